@@ -1,29 +1,33 @@
-#include <benchmark/benchmark.h>
-
-#include <ctime>
-
 #include "analysis/match/match.h"
 #include "analysis/waits/wait_analysis.h"
 #include "bench/generated_run.h"
 #include "core/record/merged_calls.h"
 
-/// The whole analysis pass over a generated run, and the floor: the same records read with nothing done. CPU time of all
-/// threads; the argument of the analysis is how many.
+#include <benchmark/benchmark.h>
+
+#include <ctime>
+
+/// The whole analysis pass over a generated run, and the floor: the same records read with nothing
+/// done. CPU time of all threads; the argument of the analysis is how many.
 namespace megascope::bench {
 namespace {
 
 constexpr std::int32_t kRanks = 16;
 constexpr std::uint64_t kRounds = 40'000;
 
-/// The ranks of a generated run one after the other in time, so that nearly every call waits for somebody.
+/// The ranks of a generated run one after the other in time, so that nearly every call waits for
+/// somebody.
 class SkewedRun final : public RecordSource {
  public:
   explicit SkewedRun(const GeneratedRun& whole) : whole_(whole) {}
   std::int32_t world_size() const override { return whole_.world_size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return whole_.world_ranks(); }
-  const ProcessDefinitions& process(std::int32_t rank) const override { return whole_.process(rank); }
+  const ProcessDefinitions& process(std::int32_t rank) const override {
+    return whole_.process(rank);
+  }
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override {
-    return std::make_unique<Stream>(whole_.calls(rank, location), static_cast<std::uint64_t>(rank) * 7 % kRanks * 150);
+    return std::make_unique<Stream>(whole_.calls(rank, location),
+                                    static_cast<std::uint64_t>(rank) * 7 % kRanks * 150);
   }
   std::int64_t start_realtime_ns() const override { return whole_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return whole_.end_ns(); }
@@ -31,7 +35,8 @@ class SkewedRun final : public RecordSource {
  private:
   class Stream final : public CallStream {
    public:
-    Stream(std::unique_ptr<CallStream> calls, std::uint64_t shift_ns) : calls_(std::move(calls)), shift_ns_(shift_ns) {}
+    Stream(std::unique_ptr<CallStream> calls, std::uint64_t shift_ns)
+        : calls_(std::move(calls)), shift_ns_(shift_ns) {}
     bool next(Call& call) override {
       if (!calls_->next(call)) return false;
       call.enter_ns += shift_ns_;
@@ -78,9 +83,11 @@ void analyze(benchmark::State& state, GeneratedRun::Kind kind) {
     analysis::WaitStates states(tables);
     const analysis::Matching matching = analysis::match_run(run, tables, states, jobs);
     const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
-    if (waits.suffered_ns == 0) return state.SkipWithError("nobody waited: this is not the cost of the analysis");
+    if (waits.suffered_ns == 0)
+      return state.SkipWithError("nobody waited: this is not the cost of the analysis");
     cpu += std::clock() - start;
-    if (matching.unmatched() != 0) return state.SkipWithError("not all was matched: this is not the cost of the analysis");
+    if (matching.unmatched() != 0)
+      return state.SkipWithError("not all was matched: this is not the cost of the analysis");
   }
   count(state, cpu, kRanks * whole.call_count());
 }
@@ -88,9 +95,21 @@ void analyze(benchmark::State& state, GeneratedRun::Kind kind) {
 BENCHMARK_CAPTURE(read, halo, GeneratedRun::Kind::kHalo)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read, blocking, GeneratedRun::Kind::kBlocking)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read, mixed, GeneratedRun::Kind::kMixed)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(analyze, halo, GeneratedRun::Kind::kHalo)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(analyze, blocking, GeneratedRun::Kind::kBlocking)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(analyze, mixed, GeneratedRun::Kind::kMixed)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(analyze, halo, GeneratedRun::Kind::kHalo)
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(analyze, blocking, GeneratedRun::Kind::kBlocking)
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(analyze, mixed, GeneratedRun::Kind::kMixed)
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace megascope::bench

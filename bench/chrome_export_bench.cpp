@@ -7,9 +7,18 @@ namespace {
 
 using Kind = GeneratedRun::Kind;
 
-BENCHMARK_CAPTURE(export_run, chrome_halo, chrome::run_export, Kind::kHalo)->Arg(1)->Arg(2)->UseRealTime();
-BENCHMARK_CAPTURE(export_run, chrome_blocking, chrome::run_export, Kind::kBlocking)->Arg(1)->Arg(2)->UseRealTime();
-BENCHMARK_CAPTURE(export_run, chrome_mixed, chrome::run_export, Kind::kMixed)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK_CAPTURE(export_run, chrome_halo, chrome::run_export, Kind::kHalo)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(export_run, chrome_blocking, chrome::run_export, Kind::kBlocking)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(export_run, chrome_mixed, chrome::run_export, Kind::kMixed)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace megascope::bench

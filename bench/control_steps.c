@@ -1,9 +1,11 @@
-/* Steps of a program that shows gradients, for bench/control_cost.py, which runs it with and without talking at steps.
- *   control_steps STEPS TENSORS ELEMENTS WORK   prints "step <ns, median> <ns, least> <ns, mean>"
- * A step is WORK thousand multiplications and additions, each behind the other, an MPI_Allreduce of 64 KiB, and TENSORS gradients of ELEMENTS float32 numbers in all that are
- * shown, of which each rank has its part. */
-#include <megascope/megascope.h>
+/* Steps of a program that shows gradients, for bench/control_cost.py, which runs it with and
+ * without talking at steps. control_steps STEPS TENSORS ELEMENTS WORK   prints "step <ns, median>
+ * <ns, least> <ns, mean>" A step is WORK thousand multiplications and additions, each behind the
+ * other, an MPI_Allreduce of 64 KiB, and TENSORS gradients of ELEMENTS float32 numbers in all that
+ * are shown, of which each rank has its part. */
 #include <mpi.h>
+
+#include <megascope/megascope.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,15 @@
+#include "core/base/clock.h"
+#include "core/base/thread_cpu.h"
+
 #include <benchmark/benchmark.h>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
-#include "core/base/thread_cpu.h"
-
-/// What a reading of a thread's CPU time costs, and its parts: the floor is the clock read that every call of MPI pays twice.
+/// What a reading of a thread's CPU time costs, and its parts: the floor is the clock read that
+/// every call of MPI pays twice.
 namespace {
 
 void reading(benchmark::State& state) {
@@ -17,7 +19,8 @@ void reading(benchmark::State& state) {
     last = reader.read();
     benchmark::DoNotOptimize(last);
   }
-  if (last.wait_ns == megascope::ThreadCpu::kUnknown) state.SetLabel("without the wait for a core: this kernel does not report it");
+  if (last.wait_ns == megascope::ThreadCpu::kUnknown)
+    state.SetLabel("without the wait for a core: this kernel does not report it");
   reader.close();
 }
 BENCHMARK(reading)->ThreadRange(1, 2);

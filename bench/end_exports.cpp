@@ -9,7 +9,8 @@ namespace {
 /// One process, as a rank sees the run in a job.
 class OwnSource final : public RecordSource {
  public:
-  explicit OwnSource(const ProcessDefinitions& process) : process_(process), ranks_{process.info.world_rank} {}
+  explicit OwnSource(const ProcessDefinitions& process)
+      : process_(process), ranks_{process.info.world_rank} {}
 
   std::int32_t world_size() const override { return process_.info.world_size; }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }

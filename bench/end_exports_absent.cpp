@@ -2,6 +2,8 @@
 
 namespace megascope::bench {
 
-Status exchange_of_export(Collective&, const ProcessDefinitions&) { return Status::error("this build has no OTF2"); }
+Status exchange_of_export(Collective&, const ProcessDefinitions&) {
+  return Status::error("this build has no OTF2");
+}
 
 }  // namespace megascope::bench

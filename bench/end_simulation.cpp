@@ -1,10 +1,18 @@
-// The end of a run (plugin/run/conclusion.h) of any number of ranks, without the ranks: what each sends, receives and holds.
+// The end of a run (plugin/run/conclusion.h) of any number of ranks, without the ranks: what each
+// sends, receives and holds.
 //
 //   end_simulation [--ranks-per-node 64] [--export] [RANKS...]
 //
-// A rank has what one of a halo exchange on a square grid has: 10 functions, 3 communicators (the world, its row, its column),
-// 4 neighbours. Nothing is written to disk. --export: also what the ranks tell each other in an export to OTF2, but not what
-// libotf2 tells itself. A table, and what each row grows as.
+// A rank has what one of a halo exchange on a square grid has: 10 functions, 3 communicators (the
+// world, its row, its column), 4 neighbours. Nothing is written to disk. --export: also what the
+// ranks tell each other in an export to OTF2, but not what libotf2 tells itself. A table, and what
+// each row grows as.
+
+#include "bench/end_exports.h"
+#include "bench/simulated_world.h"
+#include "core/record/profile.h"
+#include "exporters/report/summary.h"
+#include "plugin/run/conclusion.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,19 +23,14 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/end_exports.h"
-#include "bench/simulated_world.h"
-#include "core/record/profile.h"
-#include "exporters/report/summary.h"
-#include "plugin/run/conclusion.h"
-
 namespace megascope::bench {
 namespace {
 
 constexpr std::int64_t kStartNs = 1'700'000'000'000'000'000;
 constexpr RegionId kAllreduce = 4;
-constexpr const char* kFunctions[] = {"MPI_Init", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Comm_split", "MPI_Allreduce",
-                                      "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Bcast", "MPI_Finalize"};
+constexpr const char* kFunctions[] = {
+    "MPI_Init",  "MPI_Comm_rank", "MPI_Comm_size", "MPI_Comm_split", "MPI_Allreduce",
+    "MPI_Irecv", "MPI_Isend",     "MPI_Waitall",   "MPI_Bcast",      "MPI_Finalize"};
 constexpr RegionId kIsend = 6;
 
 struct Grid {
@@ -48,31 +51,55 @@ ProcessDefinitions definitions_of(int rank, const Grid& grid) {
   info.host = "node" + std::to_string(10'000 + node);
   info.program = "/project/solver/bin/solver";
   info.command_line = "/project/solver/bin/solver --steps 1000 input.yaml";
-  info.mpi_library = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
+  info.mpi_library =
+      "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
   info.job = "123456.0";
-  info.launcher = {{"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NODEID", std::to_string(node)},
-                   {"SLURM_NTASKS", std::to_string(grid.size)}, {"SLURM_JOB_NAME", "solver"}};
+  info.launcher = {{"SLURM_JOB_ID", "123456"},
+                   {"SLURM_STEP_ID", "0"},
+                   {"SLURM_NODEID", std::to_string(node)},
+                   {"SLURM_NTASKS", std::to_string(grid.size)},
+                   {"SLURM_JOB_NAME", "solver"}};
   info.clock_domain = info.host + " 4026531834 tsc";
   info.start_ticks = 1'000'000 + static_cast<std::uint64_t>(rank);
-  info.clock_points = {{1'000'000, 500'000, kStartNs}, {4'000'000'000, 2'000'500'000, kStartNs + 2'000'000'000}};
+  info.clock_points = {{1'000'000, 500'000, kStartNs},
+                       {4'000'000'000, 2'000'500'000, kStartNs + 2'000'000'000}};
   if (node > 0 && rank % grid.ranks_per_node == 0) {  // asked at start and end
     const std::uint64_t peer = clock_domain_id("of another node");
-    info.clock_samples = {{peer, 1'000'000'000, 1'000'010'000, 2'000'005'000}, {peer, 4'000'000'000, 4'000'010'000, 5'000'005'000}};
+    info.clock_samples = {{peer, 1'000'000'000, 1'000'010'000, 2'000'005'000},
+                          {peer, 4'000'000'000, 4'000'010'000, 5'000'005'000}};
   }
   info.end_state = EndState::kFinalized;
   for (RegionId i = 0; i < std::size(kFunctions); ++i) {
-    const RegionRole role = i == kAllreduce ? RegionRole::kCollAllToAll : i == kIsend ? RegionRole::kPointToPoint : RegionRole::kFunction;
+    const RegionRole role = i == kAllreduce ? RegionRole::kCollAllToAll
+                            : i == kIsend   ? RegionRole::kPointToPoint
+                                            : RegionRole::kFunction;
     process.regions.push_back({.id = i, .name = kFunctions[i], .role = role, .group = {}});
   }
   const int row = rank / grid.width;
   const int column = rank % grid.width;
-  process.comms = {{.id = 0, .global_name = 1, .kind = CommKind::kWorld, .name = "MPI_COMM_WORLD", .my_rank = rank,
-                    .members = {{0, 1, grid.size}}, .remote_members = {}},
-                   {.id = 1, .parent = 0, .global_name = 1'000'000 + static_cast<std::uint64_t>(row), .name = "row " + std::to_string(row),
-                    .my_rank = column, .members = {{row * grid.width, 1, grid.width}}, .remote_members = {}},
-                   {.id = 2, .parent = 0, .global_name = 2'000'000 + static_cast<std::uint64_t>(column), .name = "column " + std::to_string(column),
-                    .my_rank = row, .members = {{column, grid.width, grid.size / grid.width}}, .remote_members = {}}};
-  process.locations.push_back({.id = 0, .name = "main thread", .system_thread_id = info.pid, .is_main = true});
+  process.comms = {{.id = 0,
+                    .global_name = 1,
+                    .kind = CommKind::kWorld,
+                    .name = "MPI_COMM_WORLD",
+                    .my_rank = rank,
+                    .members = {{0, 1, grid.size}},
+                    .remote_members = {}},
+                   {.id = 1,
+                    .parent = 0,
+                    .global_name = 1'000'000 + static_cast<std::uint64_t>(row),
+                    .name = "row " + std::to_string(row),
+                    .my_rank = column,
+                    .members = {{row * grid.width, 1, grid.width}},
+                    .remote_members = {}},
+                   {.id = 2,
+                    .parent = 0,
+                    .global_name = 2'000'000 + static_cast<std::uint64_t>(column),
+                    .name = "column " + std::to_string(column),
+                    .my_rank = row,
+                    .members = {{column, grid.width, grid.size / grid.width}},
+                    .remote_members = {}}};
+  process.locations.push_back(
+      {.id = 0, .name = "main thread", .system_thread_id = info.pid, .is_main = true});
   return process;
 }
 
@@ -82,17 +109,25 @@ Profile profile_of(const ProcessDefinitions& process, const Grid& grid) {
   profile.define(process);
   std::uint64_t now_ns = 1'000;
   for (RegionId function = 0; function < std::size(kFunctions); ++function) {
-    const auto jitter_ns = static_cast<std::uint64_t>(process.info.world_rank) * 7919 % 1000;  // waits differ by rank
+    const auto jitter_ns = static_cast<std::uint64_t>(process.info.world_rank) * 7919 %
+                           1000;  // waits differ by rank
     profile.add_plain({.region = function, .enter = now_ns, .time = 5'000 + jitter_ns});
     now_ns += 10'000;
   }
   for (CommId comm = 0; comm < process.comms.size(); ++comm) {
-    profile.add_collective({.region = kAllreduce, .comm = comm, .enter = now_ns, .time = 20'000, .sent = 8, .received = 8}, 0, kNoPeer);
+    profile.add_collective({.region = kAllreduce,
+                            .comm = comm,
+                            .enter = now_ns,
+                            .time = 20'000,
+                            .sent = 8,
+                            .received = 8},
+                           0, kNoPeer);
     now_ns += 30'000;
   }
   for (const int step : {-grid.width, -1, 1, grid.width}) {
     const int peer = (process.info.world_rank + step + grid.size) % grid.size;
-    profile.add_message({.region = kIsend, .comm = 0, .enter = now_ns, .time = 1'000}, true, peer, 2048);
+    profile.add_message({.region = kIsend, .comm = 0, .enter = now_ns, .time = 1'000}, true, peer,
+                        2048);
     now_ns += 2'000;
   }
   return profile;
@@ -102,7 +137,9 @@ class SimulatedPart final : public run::RunPart {
  public:
   SimulatedPart(int rank, const Grid& grid) : process_(definitions_of(rank, grid)), grid_(grid) {}
 
-  std::string own_folder() override { return process_.info.world_rank == 0 ? "/scratch/project/user/megascope-123456.0" : ""; }
+  std::string own_folder() override {
+    return process_.info.world_rank == 0 ? "/scratch/project/user/megascope-123456.0" : "";
+  }
   void enter_folder(const std::string&) override {}
   ClockDomain clock() override { return clock_domain_of(process_.info); }
   report::RunReport report() override {
@@ -120,9 +157,12 @@ class SimulatedPart final : public run::RunPart {
     }
     return grid_.wants_export ? std::vector<std::string>{"otf2"} : std::vector<std::string>();
   }
-  void run_exports(Collective& group, const std::vector<std::string>&, const std::vector<ClockDomain>&, report::RunReport&) override {
-    for (int step = 0; step < 2; ++step) (void)run::agree(group, Status::ok()).is_ok();  // the trace is open, the module is loaded
-    if (const Status status = run::agree(group, exchange_of_export(group, process_)); !status.is_ok()) {
+  void run_exports(Collective& group, const std::vector<std::string>&,
+                   const std::vector<ClockDomain>&, report::RunReport&) override {
+    for (int step = 0; step < 2; ++step)
+      (void)run::agree(group, Status::ok()).is_ok();  // the trace is open, the module is loaded
+    if (const Status status = run::agree(group, exchange_of_export(group, process_));
+        !status.is_ok()) {
       std::fprintf(stderr, "%s\n", status.message().c_str());
       std::exit(1);
     }
@@ -220,9 +260,12 @@ int main(int count, char** words) {
   megascope::bench::Grid grid;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    if (word == "--export") grid.wants_export = true;
-    else if (word == "--ranks-per-node" && i + 1 < count) grid.ranks_per_node = std::max(1, std::atoi(words[++i]));
-    else sizes.push_back(std::max(1, std::atoi(words[i])));
+    if (word == "--export")
+      grid.wants_export = true;
+    else if (word == "--ranks-per-node" && i + 1 < count)
+      grid.ranks_per_node = std::max(1, std::atoi(words[++i]));
+    else
+      sizes.push_back(std::max(1, std::atoi(words[i])));
   }
   if (sizes.empty()) sizes = {64, 256, 1024, 4096, 16384, 65536};
   return megascope::bench::run_all(sizes, grid);

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/record/source.h"
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "core/record/source.h"
-
 namespace megascope::bench {
 
-/// A run that is made while it is read, so that an exporter's own cost shows: ranks in a ring, `round_count` rounds each.
+/// A run that is made while it is read, so that an exporter's own cost shows: ranks in a ring,
+/// `round_count` rounds each.
 class GeneratedRun final : public RecordSource {
  public:
   enum class Kind : std::uint8_t {
@@ -19,7 +20,8 @@ class GeneratedRun final : public RecordSource {
   };
 
   /// The share of ranks first … first + count - 1 of world_size.
-  GeneratedRun(Kind kind, std::int32_t world_size, std::int32_t first, std::int32_t count, std::uint64_t round_count);
+  GeneratedRun(Kind kind, std::int32_t world_size, std::int32_t first, std::int32_t count,
+               std::uint64_t round_count);
 
   std::int32_t world_size() const override { return world_size_; }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }

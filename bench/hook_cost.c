@@ -1,6 +1,7 @@
-/* What a hook costs, beside the floor under any that records: two readings of the clock and a store of 32 bytes.
- *   hook_cost [CALLS]   prints "<case> <ns, median> <ns, least> <ns, mean>" a line; bench/hook_cost.py runs it with and without
- * the library. Each case is measured in short batches, and cases take turns: a full buffer is in the mean, not in the median. */
+/* What a hook costs, beside the floor under any that records: two readings of the clock and a store
+ * of 32 bytes. hook_cost [CALLS]   prints "<case> <ns, median> <ns, least> <ns, mean>" a line;
+ * bench/hook_cost.py runs it with and without the library. Each case is measured in short batches,
+ * and cases take turns: a full buffer is in the mean, not in the median. */
 #define _POSIX_C_SOURCE 200809L
 #include <megascope/megascope.h>
 #ifdef WITH_NVTX
@@ -124,11 +125,17 @@ int main(int argc, char** argv) {
   view.data = values;
   view.dimensions = 1;
   view.shape[0] = 4;
-  static struct measured cases[] = {{"empty", run_empty, NULL},        {"floor", run_floor, NULL},     {"region", run_region, NULL},
-                                    {"region_at", run_enter_at, NULL}, {"counter", run_counter, NULL}, {"tensor", run_tensor, NULL},
+  static struct measured cases[] = {
+      {"empty", run_empty, NULL},
+      {"floor", run_floor, NULL},
+      {"region", run_region, NULL},
+      {"region_at", run_enter_at, NULL},
+      {"counter", run_counter, NULL},
+      {"tensor", run_tensor, NULL},
 #ifdef WITH_NVTX
-                                    {"nvtx", run_nvtx, NULL},          {"nvtx_registered", run_nvtx_registered, NULL},
-                                    {"nvtx_range", run_nvtx_range, NULL},
+      {"nvtx", run_nvtx, NULL},
+      {"nvtx_registered", run_nvtx_registered, NULL},
+      {"nvtx_range", run_nvtx_range, NULL},
 #endif
   };
   const size_t count = sizeof cases / sizeof cases[0];
@@ -148,7 +155,8 @@ int main(int argc, char** argv) {
     double sum = 0;
     for (long batch = 0; batch < batches; ++batch) sum += cases[i].ns[batch];
     qsort(cases[i].ns, (size_t)batches, sizeof cases[i].ns[0], by_size);
-    printf("%s %.3f %.3f %.3f\n", cases[i].name, cases[i].ns[batches / 2], cases[i].ns[0], sum / (double)batches);
+    printf("%s %.3f %.3f %.3f\n", cases[i].name, cases[i].ns[batches / 2], cases[i].ns[0],
+           sum / (double)batches);
   }
   return 0;
 }

@@ -1,12 +1,13 @@
 // What an MPI call costs this process, batch by batch: run it bare and under a tool, and subtract.
-// Prints one line a case: name, median and minimum of 100-call batches in ns a call, CPU ns a call of the whole loop.
+// Prints one line a case: name, median and minimum of 100-call batches in ns a call, CPU ns a call
+// of the whole loop.
 
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <time.h>
 #include <vector>
 
 namespace {
@@ -29,10 +30,12 @@ void measure(const char* name, long call_count, int calls_per_body, Body body) {
     for (int i = 0; i < kBatch; ++i) body();
     batches.push_back((now_ns(CLOCK_MONOTONIC) - begin) / kBatch / calls_per_body);
   }
-  const double cpu_ns = (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin) / static_cast<double>(batch_count * kBatch) / calls_per_body;
+  const double cpu_ns = (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin) /
+                        static_cast<double>(batch_count * kBatch) / calls_per_body;
   std::nth_element(batches.begin(), batches.begin() + batch_count / 2, batches.end());
   const double median = batches[static_cast<std::size_t>(batch_count / 2)];
-  std::printf("%s %.2f %.2f %.2f\n", name, median, *std::min_element(batches.begin(), batches.end()), cpu_ns);
+  std::printf("%s %.2f %.2f %.2f\n", name, median,
+              *std::min_element(batches.begin(), batches.end()), cpu_ns);
 }
 
 void one_rank(long calls) {
@@ -43,10 +46,12 @@ void one_rank(long calls) {
   double value = 1;
   double sum = 0;
   measure("comm_rank", calls, 1, [&] { MPI_Comm_rank(MPI_COMM_WORLD, &rank); });
-  measure("iprobe_self", calls, 1, [&] { MPI_Iprobe(0, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE); });
+  measure("iprobe_self", calls, 1,
+          [&] { MPI_Iprobe(0, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE); });
   MPI_Request awaited[2];
   for (int i = 0; i < 2; ++i) MPI_Irecv(in, 8, MPI_CHAR, 0, 8 + i, MPI_COMM_SELF, &awaited[i]);
-  measure("testany_2_self", calls, 1, [&] { MPI_Testany(2, awaited, &rank, &flag, MPI_STATUS_IGNORE); });
+  measure("testany_2_self", calls, 1,
+          [&] { MPI_Testany(2, awaited, &rank, &flag, MPI_STATUS_IGNORE); });
   for (MPI_Request& request : awaited) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -64,7 +69,8 @@ void one_rank(long calls) {
   measure("isend_irecv_x64_waitall_self", calls / 4, 129, [&] {
     MPI_Request requests[128];
     for (int i = 0; i < 64; ++i) MPI_Irecv(in, 8, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[i]);
-    for (int i = 0; i < 64; ++i) MPI_Isend(out, 8, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[64 + i]);
+    for (int i = 0; i < 64; ++i)
+      MPI_Isend(out, 8, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[64 + i]);
     MPI_Waitall(128, requests, MPI_STATUSES_IGNORE);
   });
   MPI_Win window = MPI_WIN_NULL;
@@ -81,15 +87,19 @@ void one_rank(long calls) {
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
   MPI_File file = MPI_FILE_NULL;
-  MPI_File_open(MPI_COMM_SELF, "mpi_call_cost.file", MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                &file);
+  MPI_File_open(MPI_COMM_SELF, "mpi_call_cost.file",
+                MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
   // Of nothing: what MPI and the system need for a write is not in the way.
-  measure("file_write_nothing", calls, 1, [&] { MPI_File_write(file, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
-  measure("file_write_at_nothing", calls, 1, [&] { MPI_File_write_at(file, 64, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
-  measure("file_write_at_8", calls / 4, 1, [&] { MPI_File_write_at(file, 64, out, 8, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_write_nothing", calls, 1,
+          [&] { MPI_File_write(file, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_write_at_nothing", calls, 1,
+          [&] { MPI_File_write_at(file, 64, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_write_at_8", calls / 4, 1,
+          [&] { MPI_File_write_at(file, 64, out, 8, MPI_CHAR, MPI_STATUS_IGNORE); });
   measure("file_seek", calls, 1, [&] { MPI_File_seek(file, 8, MPI_SEEK_SET); });
   MPI_File_close(&file);
-  measure("allreduce_self", calls, 1, [&] { MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
+  measure("allreduce_self", calls, 1,
+          [&] { MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
 }
 
 void two_ranks(long calls, int rank) {
@@ -113,8 +123,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (rank != 0) std::freopen("/dev/null", "w", stdout);
-  if (size == 1) one_rank(calls);
-  else if (size == 2) two_ranks(calls, rank);
+  if (size == 1)
+    one_rank(calls);
+  else if (size == 2)
+    two_ranks(calls, rank);
   const double begin = now_ns(CLOCK_MONOTONIC);
   MPI_Finalize();
   std::printf("finalize_s %.6f %.6f 0\n", (now_ns(CLOCK_MONOTONIC) - begin) * 1e-9, 0.0);

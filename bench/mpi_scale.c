@@ -1,9 +1,10 @@
-/* A halo exchange on a periodic grid of ranks with a sum now and then, as solvers do it, for runs with many ranks.
- * mpi_scale [STEPS]. Rank 0 prints lines "name number 0 0": most ns of one rank in MPI_Init, ns of rank 0 in an MPI_Barrier right
- * behind it, memory of one rank at its end in bytes (median and most of what is its own), ns a step, and ns that rank 0 was in
- * MPI_Finalize. */
+/* A halo exchange on a periodic grid of ranks with a sum now and then, as solvers do it, for runs
+ * with many ranks. mpi_scale [STEPS]. Rank 0 prints lines "name number 0 0": most ns of one rank in
+ * MPI_Init, ns of rank 0 in an MPI_Barrier right behind it, memory of one rank at its end in bytes
+ * (median and most of what is its own), ns a step, and ns that rank 0 was in MPI_Finalize. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,9 @@ static double own_bytes(void) {
   double kib = 0;
   double sum = 0;
   while (fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "Private_Clean: %lf", &kib) == 1 || sscanf(line, "Private_Dirty: %lf", &kib) == 1) sum += kib;
+    if (sscanf(line, "Private_Clean: %lf", &kib) == 1 ||
+        sscanf(line, "Private_Dirty: %lf", &kib) == 1)
+      sum += kib;
   }
   fclose(file);
   return sum * 1024;
@@ -85,8 +88,9 @@ int main(int argc, char** argv) {
   const double end_ns = now_ns();
   if (rank == 0) {
     qsort(all, (size_t)size, sizeof *all, compare);
-    printf("init %.0f 0 0\nbarrier %.0f 0 0\nmemory %.0f %.0f 0\nstep %.0f 0 0\nfinalize %.0f 0 0\n", init_ns, barrier_ns, all[size / 2], all[size - 1], step_ns,
-           end_ns - finalize_ns);
+    printf(
+        "init %.0f 0 0\nbarrier %.0f 0 0\nmemory %.0f %.0f 0\nstep %.0f 0 0\nfinalize %.0f 0 0\n",
+        init_ns, barrier_ns, all[size / 2], all[size - 1], step_ns, end_ns - finalize_ns);
   }
   free(all);
   return 0;

@@ -1,6 +1,7 @@
 /* Prints one line: start, ns in MPI_Init, ns in MPI_Comm_rank, ns in MPI_Finalize, of rank 0. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
+
 #include <stdio.h>
 #include <time.h>
 
@@ -19,6 +20,8 @@ int main(int argc, char** argv) {
   const double finalize_ns = now_ns();
   MPI_Finalize();
   const double end_ns = now_ns();
-  if (rank == 0) printf("start %.0f %.0f %.0f\n", init_ns - main_ns, finalize_ns - init_ns, end_ns - finalize_ns);
+  if (rank == 0)
+    printf("start %.0f %.0f %.0f\n", init_ns - main_ns, finalize_ns - init_ns,
+           end_ns - finalize_ns);
   return 0;
 }

@@ -1,10 +1,11 @@
-// OTF2 export: records a second with 1 and 2 members, beside libotf2 alone writing the same events (docs/overhead.md).
-#include <ctime>
-#include <filesystem>
-
+// OTF2 export: records a second with 1 and 2 members, beside libotf2 alone writing the same events
+// (docs/overhead.md).
 #include "bench/otf2_reference.h"
 #include "bench/timeline_export_bench.h"
 #include "exporters/otf2/export.h"
+
+#include <ctime>
+#include <filesystem>
 
 namespace megascope::bench {
 namespace {
@@ -37,14 +38,21 @@ void making_calls(benchmark::State& state, Kind kind) {
   const GeneratedRun run(kind, 8, 0, 8, 20'000);
   std::uint64_t calls = 0;
   for (auto _ : state) calls += generate_only(run);
-  state.counters["calls_per_s"] = benchmark::Counter(static_cast<double>(calls), benchmark::Counter::kIsRate);
+  state.counters["calls_per_s"] = benchmark::Counter(static_cast<double>(calls),
+                                                     benchmark::Counter::kIsRate);
 }
 
 BENCHMARK_CAPTURE(making_calls, mixed, Kind::kMixed)->UseRealTime();
 BENCHMARK_CAPTURE(libotf2_alone, halo, Kind::kHalo)->UseRealTime();
-BENCHMARK_CAPTURE(export_run, otf2_halo, otf2::run_export, Kind::kHalo)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK_CAPTURE(export_run, otf2_halo, otf2::run_export, Kind::kHalo)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(libotf2_alone, mixed, Kind::kMixed)->UseRealTime();
-BENCHMARK_CAPTURE(export_run, otf2_mixed, otf2::run_export, Kind::kMixed)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK_CAPTURE(export_run, otf2_mixed, otf2::run_export, Kind::kMixed)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace megascope::bench

@@ -57,7 +57,8 @@ void* allocate(std::size_t size_bytes) {
 void release(void* block) noexcept {
   if (block == nullptr) return;
   Label* label = static_cast<Label*>(block) - 1;
-  if (label->owner >= 0 && label->generation == g_generation) g_held[label->owner].bytes -= label->size_bytes;
+  if (label->owner >= 0 && label->generation == g_generation)
+    g_held[label->owner].bytes -= label->size_bytes;
   std::free(label);
 }
 
@@ -65,8 +66,12 @@ void release(void* block) noexcept {
 }  // namespace megascope::bench::heap
 
 void* operator new(std::size_t size_bytes) { return megascope::bench::heap::allocate(size_bytes); }
-void* operator new[](std::size_t size_bytes) { return megascope::bench::heap::allocate(size_bytes); }
+void* operator new[](std::size_t size_bytes) {
+  return megascope::bench::heap::allocate(size_bytes);
+}
 void operator delete(void* block) noexcept { megascope::bench::heap::release(block); }
 void operator delete[](void* block) noexcept { megascope::bench::heap::release(block); }
 void operator delete(void* block, std::size_t) noexcept { megascope::bench::heap::release(block); }
-void operator delete[](void* block, std::size_t) noexcept { megascope::bench::heap::release(block); }
+void operator delete[](void* block, std::size_t) noexcept {
+  megascope::bench::heap::release(block);
+}

@@ -1,12 +1,13 @@
-// What a recorded call costs again when its chunk is full: decoding it and adding it to the profile.
-
-#include <benchmark/benchmark.h>
-
-#include <vector>
+// What a recorded call costs again when its chunk is full: decoding it and adding it to the
+// profile.
 
 #include "core/record/encoding.h"
 #include "core/record/profile.h"
 #include "core/trace/decoder.h"
+
+#include <benchmark/benchmark.h>
+
+#include <vector>
 
 namespace megascope {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::size_t kCallsPerChunk = 8000;
 
 void add_call(std::vector<Word>& words, RegionId region, FactKind kind, unsigned flags) {
   words.push_back(encoding::entry_word(words.size() * 100, 0, region));
-  words.push_back(Word{50} | Word{1} << 32 | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56);
+  words.push_back(Word{50} | Word{1} << 32 | Word{static_cast<std::uint8_t>(kind)} << 48 |
+                  Word{flags} << 56);
 }
 
 std::vector<Word> bare_calls() {
@@ -69,13 +71,15 @@ std::vector<Word> many_at_once() {
   for (std::uint32_t i = 0; i + 2 * kOpen < kCallsPerChunk; i += 2 * kOpen) {
     for (std::uint32_t request = i + 1; request <= i + 2 * kOpen; ++request) {
       const bool is_receive = request <= i + kOpen;
-      add_call(words, is_receive ? RegionId{5} : RegionId{6}, is_receive ? FactKind::kRecvRequest : FactKind::kSendRequest, 0);
+      add_call(words, is_receive ? RegionId{5} : RegionId{6},
+               is_receive ? FactKind::kRecvRequest : FactKind::kSendRequest, 0);
       words.push_back(pack(1, 7));
       words.push_back(pack(64U, request));
     }
     add_call(words, 7, FactKind::kNone, encoding::kHasFacts);
     words.push_back(encoding::short_fact(FactKind::kRecvComplete, i + 1) | Word{kOpen - 1} << 24);
-    words.push_back(encoding::short_fact(FactKind::kSendComplete, i + 1 + kOpen) | Word{kOpen - 1} << 24);
+    words.push_back(encoding::short_fact(FactKind::kSendComplete, i + 1 + kOpen) | Word{kOpen - 1}
+                                                                                       << 24);
   }
   return words;
 }
@@ -94,8 +98,8 @@ void fold(benchmark::State& state, const std::vector<Word>& words) {
     calls += decoder.add_all_to(profile);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(calls));
-  state.counters["ns_per_call"] =
-      benchmark::Counter(static_cast<double>(calls) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_call"] = benchmark::Counter(
+      static_cast<double>(calls) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   benchmark::DoNotOptimize(profile.totals().calls);
 }
 

@@ -1,19 +1,19 @@
 #include "bench/simulated_world.h"
 
-#include <sys/mman.h>
+#include "bench/owned_heap.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-
-#include "bench/owned_heap.h"
+#include <sys/mman.h>
 
 namespace megascope::bench {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
-constexpr std::size_t kSpareBytes = 256;  ///< at the far end of a stack: still 0, or it was too small
+constexpr std::size_t
+    kSpareBytes = 256;  ///< at the far end of a stack: still 0, or it was too small
 
 double processor_ns() {
   timespec now{};
@@ -29,9 +29,12 @@ double processor_ns() {
 /// One rank's view of the world.
 class SimulatedCollective final : public TreeCollective {
  public:
-  SimulatedCollective(SimulatedWorld& world, int rank, int size) : TreeCollective(rank, size), world_(world) {}
+  SimulatedCollective(SimulatedWorld& world, int rank, int size)
+      : TreeCollective(rank, size), world_(world) {}
 
-  Status split(int, int, std::unique_ptr<Collective>&) override { return Status::error("simulated ranks cannot be split"); }
+  Status split(int, int, std::unique_ptr<Collective>&) override {
+    return Status::error("simulated ranks cannot be split");
+  }
 
  private:
   Status send(std::span<const std::byte> message, int to) override {
@@ -74,7 +77,8 @@ void SimulatedWorld::run(const std::function<void(Collective&)>& body) {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (!ranks_[i].has_ended) give_up("all ranks wait");
     const std::span spare(stacks_ + i * kStackBytes, kSpareBytes);
-    if (std::ranges::any_of(spare, [](std::byte one) { return one != std::byte{0}; })) give_up("a stack was too small");
+    if (std::ranges::any_of(spare, [](std::byte one) { return one != std::byte{0}; }))
+      give_up("a stack was too small");
     counts_[i].most_heap_bytes = heap::most_bytes(static_cast<int>(i));
   }
 }
@@ -96,8 +100,8 @@ void SimulatedWorld::begin(int rank) {
   context.uc_stack.ss_size = kStackBytes;
   context.uc_link = &scheduler_;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&context, reinterpret_cast<void (*)()>(&SimulatedWorld::enter), 2, static_cast<unsigned>(self >> 32),
-              static_cast<unsigned>(self));
+  makecontext(&context, reinterpret_cast<void (*)()>(&SimulatedWorld::enter), 2,
+              static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 }
 
 void SimulatedWorld::resume(int rank) {
@@ -125,7 +129,8 @@ void SimulatedWorld::send(int from, int to, std::span<const std::byte> message) 
   count.modelled_ns += static_cast<double>(message.size()) / link_.bytes_per_ns;
   Rank& receiver = ranks_[static_cast<std::size_t>(to)];
   const int owner = heap::set_owner(-1);  // on its way it is nobody's
-  receiver.waiting.push_back({from, {message.begin(), message.end()}, count.rounds, count.modelled_ns + link_.latency_ns});
+  receiver.waiting.push_back(
+      {from, {message.begin(), message.end()}, count.rounds, count.modelled_ns + link_.latency_ns});
   heap::set_owner(owner);
   if (receiver.awaited == from) {
     receiver.awaited = -1;

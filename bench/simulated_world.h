@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ucontext.h>
+#include "core/lifecycle/tree_collective.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <ucontext.h>
 #include <vector>
-
-#include "core/lifecycle/tree_collective.h"
 
 /// Ranks that are no processes: what travels between them is counted, whatever their number.
 namespace megascope::bench {
@@ -27,16 +26,18 @@ struct RankCount {
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  std::uint64_t largest_bytes = 0;  ///< of a message sent
+  std::uint64_t largest_bytes = 0;    ///< of a message sent
   std::uint64_t most_heap_bytes = 0;  ///< live at once, of what was allocated while it ran
-  /// In a network where a rank sends or receives one message at a time and everything else is free: the round after its last.
+  /// In a network where a rank sends or receives one message at a time and everything else is free:
+  /// the round after its last.
   std::uint64_t rounds = 0;
   /// Its own processor time, and that of those it waited for, with the link's latency and rate.
   double modelled_ns = 0;
 };
 
-/// Runs `body` once for each rank, all in this thread: a rank runs until it waits for a message. Ends the program when all
-/// wait. Memory: 128 KiB of address space a rank, of which what is touched is used. Counts heap by replacing operator new.
+/// Runs `body` once for each rank, all in this thread: a rank runs until it waits for a message.
+/// Ends the program when all wait. Memory: 128 KiB of address space a rank, of which what is
+/// touched is used. Counts heap by replacing operator new.
 class SimulatedWorld {
  public:
   SimulatedWorld(int size, const Link& link);

@@ -1,10 +1,10 @@
 #include "bench/timeline_export_bench.h"
 
+#include "tests/support/thread_collective.h"
+
 #include <ctime>
 #include <filesystem>
 #include <string>
-
-#include "tests/support/thread_collective.h"
 
 namespace megascope::bench {
 namespace {
@@ -28,9 +28,13 @@ void export_run(benchmark::State& state, ExportFunction exporter, GeneratedRun::
     const std::clock_t start = std::clock();
     state.ResumeTiming();
     test::run_members(members, [&](Collective& collective) {
-      const GeneratedRun share(kind, kRanks, kRanks / members * collective.rank(), kRanks / members, kRounds);
-      const ExportJob job{.source = &share, .collective = &collective, .folder = folder.string(),
-                          .generator = "bench", .progress = {}};
+      const GeneratedRun share(kind, kRanks, kRanks / members * collective.rank(), kRanks / members,
+                               kRounds);
+      const ExportJob job{.source = &share,
+                          .collective = &collective,
+                          .folder = folder.string(),
+                          .generator = "bench",
+                          .progress = {}};
       ExportResult told;
       Status mine = exporter(job, told);
       if (collective.rank() == 0) std::tie(status, result) = std::pair(std::move(mine), told);
@@ -39,13 +43,16 @@ void export_run(benchmark::State& state, ExportFunction exporter, GeneratedRun::
     if (!status.is_ok()) return state.SkipWithError(status.message().c_str());
   }
   fs::remove_all(folder);
-  const double calls =
-      kRanks * static_cast<double>(GeneratedRun(kind, kRanks, 0, 1, kRounds).call_count());
+  const double calls = kRanks *
+                       static_cast<double>(GeneratedRun(kind, kRanks, 0, 1, kRounds).call_count());
   const auto records = static_cast<double>(result.records);
   const auto iterations = static_cast<double>(state.iterations());
-  state.counters["calls_per_s"] = benchmark::Counter(calls * iterations, benchmark::Counter::kIsRate);
-  state.counters["records_per_s"] = benchmark::Counter(records * iterations, benchmark::Counter::kIsRate);
-  state.counters["records_per_cpu_s"] = records * iterations * CLOCKS_PER_SEC / static_cast<double>(cpu);
+  state.counters["calls_per_s"] = benchmark::Counter(calls * iterations,
+                                                     benchmark::Counter::kIsRate);
+  state.counters["records_per_s"] = benchmark::Counter(records * iterations,
+                                                       benchmark::Counter::kIsRate);
+  state.counters["records_per_cpu_s"] = records * iterations * CLOCKS_PER_SEC /
+                                        static_cast<double>(cpu);
   state.counters["bytes_per_record"] = static_cast<double>(result.bytes) / records;
   state.counters["bytes_per_call"] = static_cast<double>(result.bytes) / calls;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/record/point.h"
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-
-#include "core/record/point.h"
 
 /// Elements of tensors as numbers.
 namespace megascope::kernels {
@@ -15,13 +15,20 @@ inline double from_half(std::uint16_t bits) {
   const unsigned exponent = bits >> 10 & 0x1F;
   const unsigned fraction = bits & 0x3FF;
   double value = 0.0;
-  if (exponent == 0x1F) value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  else if (exponent == 0) value = fraction * 0x1p-24;
-  else value = std::bit_cast<double>((std::uint64_t{exponent} + 1023 - 15) << 52 | std::uint64_t{fraction} << 42);
+  if (exponent == 0x1F)
+    value = fraction == 0 ? std::numeric_limits<double>::infinity()
+                          : std::numeric_limits<double>::quiet_NaN();
+  else if (exponent == 0)
+    value = fraction * 0x1p-24;
+  else
+    value = std::bit_cast<double>((std::uint64_t{exponent} + 1023 - 15) << 52 |
+                                  std::uint64_t{fraction} << 42);
   return (bits & 0x8000) != 0 ? -value : value;
 }
 /// The upper half of binary32.
-inline double from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+inline double from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
 
 template <class Stored>
 struct Plain {
@@ -49,19 +56,31 @@ double load(const unsigned char* at) {
 template <class Function>
 auto with_elements(ElementType type, Function function) {
   switch (type) {
-    case ElementType::kFloat64: return function(Plain<double>{});
-    case ElementType::kFloat16: return function(Half{});
-    case ElementType::kBfloat16: return function(Bfloat16{});
-    case ElementType::kInt8: return function(Plain<std::int8_t>{});
-    case ElementType::kInt16: return function(Plain<std::int16_t>{});
-    case ElementType::kInt32: return function(Plain<std::int32_t>{});
-    case ElementType::kInt64: return function(Plain<std::int64_t>{});
-    case ElementType::kUint8: return function(Plain<std::uint8_t>{});
-    case ElementType::kUint16: return function(Plain<std::uint16_t>{});
-    case ElementType::kUint32: return function(Plain<std::uint32_t>{});
-    case ElementType::kUint64: return function(Plain<std::uint64_t>{});
+    case ElementType::kFloat64:
+      return function(Plain<double>{});
+    case ElementType::kFloat16:
+      return function(Half{});
+    case ElementType::kBfloat16:
+      return function(Bfloat16{});
+    case ElementType::kInt8:
+      return function(Plain<std::int8_t>{});
+    case ElementType::kInt16:
+      return function(Plain<std::int16_t>{});
+    case ElementType::kInt32:
+      return function(Plain<std::int32_t>{});
+    case ElementType::kInt64:
+      return function(Plain<std::int64_t>{});
+    case ElementType::kUint8:
+      return function(Plain<std::uint8_t>{});
+    case ElementType::kUint16:
+      return function(Plain<std::uint16_t>{});
+    case ElementType::kUint32:
+      return function(Plain<std::uint32_t>{});
+    case ElementType::kUint64:
+      return function(Plain<std::uint64_t>{});
     case ElementType::kFloat32:
-    case ElementType::kCount: break;
+    case ElementType::kCount:
+      break;
   }
   return function(Plain<float>{});
 }

@@ -1,5 +1,4 @@
 #include "kernels/finite_lanes.h"
-
 #include "kernels/lane_loops.h"
 
 namespace megascope::kernels {

@@ -5,12 +5,15 @@ namespace megascope::kernels {
 
 #if defined(__x86_64__)
 extern const LaneLoops kAvx2Loops;
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells);
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles,
+                               double scale, float* cells);
 namespace {
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 }  // namespace
 const LaneLoops* loops_of_avx2() noexcept { return has_avx2() ? &kAvx2Loops : nullptr; }
-SumFloatTiles sum_float_tiles_of_avx2() noexcept { return has_avx2() ? &sum_float_tiles_with_avx2 : nullptr; }
+SumFloatTiles sum_float_tiles_of_avx2() noexcept {
+  return has_avx2() ? &sum_float_tiles_with_avx2 : nullptr;
+}
 #else
 SumFloatTiles sum_float_tiles_of_avx2() noexcept { return nullptr; }
 const LaneLoops* loops_of_avx2() noexcept { return nullptr; }

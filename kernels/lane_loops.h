@@ -1,5 +1,6 @@
-// The text of the loops; included by the files that are compiled for one kind of processor each. Not a header of its own. Vectors are
-// those of GCC and Clang: where a processor's are shorter they are several.
+// The text of the loops; included by the files that are compiled for one kind of processor each.
+// Not a header of its own. Vectors are those of GCC and Clang: where a processor's are shorter they
+// are several.
 #include <stdint.h>
 #include <string.h>
 

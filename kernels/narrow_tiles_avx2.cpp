@@ -1,10 +1,10 @@
 #include "kernels/narrow_tiles.h"
 
+#include <cstring>
 #include <immintrin.h>
 
-#include <cstring>
-
-// Compiled for processors that others are not: nothing here that the linker might share (finite_lanes.h).
+// Compiled for processors that others are not: nothing here that the linker might share
+// (finite_lanes.h).
 namespace megascope::kernels {
 namespace {
 
@@ -27,9 +27,13 @@ MEGASCOPE_INLINE __m128 load_pairs(const unsigned char* first, const unsigned ch
   return _mm_castpd_ps(_mm_setr_pd(low, high));
 }
 
-MEGASCOPE_INLINE __m128 load_four(const unsigned char* at) { return _mm_loadu_ps(reinterpret_cast<const float*>(at)); }
+MEGASCOPE_INLINE __m128 load_four(const unsigned char* at) {
+  return _mm_loadu_ps(reinterpret_cast<const float*>(at));
+}
 
-MEGASCOPE_INLINE __m256d add(__m256d sums, __m128 elements) { return _mm256_add_pd(sums, _mm256_cvtps_pd(elements)); }
+MEGASCOPE_INLINE __m256d add(__m256d sums, __m128 elements) {
+  return _mm256_add_pd(sums, _mm256_cvtps_pd(elements));
+}
 
 /// Four elements of each of four tiles that begin `tile` bytes apart.
 MEGASCOPE_INLINE __m256d add_four(__m256d sums, const unsigned char* at, std::uint64_t tile) {
@@ -45,15 +49,18 @@ MEGASCOPE_INLINE __m256d add_four(__m256d sums, const unsigned char* at, std::ui
 MEGASCOPE_INLINE __m256d add_two(__m256d sums, const unsigned char* at, std::uint64_t tile) {
   const __m128 ab = load_pairs(at, at + tile);
   const __m128 cd = load_pairs(at + 2 * tile, at + 3 * tile);
-  return add(add(sums, _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(2, 0, 2, 0))), _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 1, 3, 1)));
+  return add(add(sums, _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(2, 0, 2, 0))),
+             _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 1, 3, 1)));
 }
 
 /// One of each.
 MEGASCOPE_INLINE __m256d add_one(__m256d sums, const unsigned char* at, std::uint64_t tile) {
-  return add(sums, _mm_setr_ps(load(at), load(at + tile), load(at + 2 * tile), load(at + 3 * tile)));
+  return add(sums,
+             _mm_setr_ps(load(at), load(at + tile), load(at + 2 * tile), load(at + 3 * tile)));
 }
 
-MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells) {
+MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, std::uint64_t tiles,
+                                double scale, float* cells) {
   const std::uint64_t tile = width * kBytes;
   const __m256d scales = _mm256_set1_pd(scale);
   for (; tiles >= 4; tiles -= 4, at += 4 * tile, cells += 4) {
@@ -75,17 +82,27 @@ MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, st
 
 }  // namespace
 
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells);
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells) {
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles,
+                               double scale, float* cells);
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles,
+                               double scale, float* cells) {
   switch (width) {
-    case 1: return sum_tiles(at, 1, tiles, scale, cells);
-    case 2: return sum_tiles(at, 2, tiles, scale, cells);
-    case 3: return sum_tiles(at, 3, tiles, scale, cells);
-    case 4: return sum_tiles(at, 4, tiles, scale, cells);
-    case 5: return sum_tiles(at, 5, tiles, scale, cells);
-    case 6: return sum_tiles(at, 6, tiles, scale, cells);
-    case 7: return sum_tiles(at, 7, tiles, scale, cells);
-    default: return sum_tiles(at, kMostNarrow, tiles, scale, cells);
+    case 1:
+      return sum_tiles(at, 1, tiles, scale, cells);
+    case 2:
+      return sum_tiles(at, 2, tiles, scale, cells);
+    case 3:
+      return sum_tiles(at, 3, tiles, scale, cells);
+    case 4:
+      return sum_tiles(at, 4, tiles, scale, cells);
+    case 5:
+      return sum_tiles(at, 5, tiles, scale, cells);
+    case 6:
+      return sum_tiles(at, 6, tiles, scale, cells);
+    case 7:
+      return sum_tiles(at, 7, tiles, scale, cells);
+    default:
+      return sum_tiles(at, kMostNarrow, tiles, scale, cells);
   }
 }
 

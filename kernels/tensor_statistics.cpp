@@ -1,13 +1,13 @@
 #include "kernels/tensor_statistics.h"
 
+#include "kernels/elements.h"
+#include "kernels/finite_lanes.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
-
-#include "kernels/elements.h"
-#include "kernels/finite_lanes.h"
 
 namespace megascope::kernels {
 namespace {
@@ -63,7 +63,8 @@ void add_row(const unsigned char* at, std::uint64_t count, std::int64_t stride, 
   }
   for (; i + kLanes <= count; i += kLanes) {
     std::array<double, kLanes> values;
-    for (std::size_t lane = 0; lane < kLanes; ++lane, at += stride * kBytes) values[lane] = load<Element>(at);
+    for (std::size_t lane = 0; lane < kLanes; ++lane, at += stride * kBytes)
+      values[lane] = load<Element>(at);
     for (std::size_t lane = 0; lane < kLanes; ++lane) lanes.add(lane, values[lane]);
   }
   std::size_t lane = lanes.next;
@@ -71,8 +72,8 @@ void add_row(const unsigned char* at, std::uint64_t count, std::int64_t stride, 
   lanes.next = lane % kLanes;
 }
 
-/// The same elements in as few dimensions as there can be: rows that lie one behind the other are one, and of a dimension whose
-/// indices all reach the same elements there is one index, so often.
+/// The same elements in as few dimensions as there can be: rows that lie one behind the other are
+/// one, and of a dimension whose indices all reach the same elements there is one index, so often.
 struct Shape {
   std::array<std::uint64_t, kMaxTensorDimensions> extents{};
   std::array<std::int64_t, kMaxTensorDimensions> strides{};
@@ -85,16 +86,22 @@ struct Shape {
       if (all_strides[d] != 0) element_count *= all_extents[d];
     }
     for (std::size_t d = 0; d < all_extents.size(); ++d) {
-      if (all_strides[d] == 0) repeats = all_extents[d] <= most_repeats() / repeats ? repeats * all_extents[d] : most_repeats();
+      if (all_strides[d] == 0)
+        repeats = all_extents[d] <= most_repeats() / repeats ? repeats * all_extents[d]
+                                                             : most_repeats();
       if (all_extents[d] == 1 || all_strides[d] == 0) continue;
-      const bool goes_on = count != 0 && strides[count - 1] == static_cast<std::int64_t>(all_extents[d]) * all_strides[d];
+      const bool goes_on = count != 0 &&
+                           strides[count - 1] ==
+                               static_cast<std::int64_t>(all_extents[d]) * all_strides[d];
       if (!goes_on) extents[count++] = 1;
       extents[count - 1] *= all_extents[d];
       strides[count - 1] = all_strides[d];
     }
   }
   /// So that counts are numbers.
-  std::uint64_t most_repeats() const { return std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(element_count, 1); }
+  std::uint64_t most_repeats() const {
+    return std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(element_count, 1);
+  }
 };
 
 /// All rows, whatever their order in memory.
@@ -106,7 +113,8 @@ void add_rows(const unsigned char* data, const Shape& shape, Lanes& lanes) {
   std::array<std::uint64_t, kMaxTensorDimensions> index{};
   for (;;) {
     std::int64_t offset = 0;
-    for (std::size_t d = 0; d < outer; ++d) offset += static_cast<std::int64_t>(index[d]) * shape.strides[d];
+    for (std::size_t d = 0; d < outer; ++d)
+      offset += static_cast<std::int64_t>(index[d]) * shape.strides[d];
     add_row<Element>(data + offset * kBytes, shape.extents[outer], shape.strides[outer], lanes);
     std::size_t d = outer;
     while (d > 0 && ++index[d - 1] == shape.extents[d - 1]) index[--d] = 0;
@@ -119,7 +127,8 @@ TensorStatistics all_rows(const unsigned char* data, const Shape& shape) {
   Lanes lanes;
   add_rows<Element>(data, shape, lanes);
   TensorStatistics all = lanes.total(shape.element_count);
-  for (std::uint64_t* count : {&all.count, &all.nan_count, &all.infinity_count}) *count *= shape.repeats;
+  for (std::uint64_t* count : {&all.count, &all.nan_count, &all.infinity_count})
+    *count *= shape.repeats;
   for (double* sum : {&all.sum, &all.sum_of_squares}) *sum *= static_cast<double>(shape.repeats);
   return all;
 }
@@ -127,7 +136,8 @@ TensorStatistics all_rows(const unsigned char* data, const Shape& shape) {
 }  // namespace
 
 double TensorStatistics::mean() const {
-  return finite_count() == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(finite_count());
+  return finite_count() == 0 ? std::numeric_limits<double>::quiet_NaN()
+                             : sum / static_cast<double>(finite_count());
 }
 
 double TensorStatistics::norm() const {
@@ -147,24 +157,30 @@ void TensorStatistics::merge(const TensorStatistics& other) {
 std::size_t element_bytes(ElementType type) noexcept {
   switch (type) {
     case ElementType::kInt8:
-    case ElementType::kUint8: return 1;
+    case ElementType::kUint8:
+      return 1;
     case ElementType::kFloat16:
     case ElementType::kBfloat16:
     case ElementType::kInt16:
-    case ElementType::kUint16: return 2;
+    case ElementType::kUint16:
+      return 2;
     case ElementType::kFloat32:
     case ElementType::kInt32:
-    case ElementType::kUint32: return 4;
-    default: return 8;
+    case ElementType::kUint32:
+      return 4;
+    default:
+      return 8;
   }
 }
 
-TensorStatistics statistics_of(const void* data, ElementType type, std::span<const std::uint64_t> extents,
+TensorStatistics statistics_of(const void* data, ElementType type,
+                               std::span<const std::uint64_t> extents,
                                std::span<const std::int64_t> strides) noexcept {
   if (std::find(extents.begin(), extents.end(), 0U) != extents.end()) return {};
   const auto* const bytes = static_cast<const unsigned char*>(data);
   const Shape shape(extents, strides);
-  return with_elements(type, [&](auto element) { return all_rows<decltype(element)>(bytes, shape); });
+  return with_elements(type,
+                       [&](auto element) { return all_rows<decltype(element)>(bytes, shape); });
 }
 
 }  // namespace megascope::kernels

@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <string>
-
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <algorithm>
+#include <string>
 
 #ifndef MPICH
 #error "this file is for MPICH"
@@ -14,20 +14,23 @@ Handles g_handles{};
 
 namespace {
 
-/// Handles are numbers: two bits how the object is found, four bits of which kind it is, 26 bits which one. Requests that
-/// were complete when they were made have builtin numbers, one for each kind of operation.
+/// Handles are numbers: two bits how the object is found, four bits of which kind it is, 26 bits
+/// which one. Requests that were complete when they were made have builtin numbers, one for each
+/// kind of operation.
 constexpr std::uint32_t kHowAndKindMask = 0xFC000000;
 constexpr std::uint32_t kBuiltinRequest = 0x6C000000;
 
-/// Libraries with this binary interface (MPICH's ABI initiative); by what MPI_Get_library_version begins with or holds.
+/// Libraries with this binary interface (MPICH's ABI initiative); by what MPI_Get_library_version
+/// begins with or holds.
 constexpr std::string_view kSameInterface[] = {"MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation"};
 
 }  // namespace
 
 bool resolve_handles() {
   const std::string version = mpi_library_version();
-  if (std::none_of(std::begin(kSameInterface), std::end(kSameInterface),
-                   [&](std::string_view name) { return version.find(name) != std::string::npos; })) {
+  if (std::none_of(
+          std::begin(kSameInterface), std::end(kSameInterface),
+          [&](std::string_view name) { return version.find(name) != std::string::npos; })) {
     return false;
   }
   g_handles = {.comm_world = MPI_COMM_WORLD,
@@ -51,10 +54,13 @@ bool resolve_handles() {
 
 const char* built_for() { return "MPICH"; }
 
-/// The Fortran bindings (libmpichfort) call the C functions for the application: they are not MPI itself.
+/// The Fortran bindings (libmpichfort) call the C functions for the application: they are not MPI
+/// itself.
 bool is_mpi_object(std::string_view name) {
-  constexpr std::string_view kBindings[] = {"libmpichfort", "libmpichcxx", "libmpifort", "libmpicxx"};
-  constexpr std::string_view kPrefixes[] = {"libmpi", "libpmpi", "libucp", "libuct", "libfabric", "libpmi", "libpsm2"};
+  constexpr std::string_view kBindings[] = {"libmpichfort", "libmpichcxx", "libmpifort",
+                                            "libmpicxx"};
+  constexpr std::string_view kPrefixes[] = {"libmpi",    "libpmpi", "libucp", "libuct",
+                                            "libfabric", "libpmi",  "libpsm2"};
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
   return std::none_of(std::begin(kBindings), std::end(kBindings), begins) &&
          std::any_of(std::begin(kPrefixes), std::end(kPrefixes), begins);
@@ -68,11 +74,15 @@ std::uint64_t received_bytes(const MPI_Status& status) noexcept {
 std::uint64_t truncated_bytes(const MPI_Status&, std::uint64_t room) noexcept { return room; }
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept {
   status.count_lo = static_cast<int>(bytes);
-  status.count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1) | (status.count_hi_and_cancelled & 1);
+  status.count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1) |
+                                  (status.count_hi_and_cancelled & 1);
 }
-bool is_cancelled(const MPI_Status& status) noexcept { return (status.count_hi_and_cancelled & 1) != 0; }
+bool is_cancelled(const MPI_Status& status) noexcept {
+  return (status.count_hi_and_cancelled & 1) != 0;
+}
 
-/// A code's upper bits number the message that describes it, in a ring; the lowest seven are the class.
+/// A code's upper bits number the message that describes it, in a ring; the lowest seven are the
+/// class.
 int told_error(int rc) noexcept {
   int error_class = rc;
   twin<Fn::Error_class>()(rc, &error_class);

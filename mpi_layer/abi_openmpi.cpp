@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <algorithm>
 
 #ifndef OPEN_MPI
 #error "this file is for Open MPI"
@@ -47,15 +47,20 @@ bool resolve_handles() {
 const char* built_for() { return "Open MPI"; }
 
 bool is_mpi_object(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"libmpi", "libopen-", "mca_",     "libpmix", "libpmpi", "libmca_",
-                                            "libucp", "libuct",   "libhcoll", "libpsm2", "libfabric"};
+  constexpr std::string_view kPrefixes[] = {"libmpi",   "libopen-", "mca_",     "libpmix",
+                                            "libpmpi",  "libmca_",  "libucp",   "libuct",
+                                            "libhcoll", "libpsm2",  "libfabric"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 std::uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
-std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t) noexcept { return received_bytes(status); }
-void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept { status._ucount = bytes; }
+std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t) noexcept {
+  return received_bytes(status);
+}
+void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept {
+  status._ucount = bytes;
+}
 bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
 int told_error(int rc) noexcept { return rc; }
 

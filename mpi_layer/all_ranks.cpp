@@ -1,12 +1,5 @@
 #include "mpi_layer/all_ranks.h"
 
-#include <mpi.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <string>
-#include <vector>
-
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
@@ -16,6 +9,13 @@
 #include "mpi_layer/hash.h"
 #include "mpi_layer/twins.h"
 
+#include <mpi.h>
+
+#include <string>
+#include <time.h>
+#include <unistd.h>
+#include <vector>
+
 namespace megascope::mpi {
 namespace {
 
@@ -23,7 +23,8 @@ using board::Answer;
 
 constexpr char kHereKey[] = "megascope.here";  // of every rank, before PMPI_Init: see here_text()
 constexpr char kOutKey[] = "megascope.out";    // of every rank: it has left PMPI_Init
-constexpr char kProtocol[] = "2";              // of our messages: moves when what is sent in MPI_Init, and by whom, changes
+constexpr char kProtocol[] = "2";  // of our messages: moves when what is sent in MPI_Init, and by
+                                   // whom, changes
 constexpr std::size_t kMaxListed = 32;
 constexpr int kTries = 3;  // of a question that the launcher failed to answer
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
@@ -59,15 +60,22 @@ struct Notice {
 Notice notice_of(std::int32_t rank) {
   std::string here;
   Answer answer = Answer::kError;
-  for (int i = 0; i < kTries && answer == Answer::kError; ++i) answer = board::get(rank, kHereKey, here);
-  const std::vector<std::string> words = answer == Answer::kText ? split_list(here) : std::vector<std::string>();
-  if (words.size() != 4) return {.protocol = {}, .version = words.empty() ? std::string() : "another", .node = {}, .run_id = {}};
+  for (int i = 0; i < kTries && answer == Answer::kError; ++i)
+    answer = board::get(rank, kHereKey, here);
+  const std::vector<std::string> words = answer == Answer::kText ? split_list(here)
+                                                                 : std::vector<std::string>();
+  if (words.size() != 4)
+    return {.protocol = {},
+            .version = words.empty() ? std::string() : "another",
+            .node = {},
+            .run_id = {}};
   return {.protocol = words[0], .version = words[1], .node = words[2], .run_id = words[3]};
 }
 bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
 
-/// Until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in a process that is still in there when
-/// somebody sends to it (docs/decisions/0003-all-ranks.md). Not longer than launchers take to tell.
+/// Until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in a
+/// process that is still in there when somebody sends to it (docs/decisions/0003-all-ranks.md). Not
+/// longer than launchers take to tell.
 void wait_until_out(std::int32_t rank, const Notice& notice) {
   if (notice.node == own_node()) return;
   const std::uint64_t begin_ns = clock::monotonic_ns();
@@ -77,16 +85,19 @@ void wait_until_out(std::int32_t rank, const Notice& notice) {
   }
 }
 
-/// A communicator of this process and another one that has the library and makes it too. No other process takes part.
+/// A communicator of this process and another one that has the library and makes it too. No other
+/// process takes part.
 class Pair {
  public:
   Pair(MPI_Group world, std::int32_t me, std::int32_t other) : other_rank_(other < me ? 0 : 1) {
     const int members[] = {other < me ? other : me, other < me ? me : other};
     MPI_Group group = g_handles.group_null;
     if (twin<Fn::Group_incl>()(world, 2, members, &group) != MPI_SUCCESS) return;
-    if (twin<Fn::Comm_create_group>()(g_handles.comm_world, group, kTag, &comm_) != MPI_SUCCESS) comm_ = g_handles.comm_null;
+    if (twin<Fn::Comm_create_group>()(g_handles.comm_world, group, kTag, &comm_) != MPI_SUCCESS)
+      comm_ = g_handles.comm_null;
     twin<Fn::Group_free>()(&group);
-    if (comm_ != g_handles.comm_null) twin<Fn::Comm_set_errhandler>()(comm_, g_handles.errors_return);
+    if (comm_ != g_handles.comm_null)
+      twin<Fn::Comm_set_errhandler>()(comm_, g_handles.errors_return);
   }
   ~Pair() {
     if (comm_ != g_handles.comm_null) twin<Fn::Comm_free>()(&comm_);
@@ -95,12 +106,14 @@ class Pair {
   Pair& operator=(const Pair&) = delete;
 
   void send(std::uint8_t answer) {
-    if (comm_ != g_handles.comm_null) twin<Fn::Send>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_);
+    if (comm_ != g_handles.comm_null)
+      twin<Fn::Send>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_);
   }
   std::uint8_t receive() {
     std::uint8_t answer = kNotAll;
     if (comm_ == g_handles.comm_null) return kNotAll;
-    const int rc = twin<Fn::Recv>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_, MPI_STATUS_IGNORE);
+    const int rc = twin<Fn::Recv>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_,
+                                    MPI_STATUS_IGNORE);
     return rc == MPI_SUCCESS ? answer : kNotAll;
   }
 
@@ -109,7 +122,8 @@ class Pair {
   int other_rank_;
 };
 
-/// Is every rank below this one here, in a binomial tree? Tells it those that are, once the answer from above is known.
+/// Is every rank below this one here, in a binomial tree? Tells it those that are, once the answer
+/// from above is known.
 class CompanyTree {
  public:
   CompanyTree(std::int32_t world_rank, std::int32_t world_size, bool is_vouched)
@@ -120,7 +134,8 @@ class CompanyTree {
   CompanyTree(const CompanyTree&) = delete;
   CompanyTree& operator=(const CompanyTree&) = delete;
 
-  /// Ranks further down answer first. Each pair is made where its lower rank hears of the higher one: no circle waits.
+  /// Ranks further down answer first. Each pair is made where its lower rank hears of the higher
+  /// one: no circle waits.
   std::uint8_t ask(std::int32_t mask) {
     if (mask >= size_) return kAll;  // the root
     if ((rank_ & mask) != 0) return ask_above(rank_ - mask);
@@ -184,7 +199,8 @@ std::string ask_run_id_of_rank_0() {
 }
 
 bool is_lowest_here(std::int32_t world_rank) {
-  // The nearest first: where many ranks in a row are without, only the one behind them has to ask for all of these.
+  // The nearest first: where many ranks in a row are without, only the one behind them has to ask
+  // for all of these.
   for (std::int32_t rank = world_rank; g_is_open && rank-- > 0;) {
     if (has_library(rank)) return false;
   }
@@ -194,7 +210,8 @@ bool is_lowest_here(std::int32_t world_rank) {
 Company ask_company(std::int32_t world_rank, std::int32_t world_size, bool is_vouched) {
   if (!g_is_open && is_vouched) return {.is_complete = true, .missing = {}, .reason = {}};
   if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
-  if (CompanyTree(world_rank, world_size, is_vouched).ask(1) == kAll) return {.is_complete = true, .missing = {}, .reason = {}};
+  if (CompanyTree(world_rank, world_size, is_vouched).ask(1) == kAll)
+    return {.is_complete = true, .missing = {}, .reason = {}};
   return {.is_complete = false, .missing = {}, .reason = "not all ranks have the library"};
 }
 
@@ -204,7 +221,8 @@ void name_missing_ranks(std::int32_t world_size, Company& company) {
     const Notice notice = notice_of(rank);
     if (notice.is_ours()) continue;
     company.missing.push_back(rank);
-    if (!notice.version.empty()) company.reason = "not all ranks have version " + std::string(kVersion) + " of the library";
+    if (!notice.version.empty())
+      company.reason = "not all ranks have version " + std::string(kVersion) + " of the library";
   }
 }
 

@@ -1,20 +1,20 @@
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <string_view>
-
 #include "core/config/environment.h"
 #include "mpi_layer/board.h"
 #include "mpi_layer/twins.h"
 
-/// PMI-1, as MPICH and its launcher Hydra speak it: lines over a socket that the launcher's proxy on this node answers at
-/// once. A question and its answer leave nothing behind on the socket, which is MPICH's own; MPICH asks in MPI_Init,
-/// MPI_Finalize and for MPI_Comm_spawn and its kin. MPI_Init of several ranks makes notices known to all proxies: MPICH
-/// puts up its own addresses and waits for everybody's before it returns.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <poll.h>
+#include <string_view>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/// PMI-1, as MPICH and its launcher Hydra speak it: lines over a socket that the launcher's proxy
+/// on this node answers at once. A question and its answer leave nothing behind on the socket,
+/// which is MPICH's own; MPICH asks in MPI_Init, MPI_Finalize and for MPI_Comm_spawn and its kin.
+/// MPI_Init of several ranks makes notices known to all proxies: MPICH puts up its own addresses
+/// and waits for everybody's before it returns.
 namespace megascope::mpi::board {
 namespace {
 
@@ -70,20 +70,27 @@ std::string value_of(const std::string& line, std::string_view name) {
 
 /// Asks, and takes an answer of the kind `expected`. Without one the conversation is over.
 bool ask(const std::string& question, std::string_view expected, std::string& answer) {
-  if (g_pmi.socket >= 0 && send_line(question) && receive_line(answer) && value_of(answer, "cmd") == expected) return true;
+  if (g_pmi.socket >= 0 && send_line(question) && receive_line(answer) &&
+      value_of(answer, "cmd") == expected)
+    return true;
   g_pmi.socket = -1;
   return false;
 }
 
-/// Hydra tells its processes who they are in these; a library that speaks another dialect over the same socket says so.
+/// Hydra tells its processes who they are in these; a library that speaks another dialect over the
+/// same socket says so.
 bool is_hydra_with_pmi_1() {
   const std::string library = mpi_library_text();
   return library.starts_with("MPICH") && library.find("pmi2") == std::string::npos &&
-         library.find("pmix") == std::string::npos && !config::environment_value("MPI_LOCALNRANKS").empty() &&
-         !config::environment_value("PMI_FD").empty() && !config::environment_value("PMI_RANK").empty();
+         library.find("pmix") == std::string::npos &&
+         !config::environment_value("MPI_LOCALNRANKS").empty() &&
+         !config::environment_value("PMI_FD").empty() &&
+         !config::environment_value("PMI_RANK").empty();
 }
 
-std::string entry(const std::string& rank, const char* key) { return std::string(key) + "." + rank; }
+std::string entry(const std::string& rank, const char* key) {
+  return std::string(key) + "." + rank;
+}
 
 }  // namespace
 
@@ -92,7 +99,8 @@ bool open() {
   g_pmi.socket = std::atoi(config::environment_value("PMI_FD").c_str());
   g_pmi.rank = config::environment_value("PMI_RANK");
   std::string answer;
-  // The first of these on a node makes the proxy forget what was put up before it; MPICH's own comes later.
+  // The first of these on a node makes the proxy forget what was put up before it; MPICH's own
+  // comes later.
   if (!ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer)) return false;
   if (!ask("cmd=get_my_kvsname\n", "my_kvsname", answer)) return false;
   g_pmi.space = value_of(answer, "kvsname");
@@ -101,20 +109,24 @@ bool open() {
 
 bool put(const char* key, const std::string& text) {
   std::string answer;
-  return ask("cmd=put kvsname=" + g_pmi.space + " key=" + entry(g_pmi.rank, key) + " value=" + text + "\n", "put_result",
-             answer) && value_of(answer, "rc") == "0";
+  return ask("cmd=put kvsname=" + g_pmi.space + " key=" + entry(g_pmi.rank, key) +
+                 " value=" + text + "\n",
+             "put_result", answer) &&
+         value_of(answer, "rc") == "0";
 }
 
 Answer get(std::int32_t rank, const char* key, std::string& text) {
   std::string answer;
   const std::string name = entry(std::to_string(rank), key);
-  if (!ask("cmd=get kvsname=" + g_pmi.space + " key=" + name + "\n", "get_result", answer)) return Answer::kError;
+  if (!ask("cmd=get kvsname=" + g_pmi.space + " key=" + name + "\n", "get_result", answer))
+    return Answer::kError;
   if (value_of(answer, "rc") != "0") return Answer::kNothing;
   text = value_of(answer, "value");
   return Answer::kText;
 }
 
-/// The proxy keeps what it had, so it cannot tell; MPICH leaves its start when all are there, and needs nobody to wait.
+/// The proxy keeps what it had, so it cannot tell; MPICH leaves its start when all are there, and
+/// needs nobody to wait.
 Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kText; }
 
 void share() {}
@@ -123,6 +135,7 @@ void close() {}  // MPICH ends it
 std::string own_world() { return g_pmi.space; }
 std::string parent_world() { return {}; }
 
-const char* const kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
+const char* const
+    kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
 
 }  // namespace megascope::mpi::board

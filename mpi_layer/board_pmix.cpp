@@ -1,12 +1,11 @@
-#include <dlfcn.h>
-#include <pmix.h>
-
-#include <cstdlib>
-#include <cstring>
-
 #include "core/config/environment.h"
 #include "mpi_layer/board.h"
 #include "mpi_layer/mpi_object.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <pmix.h>
 
 /// PMIx: Open MPI under mpirun, and srun --mpi=pmix.
 namespace megascope::mpi::board {
@@ -23,7 +22,8 @@ struct Pmix {
 };
 Pmix g_pmix;
 bool g_is_open = false;  ///< PMIx counts who has opened it
-constexpr const char* kFetchAgain = "pmix.get.refresh";  ///< PMIX_GET_REFRESH_CACHE, which headers before PMIx 4 lack
+constexpr const char*
+    kFetchAgain = "pmix.get.refresh";  ///< PMIX_GET_REFRESH_CACHE, which headers before PMIx 4 lack
 constexpr const char* kLibrary = "libpmix.so.2";
 
 template <class Function>
@@ -35,7 +35,8 @@ bool find(void* library, const char* name, Function& function) {
 bool load() {
   // Without a launcher there is no server to ask, and PMIx_Init would look for one.
   if (config::environment_value("PMIX_NAMESPACE").empty()) return false;
-  // Handed down by a process that was started without a launcher and started this one: not about us.
+  // Handed down by a process that was started without a launcher and started this one: not about
+  // us.
   if (config::environment_value("OMPI_MCA_ess") == "singleton") return false;
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
@@ -78,7 +79,8 @@ pmix_info_t waits_at_most(int seconds) {
 }
 
 template <std::size_t kCount>
-Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char* key, std::string& text) {
+Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char* key,
+                std::string& text) {
   pmix_proc_t proc{};
   std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
   proc.rank = static_cast<pmix_rank_t>(rank);
@@ -96,7 +98,8 @@ Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char*
 
 }  // namespace
 
-/// Asked for an immediate answer, servers look only at what they have: everything that was put up before PMPI_Init.
+/// Asked for an immediate answer, servers look only at what they have: everything that was put up
+/// before PMPI_Init.
 Answer get(std::int32_t rank, const char* key, std::string& text) {
   return get_with({asks_for(PMIX_IMMEDIATE)}, rank, key, text);
 }
@@ -125,6 +128,7 @@ std::string parent_world() {
   return port.substr(0, port.find('.'));
 }
 
-const char* const kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";
+const char* const
+    kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";
 
 }  // namespace megascope::mpi::board

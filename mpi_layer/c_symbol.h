@@ -4,9 +4,10 @@
 
 /// MEGASCOPE_C_SYMBOL(name, parameters) { body }: defines MPI_<name>.
 ///
-/// Where handles are ints (MPICH), a wrapper hands on 32 bits of each. A program of another MPI, whose handles are addresses,
-/// would lose the others; there the symbol is a step in front of the wrapper that leaves all registers alone, and jumps past
-/// it once MPI has been started and is another one.
+/// Where handles are ints (MPICH), a wrapper hands on 32 bits of each. A program of another MPI,
+/// whose handles are addresses, would lose the others; there the symbol is a step in front of the
+/// wrapper that leaves all registers alone, and jumps past it once MPI has been started and is
+/// another one.
 namespace megascope::mpi {
 
 /// Set when MPI is started and is not the one that this was built for.
@@ -15,17 +16,21 @@ namespace megascope::mpi {
 }  // namespace megascope::mpi
 
 #ifdef OPEN_MPI
-#define MEGASCOPE_C_SYMBOL(name, parameters) \
-  extern "C" [[gnu::visibility("default")]] megascope::mpi::ResultOf<megascope::mpi::Fn::name> MPI_##name parameters
+#define MEGASCOPE_C_SYMBOL(name, parameters)                                                   \
+  extern "C" [[gnu::visibility("default")]] megascope::mpi::ResultOf<megascope::mpi::Fn::name> \
+      MPI_##name parameters
 #else
-#define MEGASCOPE_C_SYMBOL(name, parameters)                                                                              \
-  extern "C" [[gnu::visibility("hidden")]] megascope::mpi::ResultOf<megascope::mpi::Fn::name> megascope_##name parameters; \
-  extern "C" [[gnu::naked, gnu::visibility("default")]] void megascope_enter_##name() __asm__("MPI_" #name);               \
-  extern "C" void megascope_enter_##name() {                                                                              \
-    __asm__("cmpb $0, %c0(%%rip)\n\tje %c2\n\tjmp *%c1(%%rip)"                                                             \
-            :                                                                                                             \
-            : "i"(&megascope::mpi::g_passes_on),                                                                          \
-              "i"(&megascope::mpi::g_twins[static_cast<unsigned>(megascope::mpi::Fn::name)]), "i"(&megascope_##name));     \
-  }                                                                                                                       \
+#define MEGASCOPE_C_SYMBOL(name, parameters)                                                   \
+  extern "C" [[gnu::visibility("hidden")]] megascope::mpi::ResultOf<megascope::mpi::Fn::name>  \
+      megascope_##name parameters;                                                             \
+  extern "C" [[gnu::naked, gnu::visibility("default")]] void megascope_enter_##name() __asm__( \
+      "MPI_" #name);                                                                           \
+  extern "C" void megascope_enter_##name() {                                                   \
+    __asm__("cmpb $0, %c0(%%rip)\n\tje %c2\n\tjmp *%c1(%%rip)"                                 \
+            :                                                                                  \
+            : "i"(&megascope::mpi::g_passes_on),                                               \
+              "i"(&megascope::mpi::g_twins[static_cast<unsigned>(megascope::mpi::Fn::name)]),  \
+              "i"(&megascope_##name));                                                         \
+  }                                                                                            \
   extern "C" megascope::mpi::ResultOf<megascope::mpi::Fn::name> megascope_##name parameters
 #endif

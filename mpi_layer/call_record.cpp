@@ -1,9 +1,9 @@
 #include "mpi_layer/call_record.h"
 
-#include <algorithm>
-
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/pulses.h"
+
+#include <algorithm>
 
 namespace megascope::mpi {
 
@@ -52,15 +52,18 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   stage_folded(thread, call);
   if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
   const bool has_room = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
-                        (time_fits(call.enter_ticks, buffer.base_ticks()) || buffer.rebase(call.enter_ticks)) &&
+                        (time_fits(call.enter_ticks, buffer.base_ticks()) ||
+                         buffer.rebase(call.enter_ticks)) &&
                         buffer.ensure(kMaxCallWords);
   if (!has_room) {
     thread.staged_words = 0;
-    if (!buffer.is_usable()) std::fill(std::begin(thread.gate), std::end(thread.gate), std::uint8_t{0});
+    if (!buffer.is_usable())
+      std::fill(std::begin(thread.gate), std::end(thread.gate), std::uint8_t{0});
     return;
   }
   const Word stored = std::min<std::uint64_t>(duration, kLongDuration);
-  buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(), thread.staged_words != 0));
+  buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(),
+                                    thread.staged_words != 0));
   write_staged(thread);
   if (leave_ticks >= thread.next_pulse_ticks && call.depth == 0) pulse(thread, leave_ticks);
 }

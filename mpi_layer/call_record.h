@@ -1,36 +1,36 @@
 #pragma once
 
-#include <mpi.h>
-
-#include <cstdint>
-
 #include "core/base/clock.h"
 #include "core/record/call.h"
 #include "core/record/encode_call.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/thread.h"
 
+#include <mpi.h>
+
+#include <cstdint>
+
 namespace megascope::mpi {
 
-/// A call between its entry and its return, on the wrapper's stack. `main` and `second` are facts that fold into the
-/// call's own words; whatever else is to be said is staged behind it (thread.h).
+/// A call between its entry and its return, on the wrapper's stack. `main` and `second` are facts
+/// that fold into the call's own words; whatever else is to be said is staged behind it (thread.h).
 struct CallRecord {
   std::uint64_t enter_ticks = 0;
   Fn fn = Fn::kNone;
   std::uint8_t depth = 0;
-  bool is_silent = false;         ///< keeps books and is not recorded (selection.h)
-  std::uint8_t index_base = 0;    ///< of what the call says of arrays: 1 in Fortran
+  bool is_silent = false;       ///< keeps books and is not recorded (selection.h)
+  std::uint8_t index_base = 0;  ///< of what the call says of arrays: 1 in Fortran
   CommId comm = kNoComm;
-  Fact main;    ///< kind kNone: nothing to say
-  Fact second;  ///< of a send and receive: the receive
+  Fact main;                        ///< kind kNone: nothing to say
+  Fact second;                      ///< of a send and receive: the receive
   RequestArrays* arrays = nullptr;  ///< of a completing call over an array
-  std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
-  CommState* state = nullptr;     ///< of `comm`
-  std::uint64_t run_key = 0;      ///< of a test or probe: of what
-  bool continues_run = false;     ///< of a test or probe: as the one before (spin.h)
-  bool is_fruitless = false;      ///< it found nothing
-  FileState* file = nullptr;      ///< of a call on a file
-  WinState* window = nullptr;     ///< of a one-sided call
+  std::uint32_t horizon = 0;  ///< of a completing call: operations started before it (RequestTable)
+  CommState* state = nullptr;  ///< of `comm`
+  std::uint64_t run_key = 0;   ///< of a test or probe: of what
+  bool continues_run = false;  ///< of a test or probe: as the one before (spin.h)
+  bool is_fruitless = false;   ///< it found nothing
+  FileState* file = nullptr;   ///< of a call on a file
+  WinState* window = nullptr;  ///< of a one-sided call
 };
 
 inline constexpr std::uint32_t kMaxInlineStagedWords = 64;
@@ -42,43 +42,60 @@ namespace detail {
 }
 
 /// Writes the call's own words and returns their end. What does not fold must be gone from `call`.
-[[gnu::always_inline]] inline encoding::Word* encode_call(encoding::Word* to, const CallRecord& call,
-                                                          encoding::Word duration, std::uint64_t base_ticks,
+[[gnu::always_inline]] inline encoding::Word* encode_call(encoding::Word* to,
+                                                          const CallRecord& call,
+                                                          encoding::Word duration,
+                                                          std::uint64_t base_ticks,
                                                           bool has_facts) noexcept {
-  const encoding::CallWords words{call.enter_ticks, duration, static_cast<RegionId>(call.fn), call.depth, call.comm};
-  return encoding::encode_call(to, words, encoding::fold(call.main, call.second), base_ticks, has_facts);
+  const encoding::CallWords words{call.enter_ticks, duration, static_cast<RegionId>(call.fn),
+                                  call.depth, call.comm};
+  return encoding::encode_call(to, words, encoding::fold(call.main, call.second), base_ticks,
+                               has_facts);
 }
 
 }  // namespace detail
 
-/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. The last of five
-/// words does not fit the mark: sizes of a send and receive, received bytes of a one-sided operation.
-[[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
+/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. The
+/// last of five words does not fit the mark: sizes of a send and receive, received bytes of a
+/// one-sided operation.
+[[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer,
+                                                const CallRecord& call) noexcept {
   using encoding::Word;
   const encoding::Folded folded = encoding::fold(call.main, call.second);
   Word* to = buffer.pending().words;
   to[3] = folded.words[1];
   to[2] = folded.words[0];
   to[1] = encoding::comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;
-  to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
+  to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(),
+                               static_cast<RegionId>(call.fn));
 }
 
 /// The same, of one that may keep books only.
 [[gnu::always_inline]] inline void mark(EventBuffer& buffer, const CallRecord& call) noexcept {
-  if (call.is_silent) [[unlikely]] buffer.clear_pending();
-  else mark_pending(buffer, call);
+  if (call.is_silent) [[unlikely]]
+    buffer.clear_pending();
+  else
+    mark_pending(buffer, call);
 }
 
-/// What is rare about a call: it failed, is long, large, the first after a pulse is due, far from the time base, has many facts, or needs a new chunk.
-/// call: a copy, so that the wrapper's own can stay in registers.
+/// What is rare about a call: it failed, is long, large, the first after a pulse is due, far from
+/// the time base, has many facts, or needs a new chunk. call: a copy, so that the wrapper's own can
+/// stay in registers.
 void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;
 
 namespace detail {
 
-/// Member by member: copied as a whole, the original would have to lie in memory, initialised, in every call.
+/// Member by member: copied as a whole, the original would have to lie in memory, initialised, in
+/// every call.
 [[gnu::always_inline]] inline Fact copy_of(const Fact& from) noexcept {
-  return {.kind = from.kind, .comm = from.comm, .request = from.request, .sequence = from.sequence, .peer = from.peer,
-          .tag = from.tag, .bytes = from.bytes, .bytes_received = from.bytes_received};
+  return {.kind = from.kind,
+          .comm = from.comm,
+          .request = from.request,
+          .sequence = from.sequence,
+          .peer = from.peer,
+          .tag = from.tag,
+          .bytes = from.bytes,
+          .bytes_received = from.bytes_received};
 }
 [[gnu::always_inline]] inline CallRecord copy_of(const CallRecord& from) noexcept {
   CallRecord copy;
@@ -94,22 +111,26 @@ namespace detail {
 }  // namespace detail
 
 /// Writes the call and its staged facts. One branch for everything rare.
-[[gnu::always_inline]] inline void write_call(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
-                                              int rc) noexcept {
+[[gnu::always_inline]] inline void write_call(MpiThread& thread, const CallRecord& call,
+                                              std::uint64_t leave_ticks, int rc) noexcept {
   using namespace encoding;
   EventBuffer& buffer = *thread.buffer;
   const std::uint64_t duration = leave_ticks - call.enter_ticks;
   if (call.depth == 0) thread.busy_ticks += duration;
   const std::uint32_t staged_words = thread.staged_words;
   const bool has_message = call.main.kind != FactKind::kNone;
-  const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration || staged_words > kMaxInlineStagedWords ||
-                       (has_message && !detail::folds(call)) || !buffer.has_room(kMaxCallWords + staged_words) ||
-                       !time_fits(call.enter_ticks, buffer.base_ticks()) || leave_ticks >= thread.next_pulse_ticks;
+  const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration ||
+                       staged_words > kMaxInlineStagedWords ||
+                       (has_message && !detail::folds(call)) ||
+                       !buffer.has_room(kMaxCallWords + staged_words) ||
+                       !time_fits(call.enter_ticks, buffer.base_ticks()) ||
+                       leave_ticks >= thread.next_pulse_ticks;
   if (is_rare) [[unlikely]] {
     write_rare(thread, detail::copy_of(call), leave_ticks, rc);
     return;
   }
-  Word* to = detail::encode_call(buffer.cursor(), call, duration, buffer.base_ticks(), staged_words != 0);
+  Word* to = detail::encode_call(buffer.cursor(), call, duration, buffer.base_ticks(),
+                                 staged_words != 0);
   if (staged_words != 0) {
     for (std::uint32_t i = 0; i < staged_words; ++i) *to++ = thread.staged[i];
     thread.staged_words = 0;

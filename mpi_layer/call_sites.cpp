@@ -1,17 +1,16 @@
 #include "mpi_layer/call_sites.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
-#include <unistd.h>
+#include "core/base/never_destroyed.h"
+#include "mpi_layer/no_memory.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <mutex>
+#include <unistd.h>
 #include <unordered_map>
-
-#include "core/base/never_destroyed.h"
-#include "mpi_layer/no_memory.h"
 
 namespace megascope::mpi {
 
@@ -34,9 +33,12 @@ std::string whole_path(const char* name) {
 std::string executable() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  std::string name = length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
-  constexpr std::string_view kDeleted = " (deleted)";  // what lies there now, if anything, is told apart by its build id
-  if (name.ends_with(kDeleted) && access(name.c_str(), F_OK) != 0) name.resize(name.size() - kDeleted.size());
+  std::string name = length > 0 ? std::string(path, static_cast<std::size_t>(length))
+                                : std::string();
+  constexpr std::string_view
+      kDeleted = " (deleted)";  // what lies there now, if anything, is told apart by its build id
+  if (name.ends_with(kDeleted) && access(name.c_str(), F_OK) != 0)
+    name.resize(name.size() - kDeleted.size());
   return name;
 }
 
@@ -49,7 +51,8 @@ struct WantedModule {
 bool contains(const dl_phdr_info& module, std::uintptr_t address) {
   for (unsigned i = 0; i < module.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = module.dlpi_phdr[i];
-    if (part.p_type == PT_LOAD && address - (module.dlpi_addr + part.p_vaddr) < part.p_memsz) return true;
+    if (part.p_type == PT_LOAD && address - (module.dlpi_addr + part.p_vaddr) < part.p_memsz)
+      return true;
   }
   return false;
 }
@@ -63,7 +66,8 @@ std::string build_id_in(const unsigned char* notes, std::size_t size) {
     const std::size_t name_bytes = (std::size_t{note.n_namesz} + 3) / 4 * 4;
     const std::size_t whole = sizeof note + name_bytes + (std::size_t{note.n_descsz} + 3) / 4 * 4;
     if (whole > size) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(notes + sizeof note, "GNU", 4) == 0) {
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        std::memcmp(notes + sizeof note, "GNU", 4) == 0) {
       std::string text;
       for (std::size_t i = 0; i < note.n_descsz; ++i) {
         const unsigned char byte = notes[sizeof note + name_bytes + i];
@@ -85,21 +89,30 @@ int look_for_build_id(dl_phdr_info* module, std::size_t, void* to) {
     if (part.p_type != PT_NOTE) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put it
     const auto* notes = reinterpret_cast<const unsigned char*>(module->dlpi_addr + part.p_vaddr);
-    wanted.build_id = or_nothing([&] { return build_id_in(notes, part.p_memsz); });  // nothing is thrown through the loader
+    wanted.build_id = or_nothing(
+        [&] { return build_id_in(notes, part.p_memsz); });  // nothing is thrown through the loader
   }
   return 1;
 }
 
 CallSiteDefinition describe(std::uintptr_t return_address, std::uint32_t id) {
-  CallSiteDefinition site{.id = id, .module = {}, .offset = return_address, .function = {}, .file = {}, .line = 0, .build_id = {}};
+  CallSiteDefinition site{.id = id,
+                          .module = {},
+                          .offset = return_address,
+                          .function = {},
+                          .file = {},
+                          .line = 0,
+                          .build_id = {}};
   Dl_info info{};
   link_map* map = nullptr;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the last byte of the call
-  if (dladdr1(reinterpret_cast<void*>(return_address - 1), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) {
+  if (dladdr1(reinterpret_cast<void*>(return_address - 1), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) == 0) {
     return site;
   }
   site.offset = return_address - map->l_addr;
-  site.module = map->l_name != nullptr && map->l_name[0] != '\0' ? whole_path(map->l_name) : executable();
+  site.module = map->l_name != nullptr && map->l_name[0] != '\0' ? whole_path(map->l_name)
+                                                                 : executable();
   if (info.dli_sname != nullptr) site.function = info.dli_sname;
   WantedModule wanted{.address = return_address - 1, .build_id = {}};
   dl_iterate_phdr(&look_for_build_id, &wanted);
@@ -113,11 +126,13 @@ namespace {
 
 std::uint32_t learn_site(std::uintptr_t return_address) {
   const std::lock_guard lock(g_mutex);
-  if (const auto known = known_sites().find(return_address); known != known_sites().end()) return known->second;
+  if (const auto known = known_sites().find(return_address); known != known_sites().end())
+    return known->second;
   const auto id = static_cast<std::uint32_t>(known_sites().size());
   const auto added = known_sites().emplace(return_address, id).first;
   Recorder* const active = recorder();
-  const bool is_defined = active == nullptr || or_nothing([&] { return active->define(describe(return_address, id)); });
+  const bool is_defined = active == nullptr ||
+                          or_nothing([&] { return active->define(describe(return_address, id)); });
   if (is_defined) return id;
   known_sites().erase(added);
   return kNoCallSite;
@@ -128,7 +143,9 @@ std::uint32_t learn_site(std::uintptr_t return_address) {
 std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept {
   std::uint32_t id = kNoCallSite;
   or_nothing([&] { id = learn_site(return_address); });
-  if (id != kNoCallSite) thread.sites[(return_address ^ return_address >> 6) % MpiThread::kSiteSlots] = {return_address, id};
+  if (id != kNoCallSite)
+    thread.sites[(return_address ^ return_address >> 6) % MpiThread::kSiteSlots] = {return_address,
+                                                                                    id};
   return id;
 }
 

@@ -1,11 +1,5 @@
 #include "mpi_layer/clock_sync.h"
 
-#include <pthread.h>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-
 #include "core/base/clock.h"
 #include "core/record/clock_domain.h"
 #include "mpi_layer/comms.h"
@@ -13,21 +7,28 @@
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/twins.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <pthread.h>
+
 namespace megascope::mpi {
 
 ClockSync* g_clock_sync = nullptr;
 
 namespace {
 
-// Within a domain the question is only whether it is one clock; between two the quickest answer counts.
+// Within a domain the question is only whether it is one clock; between two the quickest answer
+// counts.
 constexpr PingLimits kCheck{.least = 3, .patience = 1, .most = 4, .budget_ns = 1'000'000};
 constexpr PingLimits kMeasure{.least = 8, .patience = 32, .most = 400, .budget_ns = 2'000'000};
 constexpr std::uint32_t kFirstCollective = 16;
 constexpr double kMostGrowth = 8.0;
 constexpr double kMostAhead = 4096.0;  // collectives: if they come slower from now on, not too late
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
-constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where everybody comes
-constexpr int kTagOfSome = 3;  // in between: what is left over from there answers no question of the others
+constexpr int kTagOfAll = 2;  // in MPI_Init and MPI_Finalize, where everybody comes
+constexpr int
+    kTagOfSome = 3;  // in between: what is left over from there answers no question of the others
 constexpr std::int32_t kNobody = -1;
 
 std::string domain_name(const std::string& claimed, std::int32_t namer) {
@@ -54,7 +55,9 @@ void merge_entries(Collective::Bytes& mine, std::span<const std::byte> theirs) {
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
     return a.domain != b.domain ? a.domain < b.domain : a.rank < b.rank;
   });
-  all.erase(std::unique(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.domain == b.domain; }), all.end());
+  all.erase(std::unique(all.begin(), all.end(),
+                        [](const Entry& a, const Entry& b) { return a.domain == b.domain; }),
+            all.end());
   mine.resize(all.size() * sizeof(Entry));
   std::memcpy(mine.data(), all.data(), mine.size());
 }
@@ -62,24 +65,33 @@ void merge_entries(Collective::Bytes& mine, std::span<const std::byte> theirs) {
 }  // namespace
 
 ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s, std::uint64_t settings)
-    : world_(world), comm_(own_comm(world)), use_tsc_(use_tsc), interval_ns_(static_cast<std::uint64_t>(interval_s * 1e9)),
-      settings_(settings), next_collective_(kNeverSynced) {}
+    : world_(world),
+      comm_(own_comm(world)),
+      use_tsc_(use_tsc),
+      interval_ns_(static_cast<std::uint64_t>(interval_s * 1e9)),
+      settings_(settings),
+      next_collective_(kNeverSynced) {}
 
 /// One reduction: a bit is set in all, or in none.
 std::array<bool, 2> ClockSync::are_same_everywhere(std::uint64_t first, std::uint64_t second) {
   const std::array<std::uint64_t, 4> mine{first, ~first, second, ~second};
   std::array<std::uint64_t, 4> all{};
-  const int rc = twin<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all), g_handles.byte, g_handles.op_band, comm_);
+  const int rc = twin<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all),
+                                       g_handles.byte, g_handles.op_band, comm_);
   return {rc == MPI_SUCCESS && all[0] == ~all[1], rc == MPI_SUCCESS && all[2] == ~all[3]};
 }
 
 Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
-  return {.comm = comm_, .tag = patience_ns == 0 ? kTagOfAll : kTagOfSome, .round = round, .patience_ns = patience_ns};
+  return {.comm = comm_,
+          .tag = patience_ns == 0 ? kTagOfAll : kTagOfSome,
+          .round = round,
+          .patience_ns = patience_ns};
 }
 
 std::string ClockSync::find_domains(const std::string& claimed) {
   const std::uint64_t claimed_id = clock_domain_id(claimed);
-  const auto [is_one_claim, has_same_settings] = are_same_everywhere(claimed_id, mix(settings_, interval_ns_));
+  const auto [is_one_claim, has_same_settings] = are_same_everywhere(claimed_id,
+                                                                     mix(settings_, interval_ns_));
   has_same_settings_ = has_same_settings;
   MPI_Comm members = comm_;
   bool is_sound = true;
@@ -97,13 +109,14 @@ std::string ClockSync::find_domains(const std::string& claimed) {
   is_sound = find_leaders(id).is_ok() && is_sound;
   // All compare clocks, or nobody does.
   if (!is_same_everywhere(is_sound ? 1 : mix(id, 2))) leaders_.clear();
-  if (has_same_settings_ && has_several_domains() && interval_ns_ != 0) next_collective_ = kFirstCollective;
+  if (has_same_settings_ && has_several_domains() && interval_ns_ != 0)
+    next_collective_ = kFirstCollective;
   last_measured_ns_ = last_planned_ns_ = clock::monotonic_ns();
   return name;
 }
 
-/// Down a binomial tree: who shows the time of its parent is of its parent's domain. namer: the rank that the domain has its
-/// name from, kNobody where it is the claimed one.
+/// Down a binomial tree: who shows the time of its parent is of its parent's domain. namer: the
+/// rank that the domain has its name from, kNobody where it is the claimed one.
 bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
   const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .patience_ns = 0};
   int rank = 0;
@@ -116,13 +129,16 @@ bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
     if ((rank & mask) == 0) continue;
     std::uint64_t parent_namer = 0;
     Pings pings;
-    is_sound = wire.receive(parent_namer, rank - mask) && ask_clock(wire, rank - mask, use_tsc_, kCheck, pings);
-    namer = is_sound && pings.is_same_clock ? static_cast<std::int32_t>(parent_namer) : world_.rank();
+    is_sound = wire.receive(parent_namer, rank - mask) &&
+               ask_clock(wire, rank - mask, use_tsc_, kCheck, pings);
+    namer = is_sound && pings.is_same_clock ? static_cast<std::int32_t>(parent_namer)
+                                            : world_.rank();
     break;
   }
   for (mask >>= 1; mask > 0; mask >>= 1) {
     if (rank + mask >= size) continue;
-    const bool is_heard = wire.send(static_cast<std::uint64_t>(namer), rank + mask) && answer_pings(wire, rank + mask, use_tsc_);
+    const bool is_heard = wire.send(static_cast<std::uint64_t>(namer), rank + mask) &&
+                          answer_pings(wire, rank + mask, use_tsc_);
     is_sound = is_heard && is_sound;
   }
   return is_sound;
@@ -136,7 +152,8 @@ Status ClockSync::find_leaders(std::uint64_t domain) {
   if (!status.is_ok()) return status;
   leaders_.clear();
   for (const Entry& entry : entries_of(bytes)) leaders_.push_back({entry.rank, entry.domain});
-  std::sort(leaders_.begin(), leaders_.end(), [](const Leader& a, const Leader& b) { return a.rank < b.rank; });
+  std::sort(leaders_.begin(), leaders_.end(),
+            [](const Leader& a, const Leader& b) { return a.rank < b.rank; });
   return Status::ok();
 }
 
@@ -146,8 +163,9 @@ bool ClockSync::measure(ClockSample& sample) {
 }
 
 bool ClockSync::measure_by(const Wire& wire, ClockSample& sample, bool& has_asked) {
-  const auto mine = std::find_if(leaders_.begin(), leaders_.end(),
-                                 [this](const Leader& leader) { return leader.rank == world_.rank(); });
+  const auto mine = std::find_if(leaders_.begin(), leaders_.end(), [this](const Leader& leader) {
+    return leader.rank == world_.rank();
+  });
   if (mine == leaders_.end()) return true;
   const auto index = static_cast<std::size_t>(mine - leaders_.begin());
   for (std::size_t mask = 1; mask < leaders_.size(); mask <<= 1) {
@@ -159,7 +177,9 @@ bool ClockSync::measure_by(const Wire& wire, ClockSample& sample, bool& has_aske
       sample.peer_domain = other.domain;
       return has_asked;
     }
-    if (index + mask < leaders_.size() && !answer_pings(wire, leaders_[index + mask].rank, use_tsc_)) return false;
+    if (index + mask < leaders_.size() &&
+        !answer_pings(wire, leaders_[index + mask].rank, use_tsc_))
+      return false;
   }
   return true;
 }
@@ -179,13 +199,15 @@ std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   const bool measures = since_ns >= interval_ns_;
   const std::uint64_t wanted_ns = measures ? interval_ns_ : interval_ns_ - since_ns;
   const auto count = static_cast<double>(std::max(sequence - last_sequence_, std::uint32_t{1}));
-  const auto elapsed_ns = static_cast<double>(std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
+  const auto elapsed_ns = static_cast<double>(
+      std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
   const double most = std::min(count * kMostGrowth, kMostAhead);
   const double ahead = std::clamp(count / elapsed_ns * static_cast<double>(wanted_ns), 1.0, most);
   last_planned_ns_ = now_ns;
   last_sequence_ = sequence;
   if (measures) last_measured_ns_ = now_ns;
-  const double next = std::min(static_cast<double>(sequence) + ahead, static_cast<double>(kNeverSynced));
+  const double next = std::min(static_cast<double>(sequence) + ahead,
+                               static_cast<double>(kNeverSynced));
   return static_cast<std::uint32_t>(next) | (measures ? kMeasures : 0);
 }
 
@@ -211,7 +233,8 @@ bool ClockSync::after_collective(std::uint32_t sequence, ClockSample& sample) {
   bool has_asked = false;
   bool goes_on = share_plan(some, plan);
   if (goes_on && (plan & kMeasures) != 0) goes_on = measure_by(some, sample, has_asked);
-  // Somebody did not come: its count is another one, or it is in a call that we do not see. Not again.
+  // Somebody did not come: its count is another one, or it is in a call that we do not see. Not
+  // again.
   next_collective_ = goes_on ? next_of(plan) : kNeverSynced;
   return has_asked;
 }

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "core/lifecycle/collective.h"
+#include "core/record/definitions.h"
+#include "mpi_layer/call_record.h"
+#include "mpi_layer/ping_pong.h"
+
 #include <mpi.h>
 
 #include <array>
@@ -7,35 +12,36 @@
 #include <string>
 #include <vector>
 
-#include "core/lifecycle/collective.h"
-#include "core/record/definitions.h"
-#include "mpi_layer/call_record.h"
-#include "mpi_layer/ping_pong.h"
-
-/// How the clocks of the world's processes lie to each other, measured by messages on our own communicator: docs/time.md.
+/// How the clocks of the world's processes lie to each other, measured by messages on our own
+/// communicator: docs/time.md.
 namespace megascope::mpi {
 
-/// One process's part. All members make the same calls in the same order, but for after_collective(), where one that does not
-/// come costs the others a second, once. The application's thread.
+/// One process's part. All members make the same calls in the same order, but for
+/// after_collective(), where one that does not come costs the others a second, once. The
+/// application's thread.
 class ClockSync {
  public:
-  /// world: all ranks, made by make_world_collective(); outlives the object. interval_s: between measurements at collectives of
-  /// the application; 0: none there. settings: a number that is the same in ranks that count collectives alike.
+  /// world: all ranks, made by make_world_collective(); outlives the object. interval_s: between
+  /// measurements at collectives of the application; 0: none there. settings: a number that is the
+  /// same in ranks that count collectives alike.
   ClockSync(Collective& world, bool use_tsc, double interval_s, std::uint64_t settings);
 
-  /// Which processes share a clock: those that claim the same domain and show the same time. Returns the name of this
-  /// process's domain: the claimed one, or with a rank behind it where it shows another time. O(log P) rounds.
+  /// Which processes share a clock: those that claim the same domain and show the same time.
+  /// Returns the name of this process's domain: the claimed one, or with a rank behind it where it
+  /// shows another time. O(log P) rounds.
   std::string find_domains(const std::string& claimed);
-  /// The lowest rank of each domain asks that of another one, along a binomial tree: O(log domains) rounds. false: this
-  /// process did not ask. In MPI_Init and MPI_Finalize.
+  /// The lowest rank of each domain asks that of another one, along a binomial tree: O(log domains)
+  /// rounds. false: this process did not ask. In MPI_Init and MPI_Finalize.
   bool measure(ClockSample& sample);
   /// Is `settings` the same on all ranks? After find_domains().
   bool has_same_settings() const noexcept { return has_same_settings_; }
   bool has_several_domains() const noexcept { return leaders_.size() > 1; }
 
-  /// The number of the collective on MPI_COMM_WORLD at which after_collective() is due; kNeverSynced: at none.
+  /// The number of the collective on MPI_COMM_WORLD at which after_collective() is due;
+  /// kNeverSynced: at none.
   std::uint32_t next_collective() const noexcept { return next_collective_; }
-  /// All ranks have come to the collective of this number, and this one has left it. Measures if it is time to, as measure().
+  /// All ranks have come to the collective of this number, and this one has left it. Measures if it
+  /// is time to, as measure().
   bool after_collective(std::uint32_t sequence, ClockSample& sample);
 
  private:
@@ -69,7 +75,8 @@ class ClockSync {
 /// Of this process, or nullptr: alone, or before MPI has been started.
 extern ClockSync* g_clock_sync;
 
-/// The call was a collective in which every rank waits for all others, it succeeded, and it is due (CommState::sync_at).
+/// The call was a collective in which every rank waits for all others, it succeeded, and it is due
+/// (CommState::sync_at).
 [[gnu::cold]] void sync_after_collective(MpiThread& thread, const CallRecord& call) noexcept;
 
 }  // namespace megascope::mpi

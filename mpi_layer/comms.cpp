@@ -1,5 +1,10 @@
 #include "mpi_layer/comms.h"
 
+#include "core/base/never_destroyed.h"
+#include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
+#include "mpi_layer/twins.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -7,11 +12,6 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
-
-#include "core/base/never_destroyed.h"
-#include "mpi_layer/hash.h"
-#include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
 
@@ -32,7 +32,8 @@ std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
   static NeverDestroyed<std::map<std::vector<std::int32_t>, CommState*>> map;
   return *map;
 }
-/// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many there are of other worlds.
+/// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many
+/// there are of other worlds.
 CommState*& unseen_comm(const CommState& like) {
   std::vector<std::int32_t> key = like.members;
   key.push_back(-like.foreign_count);
@@ -51,13 +52,15 @@ std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
   return world_ranks_of(group);
 }
 
-/// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by longjmp, from a handler of
-/// errors or signals.
+/// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by
+/// longjmp, from a handler of errors or signals.
 bool ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;
   MPI_Group group = g_handles.group_null;
-  if (twin<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS || twin<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
-      twin<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS || twin<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
+  if (twin<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS ||
+      twin<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
+      twin<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS ||
+      twin<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
   state.is_inter = is_inter != 0;
@@ -86,8 +89,13 @@ void define_remote(CommDefinition& definition, const CommState& state) {
 void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
-  CommDefinition definition{.id = g_next_id, .parent = parent, .global_name = state->global_name, .kind = kind,
-                            .name = state->name, .my_rank = state->rank, .members = compress(state->members),
+  CommDefinition definition{.id = g_next_id,
+                            .parent = parent,
+                            .global_name = state->global_name,
+                            .kind = kind,
+                            .name = state->name,
+                            .my_rank = state->rank,
+                            .members = compress(state->members),
                             .remote_members = compress(state->remote_members)};
   const bool is_told = state->foreign_count == 0;
   if (!is_told) define_remote(definition, *state);
@@ -111,7 +119,8 @@ std::int32_t leader_of(const CommState& state) {
 }
 
 /// Call with the lock. The state is kept for ever, if it is published.
-CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state, const CommOrigin& origin) {
+CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state,
+                         const CommOrigin& origin) {
   const auto leader = static_cast<std::uint64_t>(leader_of(*state));
   state->global_name = mix(mix(origin.name_seed, leader), 1);
   state->name = std::string(origin.function) + " #" + std::to_string(origin.ordinal);
@@ -129,7 +138,8 @@ std::vector<std::int32_t> world_ranks_of(MPI_Group group) {
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
   std::vector<std::int32_t> world(ranks.size());
   for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  if (size > 0) twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
+  if (size > 0)
+    twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
   std::erase(world, MPI_UNDEFINED);
   return world;
 }
@@ -177,7 +187,8 @@ CommState* learn_comm(MPI_Comm comm) {
   if (const auto found = states().find(key_of(comm)); found != states().end()) return found->second;
   const std::uint64_t seed = mix(hash_ranks(state->members), hash_ranks(state->remote_members));
   const std::uint32_t ordinal = repetition_counts()[mix(seed, hash_text("unseen"))]++;
-  return register_comm(comm, std::move(state), {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
+  return register_comm(comm, std::move(state),
+                       {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
 }
 
 CommState* learn_comm_of(MPI_Group group) {
@@ -221,7 +232,8 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
   return state;
 }
 
-CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks, bool is_marked) noexcept {
+CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks,
+                             bool is_marked) noexcept {
   // Should MPI not survive our questions: it would not survive the call either, which must be told.
   CallRecord call;
   call.fn = fn;
@@ -235,7 +247,8 @@ CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept
   int remote_size = state->remote_size;
   twin<Fn::Comm_size>()(comm, &size);
   if (state->is_inter) twin<Fn::Comm_remote_size>()(comm, &remote_size);
-  if (size == state->size && remote_size == state->remote_size) [[likely]] return state;
+  if (size == state->size && remote_size == state->remote_size) [[likely]]
+    return state;
   forget_comm(key_of(comm), *state);
   return comm_state_slowly(thread, comm);
 }
@@ -246,7 +259,8 @@ CommOrigin collective_origin(const char* function, CommState* parent) noexcept {
   return {function, parent, mix(mix(hash_text("collective"), parent->global_name), count), count};
 }
 
-CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash, int tag) noexcept {
+CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash,
+                        int tag) noexcept {
   std::uint64_t seed = mix(mix(hash_text(function), members_hash), static_cast<std::uint64_t>(tag));
   if (parent != nullptr) seed = mix(seed, parent->global_name);
   const std::uint32_t count = or_nothing([seed] {
@@ -263,13 +277,15 @@ std::uint64_t hash_of_members(MPI_Group group) noexcept {
 namespace {
 
 /// Registers a communicator that was just made, and adds the fact. state: its members.
-void adopt(MpiThread& thread, MPI_Comm comm, std::unique_ptr<CommState> state, const CommOrigin& origin) {
+void adopt(MpiThread& thread, MPI_Comm comm, std::unique_ptr<CommState> state,
+           const CommOrigin& origin) {
   CommState* registered = nullptr;
   {
     const std::lock_guard lock(g_mutex);
     registered = register_comm(comm, std::move(state), origin);
   }
-  if (registered->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = registered->id});
+  if (registered->id != kNoComm)
+    stage(thread, {.kind = FactKind::kCommCreated, .comm = registered->id});
 }
 
 std::unique_ptr<CommState> members_like(const CommState& parent) {
@@ -300,14 +316,16 @@ void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin)
   or_nothing([&] { adopt(thread, comm, members_like(*origin.parent), origin); });
 }
 
-void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept {
+void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local,
+                     int tag) noexcept {
   if (comm == g_handles.comm_null) return;
   or_nothing([&] {
     CommState sides;
     ask_members(comm, sides);
     const std::uint64_t mine = hash_ranks(sides.members);
     const std::uint64_t theirs = hash_ranks(sides.remote_members);
-    CommOrigin origin = group_origin(function, nullptr, mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
+    CommOrigin origin = group_origin(function, nullptr,
+                                     mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
     origin.parent = local;
     adopt_comm(thread, comm, origin);
   });
@@ -318,15 +336,19 @@ void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin
   or_nothing([&] {
     CommState sides;
     ask_members(comm, sides);
-    if (sides.foreign_count > 0) adopt_comm(thread, comm, origin);
-    else adopt_intercomm(thread, comm, "connection", origin.parent, 0);
+    if (sides.foreign_count > 0)
+      adopt_comm(thread, comm, origin);
+    else
+      adopt_intercomm(thread, comm, "connection", origin.parent, 0);
   });
 }
 
 void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept {
   if (comm == g_handles.comm_null) return;
   if (known_comm(comm) != nullptr) return;
-  adopt_comm(thread, comm, {"MPI_Comm_get_parent", find_comm(g_handles.comm_world), hash_text("MPI_Comm_get_parent"), 1});
+  adopt_comm(thread, comm,
+             {"MPI_Comm_get_parent", find_comm(g_handles.comm_world),
+              hash_text("MPI_Comm_get_parent"), 1});
 }
 
 void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
@@ -338,10 +360,12 @@ void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
 
 void rename_comm(CommState& state, const char* name) noexcept {
   or_nothing([&] {
-    std::string kept(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+    std::string kept(name,
+                     strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
     const std::lock_guard lock(g_mutex);
     state.name = std::move(kept);
-    if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, state.name);
+    if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm)
+      active->rename_comm(state.id, state.name);
   });
 }
 

@@ -20,21 +20,25 @@ int class_of(int rc) noexcept {
 
 bool p2p::is_truncation_error(int rc) noexcept { return class_of(rc) == MPI_ERR_TRUNCATE; }
 bool completion::is_in_status_slowly(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
-bool completion::is_pending_slowly(int error) noexcept { return class_of(error) == MPI_ERR_PENDING; }
+bool completion::is_pending_slowly(int error) noexcept {
+  return class_of(error) == MPI_ERR_PENDING;
+}
 
 FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept {
   if (whence == MPI_SEEK_SET) return {offset, SeekFrom::kStart, shown_offset(offset)};
-  FileSeek seek{.asked = offset, .from = whence == MPI_SEEK_CUR ? SeekFrom::kCurrent : SeekFrom::kEnd};
+  FileSeek seek{.asked = offset,
+                .from = whence == MPI_SEEK_CUR ? SeekFrom::kCurrent : SeekFrom::kEnd};
   MPI_Offset position = 0;
-  if (!is_shared && twin<Fn::File_get_position>()(file, &position) == MPI_SUCCESS) seek.reached = shown_offset(position);
+  if (!is_shared && twin<Fn::File_get_position>()(file, &position) == MPI_SUCCESS)
+    seek.reached = shown_offset(position);
   return seek;
 }
 
 bool is_refusal(int rc) noexcept {
   const int error_class = class_of(rc);
-  for (const int refusal : {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ROOT,
-                            MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG,
-                            MPI_ERR_INFO}) {
+  for (const int refusal :
+       {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ROOT,
+        MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG, MPI_ERR_INFO}) {
     if (error_class == refusal) return true;
   }
   return false;
@@ -44,8 +48,9 @@ bool one_sided::has_not_begun(int rc) noexcept {
   if (is_refusal(rc)) return true;
   int error_class = 0;
   twin<Fn::Error_class>()(rc, &error_class);
-  for (const int refusal : {MPI_ERR_WIN, MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_FLAVOR,
-                            MPI_ERR_RMA_SHARED, MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_INFO}) {
+  for (const int refusal :
+       {MPI_ERR_WIN, MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_FLAVOR,
+        MPI_ERR_RMA_SHARED, MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_INFO}) {
     if (error_class == refusal) return true;
   }
   return false;
@@ -76,11 +81,14 @@ bool is_refused_slowly(int rc) noexcept {
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
-  // A truncated receive has happened: its message stays, and what the same call has sent. Whatever else was described did
-  // not come to be.
-  const bool is_receiving = call.main.kind == FactKind::kRecv || call.main.kind == FactKind::kSendrecv;
+  // A truncated receive has happened: its message stays, and what the same call has sent. Whatever
+  // else was described did not come to be.
+  const bool is_receiving = call.main.kind == FactKind::kRecv ||
+                            call.main.kind == FactKind::kSendrecv;
   if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};
-  stage(thread, {.kind = FactKind::kError, .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(told_error(error)))});
+  stage(thread,
+        {.kind = FactKind::kError,
+         .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(told_error(error)))});
 }
 
 }  // namespace megascope::mpi

@@ -1,15 +1,15 @@
 #include "mpi_layer/files.h"
 
+#include "core/base/never_destroyed.h"
+#include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
+#include "mpi_layer/twins.h"
+
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
-
-#include "core/base/never_destroyed.h"
-#include "mpi_layer/hash.h"
-#include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
 
@@ -49,7 +49,9 @@ std::uint16_t mode_of(int amode) noexcept {
   return static_cast<std::uint16_t>(mode);
 }
 
-std::string bounded(const char* name) { return name != nullptr ? std::string(name, strnlen(name, kMaxNameBytes)) : ""; }
+std::string bounded(const char* name) {
+  return name != nullptr ? std::string(name, strnlen(name, kMaxNameBytes)) : "";
+}
 
 /// Gives it an id and tells the trace. Call with the lock. False: nothing is recorded any more.
 bool define(FileDefinition definition, FileId& id) {
@@ -96,9 +98,13 @@ FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept {
 }
 
 FileState* adopt_file(MPI_File file, CommState& comm, const char* name, int amode) noexcept {
-  const std::uint64_t global_name = mix(mix(hash_text("MPI_File_open"), comm.global_name), comm.file_open_count);
+  const std::uint64_t global_name = mix(mix(hash_text("MPI_File_open"), comm.global_name),
+                                        comm.file_open_count);
   return or_nothing([&] {
-    return publish(file, {.comm = comm.id, .global_name = global_name, .mode = mode_of(amode), .name = bounded(name)});
+    return publish(file, {.comm = comm.id,
+                          .global_name = global_name,
+                          .mode = mode_of(amode),
+                          .name = bounded(name)});
   });
 }
 
@@ -111,7 +117,9 @@ FileState* adopt_unseen_file(MPI_File file) noexcept {
   const std::uint64_t members = hash_of_members(group);
   twin<Fn::Group_free>()(&group);
   const std::uint64_t global_name = mix(mix(hash_text(kUnseenName), members), g_unseen_count++);
-  return or_nothing([&] { return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName}); });
+  return or_nothing([&] {
+    return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName});
+  });
 }
 
 void forget_file(std::uint64_t key, const FileState& closed) noexcept {
@@ -127,7 +135,8 @@ FileId file_by_name(const char* name) noexcept {
     const std::string text = bounded(name);
     const std::lock_guard lock(g_mutex);
     const auto [found, is_new] = names().emplace(text, kNoFile);
-    if (found->second == kNoFile) (void)define({.global_name = hash_text(text.c_str()), .name = text}, found->second);
+    if (found->second == kNoFile)
+      (void)define({.global_name = hash_text(text.c_str()), .name = text}, found->second);
     id = found->second;
   });
   return id;

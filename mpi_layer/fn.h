@@ -1,17 +1,34 @@
 #pragma once
 
+#include "mpi_layer/declared.h"
+
 #include <cstdint>
 #include <string_view>
-
-#include "mpi_layer/declared.h"
 
 /// MPI functions as numbers, from the table. Includes no mpi.h.
 namespace megascope::mpi {
 
 /// Groups of functions, for selection and for people.
 enum class Group : std::uint8_t {
-  kP2p, kRequest, kColl, kComm, kTopo, kGroup, kAttr, kError, kInfo, kType, kOp, kEnv, kSpawn, kIo, kRma, kConvert, kTime,
-  kTool, kCount
+  kP2p,
+  kRequest,
+  kColl,
+  kComm,
+  kTopo,
+  kGroup,
+  kAttr,
+  kError,
+  kInfo,
+  kType,
+  kOp,
+  kEnv,
+  kSpawn,
+  kIo,
+  kRma,
+  kConvert,
+  kTime,
+  kTool,
+  kCount
 };
 
 /// Ways to call MPI: C, mpif.h or `use mpi` (mpi_send_), and `use mpi_f08` (mpi_send_f08_).
@@ -21,7 +38,7 @@ inline constexpr unsigned kInterfaceCount = static_cast<unsigned>(Interface::kCo
 /// `Fn::Send` is MPI_Send. The value is the region id in traces; 0 is no function.
 enum class Fn : std::uint16_t {
   kNone = 0,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, name,)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   kEnd
@@ -31,7 +48,8 @@ inline constexpr unsigned kFnEnd = static_cast<unsigned>(Fn::kEnd);
 constexpr Group group_of(Fn fn) {
   constexpr Group kGroups[] = {
       Group::kEnv,  // of kNone
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, Group::group,)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, Group::group, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   };
@@ -42,7 +60,7 @@ constexpr Group group_of(Fn fn) {
 constexpr std::string_view name_of(Fn fn) {
   constexpr std::string_view kNames[] = {
       "",
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, #name,)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, #name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   };
@@ -55,6 +73,8 @@ constexpr bool is_recorded_by_default(Fn fn) {
   return group != Group::kConvert && group != Group::kTime && group != Group::kTool;
 }
 /// What comes back is a value and no error code.
-constexpr bool returns_value(Fn fn) { return group_of(fn) == Group::kConvert || group_of(fn) == Group::kTime; }
+constexpr bool returns_value(Fn fn) {
+  return group_of(fn) == Group::kConvert || group_of(fn) == Group::kTime;
+}
 
 }  // namespace megascope::mpi

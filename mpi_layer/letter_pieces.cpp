@@ -1,9 +1,9 @@
 #include "mpi_layer/letter_pieces.h"
 
-#include <algorithm>
-
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <algorithm>
 
 namespace megascope::mpi {
 namespace {
@@ -22,9 +22,12 @@ bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexce
   count_ = (letter.size() + kBytes - 1) / kBytes;
   if (count_ > kMost) return false;
   for (std::size_t i = 0; i < count_; ++i) {
-    const std::span piece = letter.subspan(i * kBytes, std::min(kBytes, letter.size() - i * kBytes));
+    const std::span piece = letter.subspan(i * kBytes,
+                                           std::min(kBytes, letter.size() - i * kBytes));
     const int tag = i == 0 ? static_cast<int>(count_) : kTagOfRest;
-    if (twin<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag, comm, &requests_[i]) != MPI_SUCCESS) return false;
+    if (twin<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag,
+                          comm, &requests_[i]) != MPI_SUCCESS)
+      return false;
   }
   return true;
 }
@@ -32,20 +35,27 @@ bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexce
 std::size_t LetterPieces::room_for(const MPI_Status& first) noexcept {
   const int bytes = count_of(first);
   if (bytes <= 0 || first.MPI_TAG < 1 || static_cast<std::size_t>(first.MPI_TAG) > kMost) return 0;
-  if (first.MPI_TAG == 1) return static_cast<std::size_t>(bytes) <= kBytes ? static_cast<std::size_t>(bytes) : 0;
-  return static_cast<std::size_t>(bytes) == kBytes ? static_cast<std::size_t>(first.MPI_TAG) * kBytes : 0;
+  if (first.MPI_TAG == 1)
+    return static_cast<std::size_t>(bytes) <= kBytes ? static_cast<std::size_t>(bytes) : 0;
+  return static_cast<std::size_t>(bytes) == kBytes
+             ? static_cast<std::size_t>(first.MPI_TAG) * kBytes
+             : 0;
 }
 
-bool LetterPieces::receive(MPI_Message& first, const MPI_Status& status, std::byte* into, MPI_Comm comm) noexcept {
+bool LetterPieces::receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
+                           MPI_Comm comm) noexcept {
   const auto room = static_cast<int>(room_for(status));
   const int piece = std::min(room, static_cast<int>(kBytes));
   done_ = 0;
   is_received_ = true;
   count_ = static_cast<std::size_t>(status.MPI_TAG);
   bytes_ = static_cast<std::size_t>(room);
-  if (twin<Fn::Imrecv>()(into, piece, g_handles.byte, &first, &requests_[0]) != MPI_SUCCESS) return false;
+  if (twin<Fn::Imrecv>()(into, piece, g_handles.byte, &first, &requests_[0]) != MPI_SUCCESS)
+    return false;
   for (std::size_t i = 1; i < count_; ++i) {
-    if (twin<Fn::Irecv>()(into + i * kBytes, piece, g_handles.byte, status.MPI_SOURCE, kTagOfRest, comm, &requests_[i]) != MPI_SUCCESS) return false;
+    if (twin<Fn::Irecv>()(into + i * kBytes, piece, g_handles.byte, status.MPI_SOURCE, kTagOfRest,
+                          comm, &requests_[i]) != MPI_SUCCESS)
+      return false;
   }
   return true;
 }

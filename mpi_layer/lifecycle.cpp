@@ -1,8 +1,5 @@
 #include "mpi_layer/lifecycle.h"
 
-#include <memory>
-#include <utility>
-
 #include "core/base/scarce_memory.h"
 #include "core/hooks/cpu_readings.h"
 #include "core/lifecycle/runtime.h"
@@ -20,6 +17,9 @@
 #include "mpi_layer/regions.h"
 #include "mpi_layer/step_control.h"
 
+#include <memory>
+#include <utility>
+
 namespace megascope::mpi {
 namespace {
 
@@ -29,7 +29,8 @@ std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
 Company g_company;
-Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed with the process, when MPI may be gone
+Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed with the process,
+                                ///< when MPI may be gone
 
 }  // namespace
 
@@ -53,7 +54,8 @@ void prepare() {
   // Before the others hear that we are here: who is announced takes part in everything.
   if (is_wanted && !library.is_ok()) runtime().complain(library.message());
   g_is_prepared = is_wanted && library.is_ok();
-  if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty()) runtime().complain(line);
+  if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty())
+    runtime().complain(line);
   if (g_is_prepared) announce_presence(runtime().own_run_id());
   if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
 }
@@ -97,7 +99,8 @@ void find_others() {
   g_company = ask_company(g_world_rank, g_world_size, runtime().is_company_vouched());
   if (!g_company.is_complete) return;
   g_world = make_world_collective().release();
-  if (g_world == nullptr) g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
+  if (g_world == nullptr)
+    g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
 }
 
 /// Equal where the same functions are looked at, and the same is wanted of steps.
@@ -111,18 +114,23 @@ std::uint64_t settings_hash(int thread_level) {
 /// Where steps begin ranks talk, if all of them are here and want the same.
 void find_step_talk(int thread_level) {
   const ControlPlan plan = runtime().control_plan();
-  const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings() : g_world_size == 1;
+  const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
+                                                 : g_world_size == 1;
   if (is_agreed) return open_step_control(g_world, plan, thread_level);
   if (plan.port == nullptr) return;
-  runtime().complain("no statistics over all ranks: " + std::string(g_world != nullptr ? "ranks have different settings (MEGASCOPE_*) or thread levels"
-                                                                                      : "not all ranks have the library"));
+  runtime().complain(
+      "no statistics over all ranks: " +
+      std::string(g_world != nullptr
+                      ? "ranks have different settings (MEGASCOPE_*) or thread levels"
+                      : "not all ranks have the library"));
 }
 
 /// Where this process's clock lies among those of the others.
 void place_clock(StartFacts& facts) {
   facts.clock_domain = runtime().clock_domain();
   if (g_world == nullptr) return;
-  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(), settings_hash(facts.thread_level));
+  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(),
+                               settings_hash(facts.thread_level));
   facts.clock_domain = g_clock_sync->find_domains(facts.clock_domain);
   ClockSample sample;
   if (g_clock_sync->measure(sample)) facts.clock_samples.push_back(sample);
@@ -139,7 +147,8 @@ StartFacts start_facts(std::uint64_t enter_ticks) {
   facts.parent_world = board::parent_world();
   facts.start_ticks = enter_ticks;
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
-  facts.is_first_here = g_world_rank == 0 || (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
+  facts.is_first_here = g_world_rank == 0 ||
+                        (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
   return facts;
 }
 
@@ -165,7 +174,8 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   if (recorder == nullptr) return;
   open_recording(*recorder, facts.thread_level == 3);
   define_predefined_comms();
-  if (g_clock_sync != nullptr) find_comm(g_handles.comm_world)->sync_at = g_clock_sync->next_collective();
+  if (g_clock_sync != nullptr)
+    find_comm(g_handles.comm_world)->sync_at = g_clock_sync->next_collective();
   if (leaves_out_messages()) recorder->note_message_gaps();
   record_start(interface, fn, enter_ticks);
   recorder->add_overhead(now() - begin + g_prepare_ticks);
@@ -176,12 +186,14 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
   twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
   twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
-  // Of several ranks one that does not take part in what all do would make the others wait for ever.
+  // Of several ranks one that does not take part in what all do would make the others wait for
+  // ever.
   if (g_world_size > 1) return start_recording(interface, fn, enter_ticks);
-  without_throwing([&] { start_recording(interface, fn, enter_ticks); }, [] {
-    close_recording();
-    say_no_memory("memory ran out in MPI_Init: nothing is recorded");
-  });
+  without_throwing([&] { start_recording(interface, fn, enter_ticks); },
+                   [] {
+                     close_recording();
+                     say_no_memory("memory ran out in MPI_Init: nothing is recorded");
+                   });
 }
 
 namespace {
@@ -191,15 +203,18 @@ void record_end(Interface interface) noexcept {
   if (!enter_slowly(interface, kRecords)) return;
   MpiThread* thread = t_thread;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (thread->active_frame != 0) (void)nest_slowly(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
+  if (thread->active_frame != 0)
+    (void)nest_slowly(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
-  mark_pending(*thread->buffer, call);  // else that of the call before would seem not to have returned
+  mark_pending(*thread->buffer,
+               call);  // else that of the call before would seem not to have returned
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
-/// Others may come much later: what waits for them is not the application's work, and what they tell then is still recorded.
+/// Others may come much later: what waits for them is not the application's work, and what they
+/// tell then is still recorded.
 void end_calls(Recorder& active, Interface interface) noexcept {
   (void)hooks::read_cpu();
   const OwnTime own(active);
@@ -215,11 +230,15 @@ void end_calls(Recorder& active, Interface interface) noexcept {
 void before_finalize(Interface interface) noexcept {
   if (is_forked_child()) return;
   Recorder* const active = recorder();
-  if (active != nullptr) end_calls(*active, interface);
-  else if (g_step_control != nullptr) g_step_control->finish();
-  if (active != nullptr && g_world_size > 1) runtime().end(g_world, g_company);
+  if (active != nullptr)
+    end_calls(*active, interface);
+  else if (g_step_control != nullptr)
+    g_step_control->finish();
+  if (active != nullptr && g_world_size > 1)
+    runtime().end(g_world, g_company);
   else if (active != nullptr) {
-    without_throwing([] { runtime().end(g_world, g_company); }, [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
+    without_throwing([] { runtime().end(g_world, g_company); },
+                     [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
   }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);

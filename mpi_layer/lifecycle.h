@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdint>
-
 #include "mpi_layer/fn.h"
 
-/// What is done where MPI starts and ends, whatever the interface: docs/architecture.md has the order. The application's thread
-/// that calls MPI_Init and MPI_Finalize.
+#include <cstdint>
+
+/// What is done where MPI starts and ends, whatever the interface: docs/architecture.md has the
+/// order. The application's thread that calls MPI_Init and MPI_Finalize.
 namespace megascope::mpi {
 
 /// Ticks of the clock that calls are recorded with. After before_init().

@@ -1,8 +1,7 @@
-#include "mpi_layer/lifecycle.h"
-
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/control.h"
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/lifecycle.h"
 
 /// The wrappers that start and end everything.
 namespace megascope::mpi {
@@ -22,9 +21,12 @@ int start_mpi(Args... args) {
 
 using megascope::mpi::Fn;
 
-extern "C" [[gnu::visibility("default")]] int MPI_Init(int* argc, char*** argv) { return megascope::mpi::start_mpi<Fn::Init>(argc, argv); }
+extern "C" [[gnu::visibility("default")]] int MPI_Init(int* argc, char*** argv) {
+  return megascope::mpi::start_mpi<Fn::Init>(argc, argv);
+}
 
-extern "C" [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+extern "C" [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required,
+                                                              int* provided) {
   return megascope::mpi::start_mpi<Fn::Init_thread>(argc, argv, required, provided);
 }
 

@@ -6,9 +6,9 @@
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 
-/// Collectives: root, bytes sent and received, sequence number on the communicator; nonblocking ones their request.
-/// A shape serves the blocking and the nonblocking form, which differ by a request at the end. MPI-4.1 §6; OTF2
-/// MpiCollectiveEnd, NonBlockingCollectiveRequest.
+/// Collectives: root, bytes sent and received, sequence number on the communicator; nonblocking
+/// ones their request. A shape serves the blocking and the nonblocking form, which differ by a
+/// request at the end. MPI-4.1 §6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
 namespace megascope::mpi {
 
 /// Is it an error that MPI finds in the arguments, before anything has happened?
@@ -29,17 +29,23 @@ using Type = MPI_Datatype;
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || !state->is_told) return nullptr;
-  call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
+  call.main = {.kind = FactKind::kCollective,
+               .comm = state->id,
+               .sequence = state->collective_count++,
+               .tag = 0};
   return state;
 }
 /// The same of one with an argument of as many elements as the communicator has members.
-[[gnu::always_inline]] inline CommState* begin_with_array(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline CommState* begin_with_array(Thread& thread, Rec& call,
+                                                          MPI_Comm comm) noexcept {
   if (CommState* known = comm_state(thread, comm); known != nullptr) verified(thread, comm, known);
   return begin(thread, call, comm);
 }
-/// MPI refused the call's arguments: here nothing began, and what the others call next has the number that was taken.
+/// MPI refused the call's arguments: here nothing began, and what the others call next has the
+/// number that was taken.
 [[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
-  if (rc == MPI_SUCCESS) [[likely]] return false;
+  if (rc == MPI_SUCCESS) [[likely]]
+    return false;
   if (!is_refusal(rc)) return false;
   if (call.main.kind == FactKind::kCollective) --call.state->collective_count;
   return true;
@@ -51,152 +57,194 @@ using Type = MPI_Datatype;
 
 struct Barrier {
   static constexpr std::string_view kTells = "communicator, sequence number";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     begin(thread, call, comm);
   }
 };
 struct Bcast {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int count, Type type, int root, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int count,
+                                              Type type, int root, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call, reversed(gather_bytes(thread, {*state}, root, false, count, type, count, type)));
+    set_bytes(call,
+              reversed(gather_bytes(thread, {*state}, root, false, count, type, count, type)));
   }
 };
 struct Gather {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
-                       int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              int sendcount, Type sendtype, void*, int recvcount,
+                                              Type recvtype, int root, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call, gather_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype, recvcount, recvtype));
+    set_bytes(call, gather_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype,
+                                 recvcount, recvtype));
   }
 };
 struct Gatherv {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
-                       const int* recvcounts, const int*, Type recvtype, int root, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              int sendcount, Type sendtype, void*,
+                                              const int* recvcounts, const int*, Type recvtype,
+                                              int root, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call,
-              gatherv_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype, recvcounts, recvtype));
+    set_bytes(call, gatherv_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype,
+                                  recvcounts, recvtype));
   }
 };
 struct Scatter {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void* recvbuf,
-                       int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
+                                              Type sendtype, void* recvbuf, int recvcount,
+                                              Type recvtype, int root, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call, reversed(gather_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount, recvtype, sendcount,
-                                          sendtype)));
+    set_bytes(call, reversed(gather_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount,
+                                          recvtype, sendcount, sendtype)));
   }
 };
 struct Scatterv {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
-                       void* recvbuf, int recvcount, Type recvtype, int root, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
+                                              const int* sendcounts, const int*, Type sendtype,
+                                              void* recvbuf, int recvcount, Type recvtype, int root,
+                                              MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call, reversed(gatherv_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount, recvtype,
-                                           sendcounts, sendtype)));
+    set_bytes(call, reversed(gatherv_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount,
+                                           recvtype, sendcounts, sendtype)));
   }
 };
 struct Alltoall {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
-                       int recvcount, Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              int sendcount, Type sendtype, void*, int recvcount,
+                                              Type recvtype, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call, alltoall_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype, recvcount, recvtype));
+    set_bytes(call, alltoall_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype,
+                                   recvcount, recvtype));
   }
 };
 struct Allgatherv {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
-                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              int sendcount, Type sendtype, void*,
+                                              const int* recvcounts, const int*, Type recvtype,
+                                              MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call,
-              allgatherv_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype, recvcounts, recvtype));
+    set_bytes(call, allgatherv_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype,
+                                     recvcounts, recvtype));
   }
 };
 struct Alltoallv {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
-                       void*, const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              const int* sendcounts, const int*, Type sendtype,
+                                              void*, const int* recvcounts, const int*,
+                                              Type recvtype, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call,
-              alltoallv_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtype, recvcounts, recvtype));
+    set_bytes(call, alltoallv_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtype,
+                                    recvcounts, recvtype));
   }
 };
 struct Alltoallw {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
-                       const auto& sendtypes, void*, const int* recvcounts, const int*, const auto& recvtypes,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
+                                              const int* sendcounts, const int*,
+                                              const auto& sendtypes, void*, const int* recvcounts,
+                                              const int*, const auto& recvtypes, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call,
-              alltoallw_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtypes, recvcounts, recvtypes));
+    set_bytes(call, alltoallw_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtypes,
+                                    recvcounts, recvtypes));
   }
 };
 struct Reduce {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op, int root,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
+                                              int count, Type type, MPI_Op, int root, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
-    set_bytes(call, gather_bytes(thread, {*state}, root, is_in_place(sendbuf), count, type, count, type));
+    set_bytes(call,
+              gather_bytes(thread, {*state}, root, is_in_place(sendbuf), count, type, count, type));
   }
 };
 struct Allreduce {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
+                                              int count, Type type, MPI_Op, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call, alltoall_bytes(thread, {*state}, is_in_place(sendbuf), count, type, count, type));
+    set_bytes(call,
+              alltoall_bytes(thread, {*state}, is_in_place(sendbuf), count, type, count, type));
   }
 };
 struct ReduceScatter {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
+                                              const int* recvcounts, Type type, MPI_Op,
+                                              MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     set_bytes(call, reduce_scatter_bytes(thread, {*state}, is_in_place(sendbuf), recvcounts, type));
   }
 };
 struct ReduceScatterBlock {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int recvcount, Type type, MPI_Op,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
+                                              int recvcount, Type type, MPI_Op, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call, reduce_scatter_block_bytes(thread, {*state}, is_in_place(sendbuf), recvcount, type));
+    set_bytes(call,
+              reduce_scatter_block_bytes(thread, {*state}, is_in_place(sendbuf), recvcount, type));
   }
 };
 template <bool kIsExclusive>
 struct Scan {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
+                                              int count, Type type, MPI_Op, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
-    set_bytes(call, scan_bytes(thread, {*state}, kIsExclusive || is_in_place(sendbuf), count, type));
+    set_bytes(call,
+              scan_bytes(thread, {*state}, kIsExclusive || is_in_place(sendbuf), count, type));
   }
 };
 
@@ -207,7 +255,8 @@ struct Scan {
   for (const std::int32_t rank : ranks) count += rank != MPI_PROC_NULL ? 1 : 0;
   return count;
 }
-[[gnu::always_inline]] inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const int* counts) {
+[[gnu::always_inline]] inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks,
+                                                         const int* counts) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; counts != nullptr && i < ranks.size(); ++i) {
     if (ranks[i] != MPI_PROC_NULL && counts[i] > 0) sum += static_cast<std::uint64_t>(counts[i]);
@@ -215,53 +264,70 @@ struct Scan {
   return sum;
 }
 struct NeighborAlltoall {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*, int recvcount,
-                       Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
+                                              Type sendtype, void*, int recvcount, Type recvtype,
+                                              MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(call, {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
-                     .received = existing(neighbours.sources) * payload_bytes(thread, recvcount, recvtype)});
+    set_bytes(
+        call,
+        {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
+         .received = existing(neighbours.sources) * payload_bytes(thread, recvcount, recvtype)});
   }
 };
 struct NeighborAllgatherv {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
-                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
+                                              Type sendtype, void*, const int* recvcounts,
+                                              const int*, Type recvtype, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(call, {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
-                     .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
+    set_bytes(
+        call,
+        {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
+         .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
   }
 };
 struct NeighborAlltoallv {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
-                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
-                       MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
+                                              const int* sendcounts, const int*, Type sendtype,
+                                              void*, const int* recvcounts, const int*,
+                                              Type recvtype, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(call, {.sent = sum_existing(neighbours.destinations, sendcounts) * type_size(thread, sendtype),
-                     .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
+    set_bytes(
+        call,
+        {.sent = sum_existing(neighbours.destinations, sendcounts) * type_size(thread, sendtype),
+         .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
   }
 };
 struct NeighborAlltoallw {
-  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
-                       const auto& sendtypes, void*, const int* recvcounts, const MPI_Aint*, const auto& recvtypes,
-                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, bytes sent, bytes received";
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
+                                              const int* sendcounts, const MPI_Aint*,
+                                              const auto& sendtypes, void*, const int* recvcounts,
+                                              const MPI_Aint*, const auto& recvtypes, MPI_Comm comm,
+                                              MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
     set_bytes(call, {.sent = sum(thread, neighbours.destinations, sendcounts, sendtypes),
                      .received = sum(thread, neighbours.sources, recvcounts, recvtypes)});
   }
-  [[gnu::always_inline]] static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
-                           const auto& types) noexcept {
+  [[gnu::always_inline]] static std::uint64_t sum(Thread& thread,
+                                                  const std::vector<std::int32_t>& ranks,
+                                                  const int* counts, const auto& types) noexcept {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; counts != nullptr && types != nullptr && i < ranks.size(); ++i) {
       if (ranks[i] != MPI_PROC_NULL) bytes += payload_bytes(thread, counts[i], types[i]);
@@ -270,26 +336,33 @@ struct NeighborAlltoallw {
   }
 };
 
-/// A blocking call that nobody leaves before the last one has come: right behind it all are there for our own traffic. Without
-/// data it may not wait for everybody.
+/// A blocking call that nobody leaves before the last one has come: right behind it all are there
+/// for our own traffic. Without data it may not wait for everybody.
 template <class Shape>
-inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> || std::is_same_v<Shape, Allreduce> || std::is_same_v<Shape, Alltoall>;
+inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> ||
+                                     std::is_same_v<Shape, Allreduce> ||
+                                     std::is_same_v<Shape, Alltoall>;
 
 template <class Shape>
 struct Blocking : Shape {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&...) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc,
+                                              Args&&...) noexcept {
     if (take_back_refused(call, rc)) return;
     if constexpr (kWaitsForAll<Shape>) {
-      if (call.main.kind != FactKind::kCollective || call.main.sequence < call.state->sync_at) [[likely]] return;
-      const bool has_waited = rc == MPI_SUCCESS && (std::is_same_v<Shape, Barrier> || call.main.bytes != 0);
+      if (call.main.kind != FactKind::kCollective || call.main.sequence < call.state->sync_at)
+          [[likely]]
+        return;
+      const bool has_waited = rc == MPI_SUCCESS &&
+                              (std::is_same_v<Shape, Barrier> || call.main.bytes != 0);
       if (has_waited && call.depth == 0) sync_after_collective(thread, call);
     }
   }
 };
 
 /// The collective described in call.main goes on after the call: its request is the last argument.
-[[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
+[[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc,
+                                           MPI_Request request) noexcept {
   take_back_refused(call, rc);
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
   if (call.is_silent) call.main.kind = FactKind::kNone;  // of what began unrecorded no end is told
@@ -303,16 +376,19 @@ struct Blocking : Shape {
 template <class Shape>
 struct Nonblocking : Also<Shape, "request"> {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc,
+                                              Args&&... args) noexcept {
     started(thread, call, rc, *last_of(args...));
   }
 };
 
 }  // namespace coll
 
-#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)           \
-  template <> struct Meaning<Fn::blocking> : coll::Blocking<coll::shape> {}; \
-  template <> struct Meaning<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
+#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)       \
+  template <>                                                    \
+  struct Meaning<Fn::blocking> : coll::Blocking<coll::shape> {}; \
+  template <>                                                    \
+  struct Meaning<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
 MEGASCOPE_COLLECTIVE(Barrier, Ibarrier, Barrier)
 MEGASCOPE_COLLECTIVE(Bcast, Ibcast, Bcast)
 MEGASCOPE_COLLECTIVE(Gather, Igather, Gather)

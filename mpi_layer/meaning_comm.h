@@ -15,7 +15,8 @@ namespace comm {
 struct About : NoMeaning {
   static constexpr std::string_view kTells = "communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              Args&&... args) noexcept {
     set_comm(thread, call, first_of(args...));
   }
 };
@@ -30,11 +31,13 @@ template <Fn F>
 struct CollectiveCreation {
   static constexpr std::string_view kTells = "communicator, sequence number, new communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              Args&&... args) noexcept {
     coll::begin(thread, call, first_of(args...));
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              Args&&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     if (rc == MPI_SUCCESS) adopt_comm(thread, *last_of(args...), origin);
@@ -44,28 +47,34 @@ struct CollectiveCreation {
 }  // namespace comm
 
 #define MEGASCOPE_CREATION(name, ...) \
-  template <> struct Meaning<Fn::name> : Tells<comm::CollectiveCreation<Fn::name> __VA_OPT__(,) __VA_ARGS__> {};
+  template <>                         \
+  struct Meaning<Fn::name>            \
+      : Tells<comm::CollectiveCreation<Fn::name> __VA_OPT__(, ) __VA_ARGS__> {};
 MEGASCOPE_CREATION(Comm_dup)
 MEGASCOPE_CREATION(Comm_dup_with_info)
 MEGASCOPE_CREATION(Comm_create)
 MEGASCOPE_CREATION(Comm_split, Told{1, ValueName::kColor}, Told{2, ValueName::kKey})
 MEGASCOPE_CREATION(Comm_split_type, Told{1, ValueName::kSplitType}, Told{2, ValueName::kKey})
 MEGASCOPE_CREATION(Intercomm_merge, Told{1, ValueName::kHigh})
-MEGASCOPE_CREATION(Cart_create, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1}, Told{4, ValueName::kReorder})
+MEGASCOPE_CREATION(Cart_create, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1},
+                   Told{4, ValueName::kReorder})
 MEGASCOPE_CREATION(Cart_sub, Told{1, ValueName::kRemains, Told::kGrid})
 MEGASCOPE_CREATION(Graph_create, Told{1, ValueName::kNodes}, Told{4, ValueName::kReorder})
 MEGASCOPE_CREATION(Dist_graph_create, Told{1, ValueName::kNodes}, Told{7, ValueName::kReorder})
-MEGASCOPE_CREATION(Dist_graph_create_adjacent, Told{1, ValueName::kSources}, Told{4, ValueName::kDestinations},
-                   Told{8, ValueName::kReorder})
+MEGASCOPE_CREATION(Dist_graph_create_adjacent, Told{1, ValueName::kSources},
+                   Told{4, ValueName::kDestinations}, Told{8, ValueName::kReorder})
 #undef MEGASCOPE_CREATION
 
-template <> struct Meaning<Fn::Comm_idup> {
-  static constexpr std::string_view kTells = "communicator, sequence number, new communicator, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, MPI_Comm*, MPI_Request*) noexcept {
+template <>
+struct Meaning<Fn::Comm_idup> {
+  static constexpr std::string_view
+      kTells = "communicator, sequence number, new communicator, request";
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm,
+                                              MPI_Comm*, MPI_Request*) noexcept {
     coll::begin(thread, call, comm);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Comm* result,
-                       MPI_Request* request) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm,
+                                              MPI_Comm* result, MPI_Request* request) noexcept {
     coll::started(thread, call, rc, *request);
     if (is_refusal(rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(Fn::Comm_idup), call.state);
@@ -76,28 +85,34 @@ template <> struct Meaning<Fn::Comm_idup> {
 namespace comm {
 
 struct GroupCreation : Also<About, "new communicator"> {
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Group group, int tag,
-                       MPI_Comm* result) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm,
+                                              MPI_Group group, int tag, MPI_Comm* result) noexcept {
     if (rc != MPI_SUCCESS) return;
-    adopt_comm(thread, *result, group_origin(mpi_name(Fn::Comm_create_group), call.state, hash_of_members(group), tag));
+    adopt_comm(
+        thread, *result,
+        group_origin(mpi_name(Fn::Comm_create_group), call.state, hash_of_members(group), tag));
   }
 };
 struct Bridge : Also<About, "new communicator"> {
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, int, MPI_Comm, int, int tag,
-                       MPI_Comm* result) noexcept {
-    if (rc == MPI_SUCCESS) adopt_intercomm(thread, *result, mpi_name(Fn::Intercomm_create), call.state, tag);
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm,
+                                              int, MPI_Comm, int, int tag,
+                                              MPI_Comm* result) noexcept {
+    if (rc == MPI_SUCCESS)
+      adopt_intercomm(thread, *result, mpi_name(Fn::Intercomm_create), call.state, tag);
   }
 };
 
 /// The communicator ends with this call.
 struct End {
   static constexpr std::string_view kTells = "communicator";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm* comm) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              MPI_Comm* comm) noexcept {
     if (comm == nullptr) return;
     set_comm(thread, call, *comm);
     call.second.bytes = key_of(*comm);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm*) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Comm*) noexcept {
     const std::uint64_t key = call.second.bytes;
     call.second = {};
     if (rc != MPI_SUCCESS || call.state == nullptr) return;
@@ -108,21 +123,31 @@ struct End {
 
 }  // namespace comm
 
-template <> struct Meaning<Fn::Comm_create_group> : Tells<comm::GroupCreation, Told{2, ValueName::kMessageTag}> {};
-template <> struct Meaning<Fn::Intercomm_create>
-    : Tells<comm::Bridge, Told{1, ValueName::kLocalLeader}, Told{3, ValueName::kRemoteLeader}, Told{4, ValueName::kMessageTag}> {};
-template <> struct Meaning<Fn::Comm_free> : comm::End {};
-template <> struct Meaning<Fn::Comm_disconnect> : comm::End {};
+template <>
+struct Meaning<Fn::Comm_create_group>
+    : Tells<comm::GroupCreation, Told{2, ValueName::kMessageTag}> {};
+template <>
+struct Meaning<Fn::Intercomm_create>
+    : Tells<comm::Bridge, Told{1, ValueName::kLocalLeader}, Told{3, ValueName::kRemoteLeader},
+            Told{4, ValueName::kMessageTag}> {};
+template <>
+struct Meaning<Fn::Comm_free> : comm::End {};
+template <>
+struct Meaning<Fn::Comm_disconnect> : comm::End {};
 
-template <> struct Meaning<Fn::Comm_set_name> : comm::About {
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Comm, const char* name) noexcept {
+template <>
+struct Meaning<Fn::Comm_set_name> : comm::About {
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Comm,
+                                              const char* name) noexcept {
     if (rc == MPI_SUCCESS && call.state != nullptr) rename_comm(*call.state, name);
   }
 };
 
-// What these ask for stands in the communicator's definition: its members, the caller's rank among them, names.
+// What these ask for stands in the communicator's definition: its members, the caller's rank among
+// them, names.
 #define MEGASCOPE_ABOUT(name) \
-  template <> struct Meaning<Fn::name> : comm::About {};
+  template <>                 \
+  struct Meaning<Fn::name> : comm::About {};
 MEGASCOPE_ABOUT(Comm_rank)
 MEGASCOPE_ABOUT(Comm_size)
 MEGASCOPE_ABOUT(Comm_remote_size)
@@ -131,8 +156,11 @@ MEGASCOPE_ABOUT(Comm_group)
 MEGASCOPE_ABOUT(Comm_remote_group)
 MEGASCOPE_ABOUT(Comm_get_name)
 #undef MEGASCOPE_ABOUT
-template <> struct Meaning<Fn::Comm_compare> : Tells<comm::Object, Told{2, ValueName::kComparison}> {};
-template <> struct Meaning<Fn::Comm_get_info> : comm::Object {};
-template <> struct Meaning<Fn::Comm_set_info> : comm::Object {};
+template <>
+struct Meaning<Fn::Comm_compare> : Tells<comm::Object, Told{2, ValueName::kComparison}> {};
+template <>
+struct Meaning<Fn::Comm_get_info> : comm::Object {};
+template <>
+struct Meaning<Fn::Comm_set_info> : comm::Object {};
 
 }  // namespace megascope::mpi

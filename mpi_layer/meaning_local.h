@@ -6,8 +6,9 @@
 #include "mpi_layer/meaning_type.h"
 #include "mpi_layer/types.h"
 
-/// Calls that stay in their process: attributes and error handlers, which are of a communicator or window and may call back;
-/// packing, local reduction, buffers and memory, which have bytes. MPI-4.1 §5, §7.7, §9.
+/// Calls that stay in their process: attributes and error handlers, which are of a communicator or
+/// window and may call back; packing, local reduction, buffers and memory, which have bytes.
+/// MPI-4.1 §5, §7.7, §9.
 namespace megascope::mpi {
 
 namespace local {
@@ -18,71 +19,91 @@ namespace local {
   stage(thread, {.kind = FactKind::kLocalBytes, .bytes = static_cast<std::uint64_t>(bytes)});
 }
 
-/// PositionAt: which argument is moved over the packed bytes. kOnComm: the last one is a communicator.
+/// PositionAt: which argument is moved over the packed bytes. kOnComm: the last one is a
+/// communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
   static constexpr std::string_view kTells = kOnComm ? "communicator, bytes here" : "bytes here";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              Args&&... args) noexcept {
     if constexpr (kOnComm) set_comm(thread, call, last_of(args...));
     const auto* position = argument<PositionAt>(args...);
     if (position != nullptr) call.second.bytes = static_cast<std::uint64_t>(*position);
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              Args&&... args) noexcept {
     const auto before = static_cast<std::int64_t>(call.second.bytes);
     call.second = {};
-    if (rc == MPI_SUCCESS) tell_bytes(thread, std::int64_t{*argument<PositionAt>(args...)} - before);
+    if (rc == MPI_SUCCESS)
+      tell_bytes(thread, std::int64_t{*argument<PositionAt>(args...)} - before);
   }
 };
 
 }  // namespace local
 
-template <> struct Meaning<Fn::Pack> : local::Packing<5, true> {};
-template <> struct Meaning<Fn::Unpack> : local::Packing<2, true> {};
-template <> struct Meaning<Fn::Pack_external> : local::Packing<6, false> {};
-template <> struct Meaning<Fn::Unpack_external> : local::Packing<3, false> {};
+template <>
+struct Meaning<Fn::Pack> : local::Packing<5, true> {};
+template <>
+struct Meaning<Fn::Unpack> : local::Packing<2, true> {};
+template <>
+struct Meaning<Fn::Pack_external> : local::Packing<6, false> {};
+template <>
+struct Meaning<Fn::Unpack_external> : local::Packing<3, false> {};
 
-template <> struct Meaning<Fn::Reduce_local> : NoMeaning {
+template <>
+struct Meaning<Fn::Reduce_local> : NoMeaning {
   static constexpr std::string_view kTells = "bytes here";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const void*, void*, int count,
-                                              MPI_Datatype type, MPI_Op) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, static_cast<std::int64_t>(payload_bytes(thread, count, type)));
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const void*,
+                                              void*, int count, MPI_Datatype type,
+                                              MPI_Op) noexcept {
+    if (rc == MPI_SUCCESS)
+      local::tell_bytes(thread, static_cast<std::int64_t>(payload_bytes(thread, count, type)));
   }
 };
-template <> struct Meaning<Fn::Alloc_mem> : NoMeaning {
+template <>
+struct Meaning<Fn::Alloc_mem> : NoMeaning {
   static constexpr std::string_view kTells = "bytes here";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Aint size, MPI_Info, void*) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Aint size,
+                                              MPI_Info, void*) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
   }
 };
 
-template <> struct Meaning<Fn::Buffer_attach> : NoMeaning {
+template <>
+struct Meaning<Fn::Buffer_attach> : NoMeaning {
   static constexpr std::string_view kTells = "bytes here";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*, int size) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
+                                              int size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
   }
 };
-template <> struct Meaning<Fn::Buffer_detach> : NoMeaning {
+template <>
+struct Meaning<Fn::Buffer_detach> : NoMeaning {
   static constexpr std::string_view kTells = "bytes here";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*, const int* size) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
-  }
-};
-template <> struct Meaning<Fn::Pack_size> : NoMeaning {
-  static constexpr std::string_view kTells = "communicator, bytes here";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, MPI_Datatype, MPI_Comm comm, int*) noexcept {
-    set_comm(thread, call, comm);
-  }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int, MPI_Datatype, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
                                               const int* size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
   }
 };
-template <> struct Meaning<Fn::Pack_external_size> : NoMeaning {
+template <>
+struct Meaning<Fn::Pack_size> : NoMeaning {
+  static constexpr std::string_view kTells = "communicator, bytes here";
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int,
+                                              MPI_Datatype, MPI_Comm comm, int*) noexcept {
+    set_comm(thread, call, comm);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int,
+                                              MPI_Datatype, MPI_Comm, const int* size) noexcept {
+    if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
+  }
+};
+template <>
+struct Meaning<Fn::Pack_external_size> : NoMeaning {
   static constexpr std::string_view kTells = "bytes here";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char*, int, MPI_Datatype,
-                                              const MPI_Aint* size) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char*,
+                                              int, MPI_Datatype, const MPI_Aint* size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
   }
 };
@@ -114,7 +135,8 @@ using ErrorCode = Tells<Object, Told{1, ValueName::kErrorCode}>;
 }  // namespace local
 
 #define MEGASCOPE_LOCAL(name, ...) \
-  template <> struct Meaning<Fn::name> : __VA_ARGS__ {};
+  template <>                      \
+  struct Meaning<Fn::name> : __VA_ARGS__ {};
 MEGASCOPE_LOCAL(Comm_create_keyval, local::NewKeyval<2>)
 MEGASCOPE_LOCAL(Type_create_keyval, local::NewKeyval<2>)
 MEGASCOPE_LOCAL(Win_create_keyval, local::NewKeyval<2>)
@@ -140,8 +162,10 @@ MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Win_set_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Add_error_class, Tells<NoMeaning, Told{0, ValueName::kErrorClass}>)
-MEGASCOPE_LOCAL(Add_error_code, Tells<NoMeaning, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
-MEGASCOPE_LOCAL(Error_class, Tells<NoMeaning, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Add_error_code,
+                Tells<NoMeaning, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
+MEGASCOPE_LOCAL(Error_class,
+                Tells<NoMeaning, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
 MEGASCOPE_LOCAL(Initialized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
 MEGASCOPE_LOCAL(Finalized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
 MEGASCOPE_LOCAL(Is_thread_main, Tells<NoMeaning, Told{0, ValueName::kFlag}>)

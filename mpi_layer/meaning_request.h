@@ -1,19 +1,22 @@
 #pragma once
 
-#include <cstring>
-
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 
-/// Completion: which operations a call completed, and what a receive got. MPI-4.1 §3.7; OTF2 MpiIsendComplete, MpiIrecv.
-/// MPI overwrites the handles, so they are saved before the call.
+#include <cstring>
+
+/// Completion: which operations a call completed, and what a receive got. MPI-4.1 §3.7; OTF2
+/// MpiIsendComplete, MpiIrecv. MPI overwrites the handles, so they are saved before the call.
 namespace megascope::mpi {
 
-/// MPI found the arguments of a completing call wrong: nothing was completed, and what it would write was not written.
+/// MPI found the arguments of a completing call wrong: nothing was completed, and what it would
+/// write was not written.
 bool is_refused_slowly(int rc) noexcept;
-[[gnu::always_inline]] inline bool is_refused(int rc) noexcept { return rc != MPI_SUCCESS && is_refused_slowly(rc); }
+[[gnu::always_inline]] inline bool is_refused(int rc) noexcept {
+  return rc != MPI_SUCCESS && is_refused_slowly(rc);
+}
 
 namespace completion {
 
@@ -31,16 +34,20 @@ namespace completion {
   return handle_of<MPI_Request>(call.second.bytes);
 }
 
-[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const MPI_Request* from, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const MPI_Request* from,
+                                                std::size_t count) noexcept {
   std::memcpy(to, from, count * sizeof(MPI_Request));
 }
 template <class Handles>
-[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const Handles& from, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const Handles& from,
+                                                std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-/// Saves an array of handles (C's, or Fortran's: anything with operator[]), and puts statuses of ours in place of MPI_STATUSES_IGNORE.
-[[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const auto& array) noexcept {
+/// Saves an array of handles (C's, or Fortran's: anything with operator[]), and puts statuses of
+/// ours in place of MPI_STATUSES_IGNORE.
+[[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count,
+                                        const auto& array) noexcept {
   if (count <= 0 || array == nullptr) return;
   mark_count(call, count);
   call.arrays = claim_arrays(thread, call.depth, count);
@@ -48,71 +55,88 @@ template <class Handles>
   call.horizon = requests().horizon();
   copy_handles(call.arrays->requests, array, static_cast<std::size_t>(count));
 }
-[[gnu::always_inline]] inline void want_statuses(const CallRecord& call, MPI_Status*& statuses) noexcept {
+[[gnu::always_inline]] inline void want_statuses(const CallRecord& call,
+                                                 MPI_Status*& statuses) noexcept {
   if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
 }
 
 /// Did the call tell of each operation what it ended with?
 bool is_in_status_slowly(int rc) noexcept;
-[[gnu::always_inline]] inline bool is_told(int rc) noexcept { return rc == MPI_SUCCESS || is_in_status_slowly(rc); }
+[[gnu::always_inline]] inline bool is_told(int rc) noexcept {
+  return rc == MPI_SUCCESS || is_in_status_slowly(rc);
+}
 /// Has this operation not ended?
 bool is_pending_slowly(int error) noexcept;
 
 /// rc: of the call as a whole, one that tells.
-[[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index, const MPI_Status* status,
-                                               int rc) noexcept {
+[[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index,
+                                               const MPI_Status* status, int rc) noexcept {
   const int error = rc != MPI_SUCCESS && status != nullptr ? status->MPI_ERROR : rc;
   if (error != MPI_SUCCESS && is_pending_slowly(error)) return;
   complete_request(thread, call.arrays->requests[index], call.horizon, status, error);
 }
 
-[[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
+[[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc,
+                                                int count, const MPI_Status* statuses) noexcept {
   if (call.arrays == nullptr || !is_told(rc)) return;
   for (int i = 0; i < count; ++i) {
     complete_at(thread, call, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
 }
 
-[[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outcount, const int* indices,
-                          const MPI_Status* statuses) noexcept {
+[[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc,
+                                                 int outcount, const int* indices,
+                                                 const MPI_Status* statuses) noexcept {
   if (call.arrays == nullptr || outcount == MPI_UNDEFINED || !is_told(rc)) return;
   for (int i = 0; i < outcount; ++i) {
-    complete_at(thread, call, indices[i] - call.index_base, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
+    complete_at(thread, call, indices[i] - call.index_base,
+                statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
 }
 
-/// index: what the call wrote, MPI_UNDEFINED when it completed nothing; not looked at when MPI refused the call.
-[[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
+/// index: what the call wrote, MPI_UNDEFINED when it completed nothing; not looked at when MPI
+/// refused the call.
+[[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc,
+                                                int index, const MPI_Status* status) noexcept {
   if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= call.index_base) {
-    complete_request(thread, call.arrays->requests[index - call.index_base], call.horizon, status, rc);
+    complete_request(thread, call.arrays->requests[index - call.index_base], call.horizon, status,
+                     rc);
   }
 }
 
 }  // namespace completion
 
-template <> struct Meaning<Fn::Wait> {
+template <>
+struct Meaning<Fn::Wait> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              MPI_Request* request, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
     completion::save(call, request);
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
-    if (!is_refused(rc)) complete_request(thread, completion::saved(call), call.horizon, status, rc);
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Request*, MPI_Status* status) noexcept {
+    if (!is_refused(rc))
+      complete_request(thread, completion::saved(call), call.horizon, status, rc);
     call.main = {};
     call.second = {};
   }
 };
-template <> struct Meaning<Fn::Test> {
+template <>
+struct Meaning<Fn::Test> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              MPI_Request* request, int*,
+                                              MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
     completion::save(call, request);
     call.run_key = call.second.bytes;
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, int* flag,
-                       MPI_Status* status) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Request*, int* flag,
+                                              MPI_Status* status) noexcept {
     const MPI_Request request = completion::saved(call);
     call.main = {};
     call.second = {};
@@ -125,111 +149,145 @@ template <> struct Meaning<Fn::Test> {
     }
   }
 };
-template <> struct Meaning<Fn::Waitall> {
+template <>
+struct Meaning<Fn::Waitall> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array,
-                       MPI_Status*& statuses) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
+                                              const auto& array, MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto&,
-                       MPI_Status* statuses) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              int count, const auto&,
+                                              MPI_Status* statuses) noexcept {
     call.main = {};
     completion::complete_all(thread, call, rc, count, statuses);
   }
 };
-template <> struct Meaning<Fn::Testall> {
+template <>
+struct Meaning<Fn::Testall> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
-                       MPI_Status*& statuses) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
+                                              const auto& array, int*,
+                                              MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto&, int* flag,
-                       MPI_Status* statuses) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              int count, const auto&, int* flag,
+                                              MPI_Status* statuses) noexcept {
     call.main = {};
     call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
-    completion::complete_all(thread, call, rc, rc == MPI_SUCCESS && *flag == 0 ? 0 : count, statuses);
+    completion::complete_all(thread, call, rc, rc == MPI_SUCCESS && *flag == 0 ? 0 : count,
+                             statuses);
   }
 };
-template <> struct Meaning<Fn::Waitany> {
+template <>
+struct Meaning<Fn::Waitany> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
-                       MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
+                                              const auto& array, int*,
+                                              MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* index,
-                       MPI_Status* status) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int,
+                                              const auto&, int* index,
+                                              MPI_Status* status) noexcept {
     call.main = {};
     completion::complete_any(thread, call, rc, is_refused(rc) ? MPI_UNDEFINED : *index, status);
   }
 };
-template <> struct Meaning<Fn::Testany> {
+template <>
+struct Meaning<Fn::Testany> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
-                       MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
+                                              const auto& array, int*, int*,
+                                              MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* index, int* flag,
-                       MPI_Status* status) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int,
+                                              const auto&, int* index, int* flag,
+                                              MPI_Status* status) noexcept {
     call.main = {};
     call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
-    completion::complete_any(thread, call, rc, !is_refused(rc) && *flag != 0 ? *index : MPI_UNDEFINED, status);
+    completion::complete_any(thread, call, rc,
+                             !is_refused(rc) && *flag != 0 ? *index : MPI_UNDEFINED, status);
   }
 };
-template <> struct Meaning<Fn::Waitsome> {
+template <>
+struct Meaning<Fn::Waitsome> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
-                       MPI_Status*& statuses) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
+                                              const auto& array, int*, int*,
+                                              MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* outcount, int* indices,
-                       MPI_Status* statuses) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int,
+                                              const auto&, int* outcount, int* indices,
+                                              MPI_Status* statuses) noexcept {
     call.main = {};
     completion::complete_some(thread, call, rc, is_refused(rc) ? 0 : *outcount, indices, statuses);
   }
 };
-template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto& array,
-                                              int* outcount, int* indices, MPI_Status* statuses) noexcept {
+template <>
+struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              int count, const auto& array, int* outcount,
+                                              int* indices, MPI_Status* statuses) noexcept {
     call.is_fruitless = rc == MPI_SUCCESS && *outcount == 0;
     Meaning<Fn::Waitsome>::complete(thread, call, rc, count, array, outcount, indices, statuses);
   }
 };
-template <> struct Meaning<Fn::Request_get_status> : NoMeaning {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request, flag";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request request, int*,
+template <>
+struct Meaning<Fn::Request_get_status> : NoMeaning {
+  static constexpr std::string_view
+      kTells = "message communicator, peer, tag, bytes, request, flag";
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              MPI_Request request, int*,
                                               MPI_Status*& status) noexcept {
     call.run_key = key_of(request);
     call.horizon = requests().horizon();
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request request, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Request request, int* flag,
                                               MPI_Status* status) noexcept {
     if (rc != MPI_SUCCESS) return;
     call.is_fruitless = *flag == 0;
-    if (*flag != 0) note_ready(thread, request, call.horizon, *status);
-    else if (!call.continues_run) note_test(thread, request, call.horizon);
+    if (*flag != 0)
+      note_ready(thread, request, call.horizon, *status);
+    else if (!call.continues_run)
+      note_test(thread, request, call.horizon);
   }
 };
 
-template <> struct Meaning<Fn::Cancel> : NoMeaning {
+template <>
+struct Meaning<Fn::Cancel> : NoMeaning {
   static constexpr std::string_view kTells = "request";
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              MPI_Request* request) noexcept {
     if (request != nullptr) call.horizon = note_cancel(thread, *request);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
-    if (rc == MPI_SUCCESS && call.horizon != kNoRequest) stage(thread, {.kind = FactKind::kCancelRequested, .request = call.horizon});
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Request*) noexcept {
+    if (rc == MPI_SUCCESS && call.horizon != kNoRequest)
+      stage(thread, {.kind = FactKind::kCancelRequested, .request = call.horizon});
   }
 };
-template <> struct Meaning<Fn::Test_cancelled> : Tells<NoMeaning, Told{1, ValueName::kFlag}> {};
-template <> struct Meaning<Fn::Request_free> {
+template <>
+struct Meaning<Fn::Test_cancelled> : Tells<NoMeaning, Told{1, ValueName::kFlag}> {};
+template <>
+struct Meaning<Fn::Request_free> {
   static constexpr std::string_view kTells = "request";
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request* request) noexcept { completion::save(call, request); }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call,
+                                              MPI_Request* request) noexcept {
+    completion::save(call, request);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Request*) noexcept {
     if (rc == MPI_SUCCESS) free_request(thread, completion::saved(call), call.horizon);
     call.second = {};
   }

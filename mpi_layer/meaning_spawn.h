@@ -2,24 +2,28 @@
 
 #include "mpi_layer/meaning_comm.h"
 
-/// Worlds that meet: spawn, accept and connect, join. The communicator that they make may reach into another world (CommKind
-/// kRemote); calls on it then say so, and tell no messages and collectives. MPI-4.1 §11.
+/// Worlds that meet: spawn, accept and connect, join. The communicator that they make may reach
+/// into another world (CommKind kRemote); calls on it then say so, and tell no messages and
+/// collectives. MPI-4.1 §11.
 namespace megascope::mpi {
 
 namespace dynamic {
 
-/// Collective over the communicator, with a root. RootAt: which argument it is; the communicator and the one that is made
-/// follow.
+/// Collective over the communicator, with a root. RootAt: which argument it is; the communicator
+/// and the one that is made follow.
 template <Fn F, unsigned RootAt>
 struct Meeting {
-  static constexpr std::string_view kTells = "communicator, root, sequence number, new communicator";
+  static constexpr std::string_view
+      kTells = "communicator, root, sequence number, new communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
+                                              Args&&... args) noexcept {
     const CommState* state = coll::begin(thread, call, argument<RootAt + 1>(args...));
     if (state != nullptr) call.main.peer = coll::shown_root(*state, argument<RootAt>(args...));
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              Args&&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     // Some processes may have been started although not all could be.
@@ -30,22 +34,32 @@ struct Meeting {
 
 }  // namespace dynamic
 
-template <> struct Meaning<Fn::Comm_spawn> : dynamic::Meeting<Fn::Comm_spawn, 4> {};
-template <> struct Meaning<Fn::Comm_spawn_multiple> : dynamic::Meeting<Fn::Comm_spawn_multiple, 5> {};
-template <> struct Meaning<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 2> {};
-template <> struct Meaning<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
+template <>
+struct Meaning<Fn::Comm_spawn> : dynamic::Meeting<Fn::Comm_spawn, 4> {};
+template <>
+struct Meaning<Fn::Comm_spawn_multiple> : dynamic::Meeting<Fn::Comm_spawn_multiple, 5> {};
+template <>
+struct Meaning<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 2> {};
+template <>
+struct Meaning<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
 
-template <> struct Meaning<Fn::Comm_join> : NoMeaning {
+template <>
+struct Meaning<Fn::Comm_join> : NoMeaning {
   static constexpr std::string_view kTells = "new communicator";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int, MPI_Comm* made) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int,
+                                              MPI_Comm* made) noexcept {
     if (rc != MPI_SUCCESS || made == nullptr) return;
-    adopt_connection(thread, *made, group_origin(mpi_name(Fn::Comm_join), comm_state(thread, g_handles.comm_self), 0, 0));
+    adopt_connection(
+        thread, *made,
+        group_origin(mpi_name(Fn::Comm_join), comm_state(thread, g_handles.comm_self), 0, 0));
   }
 };
 
-template <> struct Meaning<Fn::Comm_get_parent> : NoMeaning {
+template <>
+struct Meaning<Fn::Comm_get_parent> : NoMeaning {
   static constexpr std::string_view kTells = "communicator";
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm* parent) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
+                                              MPI_Comm* parent) noexcept {
     if (rc != MPI_SUCCESS || parent == nullptr) return;
     adopt_parent(thread, *parent);
     set_comm(thread, call, *parent);

@@ -13,7 +13,8 @@ constexpr int told_topology(int status) noexcept {
 }
 
 struct Which : Also<comm::About, "topology"> {
-  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm, const int* status) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm,
+                       const int* status) noexcept {
     if (rc == MPI_SUCCESS) tell_value(thread, ValueName::kTopology, told_topology(*status));
   }
 };
@@ -26,37 +27,47 @@ struct Graph : Also<comm::Object, "nodes, edges"> {
 };
 struct Neighbours : Also<comm::Object, "rank, neighbours"> {
   template <class... Rest>
-  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, int rank, Rest&&...) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, int rank,
+                       Rest&&...) noexcept {
     if (rc == MPI_SUCCESS) tell_neighbours(thread, comm, rank);
   }
 };
 
 }  // namespace topology
 
-template <> struct Meaning<Fn::Topo_test> : topology::Which {};
-template <> struct Meaning<Fn::Graph_get> : topology::Graph {};
-template <> struct Meaning<Fn::Graph_neighbors> : topology::Neighbours {};
+template <>
+struct Meaning<Fn::Topo_test> : topology::Which {};
+template <>
+struct Meaning<Fn::Graph_get> : topology::Graph {};
+template <>
+struct Meaning<Fn::Graph_neighbors> : topology::Neighbours {};
 
 #define MEGASCOPE_TOPOLOGY(name, ...) \
-  template <> struct Meaning<Fn::name> : Tells<comm::About, __VA_ARGS__> {};
+  template <>                         \
+  struct Meaning<Fn::name> : Tells<comm::About, __VA_ARGS__> {};
 MEGASCOPE_TOPOLOGY(Cart_coords, Told{1, ValueName::kRank}, Told{3, ValueName::kCoordinate, 2, true})
-MEGASCOPE_TOPOLOGY(Cart_get, Told{2, ValueName::kDimension, 1, true}, Told{3, ValueName::kPeriodic, 1, true},
-                   Told{4, ValueName::kCoordinate, 1, true})
-MEGASCOPE_TOPOLOGY(Cart_map, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1}, Told{4, ValueName::kRank})
-MEGASCOPE_TOPOLOGY(Cart_rank, Told{1, ValueName::kCoordinate, Told::kGrid}, Told{2, ValueName::kRank})
-MEGASCOPE_TOPOLOGY(Cart_shift, Told{1, ValueName::kDirection}, Told{2, ValueName::kDisplacement}, Told{3, ValueName::kSource},
-                   Told{4, ValueName::kDestination})
+MEGASCOPE_TOPOLOGY(Cart_get, Told{2, ValueName::kDimension, 1, true},
+                   Told{3, ValueName::kPeriodic, 1, true}, Told{4, ValueName::kCoordinate, 1, true})
+MEGASCOPE_TOPOLOGY(Cart_map, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1},
+                   Told{4, ValueName::kRank})
+MEGASCOPE_TOPOLOGY(Cart_rank, Told{1, ValueName::kCoordinate, Told::kGrid},
+                   Told{2, ValueName::kRank})
+MEGASCOPE_TOPOLOGY(Cart_shift, Told{1, ValueName::kDirection}, Told{2, ValueName::kDisplacement},
+                   Told{3, ValueName::kSource}, Told{4, ValueName::kDestination})
 MEGASCOPE_TOPOLOGY(Cartdim_get, Told{1, ValueName::kDimensionCount})
 MEGASCOPE_TOPOLOGY(Graph_map, Told{1, ValueName::kNodes}, Told{4, ValueName::kRank})
-MEGASCOPE_TOPOLOGY(Graph_neighbors_count, Told{1, ValueName::kRank}, Told{2, ValueName::kNeighbours})
+MEGASCOPE_TOPOLOGY(Graph_neighbors_count, Told{1, ValueName::kRank},
+                   Told{2, ValueName::kNeighbours})
 MEGASCOPE_TOPOLOGY(Graphdims_get, Told{1, ValueName::kNodes}, Told{2, ValueName::kEdges})
-MEGASCOPE_TOPOLOGY(Dist_graph_neighbors_count, Told{1, ValueName::kSources}, Told{2, ValueName::kDestinations},
-                   Told{3, ValueName::kWeighted})
+MEGASCOPE_TOPOLOGY(Dist_graph_neighbors_count, Told{1, ValueName::kSources},
+                   Told{2, ValueName::kDestinations}, Told{3, ValueName::kWeighted})
 #undef MEGASCOPE_TOPOLOGY
 /// Of the neighbours, ranks and weights are not told.
-template <> struct Meaning<Fn::Dist_graph_neighbors> : comm::Object {};
+template <>
+struct Meaning<Fn::Dist_graph_neighbors> : comm::Object {};
 
-template <> struct Meaning<Fn::Dims_create>
+template <>
+struct Meaning<Fn::Dims_create>
     : Tells<NoMeaning, Told{0, ValueName::kProcesses}, Told{2, ValueName::kDimension, 1}> {};
 
 }  // namespace megascope::mpi

@@ -25,7 +25,8 @@ struct NewType : NoMeaning {
   template <class... Args>
   static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
     if (rc != MPI_SUCCESS) return;
-    tell_value(thread, ValueName::kTypeBytes, static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
+    tell_value(thread, ValueName::kTypeBytes,
+               static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }
 };
 /// Also what was asked of a group or type, which itself has no name.
@@ -37,24 +38,39 @@ using Extent = Asked<Told{1, ValueName::kLowerBound}, Told{2, ValueName::kExtent
 
 }  // namespace type
 
-template <> struct Meaning<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
-template <> struct Meaning<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
-template <> struct Meaning<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
-template <> struct Meaning<Fn::Group_union> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_intersection> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_difference> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_incl> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_excl> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_range_incl> : type::NewGroup {};
-template <> struct Meaning<Fn::Group_range_excl> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
+template <>
+struct Meaning<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
+template <>
+struct Meaning<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
+template <>
+struct Meaning<Fn::Group_union> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_intersection> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_difference> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_incl> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_excl> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_range_incl> : type::NewGroup {};
+template <>
+struct Meaning<Fn::Group_range_excl> : type::NewGroup {};
 
-template <> struct Meaning<Fn::Type_get_extent> : type::Extent {};
-template <> struct Meaning<Fn::Type_get_extent_x> : type::Extent {};
-template <> struct Meaning<Fn::Type_get_true_extent> : type::Extent {};
-template <> struct Meaning<Fn::Type_get_true_extent_x> : type::Extent {};
+template <>
+struct Meaning<Fn::Type_get_extent> : type::Extent {};
+template <>
+struct Meaning<Fn::Type_get_extent_x> : type::Extent {};
+template <>
+struct Meaning<Fn::Type_get_true_extent> : type::Extent {};
+template <>
+struct Meaning<Fn::Type_get_true_extent_x> : type::Extent {};
 
 #define MEGASCOPE_TYPE(name) \
-  template <> struct Meaning<Fn::Type_##name> : type::NewType {};
+  template <>                \
+  struct Meaning<Fn::Type_##name> : type::NewType {};
 MEGASCOPE_TYPE(contiguous)
 MEGASCOPE_TYPE(vector)
 MEGASCOPE_TYPE(indexed)
@@ -71,14 +87,15 @@ MEGASCOPE_TYPE(create_indexed_block)
 MEGASCOPE_TYPE(create_resized)
 MEGASCOPE_TYPE(create_struct)
 MEGASCOPE_TYPE(create_subarray)
-// Removed by MPI-3.0: not in every mpi.h. Addresses and extents are short integers in their Fortran form: they are not told.
+// Removed by MPI-3.0: not in every mpi.h. Addresses and extents are short integers in their Fortran
+// form: they are not told.
 MEGASCOPE_WHERE_DECLARED(Type_hindexed, MEGASCOPE_TYPE(hindexed))
 MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
 MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
 #undef MEGASCOPE_TYPE
 
-/// A freed handle may come back as another: in another thread before the call that frees it has returned, here after an
-/// attribute function has used it for the last time.
+/// A freed handle may come back as another: in another thread before the call that frees it has
+/// returned, here after an attribute function has used it for the last time.
 template <std::atomic<std::uint64_t>& kGeneration, class Handle>
 struct Frees {
   static constexpr bool kKeepsBooksOnly = true;
@@ -89,7 +106,10 @@ struct Frees {
     if (rc == MPI_SUCCESS) kGeneration.fetch_add(1, std::memory_order_relaxed);
   }
 };
-template <> struct Meaning<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
-template <> struct Meaning<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {};  // synchronisations of windows name groups
+template <>
+struct Meaning<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
+template <>
+struct Meaning<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {
+};  // synchronisations of windows name groups
 
 }  // namespace megascope::mpi

@@ -1,11 +1,11 @@
 #include "mpi_layer/mpi_collective.h"
 
-#include <algorithm>
-#include <string>
-
 #include "core/lifecycle/tree_collective.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <algorithm>
+#include <string>
 
 namespace megascope::mpi {
 namespace {
@@ -14,20 +14,24 @@ constexpr int kTag = 1;
 std::uint64_t g_message_count = 0;
 
 Status checked(int rc, const char* what) {
-  return rc == MPI_SUCCESS ? Status::ok() : Status::error(std::string(what) + " failed with MPI error " + std::to_string(rc));
+  return rc == MPI_SUCCESS
+             ? Status::ok()
+             : Status::error(std::string(what) + " failed with MPI error " + std::to_string(rc));
 }
 
 /// A message is pieces of 1 GiB and one that is shorter.
 class MpiCollective final : public TreeCollective {
  public:
-  explicit MpiCollective(MPI_Comm comm) : TreeCollective(rank_in(comm), size_of(comm)), comm_(comm) {}
+  explicit MpiCollective(MPI_Comm comm)
+      : TreeCollective(rank_in(comm), size_of(comm)), comm_(comm) {}
   ~MpiCollective() override { twin<Fn::Comm_free>()(&comm_); }
 
   MPI_Comm comm() const noexcept { return comm_; }
 
   Status split(int color, int key, std::unique_ptr<Collective>& result) override {
     MPI_Comm part = g_handles.comm_null;
-    const Status status = checked(twin<Fn::Comm_split>()(comm_, color, key, &part), "MPI_Comm_split");
+    const Status status = checked(twin<Fn::Comm_split>()(comm_, color, key, &part),
+                                  "MPI_Comm_split");
     if (!status.is_ok()) return status;
     twin<Fn::Comm_set_errhandler>()(part, g_handles.errors_return);
     result = std::make_unique<MpiCollective>(part);
@@ -51,8 +55,9 @@ class MpiCollective final : public TreeCollective {
   Status send(std::span<const std::byte> data, int to) override {
     while (true) {
       const std::span<const std::byte> piece = data.first(std::min(data.size(), kPieceBytes));
-      const Status status =
-          checked(twin<Fn::Send>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, to, kTag, comm_), "MPI_Send");
+      const Status status = checked(twin<Fn::Send>()(piece.data(), static_cast<int>(piece.size()),
+                                                     g_handles.byte, to, kTag, comm_),
+                                    "MPI_Send");
       ++g_message_count;
       if (!status.is_ok() || piece.size() < kPieceBytes) return status;
       data = data.subspan(piece.size());
@@ -67,8 +72,9 @@ class MpiCollective final : public TreeCollective {
       const std::size_t piece_bytes = received_bytes(waiting);
       const std::size_t begin = message.size();
       message.resize(begin + piece_bytes);
-      status = checked(twin<Fn::Recv>()(message.data() + begin, static_cast<int>(piece_bytes), g_handles.byte, from, kTag, comm_,
-                                        MPI_STATUS_IGNORE), "MPI_Recv");
+      status = checked(twin<Fn::Recv>()(message.data() + begin, static_cast<int>(piece_bytes),
+                                        g_handles.byte, from, kTag, comm_, MPI_STATUS_IGNORE),
+                       "MPI_Recv");
       if (!status.is_ok() || piece_bytes < kPieceBytes) return status;
     }
   }
@@ -87,7 +93,9 @@ std::unique_ptr<Collective> make_world_collective() {
   return std::make_unique<MpiCollective>(own);
 }
 
-MPI_Comm own_comm(const Collective& collective) noexcept { return static_cast<const MpiCollective&>(collective).comm(); }
+MPI_Comm own_comm(const Collective& collective) noexcept {
+  return static_cast<const MpiCollective&>(collective).comm();
+}
 
 std::uint64_t own_message_count() noexcept { return g_message_count; }
 

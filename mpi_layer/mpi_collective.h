@@ -1,16 +1,17 @@
 #pragma once
 
+#include "core/lifecycle/collective.h"
+
 #include <mpi.h>
 
 #include <cstdint>
 #include <memory>
 
-#include "core/lifecycle/collective.h"
-
 namespace megascope::mpi {
 
-/// All ranks, on a communicator of our own: split from MPI_COMM_WORLD (a duplicate would run the application's attribute
-/// callbacks), errors returned. nullptr when MPI would not make it. Collective over MPI_COMM_WORLD.
+/// All ranks, on a communicator of our own: split from MPI_COMM_WORLD (a duplicate would run the
+/// application's attribute callbacks), errors returned. nullptr when MPI would not make it.
+/// Collective over MPI_COMM_WORLD.
 std::unique_ptr<Collective> make_world_collective();
 
 /// The communicator of one that make_world_collective() made.

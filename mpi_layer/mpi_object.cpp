@@ -1,10 +1,9 @@
 #include "mpi_layer/mpi_object.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstddef>
 #include <cstring>
+#include <dlfcn.h>
+#include <link.h>
 
 namespace megascope::mpi {
 namespace {
@@ -41,13 +40,15 @@ int look_at_needs(dl_phdr_info* info, std::size_t, void* argument) {
   auto& need = *static_cast<Need*>(argument);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* first = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    const auto* first = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr +
+                                                           info->dlpi_phdr[i].p_vaddr);
     const char* names = nullptr;
     for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
       if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
     }
     for (const auto* entry = first; names != nullptr && entry->d_tag != DT_NULL; ++entry) {
-      if (entry->d_tag == DT_NEEDED && std::strcmp(names + entry->d_un.d_val, need.soname) == 0) need.is_found = true;
+      if (entry->d_tag == DT_NEEDED && std::strcmp(names + entry->d_un.d_val, need.soname) == 0)
+        need.is_found = true;
     }
   }
   return need.is_found ? 1 : 0;

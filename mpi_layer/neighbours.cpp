@@ -1,8 +1,8 @@
-#include <memory>
-
 #include "mpi_layer/comms.h"
 #include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
+
+#include <memory>
 
 namespace megascope::mpi {
 namespace {
@@ -39,8 +39,8 @@ void ask_distributed_graph(MPI_Comm comm, Neighbours& to) {
   to.destinations.resize(static_cast<std::size_t>(out));
   std::vector<int> in_weights(to.sources.size());
   std::vector<int> out_weights(to.destinations.size());
-  twin<Fn::Dist_graph_neighbors>()(comm, in, to.sources.data(), in_weights.data(), out, to.destinations.data(),
-                                   out_weights.data());
+  twin<Fn::Dist_graph_neighbors>()(comm, in, to.sources.data(), in_weights.data(), out,
+                                   to.destinations.data(), out_weights.data());
 }
 
 }  // namespace
@@ -56,7 +56,8 @@ const Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noexcept {
     if (topology == MPI_GRAPH) ask_graph(comm, state.rank, *made);
     if (topology == MPI_DIST_GRAPH) ask_distributed_graph(comm, *made);
     const Neighbours* none = nullptr;
-    if (state.neighbours.compare_exchange_strong(none, made.get())) return made.release();  // kept like the state
+    if (state.neighbours.compare_exchange_strong(none, made.get()))
+      return made.release();  // kept like the state
     return none;
   });
   return asked != nullptr ? *asked : nothing;

@@ -1,13 +1,14 @@
-#include <unwind.h>
-
 #include "core/record/decode_words.h"
 #include "mpi_layer/call_record.h"
 #include "mpi_layer/thread.h"
 
+#include <unwind.h>
+
 namespace megascope::mpi {
 namespace {
 
-/// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables) nothing is concluded.
+/// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables)
+/// nothing is concluded.
 struct StackWalk {
   std::uintptr_t outer;
   std::uintptr_t inner;
@@ -20,13 +21,14 @@ struct StackWalk {
     if (stack <= walk.inner) return _URC_NO_REASON;        // our own
     walk.has_passed_outer = stack > walk.outer;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of code, only compared
-    walk.has_met_mpi = !walk.has_passed_outer && is_mpi_code(reinterpret_cast<const void*>(_Unwind_GetIP(context)));
+    walk.has_met_mpi = !walk.has_passed_outer &&
+                       is_mpi_code(reinterpret_cast<const void*>(_Unwind_GetIP(context)));
     return walk.has_passed_outer || walk.has_met_mpi ? _URC_END_OF_STACK : _URC_NO_REASON;
   }
 };
 
-/// Was the call with the frame `outer` left by an exception, a jump or a cancelled handler, so that the one with the frame
-/// `inner` is not inside of it?
+/// Was the call with the frame `outer` left by an exception, a jump or a cancelled handler, so that
+/// the one with the frame `inner` is not inside of it?
 bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
   if (outer <= inner) return true;
   StackWalk walk{.outer = outer, .inner = inner};

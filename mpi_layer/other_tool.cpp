@@ -1,14 +1,15 @@
 #include "mpi_layer/other_tool.h"
 
-#include <dlfcn.h>
-
-#include <string_view>
-
 #include "core/base/version.h"
 #include "mpi_layer/c_symbol.h"
 
+#include <dlfcn.h>
+#include <string_view>
+
 /// Tells one MegaScope of another in the same process.
-extern "C" [[gnu::visibility("default")]] const char* megascope_version() { return megascope::kVersion; }
+extern "C" [[gnu::visibility("default")]] const char* megascope_version() {
+  return megascope::kVersion;
+}
 
 namespace megascope::mpi {
 namespace {
@@ -32,7 +33,8 @@ Place place_of(const void* symbol) {
 bool is_mpi_itself(const Place& place, const Place& mpi) {
   if (place.base == nullptr || place.base == mpi.base) return true;
   const std::string_view name = std::string_view(place.path).substr(place.path.rfind('/') + 1);
-  for (const std::string_view known : {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpifort.so", "libpmpi"}) {
+  for (const std::string_view known :
+       {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpifort.so", "libpmpi"}) {
     if (name.starts_with(known)) return true;
   }
   return false;
@@ -66,9 +68,13 @@ std::string other_tool_line() {
   std::string path;
   switch (find_other_tool(path)) {
     case OtherTool::kBehind:
-      return path + " wraps MPI calls too: it is behind MegaScope and sees none of them; preload one of the two";
+      return path +
+             " wraps MPI calls too: it is behind MegaScope and sees none of them; preload one of "
+             "the two";
     case OtherTool::kInFront:
-      return path + " wraps MPI calls too: it is in front, and only what it passes on, with calls of its own, is recorded";
+      return path +
+             " wraps MPI calls too: it is in front, and only what it passes on, with calls of its "
+             "own, is recorded";
     case OtherTool::kOursToo:
       return path + " is MegaScope too, and stays off";
     case OtherTool::kNone:

@@ -5,13 +5,15 @@
 
 namespace megascope::mpi {
 
-/// While it lives, what goes wrong on MPI_COMM_WORLD, and in calls without a communicator (datatypes, operators), is told to us and not
-/// to the application's error handler. Only while no other thread may be in MPI: in MPI_Init and MPI_Finalize.
+/// While it lives, what goes wrong on MPI_COMM_WORLD, and in calls without a communicator
+/// (datatypes, operators), is told to us and not to the application's error handler. Only while no
+/// other thread may be in MPI: in MPI_Init and MPI_Finalize.
 class OwnErrors {
  public:
   OwnErrors() {
     is_set_ = twin<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
-              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) == MPI_SUCCESS;
+              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) ==
+                  MPI_SUCCESS;
   }
   ~OwnErrors() {
     if (!is_set_) return;

@@ -1,18 +1,20 @@
 #include "mpi_layer/ping_pong.h"
 
-#include <sched.h>
-
 #include "core/base/clock.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <sched.h>
 
 namespace megascope::mpi {
 namespace {
 
 constexpr std::uint64_t kAsk = 1;
 constexpr std::uint64_t kDone = 0;
-constexpr std::uint64_t kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not ordered with memory
-constexpr std::uint64_t kSpinNs = 20'000;   // as long as another core needs at most; then it may need this one
+constexpr std::uint64_t
+    kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not ordered with memory
+constexpr std::uint64_t
+    kSpinNs = 20'000;  // as long as another core needs at most; then it may need this one
 
 struct Message {
   std::uint64_t round;
@@ -20,10 +22,13 @@ struct Message {
 };
 constexpr int kMessageBytes = sizeof(Message);
 
-std::uint64_t width(const ClockSample& sample) noexcept { return sample.received_ticks - sample.sent_ticks; }
+std::uint64_t width(const ClockSample& sample) noexcept {
+  return sample.received_ticks - sample.sent_ticks;
+}
 
 bool may_be_one_clock(const ClockSample& sample) noexcept {
-  return sample.peer_ticks + kSlackTicks >= sample.sent_ticks && sample.peer_ticks <= sample.received_ticks + kSlackTicks;
+  return sample.peer_ticks + kSlackTicks >= sample.sent_ticks &&
+         sample.peer_ticks <= sample.received_ticks + kSlackTicks;
 }
 
 /// Does the request complete within patience_ns? It is over in any case.
@@ -51,13 +56,16 @@ bool Wire::send(std::uint64_t value, int peer) const noexcept {
 bool Wire::receive(std::uint64_t& value, int peer) const noexcept {
   Message message{.round = 0, .value = 0};
   MPI_Request request = g_handles.request_null;
-  if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) != MPI_SUCCESS) return false;
+  if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
+      MPI_SUCCESS)
+    return false;
   if (!completes(request, patience_ns) || message.round != round) return false;
   value = message.value;
   return true;
 }
 
-bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limits, Pings& result) noexcept {
+bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limits,
+               Pings& result) noexcept {
   int best_index = 0;
   std::uint64_t begin_ns = 0;
   for (int i = 0; i < limits.most; ++i) {

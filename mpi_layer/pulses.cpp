@@ -1,11 +1,11 @@
 #include "mpi_layer/pulses.h"
 
+#include "core/base/clock.h"
+#include "core/hooks/cpu_readings.h"
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
-
-#include "core/base/clock.h"
-#include "core/hooks/cpu_readings.h"
 
 namespace megascope::mpi {
 namespace {
@@ -16,13 +16,15 @@ LetterPulse g_letters = nullptr;
 
 double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
   static const clock::Moment origin = clock::measure_moment(use_tsc);
-  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
+  const auto ns = static_cast<double>(std::max<std::uint64_t>(
+      clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
   return now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
 }
 
 /// The next call is looked at in enter_slowly().
 void close_gates(MpiThread& thread) noexcept {
-  for (std::uint8_t& of_interface : thread.gate) std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
+  for (std::uint8_t& of_interface : thread.gate)
+    std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
 }
 
 /// Returns when the next reading is due, ticks from now.
@@ -30,7 +32,8 @@ std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
   const std::uint64_t cost = hooks::read_cpu();
   thread.reads_at_entry = true;
   close_gates(thread);
-  const auto period = static_cast<std::uint64_t>(static_cast<double>(kReadingPeriodNs) * ticks_per_ns);
+  const auto period = static_cast<std::uint64_t>(static_cast<double>(kReadingPeriodNs) *
+                                                 ticks_per_ns);
   return std::max(period, 3 * hooks::kCpuReadingShare * cost);
 }
 
@@ -40,29 +43,36 @@ void begin_pulses(MpiThread& thread) noexcept {
   thread.next_pulse_ticks = 0;
   thread.next_letter_ticks = g_letters != nullptr ? 0 : kNever;
   thread.next_reading_ticks = hooks::reads_cpu() ? 0 : kNever;
-  if (thread.next_letter_ticks == kNever && thread.next_reading_ticks == kNever) thread.next_pulse_ticks = kNever;
+  if (thread.next_letter_ticks == kNever && thread.next_reading_ticks == kNever)
+    thread.next_pulse_ticks = kNever;
 }
 
 void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   const double rate = ticks_per_ns(thread.use_tsc, leave_ticks);
-  const bool ends_a_reading = leave_ticks < thread.next_reading_ticks && leave_ticks < thread.next_letter_ticks;  // of read_at_entry()
+  const bool ends_a_reading = leave_ticks < thread.next_reading_ticks &&
+                              leave_ticks < thread.next_letter_ticks;  // of read_at_entry()
   if (ends_a_reading) (void)hooks::read_cpu();
-  if (leave_ticks >= thread.next_reading_ticks) thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
+  if (leave_ticks >= thread.next_reading_ticks)
+    thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
   if (leave_ticks >= thread.next_letter_ticks) {
-    thread.next_letter_ticks = leave_ticks + static_cast<std::uint64_t>(static_cast<double>(g_letters()) * rate);
+    thread.next_letter_ticks = leave_ticks +
+                               static_cast<std::uint64_t>(static_cast<double>(g_letters()) * rate);
   }
   thread.next_pulse_ticks = std::min(thread.next_reading_ticks, thread.next_letter_ticks);
 }
 
 void read_at_entry(MpiThread& thread) noexcept {
   thread.reads_at_entry = false;
-  if (thread.active_frame != 0) return;  // MPI calls itself, or a callback does: the reading would be in a call
+  if (thread.active_frame != 0)
+    return;  // MPI calls itself, or a callback does: the reading would be in a call
   (void)hooks::read_cpu();
   thread.next_pulse_ticks = 0;
 }
 
 void set_letter_pulse(LetterPulse letters) noexcept { g_letters = letters; }
 
-void hasten_letters(MpiThread& thread) noexcept { thread.next_letter_ticks = thread.next_pulse_ticks = 0; }
+void hasten_letters(MpiThread& thread) noexcept {
+  thread.next_letter_ticks = thread.next_pulse_ticks = 0;
+}
 
 }  // namespace megascope::mpi

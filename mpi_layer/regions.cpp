@@ -1,11 +1,5 @@
 #include "mpi_layer/regions.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <set>
-#include <string_view>
-
 #include "mpi_layer/header_functions.h"
 #include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_local.h"
@@ -14,19 +8,26 @@
 #include "mpi_layer/meaning_rma.h"
 #include "mpi_layer/meaning_spawn.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+
 namespace megascope::mpi {
 namespace {
 
 constexpr const char* kNames[] = {
     "",
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, "MPI_" #name,)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, "MPI_" #name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
 
-constexpr const char* kGroupNames[] = {"p2p",  "request", "coll", "comm", "topo",  "group", "attr", "error",
-                                       "info", "type",    "op",   "env",  "spawn", "io",    "rma",  "convert",
-                                       "time", "tool"};
+constexpr const char* kGroupNames[] = {"p2p",   "request", "coll", "comm",    "topo", "group",
+                                       "attr",  "error",   "info", "type",    "op",   "env",
+                                       "spawn", "io",      "rma",  "convert", "time", "tool"};
 static_assert(std::size(kGroupNames) == static_cast<std::size_t>(Group::kCount));
 
 struct NamedOp {
@@ -55,15 +56,18 @@ constexpr NamedOp kOps[] = {
 };
 /// Collective over the whole of a communicator and making another one.
 constexpr std::string_view kCreations[] = {
-    "MPI_Comm_dup",    "MPI_Comm_dup_with_info", "MPI_Comm_idup",    "MPI_Comm_create",
-    "MPI_Comm_split",  "MPI_Comm_split_type",    "MPI_Intercomm_merge", "MPI_Cart_create",
-    "MPI_Cart_sub",    "MPI_Graph_create",       "MPI_Dist_graph_create", "MPI_Dist_graph_create_adjacent",
-    "MPI_Comm_spawn",  "MPI_Comm_spawn_multiple", "MPI_Comm_accept",  "MPI_Comm_connect"};
+    "MPI_Comm_dup",        "MPI_Comm_dup_with_info",  "MPI_Comm_idup",
+    "MPI_Comm_create",     "MPI_Comm_split",          "MPI_Comm_split_type",
+    "MPI_Intercomm_merge", "MPI_Cart_create",         "MPI_Cart_sub",
+    "MPI_Graph_create",    "MPI_Dist_graph_create",   "MPI_Dist_graph_create_adjacent",
+    "MPI_Comm_spawn",      "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
+    "MPI_Comm_connect"};
 
 std::string plain_name(std::string_view name) {
   std::string lower;
-  for (const char c : name.substr(4)) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (lower.starts_with("i") ) lower.erase(0, 1);
+  for (const char c : name.substr(4))
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (lower.starts_with("i")) lower.erase(0, 1);
   if (lower.starts_with("neighbor_")) lower.erase(0, 9);
   return lower;
 }
@@ -108,16 +112,21 @@ template <Fn F>
 constexpr DepthRow depth_row() {
   if constexpr (!told_elsewhere(F).empty()) {
     return {Depth::kFullMeaning, told_elsewhere(F)};
-  } else if constexpr (requires { Meaning<F>::kSaysNothing; } || requires { Meaning<F>::kKeepsBooksOnly; }) {
+  } else if constexpr (
+      requires { Meaning<F>::kSaysNothing; } || requires { Meaning<F>::kKeepsBooksOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
     static_assert(!Meaning<F>::kTells.empty(), "what it tells, for people");
-    return {requires { Meaning<F>::kNamesObject; } ? Depth::kObject : Depth::kFullMeaning, Meaning<F>::kTells};
+    return {requires {Meaning<F>::kNamesObject;
   }
-}
+  ? Depth::kObject : Depth::kFullMeaning, Meaning<F>::kTells
+};
+}  // namespace
+}  // namespace megascope::mpi
 constexpr DepthRow kDepths[] = {
     {Depth::kEnterLeave, ""},
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, depth_row<Fn::name>(),)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, depth_row<Fn::name>(), )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -137,7 +146,8 @@ std::vector<RegionDefinition> all_regions() {
     region.group = group_name(group_of(fn));
     region.role = role_of(group_of(fn));
     if (group_of(fn) == Group::kColl) set_collective(region);
-    if (std::find(std::begin(kCreations), std::end(kCreations), region.name) != std::end(kCreations)) {
+    if (std::find(std::begin(kCreations), std::end(kCreations), region.name) !=
+        std::end(kCreations)) {
       region.role = RegionRole::kCollOther;
       region.collective_op = CollectiveOp::kCreateHandle;
     }
@@ -151,10 +161,11 @@ std::vector<WrappedFunction> wrapped_functions() {
   for (unsigned i = 1; i < kFnEnd; ++i) {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
-    functions.push_back({name, group_name(group_of(fn)), kDepths[i].depth, std::string(kDepths[i].tells),
-                         is_recorded_by_default(fn)});
+    functions.push_back({name, group_name(group_of(fn)), kDepths[i].depth,
+                         std::string(kDepths[i].tells), is_recorded_by_default(fn)});
   }
-  std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(functions.begin(), functions.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   return functions;
 }
 

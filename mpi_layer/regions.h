@@ -1,10 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/record/definitions.h"
 #include "mpi_layer/fn.h"
+
+#include <string>
+#include <vector>
 
 /// The functions as the trace and the user know them. Includes no mpi.h.
 namespace megascope::mpi {
@@ -20,8 +20,8 @@ std::vector<RegionDefinition> all_regions();
 /// How much is recorded of a function.
 enum class Depth {
   kEnterLeave,
-  kObject,       ///< entry, exit, and what the call is about (communicator, window, file), or how large what it made is; of
-                 ///< its other arguments not all that mean something
+  kObject,  ///< entry, exit, and what the call is about (communicator, window, file), or how large
+            ///< what it made is; of its other arguments not all that mean something
   kFullMeaning,
 };
 struct WrappedFunction {
@@ -29,7 +29,7 @@ struct WrappedFunction {
   std::string group;
   Depth depth;
   std::string tells;  ///< "communicator, peer, tag, bytes": beyond entry and exit
-  bool is_default;  ///< false: recorded when MEGASCOPE_MPI asks for it
+  bool is_default;    ///< false: recorded when MEGASCOPE_MPI asks for it
 };
 std::vector<WrappedFunction> wrapped_functions();
 /// Functions that the mpi.h of this build declares and that have no wrapper.

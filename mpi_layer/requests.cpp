@@ -1,18 +1,19 @@
 #include "mpi_layer/requests.h"
 
-#include <new>
-
 #include "core/record/file_fact.h"
 #include "core/record/value_fact.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
+
+#include <new>
 
 namespace megascope::mpi {
 namespace {
 
 constexpr std::size_t kInitialSlots = 1024;
 constexpr std::size_t kEntriesPerBlock = 64;
-constexpr unsigned kMostDisplaced = 4;       // operations under one handle whose completion is being looked up
+constexpr unsigned
+    kMostDisplaced = 4;  // operations under one handle whose completion is being looked up
 constexpr unsigned kMostSharedLookedAt = 64;
 
 bool is_truncation(int error) noexcept {
@@ -110,7 +111,8 @@ void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry, unsigned k
   }
 }
 
-RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location, bool is_nested) noexcept {
+RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location,
+                                   bool is_nested) noexcept {
   lock();
   const bool has_slots = (slots_ != nullptr && (count_ + 1) * 2 <= mask_) || grow() ||
                          (slots_ != nullptr && count_ < mask_);
@@ -121,7 +123,8 @@ RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location, bool 
     return nullptr;
   }
   entry->key = key;
-  entry->location = location;  // others look at it as soon as it is in the list of the shared handle
+  entry
+      ->location = location;  // others look at it as soon as it is in the list of the shared handle
   if (is_shared(key)) {
     insert_shared(entry);
   } else {
@@ -148,13 +151,15 @@ RequestEntry* RequestTable::find_shared(std::uint64_t key, LocationId location) 
   return first;
 }
 
-/// What points to the operation that `key` meant at the horizon; it or what it points to is nullptr when there is none.
+/// What points to the operation that `key` meant at the horizon; it or what it points to is nullptr
+/// when there is none.
 RequestEntry** RequestTable::slot_of(std::uint64_t key, Serial horizon) noexcept {
   if (slots_ == nullptr) return nullptr;
   std::size_t at = home_of(key);
   while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
   RequestEntry** link = &slots_[at];
-  while (*link != nullptr && static_cast<std::int32_t>((*link)->serial - horizon) > 0) link = &(*link)->next;
+  while (*link != nullptr && static_cast<std::int32_t>((*link)->serial - horizon) > 0)
+    link = &(*link)->next;
   return link;
 }
 
@@ -240,7 +245,8 @@ void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcep
 }
 
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept {
-  RequestEntry* entry = requests().find(key_of(request), requests().horizon(), thread.buffer->location());
+  RequestEntry* entry = requests().find(key_of(request), requests().horizon(),
+                                        thread.buffer->location());
   if (entry == nullptr || !entry->is_persistent) return;
   entry->start.request = requests().new_id();
   entry->is_active = true;
@@ -250,12 +256,14 @@ void start_persistent(MpiThread& thread, MPI_Request request) noexcept {
 
 namespace {
 
-void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Status* status, bool is_truncated) noexcept {
+void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Status* status,
+                   bool is_truncated) noexcept {
   Fact done = entry.start;
   done.kind = FactKind::kRecvComplete;
   if (status == nullptr) {
     if (Recorder* active = recorder()) active->count_loss(LossCause::kSizeUnknown);
-    if (done.peer == kAnySource || done.tag == kAnyTag) done = {.kind = FactKind::kRequestFreed, .request = done.request};
+    if (done.peer == kAnySource || done.tag == kAnyTag)
+      done = {.kind = FactKind::kRequestFreed, .request = done.request};
   } else {
     done.peer = status->MPI_SOURCE;
     done.tag = status->MPI_TAG;
@@ -263,7 +271,8 @@ void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Statu
     if (done.peer == MPI_PROC_NULL) return;
   }
   const bool is_as_posted = done.peer == entry.start.peer && done.tag == entry.start.tag &&
-                            done.bytes == entry.start.bytes && entry.location == thread.buffer->location() &&
+                            done.bytes == entry.start.bytes &&
+                            entry.location == thread.buffer->location() &&
                             !thread.buffer->is_lossy();
   if (is_as_posted) {
     stage_short(thread, FactKind::kRecvComplete, done.request);
@@ -287,7 +296,8 @@ bool is_transfer(FactKind kind) noexcept {
   return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
 }
 
-/// Something happened to the request that says nothing more; of a transfer the file, of a one-sided operation the window.
+/// Something happened to the request that says nothing more; of a transfer the file, of a one-sided
+/// operation the window.
 void stage_event(MpiThread& thread, const Fact& start, FactKind kind) noexcept {
   Fact fact = is_file_fact(kind) ? file_fact(kind, file_of(start), start.comm) : Fact{.kind = kind};
   if (has_rma_request(start.kind)) {
@@ -300,15 +310,18 @@ void stage_event(MpiThread& thread, const Fact& start, FactKind kind) noexcept {
 
 }  // namespace
 
-void stage_transferred(MpiThread& thread, const Fact& start, LocationId location, const MPI_Status* status) noexcept {
+void stage_transferred(MpiThread& thread, const Fact& start, LocationId location,
+                       const MPI_Status* status) noexcept {
   Fact done = start;
-  done.kind = is_file_write(start.kind) ? FactKind::kFileWriteComplete : FactKind::kFileReadComplete;
+  done.kind = is_file_write(start.kind) ? FactKind::kFileWriteComplete
+                                        : FactKind::kFileReadComplete;
   if (status != nullptr) {
     set_transferred(done, received_bytes(*status));
   } else if (Recorder* active = recorder()) {
     active->count_loss(LossCause::kSizeUnknown);
   }
-  const bool is_as_asked = done.bytes_received == 0 && location == thread.buffer->location() && !thread.buffer->is_lossy();
+  const bool is_as_asked = done.bytes_received == 0 && location == thread.buffer->location() &&
+                           !thread.buffer->is_lossy();
   if (is_as_asked) {
     stage_short(thread, done.kind, done.request);
   } else {
@@ -316,17 +329,19 @@ void stage_transferred(MpiThread& thread, const Fact& start, LocationId location
   }
 }
 
-void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
-                      int error) noexcept {
+void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
+                      const MPI_Status* status, int error) noexcept {
   RequestEntry* entry = requests().take(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || !entry->is_active) return;
   const FactKind kind = entry->start.kind;
-  const bool is_message = error == MPI_SUCCESS || (kind == FactKind::kRecvRequest && is_truncation(error));
-  const bool was_cancelled = entry->is_cancel_requested.load(std::memory_order_relaxed) && status != nullptr &&
-                             is_cancelled(*status);
+  const bool is_message = error == MPI_SUCCESS ||
+                          (kind == FactKind::kRecvRequest && is_truncation(error));
+  const bool was_cancelled = entry->is_cancel_requested.load(std::memory_order_relaxed) &&
+                             status != nullptr && is_cancelled(*status);
   if (kind == FactKind::kNone) {
   } else if (was_cancelled) {
-    stage_event(thread, entry->start, is_transfer(kind) ? FactKind::kFileCancelled : FactKind::kCancelled);
+    stage_event(thread, entry->start,
+                is_transfer(kind) ? FactKind::kFileCancelled : FactKind::kCancelled);
   } else if (!is_message) {
     stage(thread, {.kind = FactKind::kRequestFreed, .request = entry->start.request});
   } else if (kind == FactKind::kSendRequest) {
@@ -351,17 +366,20 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
 void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept {
   const RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || entry->start.kind == FactKind::kNone || !entry->is_active) return;
-  stage_event(thread, entry->start, is_transfer(entry->start.kind) ? FactKind::kFileTest : FactKind::kRequestTest);
+  stage_event(thread, entry->start,
+              is_transfer(entry->start.kind) ? FactKind::kFileTest : FactKind::kRequestTest);
 }
 
-void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status& status) noexcept {
+void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
+                const MPI_Status& status) noexcept {
   const RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || entry->start.kind == FactKind::kNone || !entry->is_active) {
     stage(thread, value_fact(ValueName::kFlag, 1));
     return;
   }
   Fact fact{.kind = FactKind::kRequestReady, .request = entry->start.request};
-  if (entry->start.kind == FactKind::kRecvRequest && !is_cancelled(status) && status.MPI_SOURCE != MPI_PROC_NULL) {
+  if (entry->start.kind == FactKind::kRecvRequest && !is_cancelled(status) &&
+      status.MPI_SOURCE != MPI_PROC_NULL) {
     fact.comm = entry->start.comm;
     fact.peer = status.MPI_SOURCE;
     fact.tag = status.MPI_TAG;
@@ -371,7 +389,8 @@ void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial hor
 }
 
 RequestId note_cancel(MpiThread& thread, MPI_Request request) noexcept {
-  RequestEntry* entry = requests().find(key_of(request), requests().horizon(), thread.buffer->location());
+  RequestEntry* entry = requests().find(key_of(request), requests().horizon(),
+                                        thread.buffer->location());
   if (entry == nullptr) return kNoRequest;
   entry->is_cancel_requested.store(true, std::memory_order_relaxed);
   return entry->start.kind != FactKind::kNone ? entry->start.request : kNoRequest;

@@ -1,21 +1,23 @@
 #include "mpi_layer/selection.h"
 
+#include "core/base/text.h"
+#include "mpi_layer/regions.h"
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-
-#include "core/base/text.h"
-#include "mpi_layer/regions.h"
 
 namespace megascope::mpi {
 namespace {
 
 constexpr bool is_always_recorded(Fn fn) {
-  return fn == Fn::Init || fn == Fn::Init_thread || fn == Fn::Finalize || fn == Fn::Abort || fn == Fn::Pcontrol;
+  return fn == Fn::Init || fn == Fn::Init_thread || fn == Fn::Finalize || fn == Fn::Abort ||
+         fn == Fn::Pcontrol;
 }
 /// What a function's entry in g_selected is when it is recorded, and when it is not.
 constexpr std::uint8_t selected_bits(Fn fn, bool is_recorded) {
-  if (is_recorded || is_always_recorded(fn)) return static_cast<std::uint8_t>(keeps_books(fn) ? kRecords | kBooks : kRecords);
+  if (is_recorded || is_always_recorded(fn))
+    return static_cast<std::uint8_t>(keeps_books(fn) ? kRecords | kBooks : kRecords);
   return makes_handles(fn) ? kBooks : 0;
 }
 /// Each entry is a constant of its own: all in one go are more than a compiler evaluates.
@@ -36,9 +38,11 @@ bool set_where(Test&& test, bool is_recorded) {
 }
 
 bool apply(std::string_view name, bool is_recorded) {
-  if (name == "all" || name == "none") return set_where([](Fn) { return true; }, is_recorded == (name == "all"));
+  if (name == "all" || name == "none")
+    return set_where([](Fn) { return true; }, is_recorded == (name == "all"));
   if (name == "default") return set_where(is_recorded_by_default, is_recorded);
-  if (!name.starts_with("mpi_")) return set_where([name](Fn fn) { return name == group_name(group_of(fn)); }, is_recorded);
+  if (!name.starts_with("mpi_"))
+    return set_where([name](Fn fn) { return name == group_name(group_of(fn)); }, is_recorded);
   const bool is_prefix = name.ends_with('*');
   if (is_prefix) name.remove_suffix(1);
   return set_where(
@@ -52,7 +56,8 @@ bool apply(std::string_view name, bool is_recorded) {
 std::string nearest_known(const std::string& name) {
   std::vector<std::string> lower;
   std::vector<std::string_view> known = {"all", "none", "default"};
-  for (unsigned i = 0; i < static_cast<unsigned>(Group::kCount); ++i) known.push_back(group_name(static_cast<Group>(i)));
+  for (unsigned i = 0; i < static_cast<unsigned>(Group::kCount); ++i)
+    known.push_back(group_name(static_cast<Group>(i)));
   const std::size_t groups = known.size();
   for (unsigned i = 1; i < kFnEnd; ++i) lower.push_back(lower_case(mpi_name(static_cast<Fn>(i))));
   known.insert(known.end(), lower.begin(), lower.end());
@@ -64,9 +69,11 @@ std::string nearest_known(const std::string& name) {
 }
 
 std::string unknown_item_text(const std::string& item, const std::string& name) {
-  const std::string text = "MEGASCOPE_MPI: " + item + " is neither a function nor a group and is passed over";
+  const std::string text = "MEGASCOPE_MPI: " + item +
+                           " is neither a function nor a group and is passed over";
   const std::string nearest = nearest_known(name);
-  return text + (nearest.empty() ? "; `megascope info --functions` lists them" : ": did you mean " + nearest + "?");
+  return text + (nearest.empty() ? "; `megascope info --functions` lists them"
+                                 : ": did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ std::string unknown_item_text(const std::string& item, const std::string& name) 
 constinit std::uint8_t g_selected[kFnEnd] = {
     0,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(name, kDefaultBits<Fn::name>,)
+  MEGASCOPE_WHERE_DECLARED(name, kDefaultBits<Fn::name>, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <cstdint>
-
 #include "mpi_layer/call_record.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/thread.h"
 
-/// Calls that find nothing, again and again: one record for a run of them, with the exact number of calls (FactKind
-/// kRepeated). A run is broken by any other recorded call of the thread, by another request (of calls on one) or communicator,
-/// and after 2^31 ticks.
+#include <cstdint>
+
+/// Calls that find nothing, again and again: one record for a run of them, with the exact number of
+/// calls (FactKind kRepeated). A run is broken by any other recorded call of the thread, by another
+/// request (of calls on one) or communicator, and after 2^31 ticks.
 namespace megascope::mpi {
 
 /// Tests and probes that return at once.
@@ -30,20 +30,26 @@ constexpr bool may_repeat(Fn fn) {
 
 /// Before the call, after describe(): is it one more of the thread's run, should it find nothing?
 template <Fn F>
-[[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call, const void* return_address) noexcept {
+[[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call,
+                                               const void* return_address) noexcept {
   if constexpr (may_repeat(F)) {
-    if (g_wants_call_sites) [[unlikely]] call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
+    if (g_wants_call_sites) [[unlikely]]
+      call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
     const MpiThread::Run& run = thread.run;
-    constexpr std::uint64_t kLongest = encoding::kLongDuration / 2;  // with the call itself the run's duration fits
-    call.continues_run = run.fn == F && run.end == thread.buffer->cursor() && run.key == call.run_key && call.depth == 0 &&
-                         !call.is_silent && run.call[0] == run.first_word && call.enter_ticks - run.enter_ticks < kLongest;
+    constexpr std::uint64_t kLongest = encoding::kLongDuration /
+                                       2;  // with the call itself the run's duration fits
+    call.continues_run = run.fn == F && run.end == thread.buffer->cursor() &&
+                         run.key == call.run_key && call.depth == 0 && !call.is_silent &&
+                         run.call[0] == run.first_word &&
+                         call.enter_ticks - run.enter_ticks < kLongest;
   }
 }
 
-/// The time of the return; 0 where it will not be needed unless the call finds something: in a longer run it is read every
-/// eighth time only, and the others take as long as the last one.
+/// The time of the return; 0 where it will not be needed unless the call finds something: in a
+/// longer run it is read every eighth time only, and the others take as long as the last one.
 template <Fn F>
-[[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread, const CallRecord& call) noexcept {
+[[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread,
+                                                       const CallRecord& call) noexcept {
   if constexpr (may_repeat(F)) {
     if (call.continues_run && thread.run.unmeasured != 0) return 0;
   }
@@ -52,11 +58,13 @@ template <Fn F>
 
 namespace spin {
 
-/// Adds a call that found nothing, of known times, to the run. false: the run is too long, or there is no room.
+/// Adds a call that found nothing, of known times, to the run. false: the run is too long, or there
+/// is no room.
 bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
-/// Remembers the call just written at `at` as the first of a run, if it lies there as it was meant to.
-void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at, std::uint64_t enter_ticks,
-           std::uint64_t leave_ticks) noexcept;
+/// Remembers the call just written at `at` as the first of a run, if it lies there as it was meant
+/// to.
+void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
+           std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
 
 /// The same for a call whose return is not timed: the run lasts at least to its entry.
 [[gnu::always_inline]] inline void count(MpiThread& thread, std::uint64_t enter_ticks) noexcept {
@@ -73,11 +81,11 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at, std:
 
 }  // namespace spin
 
-/// After complete(). Records a call that found nothing as one more of its run, unless calls were recorded inside of it; of any
-/// other, makes sure that the time of the return is known.
+/// After complete(). Records a call that found nothing as one more of its run, unless calls were
+/// recorded inside of it; of any other, makes sure that the time of the return is known.
 template <Fn F>
-[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call, std::uint64_t& leave_ticks,
-                                                     int rc) noexcept {
+[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call,
+                                                     std::uint64_t& leave_ticks, int rc) noexcept {
   if constexpr (may_repeat(F)) {
     const bool is_next = call.continues_run && thread.run.end == thread.buffer->cursor();
     if (is_next && call.is_fruitless && rc == MPI_SUCCESS) {
@@ -94,8 +102,8 @@ template <Fn F>
 
 /// Writes the call, which may be the first of a run.
 template <Fn F>
-[[gnu::always_inline]] inline void write_or_begin(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
-                                                  int rc) noexcept {
+[[gnu::always_inline]] inline void write_or_begin(MpiThread& thread, const CallRecord& call,
+                                                  std::uint64_t leave_ticks, int rc) noexcept {
   if constexpr (may_repeat(F)) {
     encoding::Word* const at = thread.buffer->cursor();
     write_call(thread, call, leave_ticks, rc);

@@ -1,12 +1,5 @@
 #include "mpi_layer/step_control.h"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <cstring>
-#include <new>
-#include <optional>
-
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
 #include "core/base/scarce_memory.h"
@@ -20,22 +13,29 @@
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <sched.h>
+
 namespace megascope::mpi {
 
 StepControl* g_step_control = nullptr;
 
 namespace {
 
-ControlPort* g_port = nullptr;  ///< of the operator, which MPI calls with nothing else
-constexpr std::uint64_t kSpinNs = 20'000;    // then others may need the core
+ControlPort* g_port = nullptr;             ///< of the operator, which MPI calls with nothing else
+constexpr std::uint64_t kSpinNs = 20'000;  // then others may need the core
 constexpr std::uint64_t kForEver = 0;
-constexpr std::uint64_t kLag = 2;            // boundaries until a block takes effect
+constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
 constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that others go by already
-thread_local char t_mark = 0;                // its address is the thread's
+thread_local char t_mark = 0;                         // its address is the thread's
 
 /// MPI's operator. Each element is a whole block, so that MPI cannot cut one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
-  if (*count == 1) g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
+  if (*count == 1)
+    g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
 }
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
@@ -43,7 +43,8 @@ void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step);
 std::uint64_t carry_letters_of_pulse() noexcept { return g_step_control->pulse(); }
 
 void complain(const char* what, const char* reason = "") noexcept {
-  without_throwing([&] { runtime().complain(std::string(what) + reason); }, [] {});  // without memory unsaid
+  without_throwing([&] { runtime().complain(std::string(what) + reason); },
+                   [] {});  // without memory unsaid
 }
 
 /// An answer is to leave: as far as MPI may be called in a hook.
@@ -68,8 +69,13 @@ StepControl::Turn::~Turn() {
 }
 
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
-    : world_(world), port_(*plan.port), patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)), thread_level_(thread_level),
-      main_thread_(pthread_self()), op_{}, has_letters_(plan.has_letters) {
+    : world_(world),
+      port_(*plan.port),
+      patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)),
+      thread_level_(thread_level),
+      main_thread_(pthread_self()),
+      op_{},
+      has_letters_(plan.has_letters) {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
   const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
@@ -77,17 +83,21 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || !make_objects(sizes);
-  if (is_broken_) stop("MPI made no communicator, operator or datatype for it");
-  else if (plan.has_letters) mail_.emplace(port_, own_comm(*group_), false);
+  if (is_broken_)
+    stop("MPI made no communicator, operator or datatype for it");
+  else if (plan.has_letters)
+    mail_.emplace(port_, own_comm(*group_), false);
 }
 
-/// All that is ever needed: while the program runs, errors of such calls would reach its error handler.
+/// All that is ever needed: while the program runs, errors of such calls would reach its error
+/// handler.
 bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
   const OwnErrors errors;
   if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
   for (const std::size_t bytes : sizes) {
     MPI_Datatype& type = types_.emplace_back(bytes, g_handles.datatype_null).second;
-    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return false;
+    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS)
+      return false;
     if (twin<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
   }
   return true;
@@ -95,20 +105,24 @@ bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
 
 /// At MPI_THREAD_SERIALIZED another thread may be in MPI now.
 bool StepControl::is_right_thread() const noexcept {
-  return thread_level_ == 3 || (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
+  return thread_level_ == 3 ||
+         (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
 }
 
 /// Inside of a call of MPI nothing may be begun.
 bool StepControl::may_talk() const noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left, and then below
+  const std::uintptr_t
+      call = t_thread->active_frame;  // stale after a call that was left, and then below
   return is_right_thread() && (call == 0 || call < here);
 }
 
 bool StepControl::may_begin() noexcept {
   if (!is_right_thread() && !std::exchange(has_complained_, true)) {
-    complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the beginning of a step may not call MPI"
-                                          : "no statistics over all ranks of steps that another thread begins than the one that may call MPI");
+    complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the "
+                                  "beginning of a step may not call MPI"
+                                : "no statistics over all ranks of steps that another thread "
+                                  "begins than the one that may call MPI");
   }
   return may_talk();
 }
@@ -116,27 +130,35 @@ bool StepControl::may_begin() noexcept {
 void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
-  const Turn turn(*this, true);  // a pulse of another thread is short, and a boundary left out would never be made up for
+  const Turn turn(*this, true);  // a pulse of another thread is short, and a boundary left out
+                                 // would never be made up for
   if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
-  if (has_stopped_) keep_others_going();
-  else at_boundary();
+  if (has_stopped_)
+    keep_others_going();
+  else
+    at_boundary();
 }
 
 void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
   Recorder* const active = recorder();
-  const bool is_timed = is_boundary || (last_.thread == nullptr ? pthread_equal(pthread_self(), main_thread_) != 0 : last_.thread == t_thread);
+  const bool is_timed = is_boundary ||
+                        (last_.thread == nullptr ? pthread_equal(pthread_self(), main_thread_) != 0
+                                                 : last_.thread == t_thread);
   if (active == nullptr || !is_timed) return;
   const CallTime now{t_thread, t_thread->busy_ticks, active->ticks(), clock::monotonic_ns()};
   if (last_.thread == now.thread && now.ticks > last_.ticks) {
-    const double ns_per_tick = static_cast<double>(now.ns - last_.ns) / static_cast<double>(now.ticks - last_.ticks);
-    port_.spend_in_calls(static_cast<std::uint64_t>(static_cast<double>(now.busy_ticks - last_.busy_ticks) * ns_per_tick));
+    const double ns_per_tick = static_cast<double>(now.ns - last_.ns) /
+                               static_cast<double>(now.ticks - last_.ticks);
+    port_.spend_in_calls(static_cast<std::uint64_t>(
+        static_cast<double>(now.busy_ticks - last_.busy_ticks) * ns_per_tick));
   }
   last_ = now;
 }
 
-/// Other than where a step begins, a thread is in a call of the program's here: MPI_THREAD_SERIALIZED allows for it.
+/// Other than where a step begins, a thread is in a call of the program's here:
+/// MPI_THREAD_SERIALIZED allows for it.
 std::uint64_t StepControl::pulse() noexcept {
   constexpr std::uint64_t kLaterNs = 250'000'000;
   const bool may_call = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
@@ -170,8 +192,10 @@ void StepControl::at_boundary() noexcept {
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(due, port_.has_promised() ? std::max(patience_ns_, kPromiseNs) : patience_ns_, wait_ns)) {
-      return stop(is_broken_ ? "MPI failed" : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
+    if (!complete(due, port_.has_promised() ? std::max(patience_ns_, kPromiseNs) : patience_ns_,
+                  wait_ns)) {
+      return stop(is_broken_ ? "MPI failed"
+                             : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }
     hear(due);
     port_.obey(round(due).all);
@@ -180,13 +204,15 @@ void StepControl::at_boundary() noexcept {
   if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
-  if (mail_ && t_thread->is_initialized) hasten_letters(*t_thread);  // who has a request now is in a hurry
+  if (mail_ && t_thread->is_initialized)
+    hasten_letters(*t_thread);      // who has a request now is in a hurry
   (void)test(round(started_ - 1));  // lets MPI go on
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
 
-/// Of a rank that decides nothing any more: those that still talk need its part of each round. Waits for nobody. A block's size follows
-/// from what was obeyed before it: no round is obeyed before the next but one has begun.
+/// Of a rank that decides nothing any more: those that still talk need its part of each round.
+/// Waits for nobody. A block's size follows from what was obeyed before it: no round is obeyed
+/// before the next but one has begun.
 void StepControl::keep_others_going() noexcept {
   if (is_broken_) return;
   if (started_ - obeyed_ >= kLag && test(round(obeyed_))) {
@@ -207,19 +233,26 @@ bool StepControl::start(bool is_absent) noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (is_absent) port_.fill_absent(next.mine);
-  else port_.fill(next.mine);
+  if (is_absent)
+    port_.fill_absent(next.mine);
+  else
+    port_.fill(next.mine);
   next.is_heard = false;
   next.is_done = group_ == nullptr;
-  if (next.is_done) std::ranges::copy(next.mine, next.all.begin());
-  else is_broken_ = twin<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1, type_of(next.mine.size()), op_, own_comm(*group_), &next.request) != MPI_SUCCESS;
+  if (next.is_done)
+    std::ranges::copy(next.mine, next.all.begin());
+  else
+    is_broken_ = twin<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1,
+                                        type_of(next.mine.size()), op_, own_comm(*group_),
+                                        &next.request) != MPI_SUCCESS;
   if (!is_broken_) ++started_;
   return !is_broken_;
 }
 
 MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
-  return found != types_.end() ? found->second : g_handles.datatype_null;  // with which the reduction fails
+  return found != types_.end() ? found->second
+                               : g_handles.datatype_null;  // with which the reduction fails
 }
 
 bool StepControl::test(Round& round) noexcept {
@@ -231,7 +264,8 @@ bool StepControl::test(Round& round) noexcept {
 }
 
 /// False: not within patience_ns, or MPI failed.
-bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept {
+bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns,
+                           std::uint64_t& wait_ns) noexcept {
   Round& due = round(number);
   if (test(due)) return true;
   const std::uint64_t begin_ns = clock::monotonic_ns();
@@ -254,22 +288,25 @@ void StepControl::stop(const char* reason) noexcept {
   complain("no more statistics over all ranks, and no more decisions: ", reason);
 }
 
-/// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody goes on.
-std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept {
+/// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody
+/// goes on.
+std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound,
+                                                bool is_sum) noexcept {
   using Said = std::array<std::uint64_t, 2>;
   Said said{mine, is_sound ? 0U : 1U};
   if (world_ != nullptr) {
     Collective::Bytes bytes(sizeof said);
     std::memcpy(bytes.data(), said.data(), sizeof said);
-    const Status status = world_->merge_all(bytes, [is_sum](Collective::Bytes& all, std::span<const std::byte> theirs) {
-      Said a{};
-      Said b{};
-      if (theirs.size() != sizeof b) return;
-      std::memcpy(a.data(), all.data(), sizeof a);
-      std::memcpy(b.data(), theirs.data(), sizeof b);
-      a = {is_sum ? a[0] + b[0] : std::max(a[0], b[0]), a[1] | b[1]};
-      std::memcpy(all.data(), a.data(), sizeof a);
-    });
+    const Status status = world_->merge_all(
+        bytes, [is_sum](Collective::Bytes& all, std::span<const std::byte> theirs) {
+          Said a{};
+          Said b{};
+          if (theirs.size() != sizeof b) return;
+          std::memcpy(a.data(), all.data(), sizeof a);
+          std::memcpy(b.data(), theirs.data(), sizeof b);
+          a = {is_sum ? a[0] + b[0] : std::max(a[0], b[0]), a[1] | b[1]};
+          std::memcpy(all.data(), a.data(), sizeof a);
+        });
     if (!status.is_ok() || bytes.size() != sizeof said) return std::nullopt;
     std::memcpy(said.data(), bytes.data(), sizeof said);
   }
@@ -294,13 +331,15 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
   }
 }
 
-/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits for none that could not leave. And it has
-/// taken them all, or given up, before any rank waits for its own to be taken. All ranks agree twice, whatever became of the first time; a
-/// rank on which MPI fails in agree() itself may leave others there.
+/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits
+/// for none that could not leave. And it has taken them all, or given up, before any rank waits for
+/// its own to be taken. All ranks agree twice, whatever became of the first time; a rank on which
+/// MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
   if (!has_letters_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
-  const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound, true);
+  const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound,
+                                                     true);
   const bool has_taken = letters && mail_->receive_all(*letters);
   const bool is_all_taken = agree(0, has_taken, false).has_value();
   is_mail_broken_ = !is_all_taken || !mail_->see_off();
@@ -314,7 +353,8 @@ void StepControl::finish() noexcept {
   hooks::set_reply_follower(nullptr);
   const NoCancel no_cancel;
   const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
-  const std::optional<std::uint64_t> end = agree(started_ + (is_last_due ? 1 : 0), !is_broken_, false);
+  const std::optional<std::uint64_t> end = agree(started_ + (is_last_due ? 1 : 0), !is_broken_,
+                                                 false);
   if (end) start_missing(*end);
   finish_mail();
   if (end) free_objects();

@@ -1,14 +1,13 @@
 #include "mpi_layer/step_mail.h"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <new>
-#include <utility>
-
 #include "mpi_layer/abi.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/twins.h"
+
+#include <algorithm>
+#include <new>
+#include <sched.h>
+#include <utility>
 
 namespace megascope::mpi {
 namespace {
@@ -22,7 +21,9 @@ StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
     : port_(port), comm_(comm), is_alone_(is_alone) {
   if (is_alone) return;
   twin<Fn::Comm_rank>()(comm, &rank_);
-  if (rank_ == 0) spare_.bytes.reset(new (std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // pages of which none is touched
+  if (rank_ == 0)
+    spare_.bytes.reset(new (
+        std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // pages of which none is touched
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
@@ -49,7 +50,9 @@ bool StepMail::receive() noexcept {
   std::vector<std::byte> own = port_.take_letter();
   if (!own.empty()) port_.receive_whole(0, std::move(own));
   if (is_alone_) return true;
-  for (bool has_message = true; has_message && spare_.used == 0 && arrivals_.size() < kMostArrivals && arriving_bytes_ < kMostArrivingBytes;) {
+  for (bool has_message = true; has_message && spare_.used == 0 &&
+                                arrivals_.size() < kMostArrivals &&
+                                arriving_bytes_ < kMostArrivingBytes;) {
     if (!accept(has_message)) return false;
   }
   return deliver();
@@ -61,7 +64,9 @@ bool StepMail::accept(bool& has_message) noexcept {
   MPI_Status status{};
   int is_there = 0;
   has_message = false;
-  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) != MPI_SUCCESS) return false;
+  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) !=
+      MPI_SUCCESS)
+    return false;
   if (is_there == 0) return true;
   const std::size_t bytes = LetterPieces::room_for(status);
   if (bytes == 0) return false;
@@ -92,7 +97,9 @@ StepMail::Arrival* StepMail::make_arrival(std::size_t bytes) noexcept {
 /// Matched behind all arrivals.
 bool StepMail::deliver_spare() noexcept {
   bool is_done = false;
-  if (spare_.used == 0 || std::ranges::find(arrivals_, spare_.from, &Arrival::from) != arrivals_.end()) return true;
+  if (spare_.used == 0 ||
+      std::ranges::find(arrivals_, spare_.from, &Arrival::from) != arrivals_.end())
+    return true;
   if (!spare_.pieces.test(is_done)) return false;
   if (!is_done) return true;
   ++received_count_;

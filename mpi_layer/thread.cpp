@@ -1,22 +1,21 @@
 #include "mpi_layer/thread.h"
 
-#include <link.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <string_view>
-#include <vector>
-
 #include "core/base/wiped_memory.h"
 #include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/no_memory.h"
 #include "mpi_layer/pulses.h"
 #include "mpi_layer/selection.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <link.h>
+#include <mutex>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
 
 namespace megascope::mpi {
 namespace {
@@ -37,19 +36,22 @@ struct MpiCode {
   unsigned long long load_count = 0;
   std::vector<CodeRange> ranges;
 };
-std::atomic<const MpiCode*> g_mpi_code{nullptr};  // replaced as a whole, never freed: others may be reading it
+std::atomic<const MpiCode*> g_mpi_code{
+    nullptr};  // replaced as a whole, never freed: others may be reading it
 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
 
 MpiThread* make_thread(Recorder& recorder) noexcept {
   EventBuffer* buffer = recorder.buffer_of_this_thread();
-  auto* thread = static_cast<MpiThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(MpiThread)) : nullptr);
+  auto* thread = static_cast<MpiThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(MpiThread))
+                                                           : nullptr);
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
   begin_pulses(*thread);
-  thread->staged = static_cast<encoding::Word*>(std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
+  thread->staged = static_cast<encoding::Word*>(
+      std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
   const std::lock_guard lock(g_threads_mutex);
@@ -70,7 +72,9 @@ int collect_code(dl_phdr_info* info, std::size_t, void* code) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
     auto& ranges = static_cast<MpiCode*>(code)->ranges;
-    or_nothing([&] { ranges.push_back({begin, begin + segment.p_memsz}); });  // nothing is thrown through the loader
+    or_nothing([&] {
+      ranges.push_back({begin, begin + segment.p_memsz});
+    });  // nothing is thrown through the loader
   }
   return 0;
 }
@@ -81,8 +85,9 @@ int read_load_count(dl_phdr_info* info, std::size_t, void* count) {
 }
 
 bool is_in(const MpiCode& code, std::uintptr_t address) {
-  return std::any_of(code.ranges.begin(), code.ranges.end(),
-                     [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
+  return std::any_of(code.ranges.begin(), code.ranges.end(), [&](const CodeRange& range) {
+    return address >= range.begin && address < range.end;
+  });
 }
 
 }  // namespace
@@ -102,7 +107,8 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
 void follow_window(bool) noexcept {
   const std::lock_guard lock(g_threads_mutex);
   for (MpiThread* thread : g_threads) {
-    for (std::uint8_t& of_interface : thread->gate) std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
+    for (std::uint8_t& of_interface : thread->gate)
+      std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
   }
 }
 
@@ -118,22 +124,24 @@ void set_gates(std::uint8_t gate) noexcept {
   g_gate.store(gate, std::memory_order_relaxed);
   for (MpiThread* thread : g_threads) {
     for (std::uint8_t& of_interface : thread->gate) {
-      if (of_interface != 0 || gate == 0) std::atomic_ref(of_interface).store(gate, std::memory_order_relaxed);
+      if (of_interface != 0 || gate == 0)
+        std::atomic_ref(of_interface).store(gate, std::memory_order_relaxed);
     }
   }
 }
 
-
 namespace {
 
-/// The thread's records go where those of the process go (hooks::is_kept), and its gate is open from then on. Returns the gate.
+/// The thread's records go where those of the process go (hooks::is_kept), and its gate is open
+/// from then on. Returns the gate.
 std::uint8_t open_gate(MpiThread& thread, unsigned index, bool was_closed_to_read) noexcept {
   if (!was_closed_to_read) thread.run.fn = Fn::kNone;  // calls in a row are of one window
   for (;;) {
     const bool is_kept = hooks::is_kept();
     if (thread.buffer->keep(is_kept)) thread.run.fn = Fn::kNone;
     const std::lock_guard lock(g_threads_mutex);
-    if (is_kept != hooks::is_kept()) continue;  // it has changed meanwhile, and the gate was closed for it before this
+    if (is_kept != hooks::is_kept())
+      continue;  // it has changed meanwhile, and the gate was closed for it before this
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
     std::atomic_ref(thread.gate[index]).store(gate, std::memory_order_relaxed);
     return gate;
@@ -152,7 +160,8 @@ bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
     if (thread == nullptr) return false;
     t_thread = thread;
   }
-  if (thread->buffer == nullptr || !thread->buffer->is_usable()) return false;  // a forked child; memory ran out
+  if (thread->buffer == nullptr || !thread->buffer->is_usable())
+    return false;  // a forked child; memory ran out
   const bool was_closed_to_read = thread->reads_at_entry;
   if (was_closed_to_read) read_at_entry(*thread);
   const auto index = static_cast<unsigned>(interface);
@@ -190,8 +199,12 @@ RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int co
   if (wanted <= arrays.capacity) return &arrays;
   const std::uint32_t capacity = std::max(wanted, kInitialArrayCapacity);
   const bool may_be_in_use = depth + 1U == MpiThread::kDepths;
-  auto* requests = may_be_in_use ? nullptr : static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));
-  auto* statuses = may_be_in_use ? nullptr : static_cast<MPI_Status*>(std::malloc(capacity * sizeof(MPI_Status)));
+  auto* requests = may_be_in_use
+                       ? nullptr
+                       : static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));
+  auto* statuses = may_be_in_use
+                       ? nullptr
+                       : static_cast<MPI_Status*>(std::malloc(capacity * sizeof(MPI_Status)));
   if (requests == nullptr || statuses == nullptr) {
     std::free(requests);
     std::free(statuses);
@@ -215,7 +228,8 @@ void stage(MpiThread& thread, const Fact& fact) noexcept {
     thread.staged = static_cast<encoding::Word*>(grown);
     thread.staged_capacity = capacity;
   }
-  thread.staged_words += static_cast<std::uint32_t>(encoding::encode_fact(fact, thread.staged + thread.staged_words));
+  thread.staged_words += static_cast<std::uint32_t>(
+      encoding::encode_fact(fact, thread.staged + thread.staged_words));
 }
 
 }  // namespace megascope::mpi

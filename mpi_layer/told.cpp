@@ -11,7 +11,8 @@ int grid_dimensions(MPI_Comm comm) noexcept {
 
 void tell_group_size(MpiThread& thread, MPI_Group group) noexcept {
   int size = 0;
-  if (twin<Fn::Group_size>()(group, &size) == MPI_SUCCESS) tell_value(thread, ValueName::kSize, size);
+  if (twin<Fn::Group_size>()(group, &size) == MPI_SUCCESS)
+    tell_value(thread, ValueName::kSize, size);
 }
 
 void tell_graph_size(MpiThread& thread, MPI_Comm comm) noexcept {

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/record/value_fact.h"
+#include "mpi_layer/intercept.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
 
-#include "core/record/value_fact.h"
-#include "mpi_layer/intercept.h"
-
-/// Values that a call was given or gave, told as a list of its arguments (core/record/value_fact.h).
+/// Values that a call was given or gave, told as a list of its arguments
+/// (core/record/value_fact.h).
 namespace megascope::mpi {
 
 /// An argument that is told once the call has succeeded: a number, or what a pointer points to.
@@ -17,16 +18,18 @@ struct Told {
   static constexpr unsigned kOne = 0xFF;
   static constexpr unsigned kGrid = 0xFE;
 
-  unsigned at;              ///< which argument
-  ValueName name;           ///< of the first element
-  unsigned count_at = kOne; ///< an array: which argument says how many it has; kGrid: as many as the grid's dimensions
-  bool is_cut = false;      ///< the argument is only the room: no more than the grid's dimensions
+  unsigned at;               ///< which argument
+  ValueName name;            ///< of the first element
+  unsigned count_at = kOne;  ///< an array: which argument says how many it has; kGrid: as many as
+                             ///< the grid's dimensions
+  bool is_cut = false;       ///< the argument is only the room: no more than the grid's dimensions
 };
 
 /// Appends the value behind the call.
 inline void tell_value(MpiThread& thread, ValueName name, std::int64_t value) noexcept {
   const bool is_neighbour = name == ValueName::kSource || name == ValueName::kDestination;
-  if (is_neighbour && value < 0) value = kNoPeer;  // MPI_PROC_NULL, which is not the same number everywhere
+  if (is_neighbour && value < 0)
+    value = kNoPeer;  // MPI_PROC_NULL, which is not the same number everywhere
   stage(thread, value_fact(name, value));
 }
 /// As many of the elements as are told.
@@ -35,8 +38,8 @@ inline void tell_array(MpiThread& thread, ValueName first, const int* values, in
     tell_value(thread, static_cast<ValueName>(static_cast<int>(first) + i), values[i]);
   }
 }
-/// Local questions of ours, after a call that succeeded. Out of line: a call of MPI's in a function that does not throw would
-/// put a landing pad into the wrappers.
+/// Local questions of ours, after a call that succeeded. Out of line: a call of MPI's in a function
+/// that does not throw would put a landing pad into the wrappers.
 int grid_dimensions(MPI_Comm comm) noexcept;
 void tell_group_size(MpiThread& thread, MPI_Group group) noexcept;
 void tell_graph_size(MpiThread& thread, MPI_Comm comm) noexcept;
@@ -54,7 +57,9 @@ constexpr std::string_view word(ValueName name) {
 template <std::size_t Size>
 struct Literal {
   char text[Size]{};
-  constexpr Literal(const char (&from)[Size]) { std::copy_n(from, Size, text); }  // NOLINT(google-explicit-constructor)
+  constexpr Literal(const char (&from)[Size]) {
+    std::copy_n(from, Size, text);
+  }  // NOLINT(google-explicit-constructor)
   constexpr std::string_view view() const { return {text, Size - 1}; }
 };
 
@@ -72,7 +77,8 @@ constexpr auto with() {
 /// What the base tells and the names, with commas in between.
 template <class Base, Told... kTold>
 constexpr auto join() {
-  constexpr std::size_t kSize = (Base::kTells.size() + ... + (word(kTold.name).size() + 2)) - (Base::kTells.empty() ? 2 : 0);
+  constexpr std::size_t kSize = (Base::kTells.size() + ... + (word(kTold.name).size() + 2)) -
+                                (Base::kTells.empty() ? 2 : 0);
   std::array<char, kSize> text{};
   std::size_t at = 0;
   const auto append = [&](std::string_view part) {

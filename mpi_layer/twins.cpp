@@ -1,13 +1,12 @@
 #include "mpi_layer/twins.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <mutex>
-
 #include "mpi_layer/abi.h"
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/mpi_object.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <mutex>
 
 namespace megascope::mpi {
 namespace {
@@ -32,7 +31,8 @@ struct FirstCall<F, Result (*)(Args..., ...)> {
 
 constexpr const char* kTwinNames[] = {
     nullptr,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, "PMPI_" #name,)
+#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, "PMPI_" #name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -40,7 +40,8 @@ constexpr const char* kTwinNames[] = {
 void* g_object = nullptr;  ///< dlopen handle of the object that defines PMPI_Init
 
 int missing_twin(...) {
-  return 1;  // MPI_ERR_BUFFER … no code fits: nobody can get here, a program without libmpi would not have linked
+  return 1;  // MPI_ERR_BUFFER … no code fits: nobody can get here, a program without libmpi would
+             // not have linked
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ bool g_passes_on = false;
 void* g_twins[kFnEnd] = {
     nullptr,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(name, reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call),)
+  MEGASCOPE_WHERE_DECLARED(                               \
+      name, reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call), )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -62,7 +64,8 @@ void resolve_twins() noexcept {
     for (unsigned fn = 1; fn < kFnEnd; ++fn) {
       void* symbol = g_object != nullptr ? dlsym(g_object, kTwinNames[fn]) : nullptr;
       if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn]);
-      if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn] + 1);  // MPI_x of the next library
+      if (symbol == nullptr)
+        symbol = dlsym(RTLD_NEXT, kTwinNames[fn] + 1);  // MPI_x of the next library
       g_twins[fn] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
     }
   });
@@ -70,19 +73,21 @@ void resolve_twins() noexcept {
 
 void* mpi_symbol(const char* name) noexcept {
   resolve_twins();
-  // An executable may hold the library's data itself (copy relocation): what the global scope says comes first.
+  // An executable may hold the library's data itself (copy relocation): what the global scope says
+  // comes first.
   void* symbol = dlsym(RTLD_DEFAULT, name);
   return symbol != nullptr || g_object == nullptr ? symbol : dlsym(g_object, name);
 }
 
 Status check_mpi_library() {
   if (resolve_handles()) return Status::ok();
-  return Status::error("the program runs with \"" + mpi_library_version() + "\", this MegaScope was built for " +
-                       built_for() + ": nothing is recorded");
+  return Status::error("the program runs with \"" + mpi_library_version() +
+                       "\", this MegaScope was built for " + built_for() + ": nothing is recorded");
 }
 
 std::string mpi_library_text() {
-  char text[1 << 14] = "";  // another MPI's may be longer than MPI_MAX_LIBRARY_VERSION_STRING (MPICH's: 8192)
+  char text[1 << 14] = "";  // another MPI's may be longer than MPI_MAX_LIBRARY_VERSION_STRING
+                            // (MPICH's: 8192)
   int length = 0;
   twin<Fn::Get_library_version>()(text, &length);
   return text;
@@ -92,9 +97,12 @@ std::string mpi_library_version() {
   const std::string text = mpi_library_text();
   std::string line = text.substr(0, text.find_first_of("\n,"));
   std::replace(line.begin(), line.end(), '\t', ' ');
-  line.erase(std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }), line.end());
+  line.erase(
+      std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      line.end());
   constexpr std::string_view kLabel = " Version:";
-  if (const std::size_t at = line.find(kLabel); at != std::string::npos) line.erase(at, kLabel.size());
+  if (const std::size_t at = line.find(kLabel); at != std::string::npos)
+    line.erase(at, kLabel.size());
   return line;
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "core/base/status.h"
+#include "mpi_layer/fn.h"
+
 #include <mpi.h>
 
 #include <string>
 
-#include "core/base/status.h"
-#include "mpi_layer/fn.h"
-
-/// The PMPI_ function behind each wrapper, found at run time in the object that defines PMPI_Init: the library itself
-/// refers to no symbol of MPI.
+/// The PMPI_ function behind each wrapper, found at run time in the object that defines PMPI_Init:
+/// the library itself refers to no symbol of MPI.
 namespace megascope::mpi {
 
 template <Fn F>
@@ -16,11 +16,8 @@ struct TwinType;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(name,                          \
-  template <>                                             \
-  struct TwinType<Fn::name> {                             \
-    using Pointer = decltype(&::MPI_##name);              \
-  };)
+  MEGASCOPE_WHERE_DECLARED(                               \
+      name, template <> struct TwinType<Fn::name> { using Pointer = decltype(&::MPI_##name); };)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 #pragma GCC diagnostic pop
@@ -34,7 +31,8 @@ struct ResultOfPointer<Result (*)(Args...)> {
 template <Fn F>
 using ResultOf = typename ResultOfPointer<typename TwinType<F>::Pointer>::Type;
 
-/// By Fn. Until the first call of any wrapper each entry leads to a function that finds all of them.
+/// By Fn. Until the first call of any wrapper each entry leads to a function that finds all of
+/// them.
 [[gnu::visibility("hidden")]] extern void* g_twins[kFnEnd];
 
 /// The PMPI_ function, or the next definition of MPI_x where there is no PMPI_x.

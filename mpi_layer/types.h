@@ -1,13 +1,13 @@
 #pragma once
 
+#include "mpi_layer/abi.h"
+#include "mpi_layer/thread.h"
+#include "mpi_layer/twins.h"
+
 #include <mpi.h>
 
 #include <atomic>
 #include <cstdint>
-
-#include "mpi_layer/abi.h"
-#include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
 
@@ -15,17 +15,22 @@ namespace megascope::mpi {
 extern std::atomic<std::uint64_t> g_type_generation;
 std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
 
-/// Size in bytes of one element (MPI_Type_size); 0 for the null type. About 1 ns through the thread's cache.
-[[gnu::always_inline]] inline std::uint64_t type_size(MpiThread& thread, MPI_Datatype type) noexcept {
+/// Size in bytes of one element (MPI_Type_size); 0 for the null type. About 1 ns through the
+/// thread's cache.
+[[gnu::always_inline]] inline std::uint64_t type_size(MpiThread& thread,
+                                                      MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
   const MpiThread::TypeSlot& slot = thread.types[type_slot(key) % MpiThread::kCacheSlots];
-  const bool is_current = thread.type_generation == g_type_generation.load(std::memory_order_relaxed);
-  if (slot.key == key && is_current) [[likely]] return slot.size_bytes;
+  const bool is_current = thread.type_generation ==
+                          g_type_generation.load(std::memory_order_relaxed);
+  if (slot.key == key && is_current) [[likely]]
+    return slot.size_bytes;
   return type_size_slowly(thread, type);
 }
 
 /// count × size; a negative count, an error that MPI will report, is 0 bytes.
-[[gnu::always_inline]] inline std::uint64_t payload_bytes(MpiThread& thread, int count, MPI_Datatype type) noexcept {
+[[gnu::always_inline]] inline std::uint64_t payload_bytes(MpiThread& thread, int count,
+                                                          MPI_Datatype type) noexcept {
   return count > 0 ? static_cast<std::uint64_t>(count) * type_size(thread, type) : 0;
 }
 

@@ -1,9 +1,5 @@
-#include <unistd.h>
-
-#include <dlfcn.h>
-
-#include "core/base/scarce_memory.h"
 #include "core/base/own_object.h"
+#include "core/base/scarce_memory.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/lifecycle.h"
@@ -11,13 +7,17 @@
 #include "mpi_layer/other_tool.h"
 #include "mpi_layer/twins.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 /// A program that starts MPI out of our sight ends without a word of us, were it not for this.
 namespace megascope::mpi {
 namespace {
 
 const pid_t g_pid_at_load = getpid();
 
-/// Is there an MPI library, and has it been started? Asked of the library itself: no twin may have been looked up.
+/// Is there an MPI library, and has it been started? Asked of the library itself: no twin may have
+/// been looked up.
 bool is_mpi_started() noexcept {
   constexpr const char* kName = "PMPI_Initialized";
   void* symbol = dlsym(RTLD_DEFAULT, kName);
@@ -30,7 +30,9 @@ bool is_mpi_started() noexcept {
 }
 
 void tell_unseen_start() {
-  if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() || !is_loaded_with_program()) return;
+  if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() ||
+      !is_loaded_with_program())
+    return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
   resolve_twins();
   std::string path;
@@ -38,12 +40,15 @@ void tell_unseen_start() {
     case OtherTool::kOursFirst:
       return;
     case OtherTool::kInFront:
-      return runtime().complain(path + " has an MPI_Init of its own in front of MegaScope's and passes no call on to it: nothing was recorded");
+      return runtime().complain(path +
+                                " has an MPI_Init of its own in front of MegaScope's and passes no "
+                                "call on to it: nothing was recorded");
     default:
       break;
   }
-  runtime().complain("MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function looked up in the "
-                     "MPI library itself): nothing was recorded");
+  runtime().complain(
+      "MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function "
+      "looked up in the MPI library itself): nothing was recorded");
 }
 
 [[gnu::destructor]] void tell_unseen_start_at_exit() noexcept {

@@ -1,5 +1,10 @@
 #include "mpi_layer/windows.h"
 
+#include "core/base/never_destroyed.h"
+#include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
+#include "mpi_layer/twins.h"
+
 #include <cstring>
 #include <map>
 #include <memory>
@@ -7,11 +12,6 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "core/base/never_destroyed.h"
-#include "mpi_layer/hash.h"
-#include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
 
@@ -58,10 +58,14 @@ Value attribute(MPI_Win window, int keyval, Value otherwise) {
 
 WindowFlavor flavor_of(int mpi_flavor) {
   switch (mpi_flavor) {
-    case MPI_WIN_FLAVOR_ALLOCATE: return WindowFlavor::kAllocate;
-    case MPI_WIN_FLAVOR_DYNAMIC: return WindowFlavor::kDynamic;
-    case MPI_WIN_FLAVOR_SHARED: return WindowFlavor::kShared;
-    default: return WindowFlavor::kCreate;
+    case MPI_WIN_FLAVOR_ALLOCATE:
+      return WindowFlavor::kAllocate;
+    case MPI_WIN_FLAVOR_DYNAMIC:
+      return WindowFlavor::kDynamic;
+    case MPI_WIN_FLAVOR_SHARED:
+      return WindowFlavor::kShared;
+    default:
+      return WindowFlavor::kCreate;
   }
 }
 
@@ -86,14 +90,16 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
   return state;
 }
 
-WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, const WindowMaking& making) noexcept {
+WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal,
+                       const WindowMaking& making) noexcept {
   return or_nothing([&] {
     WindowDefinition definition;
     definition.global_name = mix(mix(hash_text("window"), comm.global_name), ordinal);
     definition.flavor = making.flavor;
     definition.size_bytes = making.size_bytes;
     definition.displacement_bytes = making.displacement_bytes;
-    definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " + comm.name;
+    definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " +
+                      comm.name;
     return publish(window, comm, std::move(definition));
   });
 }
@@ -114,9 +120,12 @@ WinState* learn_window(MPI_Win window) noexcept {
   return or_nothing([&] {
     WindowDefinition definition;
     definition.global_name = mix(mix(hash_text("unseen window"), comm.global_name), ordinal);
-    definition.flavor = flavor_of(attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
-    definition.size_bytes = static_cast<std::uint64_t>(attribute<MPI_Aint>(window, MPI_WIN_SIZE, 0));
-    definition.displacement_bytes = static_cast<std::uint32_t>(attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
+    definition.flavor = flavor_of(
+        attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
+    definition.size_bytes = static_cast<std::uint64_t>(
+        attribute<MPI_Aint>(window, MPI_WIN_SIZE, 0));
+    definition.displacement_bytes = static_cast<std::uint32_t>(
+        attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
     definition.name = "unknown origin #" + std::to_string(ordinal + 1) + " of " + comm.name;
     return publish(window, comm, std::move(definition));
   });
@@ -132,7 +141,9 @@ void forget_window(std::uint64_t key, const WinState& freed) noexcept {
 void rename_window(const WinState& state, const char* name) noexcept {
   Recorder* active = recorder();
   if (active == nullptr || state.id == kNoWin) return;
-  or_nothing([&] { active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1))); });  // what MPI keeps. MPI-4.1 §7.8
+  or_nothing([&] {
+    active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1)));
+  });  // what MPI keeps. MPI-4.1 §7.8
 }
 
 namespace {
@@ -146,7 +157,9 @@ GroupId learn_group(MPI_Group group) {
   const std::lock_guard lock(g_mutex);
   const auto [found, is_new] = groups().emplace(members, static_cast<GroupId>(groups().size()));
   if (!is_new) return found->second;
-  const bool is_defined = or_nothing([&, id = found->second] { return active->define(GroupDefinition{.id = id, .members = compress(members)}); });
+  const bool is_defined = or_nothing([&, id = found->second] {
+    return active->define(GroupDefinition{.id = id, .members = compress(members)});
+  });
   if (is_defined) return found->second;
   groups().erase(found);
   return kNoGroup;

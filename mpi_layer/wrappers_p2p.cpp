@@ -8,9 +8,9 @@ using megascope::mpi::Fn;
 using megascope::mpi::TwinType;
 using megascope::mpi::Wrapper;
 
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                                  \
-  MEGASCOPE_WHERE_DECLARED(name,                                                           \
-  MEGASCOPE_C_SYMBOL(name, parameters) {                                                  \
-    return Wrapper<Fn::name, TwinType<Fn::name>::Pointer>::call arguments;                 \
-  })
+#define MEGASCOPE_MPI(name, group, parameters, arguments)                      \
+  MEGASCOPE_WHERE_DECLARED(                                                    \
+      name, MEGASCOPE_C_SYMBOL(name, parameters) {                             \
+        return Wrapper<Fn::name, TwinType<Fn::name>::Pointer>::call arguments; \
+      })
 #include "mpi_layer/table/p2p.inc"

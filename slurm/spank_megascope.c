@@ -1,21 +1,23 @@
-/* SPANK plugin: srun --megascope[=LIBRARY], also of sbatch and salloc, records the MPI calls of a job's tasks.
+/* SPANK plugin: srun --megascope[=LIBRARY], also of sbatch and salloc, records the MPI calls of a
+ * job's tasks.
  *
- * It adds the library to the tasks' LD_PRELOAD, in front of what is there, on the node and as the user, and does nothing else.
- * Where the library cannot be read, the node's tasks run unrecorded and one line says so. In plugstack.conf:
+ * It adds the library to the tasks' LD_PRELOAD, in front of what is there, on the node and as the
+ * user, and does nothing else. Where the library cannot be read, the node's tasks run unrecorded
+ * and one line says so. In plugstack.conf:
  *
  *   optional /path/megascope_spank.so [lib=LIBRARY] [default=on]
  *
- * lib: instead of the one this plugin was installed with. default=on: every job is recorded unless it says --megascope=off. */
-#define _GNU_SOURCE  /* dladdr, PATH_MAX */
+ * lib: instead of the one this plugin was installed with. default=on: every job is recorded unless
+ * it says --megascope=off. */
+#define _GNU_SOURCE /* dladdr, PATH_MAX */
 #include <dlfcn.h>
 #include <limits.h>
+#include <slurm/spank.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <slurm/spank.h>
 
 SPANK_PLUGIN(megascope, 1)
 
@@ -23,7 +25,9 @@ static char g_library[PATH_MAX];
 static int g_is_on;
 
 /* Blanks and colons divide the entries of LD_PRELOAD. */
-static int is_one_entry(const char* path) { return path[0] != '\0' && strpbrk(path, " \t\n:") == NULL; }
+static int is_one_entry(const char* path) {
+  return path[0] != '\0' && strpbrk(path, " \t\n:") == NULL;
+}
 
 static int take_library(const char* path) {
   if (!is_one_entry(path) || strlen(path) >= sizeof g_library) return 0;
@@ -39,44 +43,52 @@ static void find_library(void) {
   if (dladdr((const void*)&find_library, &info) == 0 || info.dli_fname == NULL) return;
   const char* name = strrchr(info.dli_fname, '/');
   if (name == NULL || name - info.dli_fname >= PATH_MAX) return;
-  snprintf(path, sizeof path, "%.*s/../libmegascope.so", (int)(name - info.dli_fname), info.dli_fname);
+  snprintf(path, sizeof path, "%.*s/../libmegascope.so", (int)(name - info.dli_fname),
+           info.dli_fname);
   if (realpath(path, whole) == NULL) return;
-  char* end = strrchr(whole, '/');  /* keep the name without a version */
+  char* end = strrchr(whole, '/'); /* keep the name without a version */
   snprintf(path, sizeof path, "%.*s/libmegascope.so", (int)(end - whole), whole);
   take_library(path);
 }
 
-/* An argument that was not given arrives on the node as "" from srun and as "(null)" from sbatch. */
+/* An argument that was not given arrives on the node as "" from srun and as "(null)" from sbatch.
+ */
 static int on_option(int value, const char* argument, int is_remote) {
   (void)value;
   (void)is_remote;
   g_is_on = 1;
-  if (argument == NULL || argument[0] == '\0' || strcmp(argument, "(null)") == 0) return ESPANK_SUCCESS;
+  if (argument == NULL || argument[0] == '\0' || strcmp(argument, "(null)") == 0)
+    return ESPANK_SUCCESS;
   if (strcmp(argument, "off") == 0) {
     g_is_on = 0;
     return ESPANK_SUCCESS;
   }
   if (take_library(argument)) return ESPANK_SUCCESS;
-  slurm_error("megascope: --megascope=%s: a library's path is wanted, without blanks and colons", argument);
+  slurm_error("megascope: --megascope=%s: a library's path is wanted, without blanks and colons",
+              argument);
   return ESPANK_BAD_ARG;
 }
 
 static struct spank_option g_options[] = {
-    {"megascope", "[LIBRARY|off]", "record the MPI calls of the tasks with MegaScope", 2 /* optional */, 0, on_option},
+    {"megascope", "[LIBRARY|off]", "record the MPI calls of the tasks with MegaScope",
+     2 /* optional */, 0, on_option},
     SPANK_OPTIONS_TABLE_END};
 
 int slurm_spank_init(spank_t spank, int argument_count, char** arguments) {
   for (int i = 0; i < argument_count; ++i) {
     if (strncmp(arguments[i], "lib=", 4) == 0) {
-      if (!take_library(arguments[i] + 4)) slurm_error("megascope: plugstack.conf: %s is no library's path", arguments[i]);
+      if (!take_library(arguments[i] + 4))
+        slurm_error("megascope: plugstack.conf: %s is no library's path", arguments[i]);
     } else if (strcmp(arguments[i], "default=on") == 0) {
       g_is_on = 1;
     } else if (strcmp(arguments[i], "default=off") != 0) {
-      slurm_error("megascope: plugstack.conf: accepted are lib=LIBRARY, default=on, default=off, not %s", arguments[i]);
+      slurm_error(
+          "megascope: plugstack.conf: accepted are lib=LIBRARY, default=on, default=off, not %s",
+          arguments[i]);
     }
   }
   if (g_library[0] == '\0') find_library();
-  spank_option_register(spank, &g_options[0]);  /* without it jobs go on as before */
+  spank_option_register(spank, &g_options[0]); /* without it jobs go on as before */
   return ESPANK_SUCCESS;
 }
 
@@ -85,7 +97,8 @@ static void say_missing(spank_t spank, const char* why) {
   uint32_t task = 0;
   char node[256] = "this node";
   if (spank_get_item(spank, S_TASK_ID, &task) == ESPANK_SUCCESS && task != 0) return;
-  if (spank_getenv(spank, "SLURMD_NODENAME", node, sizeof node) != ESPANK_SUCCESS) gethostname(node, sizeof node - 1);
+  if (spank_getenv(spank, "SLURMD_NODENAME", node, sizeof node) != ESPANK_SUCCESS)
+    gethostname(node, sizeof node - 1);
   slurm_error("megascope: the tasks on %s run unrecorded: %s", node, why);
 }
 
@@ -99,9 +112,11 @@ static void preload(spank_t spank) {
   }
   if (found != ESPANK_SUCCESS) before[0] = '\0';
   const size_t length = strlen(g_library);
-  if (strncmp(before, g_library, length) == 0 && (before[length] == '\0' || before[length] == ':')) return;
+  if (strncmp(before, g_library, length) == 0 && (before[length] == '\0' || before[length] == ':'))
+    return;
   snprintf(after, sizeof after, "%s%s%s", g_library, before[0] != '\0' ? ":" : "", before);
-  if (spank_setenv(spank, "LD_PRELOAD", after, 1) != ESPANK_SUCCESS) say_missing(spank, "LD_PRELOAD cannot be set");
+  if (spank_setenv(spank, "LD_PRELOAD", after, 1) != ESPANK_SUCCESS)
+    say_missing(spank, "LD_PRELOAD cannot be set");
 }
 
 /* In the task, before it becomes the program, as the user. */

@@ -1,23 +1,25 @@
 #include "analysis/advice/advice.h"
 
+#include "analysis/advice/rules.h"
+#include "core/record/user_regions.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include "analysis/advice/rules.h"
-#include "core/record/user_regions.h"
 
 namespace megascope::advice {
 
 std::vector<Finding> advise(const Facts& facts) {
   static constexpr void (*kRules[])(const Facts&, Findings&) = {
-      find_late_sender, find_rank_imbalance, find_sequential_ring,  find_small_messages, find_gather_bcast, find_bcast_runs,
-      find_barriers,    find_all_to_all,     find_tiny_collectives, find_polling,        find_serial_files, find_unexpected_messages};
+      find_late_sender,      find_rank_imbalance, find_sequential_ring, find_small_messages,
+      find_gather_bcast,     find_bcast_runs,     find_barriers,        find_all_to_all,
+      find_tiny_collectives, find_polling,        find_serial_files,    find_unexpected_messages};
   Findings found;
   if (facts.wall_ns == 0) return found;
   for (const auto rule : kRules) rule(facts, found);
   for (Finding& finding : found) std::ranges::sort(finding.ranks);
-  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) { return a.share > b.share; });
+  std::ranges::stable_sort(found,
+                           [](const Finding& a, const Finding& b) { return a.share > b.share; });
   return found;
 }
 
@@ -31,14 +33,16 @@ struct Open {
 /// Time of one rank's calls of some functions, by function and innermost region of the program.
 class RegionTimes {
  public:
-  RegionTimes(const RecordSource& source, std::int32_t world_rank, const std::set<std::string>& functions)
+  RegionTimes(const RecordSource& source, std::int32_t world_rank,
+              const std::set<std::string>& functions)
       : process_(source.process(world_rank)), regions_(process_) {
     for (const RegionDefinition& region : process_.regions) {
       if (regions_.has(region.id) || !functions.contains(region.name)) continue;
       if (region.id >= is_wanted_.size()) is_wanted_.resize(std::size_t{region.id} + 1);
       is_wanted_[region.id] = true;
     }
-    for (const LocationDefinition& location : process_.locations) read(*source.calls(world_rank, location.id));
+    for (const LocationDefinition& location : process_.locations)
+      read(*source.calls(world_rank, location.id));
   }
 
   /// Empty: most of the time is in none.
@@ -62,7 +66,8 @@ class RegionTimes {
       while (!open.empty() && open.back().leave_ns <= call.enter_ns) open.pop_back();
       if (regions_.has(call)) {
         const RegionDefinition* region = process_.region(call.region);
-        if (region != nullptr && region->name != kStepRegionName) open.push_back({call.leave_ns, call.region});
+        if (region != nullptr && region->name != kStepRegionName)
+          open.push_back({call.leave_ns, call.region});
       } else if (call.region < is_wanted_.size() && is_wanted_[call.region]) {
         times_[{call.region, open.empty() ? kNoRegion : open.back().region}] += time_inside(call);
       }
@@ -76,7 +81,8 @@ class RegionTimes {
 };
 
 bool wants_region(const RecordSource& source, const Finding& finding) {
-  if (finding.site != kNoIndex || finding.function == kNoIndex || finding.ranks.empty()) return false;
+  if (finding.site != kNoIndex || finding.function == kNoIndex || finding.ranks.empty())
+    return false;
   return UserRegions(source.process(finding.ranks.front())).are_beside_mpi();
 }
 
@@ -85,12 +91,14 @@ bool wants_region(const RecordSource& source, const Finding& finding) {
 void name_regions(const RecordSource& source, const Facts& facts, std::vector<Finding>& findings) {
   std::map<std::int32_t, std::set<std::string>> wanted;
   for (const Finding& finding : findings) {
-    if (wants_region(source, finding)) wanted[finding.ranks.front()].insert(facts.functions[finding.function]);
+    if (wants_region(source, finding))
+      wanted[finding.ranks.front()].insert(facts.functions[finding.function]);
   }
   for (const auto& [rank, functions] : wanted) {
     const RegionTimes times(source, rank, functions);
     for (Finding& finding : findings) {
-      if (wants_region(source, finding) && finding.ranks.front() == rank) finding.region = times.most_in(facts.functions[finding.function]);
+      if (wants_region(source, finding) && finding.ranks.front() == rank)
+        finding.region = times.most_in(facts.functions[finding.function]);
     }
   }
 }

@@ -8,18 +8,20 @@
 #include <utility>
 #include <vector>
 
-/// What the rules of advice judge: sums by rank, pattern, function, communicator and call site. Times in ns. No calls: the size depends on the
-/// number of ranks, communicators and places in the program, not on the length of the run.
+/// What the rules of advice judge: sums by rank, pattern, function, communicator and call site.
+/// Times in ns. No calls: the size depends on the number of ranks, communicators and places in the
+/// program, not on the length of the run.
 namespace megascope::advice {
 
 /// Limits that decide what a pattern is. docs/advice.md gives the reasons.
 inline constexpr std::uint64_t kSmallMessageBytes = 512;
-inline constexpr std::uint32_t kSmallMessageRun = 16;    ///< messages in a row between two ranks
+inline constexpr std::uint32_t kSmallMessageRun = 16;  ///< messages in a row between two ranks
 inline constexpr std::uint64_t kSmallBcastBytes = 4096;
-inline constexpr std::uint32_t kMinBcastRun = 4;         ///< broadcasts in a row
+inline constexpr std::uint32_t kMinBcastRun = 4;  ///< broadcasts in a row
 inline constexpr std::uint64_t kTinyCollectiveBytes = 128;
-inline constexpr std::uint64_t kEagerBytes = 64 * 1024;  ///< messages up to this size wait at the receiver
-inline constexpr std::int32_t kMinAllToAllSize = 4;      ///< members of the communicator
+inline constexpr std::uint64_t
+    kEagerBytes = 64 * 1024;  ///< messages up to this size wait at the receiver
+inline constexpr std::int32_t kMinAllToAllSize = 4;  ///< members of the communicator
 
 /// What a sequence of calls in one thread looks like.
 enum class Pattern : std::uint8_t {
@@ -49,26 +51,29 @@ struct Row {
   std::uint64_t root_count = 0;       ///< of them, as the root, without work of the root in between
   std::uint64_t time_ns = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t bytes_before = 0;     ///< of the call before the broadcast: one process's block
+  std::uint64_t bytes_before = 0;  ///< of the call before the broadcast: one process's block
 };
 
-/// A rank that passes a message on: a blocking receive and a blocking send in direct succession, with different partners and equal size.
+/// A rank that passes a message on: a blocking receive and a blocking send in direct succession,
+/// with different partners and equal size.
 struct Relay {
   std::uint32_t comm = kNoIndex;
-  std::int32_t from = -1;       ///< world ranks
+  std::int32_t from = -1;  ///< world ranks
   std::int32_t to = -1;
   std::uint64_t count = 0;
-  std::uint64_t time_ns = 0;    ///< in the first of the two calls
+  std::uint64_t time_ns = 0;  ///< in the first of the two calls
 };
 
 /// A rank that sends to all other members of a communicator, one message after the other.
 struct Rounds {
-  std::uint64_t count = 0;         ///< times that it had sent to all others, with at most two messages each
-  std::uint64_t message_count = 0; ///< in these
-  std::uint64_t sent_count = 0;    ///< all messages that it sent there
+  std::uint64_t
+      count = 0;  ///< times that it had sent to all others, with at most two messages each
+  std::uint64_t message_count = 0;  ///< in these
+  std::uint64_t sent_count = 0;     ///< all messages that it sent there
 };
 
-/// Times of messages whose receive or send had to wait for the other end, from when both ends were there to the waiting call's end.
+/// Times of messages whose receive or send had to wait for the other end, from when both ends were
+/// there to the waiting call's end.
 struct Hops {
   std::uint64_t count = 0;
   std::uint64_t time_ns = 0;
@@ -87,7 +92,7 @@ struct UnexpectedQueue {
 struct WaitedFor {
   std::uint64_t count = 0;
   std::uint64_t wait_ns = 0;
-  std::uint32_t waiter_count = 0;      ///< ranks
+  std::uint32_t waiter_count = 0;  ///< ranks
 };
 
 enum class Waiting : std::uint8_t { kLateSender, kLateReceiver, kBarrier, kOther, kCount };
@@ -96,38 +101,39 @@ inline constexpr std::size_t kWaitingCount = static_cast<std::size_t>(Waiting::k
 struct RankFacts {
   std::int32_t world_rank = 0;
   std::string host;
-  std::uint64_t wall_ns = 0;     ///< sum over threads
+  std::uint64_t wall_ns = 0;  ///< sum over threads
   std::uint64_t mpi_ns = 0;
-  double blocked_ns = -1.0;      ///< neither on a core nor waiting for one; < 0: not known
+  double blocked_ns = -1.0;  ///< neither on a core nor waiting for one; < 0: not known
   std::vector<Row> rows;
   std::vector<Relay> receive_then_send;
   std::vector<Relay> send_then_receive;
   std::map<std::uint32_t, Rounds> all_to_all;  ///< by Facts::comms; only where there are rounds
   UnexpectedQueue queue;
-  Hops late_sends;               ///< that it waited for as the receiver
-  Hops late_receives;            ///< that it waited for as the sender
+  Hops late_sends;     ///< that it waited for as the receiver
+  Hops late_receives;  ///< that it waited for as the sender
   std::array<WaitedFor, kWaitingCount> waited_for{};
   WaitedFor waited_for_at_all;
 };
 
-/// Collectives up to kTinyCollectiveBytes: time of the member that is in them for the shortest time, which is no waiting for others.
+/// Collectives up to kTinyCollectiveBytes: time of the member that is in them for the shortest
+/// time, which is no waiting for others.
 struct TinyWire {
   std::uint64_t count = 0;
-  std::uint64_t member_ns = 0;   ///< times the number of members
+  std::uint64_t member_ns = 0;  ///< times the number of members
 };
 
 struct CommFacts {
-  std::string name;              ///< as it is told: "`MPI_COMM_WORLD`"
+  std::string name;  ///< as it is told: "`MPI_COMM_WORLD`"
   std::int32_t size = 0;
 };
 
 struct Facts {
-  std::vector<RankFacts> ranks;          ///< ascending world rank
+  std::vector<RankFacts> ranks;  ///< ascending world rank
   std::vector<std::string> functions;
   std::vector<CommFacts> comms;
-  std::vector<std::string> sites;        ///< "solve (heat.c:42)", once for all ranks
+  std::vector<std::string> sites;  ///< "solve (heat.c:42)", once for all ranks
   std::map<std::pair<std::uint32_t, std::uint32_t>, TinyWire> tiny_wires;  ///< by comm and function
-  std::uint64_t wall_ns = 0;             ///< sum over ranks: 100 % of the run
+  std::uint64_t wall_ns = 0;  ///< sum over ranks: 100 % of the run
 };
 
 }  // namespace megascope::advice

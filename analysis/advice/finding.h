@@ -1,26 +1,28 @@
 #pragma once
 
+#include "analysis/advice/facts.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analysis/advice/facts.h"
-
 namespace megascope::advice {
 
-/// A known problem of MPI programs that a run shows, and the usual remedy. Texts hold names from the trace: print them sanitised.
+/// A known problem of MPI programs that a run shows, and the usual remedy. Texts hold names from
+/// the trace: print them sanitised.
 struct Finding {
-  std::string_view rule;          ///< "small_messages": the name of the rule's file
-  std::string text;               ///< one or two sentences with count, share and place
-  std::string remedy;             ///< one or two sentences
-  std::vector<std::int32_t> ranks;  ///< world ranks that show it, ascending
-  std::uint64_t count = 0;        ///< of what the rule counts
-  double share = 0.0;             ///< of the time of all ranks; 0 where the harm is no time
+  std::string_view rule;              ///< "small_messages": the name of the rule's file
+  std::string text;                   ///< one or two sentences with count, share and place
+  std::string remedy;                 ///< one or two sentences
+  std::vector<std::int32_t> ranks;    ///< world ranks that show it, ascending
+  std::uint64_t count = 0;            ///< of what the rule counts
+  double share = 0.0;                 ///< of the time of all ranks; 0 where the harm is no time
   std::uint32_t function = kNoIndex;  ///< in Facts; kNoIndex: several or none
   std::uint32_t comm = kNoIndex;
   std::uint32_t site = kNoIndex;
-  std::string region;             ///< innermost region of the program around most of these calls; empty: none or not known
+  std::string region;  ///< innermost region of the program around most of these calls; empty: none
+                       ///< or not known
 };
 
 /// Findings below this share of the run are not told.

@@ -10,26 +10,35 @@ using analysis::WaitKind;
 
 Waiting waiting_of(WaitKind kind) {
   switch (kind) {
-    case WaitKind::kLateSender: return Waiting::kLateSender;
-    case WaitKind::kLateReceiver: return Waiting::kLateReceiver;
-    case WaitKind::kBarrier: return Waiting::kBarrier;
-    default: return Waiting::kOther;
+    case WaitKind::kLateSender:
+      return Waiting::kLateSender;
+    case WaitKind::kLateReceiver:
+      return Waiting::kLateReceiver;
+    case WaitKind::kBarrier:
+      return Waiting::kBarrier;
+    default:
+      return Waiting::kOther;
   }
 }
 
-std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { return late_ns > early_ns ? late_ns - early_ns : 0; }
+std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) {
+  return late_ns > early_ns ? late_ns - early_ns : 0;
+}
 
 }  // namespace
 
 void Gather::begin(std::size_t task_count) {
   ranks_.clear();
-  for (const std::int32_t rank : source_.world_ranks()) ranks_.push_back(std::make_unique<RankGather>(source_, rank));
+  for (const std::int32_t rank : source_.world_ranks())
+    ranks_.push_back(std::make_unique<RankGather>(source_, rank));
   tasks_.clear();
   tasks_.resize(task_count);
-  for (Task& task : tasks_) task.ranks.resize(static_cast<std::size_t>(std::max(source_.world_size(), 0)));
+  for (Task& task : tasks_)
+    task.ranks.resize(static_cast<std::size_t>(std::max(source_.world_size(), 0)));
 }
 
-void Gather::add_message(std::size_t task, const analysis::MessageEnd& send, const analysis::MessageEnd& receive) {
+void Gather::add_message(std::size_t task, const analysis::MessageEnd& send,
+                         const analysis::MessageEnd& receive) {
   std::vector<Messages>& ranks = tasks_[task].ranks;
   const auto receiver = static_cast<std::size_t>(receive.world_rank);
   const auto sender = static_cast<std::size_t>(send.world_rank);
@@ -48,7 +57,8 @@ void Gather::add_message(std::size_t task, const analysis::MessageEnd& send, con
   if (send.start_ns > receive.enter_ns && receive.stop != analysis::kNoStop) {
     ++ranks[receiver].late_sends.count;
     ranks[receiver].late_sends.time_ns += time_between(send.start_ns, receive.leave_ns);
-  } else if (receive.start_ns > send.enter_ns && send.stop != analysis::kNoStop && send.leave_ns >= receive.start_ns) {
+  } else if (receive.start_ns > send.enter_ns && send.stop != analysis::kNoStop &&
+             send.leave_ns >= receive.start_ns) {
     ++ranks[sender].late_receives.count;
     ranks[sender].late_receives.time_ns += time_between(receive.start_ns, send.leave_ns);
   }
@@ -58,11 +68,13 @@ void Gather::add_collective(std::size_t task, const analysis::Collective& collec
   if (!collective.is_whole || collective.members.size() < 2) return;
   const analysis::CollectiveEnd& first = collective.members.front();
   if (first.block_bytes == analysis::CollectiveShape::kNotCompared ||
-      first.block_bytes > kTinyCollectiveBytes * static_cast<std::uint64_t>(std::max(first.block_count, 1))) {
+      first.block_bytes >
+          kTinyCollectiveBytes * static_cast<std::uint64_t>(std::max(first.block_count, 1))) {
     return;
   }
   std::uint64_t shortest_ns = ~std::uint64_t{0};
-  for (const analysis::CollectiveEnd& end : collective.members) shortest_ns = std::min(shortest_ns, end.leave_ns - end.enter_ns);
+  for (const analysis::CollectiveEnd& end : collective.members)
+    shortest_ns = std::min(shortest_ns, end.leave_ns - end.enter_ns);
   Task& own = tasks_[task];
   const std::pair key(collective.comm, collective.function);
   if (own.last.second == nullptr || own.last.first != key) own.last = {key, &own.tiny_wires[key]};
@@ -70,15 +82,21 @@ void Gather::add_collective(std::size_t task, const analysis::Collective& collec
   own.last.second->member_ns += shortest_ns * collective.members.size();
 }
 
-void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts, std::map<std::string, std::uint32_t>& site_index) {
+void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts,
+                      std::map<std::string, std::uint32_t>& site_index) {
   const ProcessDefinitions& process = source_.process(rank.world_rank);
   RankGather::Result result = ranks_[process_index]->take();
-  const auto comm_of = [&](CommId comm) { return comm == kNoComm ? kNoIndex : tables_.comms.of(rank.world_rank, comm); };
+  const auto comm_of = [&](CommId comm) {
+    return comm == kNoComm ? kNoIndex : tables_.comms.of(rank.world_rank, comm);
+  };
   for (Row& row : result.rows) {
-    row.function = row.pattern == Pattern::kMessageCalls ? kNoIndex : tables_.functions.of(process_index, static_cast<RegionId>(row.function));
+    row.function = row.pattern == Pattern::kMessageCalls
+                       ? kNoIndex
+                       : tables_.functions.of(process_index, static_cast<RegionId>(row.function));
     row.comm = comm_of(row.comm);
     if (row.site < process.call_sites.size()) {
-      const auto [found, is_new] = site_index.try_emplace(place_of(process.call_sites[row.site]), static_cast<std::uint32_t>(facts.sites.size()));
+      const auto [found, is_new] = site_index.try_emplace(
+          place_of(process.call_sites[row.site]), static_cast<std::uint32_t>(facts.sites.size()));
       if (is_new) facts.sites.push_back(found->first);
       row.site = found->second;
     } else {
@@ -93,7 +111,8 @@ void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts, 
   rank.send_then_receive = std::move(result.send_then_receive);
   for (CommId comm = 0; comm < result.all_to_all.size(); ++comm) {
     const std::uint32_t index = comm_of(comm);
-    if (result.all_to_all[comm].count != 0 && index != kNoIndex) rank.all_to_all[index] = result.all_to_all[comm];
+    if (result.all_to_all[comm].count != 0 && index != kNoIndex)
+      rank.all_to_all[index] = result.all_to_all[comm];
   }
 }
 
@@ -121,7 +140,8 @@ void Gather::add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const 
     RankFacts& rank = facts.ranks[tables_.place(track).process_index];
     rank.waited_for_at_all.waiter_count += from.waiter_count;
     for (std::size_t kind = 0; kind < analysis::kWaitKindCount; ++kind) {
-      WaitedFor& sum = rank.waited_for[static_cast<std::size_t>(waiting_of(static_cast<WaitKind>(kind)))];
+      WaitedFor&
+          sum = rank.waited_for[static_cast<std::size_t>(waiting_of(static_cast<WaitKind>(kind)))];
       sum.count += from.by_kind[kind].count;
       sum.wait_ns += from.by_kind[kind].wait_ns;
       sum.waiter_count = std::max(sum.waiter_count, from.waiter_counts[kind]);
@@ -131,12 +151,15 @@ void Gather::add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const 
   }
 }
 
-Facts Gather::take(const analysis::WaitAnalysis& waits, const std::function<std::string(CommTable::Index)>& comm_name) {
+Facts Gather::take(const analysis::WaitAnalysis& waits,
+                   const std::function<std::string(CommTable::Index)>& comm_name) {
   Facts facts;
   facts.wall_ns = waits.wall_ns;
-  for (std::uint32_t i = 0; i < tables_.functions.size(); ++i) facts.functions.emplace_back(tables_.functions.function(i).name);
+  for (std::uint32_t i = 0; i < tables_.functions.size(); ++i)
+    facts.functions.emplace_back(tables_.functions.function(i).name);
   for (CommTable::Index comm = 0; comm < tables_.comms.size(); ++comm) {
-    facts.comms.push_back({comm_name(comm), static_cast<std::int32_t>(tables_.comms.members(comm).size())});
+    facts.comms.push_back(
+        {comm_name(comm), static_cast<std::int32_t>(tables_.comms.members(comm).size())});
   }
   std::map<std::string, std::uint32_t> site_index;
   const std::vector<std::int32_t>& world_ranks = source_.world_ranks();
@@ -148,7 +171,8 @@ Facts Gather::take(const analysis::WaitAnalysis& waits, const std::function<std:
     add_messages(rank);
   }
   for (const analysis::RankWaits& rank : waits.ranks) {
-    const auto found = std::ranges::lower_bound(facts.ranks, rank.world_rank, {}, &RankFacts::world_rank);
+    const auto found = std::ranges::lower_bound(facts.ranks, rank.world_rank, {},
+                                                &RankFacts::world_rank);
     if (found == facts.ranks.end() || found->world_rank != rank.world_rank) continue;
     found->wall_ns = rank.wall_ns;
     found->mpi_ns = rank.mpi_ns;

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "analysis/advice/facts.h"
+#include "analysis/advice/rank_gather.h"
+#include "analysis/match/match.h"
+#include "analysis/waits/wait_analysis.h"
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,18 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/advice/facts.h"
-#include "analysis/advice/rank_gather.h"
-#include "analysis/match/match.h"
-#include "analysis/waits/wait_analysis.h"
-
 namespace megascope::advice {
 
-/// Collects the facts while a run is matched. Memory: by rank and place in the program, not by call.
+/// Collects the facts while a run is matched. Memory: by rank and place in the program, not by
+/// call.
 class Gather final : public analysis::MatchSink {
  public:
   /// source, tables: outlive the object.
-  Gather(const RecordSource& source, const analysis::MatchTables& tables) : source_(source), tables_(tables) {}
+  Gather(const RecordSource& source, const analysis::MatchTables& tables)
+      : source_(source), tables_(tables) {}
 
   /// Forgets what an earlier pass found.
   void begin(std::size_t task_count) override;
@@ -28,12 +30,14 @@ class Gather final : public analysis::MatchSink {
     ranks_[place.process_index]->add(place.location, call);
   }
   void add_stop(analysis::Track, const analysis::Stop&) override {}
-  void add_message(std::size_t task, const analysis::MessageEnd& send, const analysis::MessageEnd& receive) override;
+  void add_message(std::size_t task, const analysis::MessageEnd& send,
+                   const analysis::MessageEnd& receive) override;
   void add_collective(std::size_t task, const analysis::Collective& collective) override;
   void end_window() override {}
 
   /// After the pass, once. waits: of the same pass. comm_name: of a communicator as it is told.
-  Facts take(const analysis::WaitAnalysis& waits, const std::function<std::string(analysis::CommTable::Index)>& comm_name);
+  Facts take(const analysis::WaitAnalysis& waits,
+             const std::function<std::string(analysis::CommTable::Index)>& comm_name);
 
  private:
   /// Of one rank's messages.
@@ -45,9 +49,11 @@ class Gather final : public analysis::MatchSink {
   struct Task {
     std::vector<Messages> ranks;  ///< by world rank
     std::map<std::pair<std::uint32_t, std::uint32_t>, TinyWire> tiny_wires;
-    std::pair<std::pair<std::uint32_t, std::uint32_t>, TinyWire*> last{{kNoIndex, kNoIndex}, nullptr};
+    std::pair<std::pair<std::uint32_t, std::uint32_t>, TinyWire*> last{{kNoIndex, kNoIndex},
+                                                                       nullptr};
   };
-  void add_rows(RankFacts& rank, std::size_t process_index, Facts& facts, std::map<std::string, std::uint32_t>& site_index);
+  void add_rows(RankFacts& rank, std::size_t process_index, Facts& facts,
+                std::map<std::string, std::uint32_t>& site_index);
   void add_messages(RankFacts& rank) const;
   void add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const;
 

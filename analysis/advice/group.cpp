@@ -23,12 +23,14 @@ std::vector<RowGroup> groups_of(const Facts& facts, Pattern pattern) {
         sum.bytes_before += row.bytes_before;
       }
       group.max_count = std::max(group.max_count, row.count);
-      if (group.ranks.empty() || group.ranks.back() != rank.world_rank) group.ranks.push_back(rank.world_rank);
+      if (group.ranks.empty() || group.ranks.back() != rank.world_rank)
+        group.ranks.push_back(rank.world_rank);
     }
   }
   std::vector<RowGroup> groups;
   for (auto& [place, group] : by_place) groups.push_back(std::move(group));
-  std::ranges::stable_sort(groups, [](const RowGroup& a, const RowGroup& b) { return a.sum.time_ns > b.sum.time_ns; });
+  std::ranges::stable_sort(
+      groups, [](const RowGroup& a, const RowGroup& b) { return a.sum.time_ns > b.sum.time_ns; });
   return groups;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "analysis/advice/facts.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "analysis/advice/facts.h"
 
 namespace megascope::advice {
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <unordered_map>
-#include <vector>
-
 #include "analysis/advice/facts.h"
 #include "analysis/match/match_tables.h"
 #include "core/record/call.h"
@@ -12,17 +7,23 @@
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
 namespace megascope::advice {
 
-/// Recognises patterns in the calls of one process. One thread at a time, calls of each location in order of entry. Some 10 ns a call;
-/// memory: at most kMaxRows rows and kMaxPeers partners.
+/// Recognises patterns in the calls of one process. One thread at a time, calls of each location in
+/// order of entry. Some 10 ns a call; memory: at most kMaxRows rows and kMaxPeers partners.
 class RankGather {
  public:
   RankGather(const RecordSource& source, std::int32_t world_rank);
 
   void add(LocationId location, const Call& call);
 
-  /// Rows, relays and rounds, in the process's own numbers: function is a RegionId, comm a CommId, site a CallSiteDefinition.
+  /// Rows, relays and rounds, in the process's own numbers: function is a RegionId, comm a CommId,
+  /// site a CallSiteDefinition.
   struct Result {
     std::vector<Row> rows;
     std::vector<Relay> receive_then_send;
@@ -42,7 +43,8 @@ class RankGather {
   struct Region {
     CollectiveOp op = CollectiveOp::kNone;
     bool is_poll = false;
-    bool is_boundary = false;  ///< reads the clock, begins or ends MPI: a barrier before or after it is for that
+    bool is_boundary = false;  ///< reads the clock, begins or ends MPI: a barrier before or after
+                               ///< it is for that
     bool is_variable = false;  ///< the v and w variants
   };
   /// A run of messages to or from one partner, and of the current round.
@@ -63,16 +65,16 @@ class RankGather {
     std::int32_t distinct_count = 0;  ///< members that this round has sent to
     std::uint64_t round_messages = 0;
     Rounds rounds{};
-    std::uint64_t call_count = 0;     ///< with messages
+    std::uint64_t call_count = 0;  ///< with messages
     std::uint64_t call_time_ns = 0;
   };
   /// A call that communicates. Small: two of each thread are touched in every call.
   struct Event {
     std::uint64_t enter_ns = 0;
     std::uint64_t leave_ns = 0;
-    std::uint64_t bytes = 0;         ///< of a collective: one member's block; of a message: of the first
+    std::uint64_t bytes = 0;  ///< of a collective: one member's block; of a message: of the first
     CommId comm = kNoComm;
-    std::int32_t peer = kNoPeer;     ///< the root, or the first message's partner
+    std::int32_t peer = kNoPeer;  ///< the root, or the first message's partner
     std::uint32_t site = kNoIndex;
     std::uint32_t message_count = 0;
     RegionId region = kNoRegion;
@@ -81,30 +83,33 @@ class RankGather {
     bool is_blocking = false;
     bool is_root = false;
     bool is_tiny = false;
-    bool is_send = false;            ///< a blocking one
+    bool is_send = false;  ///< a blocking one
 
     std::uint64_t time_ns() const { return leave_ns - enter_ns; }
   };
   static_assert(sizeof(Event) == 48);
   struct Thread {
-    std::array<Event, 2> events;    ///< the last call that communicated, and the one that is being read
+    std::array<Event, 2>
+        events;  ///< the last call that communicated, and the one that is being read
     std::uint32_t last_index = 0;
-    Event barrier;                  ///< waits for the call after it; group kNone: none
+    Event barrier;  ///< waits for the call after it; group kNone: none
     Run bcasts;
     std::uint64_t bcast_bytes = 0;
-    std::uint32_t root_gaps = 0;    ///< of the run, in which the root worked
+    std::uint32_t root_gaps = 0;  ///< of the run, in which the root worked
     std::uint64_t poll_leave_ns = 0;
   };
 
   Row& row(Pattern pattern, RegionId region, CommId comm, std::uint32_t site);
-  Row& row_slow_path(std::uint64_t key, Pattern pattern, RegionId region, CommId comm, std::uint32_t site);
+  Row& row_slow_path(std::uint64_t key, Pattern pattern, RegionId region, CommId comm,
+                     std::uint32_t site);
   std::uint32_t site_of(const Call& call) const;
   Peer* peer_of(CommId comm, std::int32_t peer);
   void add_poll(Thread& thread, const Call& call);
   void add_facts(Event& event, const Call& call);
   void add_sent(const Event& event, const Fact& fact);
   void add_received(const Event& event, const Fact& fact, std::uint64_t time_ns);
-  void add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact, std::uint64_t time_ns);
+  void add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact,
+                  std::uint64_t time_ns);
   void note_collective(Event& event, const Call& call, const Fact& fact);
   void add_file(const Event& event, const Fact& fact);
   void end_call(Thread& thread, const Event& last, const Event& event);
@@ -115,11 +120,11 @@ class RankGather {
 
   const ProcessDefinitions& definitions_;
   WorldRanks world_ranks_;
-  std::vector<Region> regions_;       ///< by RegionId
-  std::vector<CommState> comms_;      ///< by CommId
-  std::vector<Thread> threads_;       ///< by LocationId
+  std::vector<Region> regions_;   ///< by RegionId
+  std::vector<CommState> comms_;  ///< by CommId
+  std::vector<Thread> threads_;   ///< by LocationId
   bool has_sites_;
-  std::uint32_t epoch_ = 1;           ///< collectives that the process began
+  std::uint32_t epoch_ = 1;  ///< collectives that the process began
   struct KnownRow {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t index = 0;

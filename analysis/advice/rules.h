@@ -1,10 +1,11 @@
 #pragma once
 
-#include <vector>
-
 #include "analysis/advice/finding.h"
 
-/// The rules, one a file in rules/. Each is a pure function: it appends what it finds. docs/advice.md has signatures, thresholds and sources.
+#include <vector>
+
+/// The rules, one a file in rules/. Each is a pure function: it appends what it finds.
+/// docs/advice.md has signatures, thresholds and sources.
 namespace megascope::advice {
 
 using Findings = std::vector<Finding>;

@@ -1,5 +1,8 @@
 #include "analysis/align/anchors.h"
 
+#include "analysis/align/clock_bounds.h"
+#include "analysis/match/collective_flow.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,14 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "analysis/align/clock_bounds.h"
-#include "analysis/match/collective_flow.h"
-
 namespace megascope::analysis {
 namespace {
 
 using Domain = std::uint32_t;
-using Edge = std::pair<Domain, Domain>;  ///< the lower one first; bounds are of how much later the second must be set
+using Edge = std::pair<Domain, Domain>;  ///< the lower one first; bounds are of how much later the
+                                         ///< second must be set
 using Edges = std::map<Edge, ClockBounds>;
 
 /// Clock domains of the processes, numbered by their lowest ranks.
@@ -23,7 +24,8 @@ std::vector<Domain> domains_of(const RecordSource& source, Domain& count) {
   std::vector<Domain> domains;
   for (const std::int32_t rank : source.world_ranks()) {
     const auto next = static_cast<Domain>(numbers.size());
-    domains.push_back(numbers.try_emplace(source.process(rank).info.clock_domain, next).first->second);
+    domains.push_back(
+        numbers.try_emplace(source.process(rank).info.clock_domain, next).first->second);
   }
   count = static_cast<Domain>(numbers.size());
   return domains;
@@ -38,7 +40,8 @@ class AnchorSink final : public MatchSink {
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
   void add_stop(Track, const Stop&) override {}
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
-    add_order(tasks_[task], domain_of(send.track), send.start_ns, domain_of(receive.track), receive.leave_ns);
+    add_order(tasks_[task], domain_of(send.track), send.start_ns, domain_of(receive.track),
+              receive.leave_ns);
   }
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override {}
@@ -46,7 +49,8 @@ class AnchorSink final : public MatchSink {
   Edges take() {
     Edges all;
     for (Edges& task : tasks_) {
-      for (auto& [edge, bounds] : task) all.try_emplace(edge, length_ns_).first->second.merge(bounds);
+      for (auto& [edge, bounds] : task)
+        all.try_emplace(edge, length_ns_).first->second.merge(bounds);
       task.clear();
     }
     return all;
@@ -55,12 +59,18 @@ class AnchorSink final : public MatchSink {
  private:
   Domain domain_of(Track track) const { return domains_[tables_.place(track).process_index]; }
   /// What happened at early_ns of one clock was before what happened at late_ns of the other.
-  void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late, std::uint64_t late_ns) const {
+  void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late,
+                 std::uint64_t late_ns) const {
     if (early == late) return;
-    const double least_ns = static_cast<double>(early_ns) - static_cast<double>(late_ns);  // that `late` must be set later than `early`
-    ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_).first->second;
-    if (early < late) bounds.add_least(late_ns, least_ns);
-    else bounds.add_most(early_ns, -least_ns);
+    const double least_ns = static_cast<double>(early_ns) -
+                            static_cast<double>(
+                                late_ns);  // that `late` must be set later than `early`
+    ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_)
+                              .first->second;
+    if (early < late)
+      bounds.add_least(late_ns, least_ns);
+    else
+      bounds.add_most(early_ns, -least_ns);
   }
 
   const MatchTables& tables_;
@@ -73,7 +83,9 @@ class AnchorSink final : public MatchSink {
 void AnchorSink::add_collective(std::size_t task, const Collective& collective) {
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
-  if (!collective.is_whole || has_groups || flow_of(function) != Flow::kAll || !is_binding(function, collective.members.front())) return;
+  if (!collective.is_whole || has_groups || flow_of(function) != Flow::kAll ||
+      !is_binding(function, collective.members.front()))
+    return;
   struct Times {
     std::uint64_t last_start_ns = 0;
     std::uint64_t first_leave_ns = ~std::uint64_t{0};
@@ -104,7 +116,9 @@ struct Placed {
 
 /// Behind `from`, which shows t + line(t) when the other clock shows t.
 Placed behind(const Placed& from, const ClockLine& line) {
-  const auto at = [&](double time_ns) { return from.at(time_ns + line.at(time_ns)) + line.at(time_ns); };
+  const auto at = [&](double time_ns) {
+    return from.at(time_ns + line.at(time_ns)) + line.at(time_ns);
+  };
   constexpr double kApart = 1e9;
   return {at(0.0), (at(kApart) - at(0.0)) / kApart, 0.0};
 }
@@ -112,7 +126,8 @@ Placed behind(const Placed& from, const ClockLine& line) {
 /// Before `from`, of whose time the line is: that shows t when this one shows t + line(t).
 Placed before(const Placed& from, const ClockLine& line) {
   const auto at = [&](double time_ns) {
-    const double other_ns = (time_ns - line.at_zero_ns) / (1.0 + line.rate);  // what `from` shows then
+    const double other_ns = (time_ns - line.at_zero_ns) /
+                            (1.0 + line.rate);  // what `from` shows then
     return from.at(other_ns) - line.at(other_ns);
   };
   constexpr double kApart = 1e9;
@@ -153,30 +168,39 @@ std::vector<Placed> place(const Edges& edges, const std::vector<double>& measure
     }
     to.error_ns = step.error_ns;
     for (const Domain next : beside[step.to]) {
-      if (!placed[next].is_placed()) steps.push({step.error_ns + lines.at(Edge(std::minmax(step.to, next))).error_ns, step.to, next});
+      if (!placed[next].is_placed())
+        steps.push(
+            {step.error_ns + lines.at(Edge(std::minmax(step.to, next))).error_ns, step.to, next});
     }
   }
   return placed;
 }
 
-std::uint64_t whole(double time_ns) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time_ns))); }
+std::uint64_t whole(double time_ns) {
+  return static_cast<std::uint64_t>(std::llround(std::max(0.0, time_ns)));
+}
 
 }  // namespace
 
 bool Anchors::is_any() const {
-  return std::ranges::any_of(corrections, [](const TimeCorrection& correction) { return !correction.is_none(); });
+  return std::ranges::any_of(
+      corrections, [](const TimeCorrection& correction) { return !correction.is_none(); });
 }
 
-Anchors find_anchors(const RecordSource& source, const MatchTables& tables, const std::vector<double>& measured_ns, unsigned jobs) {
+Anchors find_anchors(const RecordSource& source, const MatchTables& tables,
+                     const std::vector<double>& measured_ns, unsigned jobs) {
   Domain count = 0;
   const std::vector<Domain> domains = domains_of(source, count);
   Anchors anchors;
   anchors.corrections.resize(domains.size());
   anchors.errors_ns.assign(domains.size(), -1.0);
   std::vector<double> of_domain(count, -1.0);
-  for (std::size_t i = 0; i < domains.size() && i < measured_ns.size(); ++i) of_domain[domains[i]] = measured_ns[i];
-  if (std::ranges::none_of(of_domain, [](double error_ns) { return error_ns < 0.0; }) || count < 2) return anchors;
-  if (std::ranges::all_of(of_domain, [](double error_ns) { return error_ns < 0.0; })) of_domain[0] = 0.0;
+  for (std::size_t i = 0; i < domains.size() && i < measured_ns.size(); ++i)
+    of_domain[domains[i]] = measured_ns[i];
+  if (std::ranges::none_of(of_domain, [](double error_ns) { return error_ns < 0.0; }) || count < 2)
+    return anchors;
+  if (std::ranges::all_of(of_domain, [](double error_ns) { return error_ns < 0.0; }))
+    of_domain[0] = 0.0;
   AnchorSink sink(tables, domains, source.end_ns());
   (void)match_run(source, tables, sink, jobs);
   std::vector<Placed> placed = place(sink.take(), of_domain);
@@ -184,14 +208,17 @@ Anchors find_anchors(const RecordSource& source, const MatchTables& tables, cons
   double earliest_ns = 0.0;  // times are moved to later ones only
   for (const Placed& domain : placed) {
     earliest_ns = std::min({earliest_ns, domain.at(0.0), domain.at(end_ns)});
-    anchors.moved_most_ns = std::max({anchors.moved_most_ns, std::fabs(domain.at(0.0)), std::fabs(domain.at(end_ns))});
+    anchors.moved_most_ns = std::max(
+        {anchors.moved_most_ns, std::fabs(domain.at(0.0)), std::fabs(domain.at(end_ns))});
   }
   const bool is_moved = std::ranges::any_of(placed, &Placed::is_moved);
   for (std::size_t i = 0; i < domains.size(); ++i) {
     const Placed& domain = placed[domains[i]];
     anchors.errors_ns[i] = domain.error_ns;
     if (!is_moved) continue;
-    anchors.corrections[i] = TimeCorrection({{0, whole(domain.at(0.0) - earliest_ns)}, {source.end_ns() + 1, whole(domain.at(end_ns) - earliest_ns)}});
+    anchors.corrections[i] = TimeCorrection(
+        {{0, whole(domain.at(0.0) - earliest_ns)},
+         {source.end_ns() + 1, whole(domain.at(end_ns) - earliest_ns)}});
   }
   return anchors;
 }

@@ -1,10 +1,10 @@
 #include "analysis/align/causality.h"
 
-#include <algorithm>
-
 #include "analysis/align/logical_clock.h"
 #include "analysis/align/order_constraints.h"
 #include "analysis/match/no_sink.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 namespace {
@@ -13,9 +13,11 @@ namespace {
 constexpr std::uint64_t kFirstSlack = 4;
 
 /// Moves what is left when clocks were set.
-void move_moments(const RecordSource& source, const MatchTables& tables, std::uint64_t worst_ns, unsigned jobs, Causality& result) {
+void move_moments(const RecordSource& source, const MatchTables& tables, std::uint64_t worst_ns,
+                  unsigned jobs, Causality& result) {
   constexpr std::uint64_t kMostNs = std::uint64_t{1} << 58;  // damaged times lie anywhere
-  for (std::uint64_t slack_ns = kFirstSlack * std::clamp<std::uint64_t>(worst_ns, 1, kMostNs);; slack_ns *= kFirstSlack) {
+  for (std::uint64_t slack_ns = kFirstSlack * std::clamp<std::uint64_t>(worst_ns, 1, kMostNs);;
+       slack_ns *= kFirstSlack) {
     ConstraintSink sink(tables, source.world_ranks().size(), slack_ns);
     (void)match_run(source, tables, sink, jobs);
     result.corrections = logical_clock(sink.take());
@@ -23,16 +25,21 @@ void move_moments(const RecordSource& source, const MatchTables& tables, std::ui
     for (const TimeCorrection& correction : result.corrections) {
       result.moved_most_ns = std::max(result.moved_most_ns, correction.most_ns());
     }
-    if (result.moved_most_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack)) return;
+    if (result.moved_most_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack))
+      return;
   }
 }
 
 }  // namespace
 
-Causality restore_causality(const RecordSource& source, const MatchTables& tables, const Matching& matching,
-                            const std::vector<double>& measured_ns, unsigned jobs) {
-  Causality result{.violations_before = matching.violation_count, .worst_before_ns = matching.worst_violation_ns,
-                   .moved_most_ns = 0, .anchors = {}, .corrections = {}};
+Causality restore_causality(const RecordSource& source, const MatchTables& tables,
+                            const Matching& matching, const std::vector<double>& measured_ns,
+                            unsigned jobs) {
+  Causality result{.violations_before = matching.violation_count,
+                   .worst_before_ns = matching.worst_violation_ns,
+                   .moved_most_ns = 0,
+                   .anchors = {},
+                   .corrections = {}};
   result.corrections.resize(source.world_ranks().size());
   if (matching.violation_count == 0) return result;
   result.anchors = find_anchors(source, tables, measured_ns, jobs);
@@ -43,14 +50,17 @@ Causality restore_causality(const RecordSource& source, const MatchTables& table
   const CorrectedSource anchored(source, result.anchors.corrections);
   NoSink sink;
   const Matching left = match_run(anchored, tables, sink, jobs);
-  if (left.violation_count != 0) move_moments(anchored, tables, left.worst_violation_ns, jobs, result);
+  if (left.violation_count != 0)
+    move_moments(anchored, tables, left.worst_violation_ns, jobs, result);
   return result;
 }
 
-Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns, unsigned jobs) {
+Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns,
+                            unsigned jobs) {
   const MatchTables tables(source);
   NoSink sink;
-  return restore_causality(source, tables, match_run(source, tables, sink, jobs), measured_ns, jobs);
+  return restore_causality(source, tables, match_run(source, tables, sink, jobs), measured_ns,
+                           jobs);
 }
 
 }  // namespace megascope::analysis

@@ -1,29 +1,31 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/align/anchors.h"
 #include "analysis/align/time_correction.h"
 #include "analysis/match/match.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace megascope::analysis {
 
-/// What had to be moved so that no message is received before it was sent, and nobody leaves a collective before those
-/// entered that he needs.
+/// What had to be moved so that no message is received before it was sent, and nobody leaves a
+/// collective before those entered that he needs.
 struct Causality {
   std::uint64_t violations_before = 0;
-  std::uint64_t worst_before_ns = 0;   ///< the largest of them
-  std::uint64_t moved_most_ns = 0;     ///< the largest move of a moment
-  Anchors anchors;                     ///< lines on which clocks were set first
-  std::vector<TimeCorrection> corrections;  ///< behind those; of source.world_ranks(), in this order; all empty where nothing was moved
+  std::uint64_t worst_before_ns = 0;        ///< the largest of them
+  std::uint64_t moved_most_ns = 0;          ///< the largest move of a moment
+  Anchors anchors;                          ///< lines on which clocks were set first
+  std::vector<TimeCorrection> corrections;  ///< behind those; of source.world_ranks(), in this
+                                            ///< order; all empty where nothing was moved
 };
 
 /// A run in possible times. whole: outlives the object.
 class InOrder {
  public:
   InOrder(const RecordSource& whole, const Causality& causality)
-      : anchored_(whole, causality.anchors.corrections), ordered_(anchored_, causality.corrections) {}
+      : anchored_(whole, causality.anchors.corrections),
+        ordered_(anchored_, causality.corrections) {}
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
   const RecordSource& source() const { return ordered_; }
@@ -33,12 +35,15 @@ class InOrder {
   CorrectedSource ordered_;
 };
 
-/// matching: of a pass over `source` with `tables`. measured_ns: as of find_anchors(). Where it found no violation, nothing is read again; else calls are read
-/// up to four times more, seldom six. Memory: 32 bytes a message that the moves could reach.
-Causality restore_causality(const RecordSource& source, const MatchTables& tables, const Matching& matching,
-                            const std::vector<double>& measured_ns, unsigned jobs);
+/// matching: of a pass over `source` with `tables`. measured_ns: as of find_anchors(). Where it
+/// found no violation, nothing is read again; else calls are read up to four times more, seldom
+/// six. Memory: 32 bytes a message that the moves could reach.
+Causality restore_causality(const RecordSource& source, const MatchTables& tables,
+                            const Matching& matching, const std::vector<double>& measured_ns,
+                            unsigned jobs);
 
 /// The same without a pass before; for those who want nothing but the times.
-Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns, unsigned jobs);
+Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns,
+                            unsigned jobs);
 
 }  // namespace megascope::analysis

@@ -15,29 +15,35 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).least;
   const auto time = static_cast<double>(time_ns);
-  const bool is_tighter = shift_ns > bound.shift_ns || (shift_ns == bound.shift_ns && time < bound.time_ns);
+  const bool is_tighter = shift_ns > bound.shift_ns ||
+                          (shift_ns == bound.shift_ns && time < bound.time_ns);
   if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
 }
 
 void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).most;
   const auto time = static_cast<double>(time_ns);
-  const bool is_tighter = shift_ns < bound.shift_ns || (shift_ns == bound.shift_ns && time < bound.time_ns);
+  const bool is_tighter = shift_ns < bound.shift_ns ||
+                          (shift_ns == bound.shift_ns && time < bound.time_ns);
   if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
 }
 
 void ClockBounds::merge(const ClockBounds& other) {
   for (const auto& [index, part] : other.parts_) {
-    if (part.least.is_set) add_least(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
-    if (part.most.is_set) add_most(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
+    if (part.least.is_set)
+      add_least(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
+    if (part.most.is_set)
+      add_most(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
   }
 }
 
 double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
   double worst_ns = 0.0;
   for (const auto& [index, bounds] : parts_) {
-    if (bounds.least.is_set) worst_ns = std::max(worst_ns, bounds.least.shift_ns - part * line.at(bounds.least.time_ns));
-    if (bounds.most.is_set) worst_ns = std::max(worst_ns, part * line.at(bounds.most.time_ns) - bounds.most.shift_ns);
+    if (bounds.least.is_set)
+      worst_ns = std::max(worst_ns, bounds.least.shift_ns - part * line.at(bounds.least.time_ns));
+    if (bounds.most.is_set)
+      worst_ns = std::max(worst_ns, part * line.at(bounds.most.time_ns) - bounds.most.shift_ns);
   }
   return worst_ns;
 }
@@ -45,8 +51,10 @@ double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
 ClockBounds::Room ClockBounds::room_at(double rate) const {
   Room room{-kInfinite, kInfinite};
   for (const auto& [index, part] : parts_) {
-    if (part.least.is_set) room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
-    if (part.most.is_set) room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
+    if (part.least.is_set)
+      room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
+    if (part.most.is_set)
+      room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
   }
   return room;
 }
@@ -58,8 +66,10 @@ double ClockBounds::best_rate() const {
   for (int i = 0; i < 100; ++i) {
     const double a = low + (high - low) / 3;
     const double b = high - (high - low) / 3;
-    if (room_at(a).width_ns() < room_at(b).width_ns()) low = a;
-    else high = b;
+    if (room_at(a).width_ns() < room_at(b).width_ns())
+      low = a;
+    else
+      high = b;
   }
   return (low + high) / 2;
 }
@@ -86,7 +96,8 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
     const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
     const Room room = room_at(rate);
     for (const double at_zero : {room.least_ns, room.most_ns}) {
-      farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns), std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
+      farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns),
+                           std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
     }
   }
   return farthest;
@@ -102,7 +113,8 @@ ClockLine ClockBounds::middle() const {
   line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
   const Room room = room_at(line.rate);
   line.at_zero_ns = (room.least_ns + room.most_ns) / 2;
-  line.error_ns = std::max(0.0, -most_ns) + farthest_ns(line, most_ns > 0.0 ? rates_with(0.0, best) : roomy);
+  line.error_ns = std::max(0.0, -most_ns) +
+                  farthest_ns(line, most_ns > 0.0 ? rates_with(0.0, best) : roomy);
   return line;
 }
 

@@ -9,22 +9,24 @@ namespace megascope::analysis {
 /// How much later than another clock a clock must be set, by its own time.
 struct ClockLine {
   double at_zero_ns = 0.0;
-  double rate = 0.0;        ///< ns a ns
-  double error_ns = 0.0;    ///< no moment of the run is further off, if the clocks run evenly and not faster than each other by kMostRate
+  double rate = 0.0;      ///< ns a ns
+  double error_ns = 0.0;  ///< no moment of the run is further off, if the clocks run evenly and not
+                          ///< faster than each other by kMostRate
   bool is_bounded = false;  ///< from both sides
 
   double at(double time_ns) const { return at_zero_ns + rate * time_ns; }
 };
 
-/// Bounds of how much later one clock must be set for the order of what both saw: the tightest of equal parts of the time.
-/// Memory: some 100 bytes a part that holds any, of which there are 64.
+/// Bounds of how much later one clock must be set for the order of what both saw: the tightest of
+/// equal parts of the time. Memory: some 100 bytes a part that holds any, of which there are 64.
 class ClockBounds {
  public:
   /// Clocks differ by no more than this in their rate: twice what is bad for one.
   static constexpr double kMostRate = 200e-6;
 
   /// length_ns: of the run, as the clocks show it.
-  explicit ClockBounds(std::uint64_t length_ns) : length_ns_(static_cast<double>(length_ns) + 1.0) {}
+  explicit ClockBounds(std::uint64_t length_ns)
+      : length_ns_(static_cast<double>(length_ns) + 1.0) {}
   void add_least(std::uint64_t time_ns, double shift_ns);
   void add_most(std::uint64_t time_ns, double shift_ns);
   void merge(const ClockBounds& other);
@@ -57,7 +59,9 @@ class ClockBounds {
   };
   static constexpr double kParts = 64;
 
-  Part& part_of(std::uint64_t time_ns) { return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)]; }
+  Part& part_of(std::uint64_t time_ns) {
+    return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)];
+  }
   Room room_at(double rate) const;
   double best_rate() const;
   Rates rates_with(double width_ns, double best) const;

@@ -1,16 +1,18 @@
 #include "analysis/align/order_constraints.h"
 
-#include <algorithm>
-
 #include "analysis/match/collective_flow.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 
 void ConstraintSink::add(Task& task, Track track, std::uint64_t time_ns, bool is_before) const {
-  task.found.push_back({tables_.place(track).process_index, {time_ns, task.group_count, is_before}});
+  task.found.push_back(
+      {tables_.place(track).process_index, {time_ns, task.group_count, is_before}});
 }
 
-void ConstraintSink::add_message(std::size_t number, const MessageEnd& send, const MessageEnd& receive) {
+void ConstraintSink::add_message(std::size_t number, const MessageEnd& send,
+                                 const MessageEnd& receive) {
   if (is_safe(send.start_ns, receive.leave_ns)) return;
   Task& task = tasks_[number];
   add(task, send.track, send.start_ns, true);
@@ -18,17 +20,22 @@ void ConstraintSink::add_message(std::size_t number, const MessageEnd& send, con
   ++task.group_count;
 }
 
-/// A group of all that are needed and all that need them; of a scan one a rank would be right, and it is left out.
+/// A group of all that are needed and all that need them; of a scan one a rank would be right, and
+/// it is left out.
 void ConstraintSink::add_collective(std::size_t number, const Collective& collective) {
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const Flow flow = flow_of(function);
-  if (!collective.is_whole || flow == Flow::kPrefix || !is_binding(function, collective.members.front())) return;
+  if (!collective.is_whole || flow == Flow::kPrefix ||
+      !is_binding(function, collective.members.front()))
+    return;
   const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
   const LastNeeded last(collective, flow, has_groups);
   Task& task = tasks_[number];
   for (const bool second : {false, true}) {
     if (second && !has_groups) break;
-    const auto needs = [&](const CollectiveEnd& end) { return last.of(end) != nullptr && end.is_second_group == second; };
+    const auto needs = [&](const CollectiveEnd& end) {
+      return last.of(end) != nullptr && end.is_second_group == second;
+    };
     const auto is_needed = [&](const CollectiveEnd& end) {
       if (flow == Flow::kFromRoot) return end.is_root;
       if (flow == Flow::kToRoot && end.is_root) return false;
@@ -58,9 +65,11 @@ OrderConstraints ConstraintSink::take() {
     task = {};
   }
   for (auto& moments : all.by_process) {
-    std::ranges::stable_sort(moments, [](const OrderConstraints::Moment& a, const OrderConstraints::Moment& b) {
-      return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_before > b.is_before;  // calls without length
-    });
+    std::ranges::stable_sort(
+        moments, [](const OrderConstraints::Moment& a, const OrderConstraints::Moment& b) {
+          return a.time_ns != b.time_ns ? a.time_ns < b.time_ns
+                                        : a.is_before > b.is_before;  // calls without length
+        });
   }
   return all;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "analysis/match/match.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "analysis/match/match.h"
 
 namespace megascope::analysis {
 
@@ -18,7 +18,8 @@ struct OrderConstraints {
   std::uint32_t group_count = 0;
 };
 
-/// Collects those constraints that a shift of up to `slack_ns` could break. Memory: 32 bytes a message of these.
+/// Collects those constraints that a shift of up to `slack_ns` could break. Memory: 32 bytes a
+/// message of these.
 class ConstraintSink final : public MatchSink {
  public:
   ConstraintSink(const MatchTables& tables, std::size_t process_count, std::uint64_t slack_ns)
@@ -42,7 +43,9 @@ class ConstraintSink final : public MatchSink {
     std::vector<Found> found;
     std::uint32_t group_count = 0;
   };
-  bool is_safe(std::uint64_t early_ns, std::uint64_t late_ns) const { return late_ns > early_ns && late_ns - early_ns > slack_ns_; }
+  bool is_safe(std::uint64_t early_ns, std::uint64_t late_ns) const {
+    return late_ns > early_ns && late_ns - early_ns > slack_ns_;
+  }
   void add(Task& task, Track track, std::uint64_t time_ns, bool is_before) const;
 
   const MatchTables& tables_;

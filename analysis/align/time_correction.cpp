@@ -47,24 +47,28 @@ std::uint64_t TimeCorrection::most_ns() const {
 
 CorrectedSource::CorrectedSource(const RecordSource& whole, std::vector<TimeCorrection> corrections)
     : whole_(whole), corrections_(std::move(corrections)) {
-  for (const TimeCorrection& correction : corrections_) most_ns_ = std::max(most_ns_, correction.most_ns());
+  for (const TimeCorrection& correction : corrections_)
+    most_ns_ = std::max(most_ns_, correction.most_ns());
 }
 
 /// nullptr: nothing is moved.
 const TimeCorrection* CorrectedSource::correction_of(std::int32_t world_rank) const {
   const auto found = std::ranges::lower_bound(whole_.world_ranks(), world_rank);
   const auto index = static_cast<std::size_t>(found - whole_.world_ranks().begin());
-  return index >= corrections_.size() || corrections_[index].is_none() ? nullptr : &corrections_[index];
+  return index >= corrections_.size() || corrections_[index].is_none() ? nullptr
+                                                                       : &corrections_[index];
 }
 
-std::unique_ptr<CallStream> CorrectedSource::calls(std::int32_t world_rank, LocationId location) const {
+std::unique_ptr<CallStream> CorrectedSource::calls(std::int32_t world_rank,
+                                                   LocationId location) const {
   auto calls = whole_.calls(world_rank, location);
   const TimeCorrection* const correction = correction_of(world_rank);
   if (correction == nullptr) return calls;
   return std::make_unique<CorrectedStream>(std::move(calls), *correction);
 }
 
-std::unique_ptr<PointStream> CorrectedSource::points(std::int32_t world_rank, LocationId location) const {
+std::unique_ptr<PointStream> CorrectedSource::points(std::int32_t world_rank,
+                                                     LocationId location) const {
   auto points = whole_.points(world_rank, location);
   const TimeCorrection* const correction = correction_of(world_rank);
   if (points == nullptr || correction == nullptr) return points;

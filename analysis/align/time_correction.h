@@ -1,17 +1,18 @@
 #pragma once
 
+#include "core/record/source.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/record/source.h"
-
 namespace megascope::analysis {
 
-/// By how much later than its clock said something happened in one process: a line through points, and two points of one
-/// time where it jumps. Corrected times keep their order. Any thread may read.
+/// By how much later than its clock said something happened in one process: a line through points,
+/// and two points of one time where it jumps. Corrected times keep their order. Any thread may
+/// read.
 class TimeCorrection {
  public:
   struct Point {
@@ -27,11 +28,14 @@ class TimeCorrection {
   std::uint64_t most_ns() const;
   std::uint64_t shift_ns(std::uint64_t time_ns) const {
     const auto after = std::ranges::upper_bound(points_, time_ns, {}, &Point::time_ns);
-    if (after == points_.begin() || after == points_.end()) return after == points_.begin() || points_.empty() ? 0 : last_shift(time_ns);
+    if (after == points_.begin() || after == points_.end())
+      return after == points_.begin() || points_.empty() ? 0 : last_shift(time_ns);
     const Point& before = *(after - 1);
     const bool falls = after->shift_ns < before.shift_ns;
-    const std::uint64_t change = falls ? before.shift_ns - after->shift_ns : after->shift_ns - before.shift_ns;
-    const auto part = static_cast<std::uint64_t>(static_cast<Wide>(change) * (time_ns - before.time_ns) / (after->time_ns - before.time_ns));
+    const std::uint64_t change = falls ? before.shift_ns - after->shift_ns
+                                       : after->shift_ns - before.shift_ns;
+    const auto part = static_cast<std::uint64_t>(
+        static_cast<Wide>(change) * (time_ns - before.time_ns) / (after->time_ns - before.time_ns));
     return falls ? before.shift_ns - part : before.shift_ns + part;
   }
   std::uint64_t corrected(std::uint64_t time_ns) const { return time_ns + shift_ns(time_ns); }
@@ -52,7 +56,9 @@ class CorrectedSource final : public RecordSource {
 
   std::int32_t world_size() const override { return whole_.world_size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return whole_.world_ranks(); }
-  const ProcessDefinitions& process(std::int32_t world_rank) const override { return whole_.process(world_rank); }
+  const ProcessDefinitions& process(std::int32_t world_rank) const override {
+    return whole_.process(world_rank);
+  }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
   std::unique_ptr<PointStream> points(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return whole_.start_realtime_ns(); }

@@ -1,16 +1,17 @@
 #include "analysis/common/collective_shape.h"
 
+#include "core/record/hash.h"
+
 #include <algorithm>
 #include <iterator>
-
-#include "core/record/hash.h"
 
 namespace megascope::analysis {
 namespace {
 
 constexpr std::string_view kWaits[] = {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"};
-constexpr std::string_view kPolls[] = {"MPI_Test",   "MPI_Testall",  "MPI_Testany",           "MPI_Testsome",
-                                       "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
+constexpr std::string_view kPolls[] = {
+    "MPI_Test",   "MPI_Testall", "MPI_Testany",           "MPI_Testsome",
+    "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
 
 std::uint64_t hash_of_text(std::string_view text) {
   std::uint64_t hash = text.size();
@@ -24,24 +25,29 @@ FunctionTable::Use use_of(std::string_view name) {
   return FunctionTable::Use::kOther;
 }
 
-/// Of what goes to one process or comes from all: whoever has the other side tells `many` blocks, in place all but its own.
+/// Of what goes to one process or comes from all: whoever has the other side tells `many` blocks,
+/// in place all but its own.
 std::uint64_t one_block(bool is_root, std::uint64_t own, std::uint64_t many, std::int64_t size) {
   if (!is_root || own != 0 || size < 2) return own;
   return many / static_cast<std::uint64_t>(size - 1);
 }
 
 bool is_all_to_all(CollectiveOp op) {
-  return op == CollectiveOp::kAllgather || op == CollectiveOp::kAlltoall || op == CollectiveOp::kAllreduce ||
-         op == CollectiveOp::kReduceScatterBlock;
+  return op == CollectiveOp::kAllgather || op == CollectiveOp::kAlltoall ||
+         op == CollectiveOp::kAllreduce || op == CollectiveOp::kReduceScatterBlock;
 }
 
 std::uint64_t bytes_of(CollectiveOp op, const Fact& fact, bool is_root, std::int64_t size) {
   switch (op) {
-    case CollectiveOp::kBcast: return fact.bytes_received;
-    case CollectiveOp::kScatter: return one_block(is_root, fact.bytes_received, fact.bytes, size);
+    case CollectiveOp::kBcast:
+      return fact.bytes_received;
+    case CollectiveOp::kScatter:
+      return one_block(is_root, fact.bytes_received, fact.bytes, size);
     case CollectiveOp::kGather:
-    case CollectiveOp::kReduce: return one_block(is_root, fact.bytes, fact.bytes_received, size);
-    default: return is_all_to_all(op) ? fact.bytes_received : CollectiveShape::kNotCompared;
+    case CollectiveOp::kReduce:
+      return one_block(is_root, fact.bytes, fact.bytes_received, size);
+    default:
+      return is_all_to_all(op) ? fact.bytes_received : CollectiveShape::kNotCompared;
   }
 }
 
@@ -61,9 +67,11 @@ FunctionTable::FunctionTable(const ProcessDefinitions& process) {
   }
 }
 
-CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm, const Fact& fact) {
+CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm,
+                         const Fact& fact) {
   CollectiveShape shape{.function = function.name};
-  const bool is_told = fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest;
+  const bool is_told = fact.kind == FactKind::kCollective ||
+                       fact.kind == FactKind::kCollectiveRequest;
   if (comm.kind == CommKind::kInter || !is_told) return shape;
   shape.root = fact.peer;
   const std::int64_t size = rank_count(comm.members);
@@ -81,7 +89,8 @@ bool do_match(const CollectiveShape& a, const CollectiveShape& b) {
   return a.bytes * (all - 1) == b.bytes * all || a.bytes * all == b.bytes * (all - 1);
 }
 
-std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveShape& shape, std::uint32_t sequence) {
+std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveShape& shape,
+                      std::uint32_t sequence) {
   const auto root = static_cast<std::uint32_t>(shape.root);
   return combined(combined(function.name_hash, std::uint64_t{sequence} << 32 | root), shape.bytes);
 }

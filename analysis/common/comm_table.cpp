@@ -19,18 +19,28 @@ bool has_sure_comm(const ProcessDefinitions& process, const CommDefinition* comm
 std::vector<CommTable::Entry> entries_of(const ProcessDefinitions& process) {
   std::vector<CommTable::Entry> entries;
   for (const CommDefinition& comm : process.comms) {
-    entries.push_back({.global_name = comm.global_name, .name = comm.name, .kind = comm.kind,
-                       .is_sure = has_sure_name(process, comm), .definition = &comm});
+    entries.push_back({.global_name = comm.global_name,
+                       .name = comm.name,
+                       .kind = comm.kind,
+                       .is_sure = has_sure_name(process, comm),
+                       .definition = &comm});
   }
   for (const WindowDefinition& window : process.windows) {
     const CommDefinition* comm = process.comm(window.comm);
-    entries.push_back({.what = CommTable::What::kWindow, .global_name = window.global_name, .name = window.name,
-                       .is_sure = has_sure_comm(process, comm) && !window.name.starts_with(kUnseenWindow), .definition = comm});
+    entries.push_back(
+        {.what = CommTable::What::kWindow,
+         .global_name = window.global_name,
+         .name = window.name,
+         .is_sure = has_sure_comm(process, comm) && !window.name.starts_with(kUnseenWindow),
+         .definition = comm});
   }
   for (const FileDefinition& file : process.files) {
     const CommDefinition* comm = process.comm(file.comm);
-    entries.push_back({.what = CommTable::What::kFile, .global_name = file.global_name, .name = file.name,
-                       .is_sure = has_sure_comm(process, comm), .definition = comm});
+    entries.push_back({.what = CommTable::What::kFile,
+                       .global_name = file.global_name,
+                       .name = file.name,
+                       .is_sure = has_sure_comm(process, comm),
+                       .definition = comm});
   }
   for (CommTable::Entry& entry : entries) {
     if (entry.definition != nullptr) entry.kind = entry.definition->kind;
@@ -48,7 +58,8 @@ CommTable::CommTable(const RecordSource& source) {
     process.world_rank = rank;
     process.definitions = &source.process(rank);
     for (Entry& entry : entries_of(*process.definitions)) {
-      const auto [found, is_new] = known.try_emplace({entry.what, entry.global_name}, static_cast<Index>(entries_.size()));
+      const auto [found, is_new] = known.try_emplace({entry.what, entry.global_name},
+                                                     static_cast<Index>(entries_.size()));
       if (is_new) {
         entry.number = ++counts[static_cast<std::size_t>(entry.what)];
         entries_.push_back(std::move(entry));

@@ -1,16 +1,17 @@
 #pragma once
 
+#include "analysis/common/collective_step.h"
+#include "core/record/source.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analysis/common/collective_step.h"
-#include "core/record/source.h"
-
 namespace megascope::analysis {
 
-/// What the collectives of a run are called on, each once for all its members: communicators, windows, openings of files.
+/// What the collectives of a run are called on, each once for all its members: communicators,
+/// windows, openings of files.
 class CommTable {
  public:
   using Index = std::uint32_t;
@@ -20,11 +21,12 @@ class CommTable {
   struct Entry {
     What what = What::kComm;
     std::uint64_t global_name = 0;
-    std::string name;        ///< as its lowest rank here knows it
-    std::uint32_t number = 0;  ///< of a window or file, counted from 1
+    std::string name;                  ///< as its lowest rank here knows it
+    std::uint32_t number = 0;          ///< of a window or file, counted from 1
     CommKind kind = CommKind::kIntra;  ///< of the communicator
-    bool is_sure = false;    ///< all its members know it by this global name (has_sure_name)
-    const CommDefinition* definition = nullptr;  ///< the communicator as one member knows it; nullptr: of a file, not known
+    bool is_sure = false;  ///< all its members know it by this global name (has_sure_name)
+    const CommDefinition* definition = nullptr;  ///< the communicator as one member knows it;
+                                                 ///< nullptr: of a file, not known
   };
 
   /// source outlives the table.

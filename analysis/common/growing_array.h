@@ -8,8 +8,8 @@
 
 namespace megascope::analysis {
 
-/// A vector of plain values for millions of them: grows by an eighth, and without copying where the system can move pages.
-/// Throws std::bad_alloc.
+/// A vector of plain values for millions of them: grows by an eighth, and without copying where the
+/// system can move pages. Throws std::bad_alloc.
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -18,7 +18,9 @@ class GrowingArray {
   GrowingArray() = default;
   ~GrowingArray() { std::free(data_); }
   GrowingArray(GrowingArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   GrowingArray& operator=(GrowingArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/common/collective_shape.h"
 #include "analysis/common/comm_table.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace megascope::analysis {
 
@@ -14,11 +14,11 @@ struct Mismatch {
     kFunction,  ///< another function at the same number
     kRoot,
     kBytes,
-    kCount,     ///< all alike, but some members ended after fewer of them
+    kCount,  ///< all alike, but some members ended after fewer of them
   };
   struct Party {
-    CollectiveShape shape;    ///< of kCount: of the last one, its function alone
-    std::uint32_t count = 0;  ///< kCount: collectives made
+    CollectiveShape shape;                  ///< of kCount: of the last one, its function alone
+    std::uint32_t count = 0;                ///< kCount: collectives made
     std::vector<std::int32_t> world_ranks;  ///< ascending
   };
   CommTable::Index comm = CommTable::kNone;

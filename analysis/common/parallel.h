@@ -10,8 +10,8 @@
 
 namespace megascope::analysis {
 
-/// Calls action(0) … action(count - 1), each once, by at most `jobs` threads. The first exception of an action is thrown
-/// again here, when all threads have ended.
+/// Calls action(0) … action(count - 1), each once, by at most `jobs` threads. The first exception
+/// of an action is thrown again here, when all threads have ended.
 template <class Action>
 void for_each_index(std::size_t count, unsigned jobs, const Action& action) {
   std::atomic<std::size_t> next{0};
@@ -26,7 +26,9 @@ void for_each_index(std::size_t count, unsigned jobs, const Action& action) {
     }
   };
   std::vector<std::thread> threads;
-  const std::size_t helpers = std::min<std::size_t>(std::max(jobs, 1U), std::max<std::size_t>(count, 1)) - 1;
+  const std::size_t helpers = std::min<std::size_t>(std::max(jobs, 1U),
+                                                    std::max<std::size_t>(count, 1)) -
+                              1;
   for (std::size_t i = 0; i < helpers; ++i) threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();

@@ -13,7 +13,8 @@ struct Dimension {
 std::string sizes_text(const Dimension& dimension) {
   std::string text;
   for (const auto& [size, rank] : dimension.first_of_size) {
-    text += (text.empty() ? "" : ", ") + std::to_string(size) + " (rank " + std::to_string(rank) + ")";
+    text += (text.empty() ? "" : ", ") + std::to_string(size) + " (rank " + std::to_string(rank) +
+            ")";
   }
   return text;
 }
@@ -28,7 +29,8 @@ bool divide_evenly(const ParallelGroups& groups, std::size_t rank_count, std::in
   }
   const auto wanted = static_cast<std::size_t>(product);
   return counts.size() == wanted && rank_count % wanted == 0 &&
-         std::ranges::all_of(counts, [&](const auto& count) { return count.second == rank_count / wanted; });
+         std::ranges::all_of(
+             counts, [&](const auto& count) { return count.second == rank_count / wanted; });
 }
 
 }  // namespace
@@ -48,11 +50,14 @@ ParallelGroups parallel_groups(const RecordSource& source) {
   std::string shape;
   for (auto& [name, dimension] : dimensions) {
     if (dimension.first_of_size.size() > 1) {
-      groups.problems.push_back("the parallel group " + name + " is passed over: ranks tell different sizes of it, " + sizes_text(dimension));
+      groups.problems.push_back("the parallel group " + name +
+                                " is passed over: ranks tell different sizes of it, " +
+                                sizes_text(dimension));
       continue;
     }
     if (dimension.indices.size() != rank_count) {
-      groups.problems.push_back("the parallel group " + name + " is passed over: " + std::to_string(dimension.indices.size()) + " of " +
+      groups.problems.push_back("the parallel group " + name + " is passed over: " +
+                                std::to_string(dimension.indices.size()) + " of " +
                                 std::to_string(rank_count) + " ranks tell their place in it");
       continue;
     }
@@ -63,10 +68,11 @@ ParallelGroups parallel_groups(const RecordSource& source) {
     groups.indices[name] = std::move(dimension.indices);
   }
   const bool is_whole = rank_count == static_cast<std::size_t>(source.world_size());
-  if (groups.indices.empty() || !is_whole || divide_evenly(groups, rank_count, product)) return groups;
+  if (groups.indices.empty() || !is_whole || divide_evenly(groups, rank_count, product))
+    return groups;
   groups.indices.clear();
-  groups.problems.push_back("the parallel groups are passed over: " + shape + " does not divide " + std::to_string(rank_count) +
-                            " ranks evenly");
+  groups.problems.push_back("the parallel groups are passed over: " + shape + " does not divide " +
+                            std::to_string(rank_count) + " ranks evenly");
   return groups;
 }
 

@@ -12,8 +12,8 @@
 
 namespace megascope::analysis {
 
-/// Threads that stay, for many short loops one after the other; for a single one for_each_index() does. Made, used and ended
-/// by one thread, which works along.
+/// Threads that stay, for many short loops one after the other; for a single one for_each_index()
+/// does. Made, used and ended by one thread, which works along.
 class Workers {
  public:
   /// jobs: threads, the caller among them; at least 1.
@@ -28,8 +28,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls action(0) … action(count - 1), each once, and returns when all have returned. The first exception of an action is
-  /// thrown again here.
+  /// Calls action(0) … action(count - 1), each once, and returns when all have returned. The first
+  /// exception of an action is thrown again here.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& action) {
     action_ = &action;
     count_ = count;

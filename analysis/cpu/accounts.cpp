@@ -6,7 +6,8 @@
 namespace megascope::cpu {
 namespace {
 
-constexpr double kOfTheBlocked = 0.35;  ///< a rank that is stopped at any time is in MPI for much of it
+constexpr double
+    kOfTheBlocked = 0.35;  ///< a rank that is stopped at any time is in MPI for much of it
 constexpr double kLeastInsideNs = 1e6;  ///< of readings inside of calls: below it they say nothing
 
 const RankCpus* cpus_of(std::span<const RankCpus> cpus, std::int32_t world_rank) {
@@ -29,7 +30,9 @@ CpuSums all_of(const RankCpu& rank) {
   return all;
 }
 
-double blocked_ns(const CpuSums& sums) { return std::max(0.0, sums.wall_ns - sums.cpu_ns - sums.wait_ns); }
+double blocked_ns(const CpuSums& sums) {
+  return std::max(0.0, sums.wall_ns - sums.cpu_ns - sums.wait_ns);
+}
 
 /// Of the time in MPI, the part in which the other ranks are blocked there; < 0: not known.
 double blocked_share_in_mpi(const std::vector<Account>& accounts, const Account& but) {
@@ -58,10 +61,13 @@ void divide_blocked(const std::vector<Account>& accounts, Account& account) {
     account.blocked_ns = blocked_ns(times.whole.outside);
     return;
   }
-  const double own_ns = std::max(0.0, blocked_ns(all_of(times)) - share * times.whole.inside.wall_ns);
+  const double own_ns = std::max(0.0,
+                                 blocked_ns(all_of(times)) - share * times.whole.inside.wall_ns);
   const double longer_ns = account.outside_ns - usual_outside_ns(accounts, account);
-  const bool is_outside = longer_ns >= kOfTheBlocked * own_ns || blocked_ns(times.whole.outside) >= 0.5 * own_ns;
-  (is_outside ? account.blocked_ns : account.blocked_in_mpi_ns) = std::min(own_ns, is_outside ? account.outside_ns : times.whole.inside.wall_ns);
+  const bool is_outside = longer_ns >= kOfTheBlocked * own_ns ||
+                          blocked_ns(times.whole.outside) >= 0.5 * own_ns;
+  (is_outside ? account.blocked_ns : account.blocked_in_mpi_ns) = std::min(
+      own_ns, is_outside ? account.outside_ns : times.whole.inside.wall_ns);
 }
 
 void add_foreign(std::span<const RankCpus> cpus, std::vector<Account>& accounts) {
@@ -74,19 +80,25 @@ void add_foreign(std::span<const RankCpus> cpus, std::vector<Account>& accounts)
       if (&other == &account || others == nullptr || !are_fellows(*own, *others)) continue;
       fellows_cpu_ns += all_of(*other.times).cpu_ns;
     }
-    if (own->cpus.granted_milli == 0) account.foreign_ns = std::max(0.0, account.core_wait_ns - fellows_cpu_ns);
+    if (own->cpus.granted_milli == 0)
+      account.foreign_ns = std::max(0.0, account.core_wait_ns - fellows_cpu_ns);
   }
 }
 
 }  // namespace
 
-std::vector<Account> accounts_of(const std::vector<RankCpu>& times, std::span<const RankCpus> cpus) {
+std::vector<Account> accounts_of(const std::vector<RankCpu>& times,
+                                 std::span<const RankCpus> cpus) {
   std::vector<Account> accounts;
   for (const RankCpu& rank : times) {
     const CpuSums all = all_of(rank);
     if (!rank.has_readings() || !rank.has_wait || all.wall_ns <= 0) continue;
     const RankCpus* const known = cpus_of(cpus, rank.world_rank);
-    accounts.push_back({.world_rank = rank.world_rank, .times = &rank, .host = known == nullptr ? std::string() : known->host, .wall_ns = all.wall_ns, .outside_ns = rank.whole.outside.wall_ns,
+    accounts.push_back({.world_rank = rank.world_rank,
+                        .times = &rank,
+                        .host = known == nullptr ? std::string() : known->host,
+                        .wall_ns = all.wall_ns,
+                        .outside_ns = rank.whole.outside.wall_ns,
                         .core_wait_ns = all.wait_ns});
   }
   std::ranges::sort(accounts, {}, &Account::world_rank);

@@ -1,23 +1,24 @@
 #include "analysis/cpu/cpu_times.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
-
 #include "analysis/common/parallel.h"
 #include "analysis/detect/step_finder.h"
 #include "core/record/cpu_reading.h"
 #include "core/record/mpi_calls.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
 namespace megascope::cpu {
 namespace {
 
 constexpr std::size_t kNoStep = ~std::size_t{0};
-constexpr double kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
+constexpr double
+    kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
 constexpr double kAlmostNone = 0.001;  ///< of an interval
 
-constexpr double kMostCount = 1e18;   ///< 30 years in ns
+constexpr double kMostCount = 1e18;  ///< 30 years in ns
 
 /// The time between two readings, or the part of it that is of one step.
 struct Segment {
@@ -25,7 +26,7 @@ struct Segment {
   std::uint64_t end_ns = 0;
   std::size_t interval = 0;  ///< between readings[interval] and the next
   std::size_t step = kNoStep;
-  double inside_ns = 0.0;    ///< in MPI calls
+  double inside_ns = 0.0;  ///< in MPI calls
 
   double wall_ns() const { return static_cast<double>(end_ns - begin_ns); }
 };
@@ -67,7 +68,8 @@ class RankTimes {
 
   void add_up() {
     for (std::size_t i = 0; i + 1 < readings_.size(); ++i) result_.whole.outside.add(charged(i));
-    result_.whole.outside.wall_ns = static_cast<double>(readings_.back().time_ns - readings_.front().time_ns);
+    result_.whole.outside.wall_ns = static_cast<double>(readings_.back().time_ns -
+                                                        readings_.front().time_ns);
   }
 
   void divide(const detect::StepTimes& steps) {
@@ -80,12 +82,17 @@ class RankTimes {
   void read() {
     CpuReadings readings(source_.points(result_.world_rank, location_));
     for (CpuReading reading; readings.next(reading);) {
-      const bool is_possible = is_count(reading.cpu_ns) && is_count(reading.wait_ns.value_or(0)) && is_count(reading.switches.value_or(0));
-      const bool is_next = readings_.empty() || (reading.time_ns > readings_.back().time_ns && reading.cpu_ns >= readings_.back().cpu_ns);
+      const bool is_possible = is_count(reading.cpu_ns) && is_count(reading.wait_ns.value_or(0)) &&
+                               is_count(reading.switches.value_or(0));
+      const bool is_next = readings_.empty() || (reading.time_ns > readings_.back().time_ns &&
+                                                 reading.cpu_ns >= readings_.back().cpu_ns);
       if (is_possible && is_next) readings_.push_back(reading);
     }
     result_.reading_count = readings_.size();
-    result_.has_wait = !readings_.empty() && std::ranges::all_of(readings_, [](const CpuReading& one) { return one.wait_ns.has_value(); });
+    result_.has_wait = !readings_.empty() &&
+                       std::ranges::all_of(readings_, [](const CpuReading& one) {
+                         return one.wait_ns.has_value();
+                       });
   }
 
   void cut(const std::vector<Change>& changes) {
@@ -102,7 +109,8 @@ class RankTimes {
     }
   }
 
-  void add_segment(std::uint64_t begin_ns, std::uint64_t end_ns, std::size_t interval, std::size_t step) {
+  void add_segment(std::uint64_t begin_ns, std::uint64_t end_ns, std::size_t interval,
+                   std::size_t step) {
     if (end_ns > begin_ns) segments_.push_back({begin_ns, end_ns, interval, step});
   }
 
@@ -112,11 +120,16 @@ class RankTimes {
     std::size_t first = 0;
     for (Call call; calls->next(call);) {
       if (call.depth != 0 || call.leave_ns <= call.enter_ns) continue;
-      const double share = static_cast<double>(time_inside(call)) / static_cast<double>(call.leave_ns - call.enter_ns);
+      const double share = static_cast<double>(time_inside(call)) /
+                           static_cast<double>(call.leave_ns - call.enter_ns);
       while (first < segments_.size() && segments_[first].end_ns <= call.enter_ns) ++first;
-      for (std::size_t i = first; i < segments_.size() && segments_[i].begin_ns < call.leave_ns; ++i) {
-        const std::uint64_t overlap_ns = std::min(segments_[i].end_ns, call.leave_ns) - std::max(segments_[i].begin_ns, call.enter_ns);
-        segments_[i].inside_ns = std::min(segments_[i].wall_ns(), segments_[i].inside_ns + std::min(share, 1.0) * static_cast<double>(overlap_ns));
+      for (std::size_t i = first; i < segments_.size() && segments_[i].begin_ns < call.leave_ns;
+           ++i) {
+        const std::uint64_t overlap_ns = std::min(segments_[i].end_ns, call.leave_ns) -
+                                         std::max(segments_[i].begin_ns, call.enter_ns);
+        segments_[i].inside_ns = std::min(
+            segments_[i].wall_ns(),
+            segments_[i].inside_ns + std::min(share, 1.0) * static_cast<double>(overlap_ns));
       }
     }
   }
@@ -128,7 +141,8 @@ class RankTimes {
       std::size_t end = first;
       double wall_ns = 0.0;
       double inside_ns = 0.0;
-      for (; end < segments_.size() && segments_[end].interval == segments_[first].interval; ++end) {
+      for (; end < segments_.size() && segments_[end].interval == segments_[first].interval;
+           ++end) {
         wall_ns += segments_[end].wall_ns();
         inside_ns += segments_[end].inside_ns;
       }
@@ -140,40 +154,59 @@ class RankTimes {
   CpuSums charged(std::size_t interval) const {
     const CpuReading& first = readings_[interval];
     const CpuReading& last = readings_[interval + 1];
-    const auto difference = [](const std::optional<double>& a, const std::optional<double>& b) { return a && b ? std::max(0.0, *b - *a) : 0.0; };
-    return {.wall_ns = 0.0, .cpu_ns = std::max(0.0, last.cpu_ns - first.cpu_ns), .wait_ns = difference(first.wait_ns, last.wait_ns),
+    const auto difference = [](const std::optional<double>& a, const std::optional<double>& b) {
+      return a && b ? std::max(0.0, *b - *a) : 0.0;
+    };
+    return {.wall_ns = 0.0,
+            .cpu_ns = std::max(0.0, last.cpu_ns - first.cpu_ns),
+            .wait_ns = difference(first.wait_ns, last.wait_ns),
             .switches = difference(first.switches, last.switches)};
   }
 
   static bool is_outside(double inside_ns) { return inside_ns == 0.0; }
-  static bool is_inside(double wall_ns, double inside_ns) { return wall_ns - inside_ns <= std::max(kReadingNs, kAlmostNone * wall_ns); }
+  static bool is_inside(double wall_ns, double inside_ns) {
+    return wall_ns - inside_ns <= std::max(kReadingNs, kAlmostNone * wall_ns);
+  }
 
-  static bool is_measured(double wall_ns, double inside_ns) { return is_outside(inside_ns) || is_inside(wall_ns, inside_ns); }
+  static bool is_measured(double wall_ns, double inside_ns) {
+    return is_outside(inside_ns) || is_inside(wall_ns, inside_ns);
+  }
 
-  /// What is charged to the part outside, of `all` of an interval. usual, other_usual: the same of measured intervals outside and inside.
-  static double outside_of(double all, double usual, const CpuSums& outside, double other_usual, const CpuSums& inside, double outside_ns, double inside_ns) {
+  /// What is charged to the part outside, of `all` of an interval. usual, other_usual: the same of
+  /// measured intervals outside and inside.
+  static double outside_of(double all, double usual, const CpuSums& outside, double other_usual,
+                           const CpuSums& inside, double outside_ns, double inside_ns) {
     const double expected = outside.wall_ns > 0 ? outside_ns * usual / outside.wall_ns : 0.0;
-    const double other_expected = inside.wall_ns > 0 ? inside_ns * other_usual / inside.wall_ns : 0.0;
-    if (outside.wall_ns > 0 && inside.wall_ns > 0 && expected + other_expected > 0) return all * expected / (expected + other_expected);
+    const double other_expected = inside.wall_ns > 0 ? inside_ns * other_usual / inside.wall_ns
+                                                     : 0.0;
+    if (outside.wall_ns > 0 && inside.wall_ns > 0 && expected + other_expected > 0)
+      return all * expected / (expected + other_expected);
     if (outside.wall_ns > 0 && inside.wall_ns <= 0) return expected;
     if (inside.wall_ns > 0 && outside.wall_ns <= 0) return all - other_expected;
     return all * outside_ns / std::max(outside_ns + inside_ns, 1.0);
   }
 
-  static double between(double value, double least, double most) { return std::clamp(value, least, std::max(least, most)); }
+  static double between(double value, double least, double most) {
+    return std::clamp(value, least, std::max(least, most));
+  }
 
-  /// Divides what is charged to an interval. A thread is on a processor, or waits for one, or is blocked: neither part has more of the first two
-  /// than it is long.
-  static SplitSums split(const CpuSums& all, const SplitSums& usual, double outside_ns, double inside_ns) {
-    const auto estimate = [&](double CpuSums::* what) {
-      return outside_of(all.*what, usual.outside.*what, usual.outside, usual.inside.*what, usual.inside, outside_ns, inside_ns);
+  /// Divides what is charged to an interval. A thread is on a processor, or waits for one, or is
+  /// blocked: neither part has more of the first two than it is long.
+  static SplitSums split(const CpuSums& all, const SplitSums& usual, double outside_ns,
+                         double inside_ns) {
+    const auto estimate = [&](double CpuSums::*what) {
+      return outside_of(all.*what, usual.outside.*what, usual.outside, usual.inside.*what,
+                        usual.inside, outside_ns, inside_ns);
     };
-    const double cpu_ns = between(estimate(&CpuSums::cpu_ns), std::max(0.0, all.cpu_ns - inside_ns), std::min(all.cpu_ns, outside_ns));
+    const double cpu_ns = between(estimate(&CpuSums::cpu_ns), std::max(0.0, all.cpu_ns - inside_ns),
+                                  std::min(all.cpu_ns, outside_ns));
     const double room_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
-    const double wait_ns = between(estimate(&CpuSums::wait_ns), std::max(0.0, all.wait_ns - room_inside_ns),
+    const double wait_ns = between(estimate(&CpuSums::wait_ns),
+                                   std::max(0.0, all.wait_ns - room_inside_ns),
                                    std::min(all.wait_ns, std::max(0.0, outside_ns - cpu_ns)));
     const double switches = between(estimate(&CpuSums::switches), 0.0, all.switches);
-    return {{outside_ns, cpu_ns, wait_ns, switches}, {inside_ns, all.cpu_ns - cpu_ns, all.wait_ns - wait_ns, all.switches - switches}};
+    return {{outside_ns, cpu_ns, wait_ns, switches},
+            {inside_ns, all.cpu_ns - cpu_ns, all.wait_ns - wait_ns, all.switches - switches}};
   }
 
   /// Of an interval.
@@ -185,7 +218,8 @@ class RankTimes {
   }
 
   static CpuSums scaled(const CpuSums& sums, double factor) {
-    return {sums.wall_ns * factor, sums.cpu_ns * factor, sums.wait_ns * factor, sums.switches * factor};
+    return {sums.wall_ns * factor, sums.cpu_ns * factor, sums.wait_ns * factor,
+            sums.switches * factor};
   }
 
   void divide(std::size_t step_count) {
@@ -220,8 +254,10 @@ class RankTimes {
   }
 
   /// Of an interval's sums the segment's part, by time.
-  static SplitSums part(const SplitSums& sums, const Segment& segment, double outside_ns, double inside_ns) {
-    if (sums.outside.wall_ns == 0) return {{}, scaled(sums.inside, segment.wall_ns() / sums.inside.wall_ns)};
+  static SplitSums part(const SplitSums& sums, const Segment& segment, double outside_ns,
+                        double inside_ns) {
+    if (sums.outside.wall_ns == 0)
+      return {{}, scaled(sums.inside, segment.wall_ns() / sums.inside.wall_ns)};
     const double out = outside_ns > 0 ? (segment.wall_ns() - segment.inside_ns) / outside_ns : 0.0;
     const double in = inside_ns > 0 ? segment.inside_ns / inside_ns : 0.0;
     return {scaled(sums.outside, out), scaled(sums.inside, in)};
@@ -236,7 +272,8 @@ class RankTimes {
 
 }  // namespace
 
-std::vector<RankCpu> cpu_times(const RecordSource& source, const std::vector<detect::StepTimes>& steps, unsigned jobs) {
+std::vector<RankCpu> cpu_times(const RecordSource& source,
+                               const std::vector<detect::StepTimes>& steps, unsigned jobs) {
   const std::vector<std::int32_t>& ranks = source.world_ranks();
   std::vector<RankCpu> all(ranks.size());
   analysis::for_each_index(ranks.size(), jobs, [&](std::size_t i) {

@@ -11,36 +11,47 @@ namespace {
 using detect::Cause;
 using detect::Culprit;
 
-constexpr double kExplained = 0.5;      ///< of the excess: from here on it is the cause
+constexpr double kExplained = 0.5;  ///< of the excess: from here on it is the cause
 constexpr double kLeastExcess = 1e-3;
-constexpr double kMeasured = 0.5;      ///< of a rank's time: below it, what is outside of MPI is estimated
+constexpr double
+    kMeasured = 0.5;  ///< of a rank's time: below it, what is outside of MPI is estimated
 constexpr double kComputesMoreInAll = 1.05;  ///< and CPU time in all has to be longer as well
-constexpr double kInterpolated = 0.5;  ///< of the time of steps: from here on CPU times of single steps are only their lengths, divided
-constexpr double kComputesMore = 1.15; ///< CPU time over that of the others: with this and
+constexpr double kInterpolated = 0.5;   ///< of the time of steps: from here on CPU times of single
+                                        ///< steps are only their lengths, divided
+constexpr double kComputesMore = 1.15;  ///< CPU time over that of the others: with this and
 constexpr double kOfTheExcess = 1.0 / 3;  ///< this share of the excess it is slow by itself as well
 
 /// The culprit's ranks and the others, in the steps in which it was slow.
 struct Compared {
-  CpuSums mine;                 ///< outside of MPI, of all its ranks
-  CpuSums peers;                ///< the same of the others; wall_ns 0: there are none
-  std::vector<double> peer_cpu_ns;   ///< of each of the others
+  CpuSums mine;                     ///< outside of MPI, of all its ranks
+  CpuSums peers;                    ///< the same of the others; wall_ns 0: there are none
+  std::vector<double> peer_cpu_ns;  ///< of each of the others
   std::vector<double> peer_wall_ns;
   std::size_t rank_count = 0;
-  double wait_ns = 0.0;         ///< of its ranks, from its first to its last step
-  double wait_in_mpi_ns = 0.0;  ///< of its ranks
-  double all_cpu_ns = 0.0;      ///< of its ranks, outside of MPI and inside
+  double wait_ns = 0.0;                 ///< of its ranks, from its first to its last step
+  double wait_in_mpi_ns = 0.0;          ///< of its ranks
+  double all_cpu_ns = 0.0;              ///< of its ranks, outside of MPI and inside
   std::vector<double> peer_all_cpu_ns;  ///< the same of each of the others
-  bool is_measured = true;      ///< its ranks' readings tell outside from inside by themselves
-  double excess_ns = 0.0;       ///< of one of its ranks: what it works longer than those that do the same, by the culprit's factor
+  bool is_measured = true;  ///< its ranks' readings tell outside from inside by themselves
+  double excess_ns = 0.0;   ///< of one of its ranks: what it works longer than those that do the
+                            ///< same, by the culprit's factor
 
-  double of_one(double CpuSums::* what) const { return mine.*what / static_cast<double>(rank_count); }
-  double of_one_peer(double CpuSums::* what) const { return peer_wall_ns.empty() ? 0.0 : peers.*what / static_cast<double>(peer_wall_ns.size()); }
+  double of_one(double CpuSums::*what) const {
+    return mine.*what / static_cast<double>(rank_count);
+  }
+  double of_one_peer(double CpuSums::*what) const {
+    return peer_wall_ns.empty() ? 0.0 : peers.*what / static_cast<double>(peer_wall_ns.size());
+  }
 };
 
 /// Neither on a processor nor waiting for one.
-double blocked_ns(double wall_ns, double cpu_ns, double wait_ns) { return std::max(0.0, wall_ns - cpu_ns - wait_ns); }
+double blocked_ns(double wall_ns, double cpu_ns, double wait_ns) {
+  return std::max(0.0, wall_ns - cpu_ns - wait_ns);
+}
 
-bool is_in(const std::vector<std::int32_t>& ranks, std::int32_t rank) { return std::ranges::find(ranks, rank) != ranks.end(); }
+bool is_in(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
+  return std::ranges::find(ranks, rank) != ranks.end();
+}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0.0;
@@ -50,23 +61,29 @@ double median(std::vector<double> values) {
 }
 
 /// From the culprit's first step to its last.
-std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks, const Culprit& culprit) {
+std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
+                                   const Culprit& culprit) {
   std::vector<std::size_t> steps;
-  const std::size_t last = std::min(static_cast<std::size_t>(std::max(culprit.last_step, 0)) + 1, ranks.front()->steps.size());
-  for (auto step = static_cast<std::size_t>(std::max(culprit.onset_step, 0)); step < last; ++step) steps.push_back(step);
+  const std::size_t last = std::min(static_cast<std::size_t>(std::max(culprit.last_step, 0)) + 1,
+                                    ranks.front()->steps.size());
+  for (auto step = static_cast<std::size_t>(std::max(culprit.onset_step, 0)); step < last; ++step)
+    steps.push_back(step);
   return steps;
 }
 
 /// As many of them as the culprit was slow in: those in which its slowest rank worked longest.
-std::vector<std::size_t> slow_steps(const std::vector<const RankCpu*>& ranks, const Culprit& culprit) {
+std::vector<std::size_t> slow_steps(const std::vector<const RankCpu*>& ranks,
+                                    const Culprit& culprit) {
   std::vector<std::size_t> steps = all_steps(ranks, culprit);
   const auto work_ns = [&](std::size_t step) {
     double most = 0.0;
     for (const RankCpu* rank : ranks) most = std::max(most, rank->steps[step].outside.wall_ns);
     return most;
   };
-  const auto count = std::min(steps.size(), static_cast<std::size_t>(std::max(culprit.active_steps, 1)));
-  std::ranges::stable_sort(steps, [&](std::size_t a, std::size_t b) { return work_ns(a) > work_ns(b); });
+  const auto count = std::min(steps.size(),
+                              static_cast<std::size_t>(std::max(culprit.active_steps, 1)));
+  std::ranges::stable_sort(steps,
+                           [&](std::size_t a, std::size_t b) { return work_ns(a) > work_ns(b); });
   steps.resize(count);
   return steps;
 }
@@ -79,7 +96,8 @@ CpuSums outside_in(const RankCpu& rank, const std::vector<std::size_t>& steps) {
 
 double all_cpu_in(const RankCpu& rank, const std::vector<std::size_t>& steps) {
   double cpu_ns = 0.0;
-  for (const std::size_t step : steps) cpu_ns += rank.steps[step].outside.cpu_ns + rank.steps[step].inside.cpu_ns;
+  for (const std::size_t step : steps)
+    cpu_ns += rank.steps[step].outside.cpu_ns + rank.steps[step].inside.cpu_ns;
   return cpu_ns;
 }
 
@@ -87,27 +105,34 @@ double wait_from_first_to_last(const RankCpu& rank, const Culprit& culprit) {
   double wait_ns = 0.0;
   for (std::size_t step = 0; step < rank.steps.size(); ++step) {
     const auto number = static_cast<std::int32_t>(step);
-    if (number >= culprit.onset_step && number <= culprit.last_step) wait_ns += rank.steps[step].outside.wait_ns;
+    if (number >= culprit.onset_step && number <= culprit.last_step)
+      wait_ns += rank.steps[step].outside.wait_ns;
   }
   return wait_ns;
 }
 
 class Judge {
  public:
-  Judge(const std::vector<RankCpu>& times, std::span<const SharedCores> shared, detect::Detection& detection)
+  Judge(const std::vector<RankCpu>& times, std::span<const SharedCores> shared,
+        detect::Detection& detection)
       : times_(times), shared_(shared), detection_(detection) {}
 
   void run() {
     for (Culprit& culprit : detection_.culprits) {
       if (culprit.cause == Cause::kSlowLink) continue;
-      if (is_preempted(culprit)) culprit.cause = Cause::kPreempted;
-      else culprit.core_wait_ns = 0.0;
+      if (is_preempted(culprit))
+        culprit.cause = Cause::kPreempted;
+      else
+        culprit.core_wait_ns = 0.0;
     }
     merge();
   }
 
  private:
-  bool is_judged(const RankCpu& rank) const { return rank.has_readings() && rank.has_wait && !rank.steps.empty() && is_in(detection_.judged_ranks, rank.world_rank); }
+  bool is_judged(const RankCpu& rank) const {
+    return rank.has_readings() && rank.has_wait && !rank.steps.empty() &&
+           is_in(detection_.judged_ranks, rank.world_rank);
+  }
 
   bool is_preempted(Culprit& culprit) const {
     std::vector<const RankCpu*> mine;
@@ -118,18 +143,25 @@ class Judge {
     const Compared compared = compare(mine, culprit, slow_steps(mine, culprit));
     if (compared.mine.wall_ns <= 0) return false;
     culprit.core_wait_ns = compared.wait_ns;
-    const bool is_interpolated = std::ranges::any_of(mine, [](const RankCpu* rank) { return rank->interpolated_share > kInterpolated; });
-    if (computes_longer(is_interpolated ? compare(mine, culprit, all_steps(mine, culprit)) : compared) || is_blocked_longer(compared)) return false;
-    if (is_explained_by_share(compared, culprit.factor) || is_explained_by_difference(compared)) return true;
+    const bool is_interpolated = std::ranges::any_of(
+        mine, [](const RankCpu* rank) { return rank->interpolated_share > kInterpolated; });
+    if (computes_longer(is_interpolated ? compare(mine, culprit, all_steps(mine, culprit))
+                                        : compared) ||
+        is_blocked_longer(compared))
+      return false;
+    if (is_explained_by_share(compared, culprit.factor) || is_explained_by_difference(compared))
+      return true;
     return shared_by(culprit.ranks) != nullptr && is_explained_by_sharing(compared);
   }
 
-  Compared compare(const std::vector<const RankCpu*>& mine, const Culprit& culprit, const std::vector<std::size_t>& steps) const {
+  Compared compare(const std::vector<const RankCpu*>& mine, const Culprit& culprit,
+                   const std::vector<std::size_t>& steps) const {
     Compared compared;
     compared.rank_count = mine.size();
     for (const RankCpu* rank : mine) {
       compared.mine.add(outside_in(*rank, steps));
-      for (const std::size_t step : steps) compared.wait_in_mpi_ns += rank->steps[step].inside.wait_ns;
+      for (const std::size_t step : steps)
+        compared.wait_in_mpi_ns += rank->steps[step].inside.wait_ns;
       compared.all_cpu_ns += all_cpu_in(*rank, steps);
       compared.is_measured = compared.is_measured && rank->measured_share >= kMeasured;
       compared.wait_ns += wait_from_first_to_last(*rank, culprit);
@@ -142,28 +174,39 @@ class Judge {
       compared.peer_wall_ns.push_back(sums.wall_ns);
       compared.peer_all_cpu_ns.push_back(all_cpu_in(rank, steps));
     }
-    compared.excess_ns = compared.of_one(&CpuSums::wall_ns) * (1 - 1 / std::max(culprit.factor, 1.0));
+    compared.excess_ns = compared.of_one(&CpuSums::wall_ns) *
+                         (1 - 1 / std::max(culprit.factor, 1.0));
     return compared;
   }
 
   static bool is_blocked_longer(const Compared& compared) {
-    const double mine_ns = blocked_ns(compared.of_one(&CpuSums::wall_ns), compared.of_one(&CpuSums::cpu_ns), compared.of_one(&CpuSums::wait_ns));
-    const double peers_ns = blocked_ns(compared.of_one_peer(&CpuSums::wall_ns), compared.of_one_peer(&CpuSums::cpu_ns), compared.of_one_peer(&CpuSums::wait_ns));
+    const double mine_ns = blocked_ns(compared.of_one(&CpuSums::wall_ns),
+                                      compared.of_one(&CpuSums::cpu_ns),
+                                      compared.of_one(&CpuSums::wait_ns));
+    const double peers_ns = blocked_ns(compared.of_one_peer(&CpuSums::wall_ns),
+                                       compared.of_one_peer(&CpuSums::cpu_ns),
+                                       compared.of_one_peer(&CpuSums::wait_ns));
     return mine_ns - peers_ns >= kExplained * compared.excess_ns;
   }
 
-  /// Of ranks that share cores, where readings do not tell what was waited outside of MPI from what was waited inside: that it computes
-  /// longer would have to be seen.
+  /// Of ranks that share cores, where readings do not tell what was waited outside of MPI from what
+  /// was waited inside: that it computes longer would have to be seen.
   static bool is_explained_by_sharing(const Compared& compared) {
-    return (compared.mine.wait_ns + compared.wait_in_mpi_ns) / static_cast<double>(compared.rank_count) >= kExplained * compared.excess_ns;
+    return (compared.mine.wait_ns + compared.wait_in_mpi_ns) /
+               static_cast<double>(compared.rank_count) >=
+           kExplained * compared.excess_ns;
   }
 
-  /// Without the waits of all, would the culprit still be as slow? factor: its time over that of those that do the same work.
+  /// Without the waits of all, would the culprit still be as slow? factor: its time over that of
+  /// those that do the same work.
   static bool is_explained_by_share(const Compared& compared, double factor) {
     if (factor - 1 < kLeastExcess) return false;
     const double waited = compared.mine.wait_ns / compared.mine.wall_ns;
-    const double peers_waited = compared.peers.wall_ns > 0 ? compared.peers.wait_ns / compared.peers.wall_ns : 0.0;
-    const double left = factor * (1 - std::min(waited, 1.0)) / std::max(1 - peers_waited, kLeastExcess);
+    const double peers_waited = compared.peers.wall_ns > 0
+                                    ? compared.peers.wait_ns / compared.peers.wall_ns
+                                    : 0.0;
+    const double left = factor * (1 - std::min(waited, 1.0)) /
+                        std::max(1 - peers_waited, kLeastExcess);
     return factor - left >= kExplained * (factor - 1);
   }
 
@@ -172,41 +215,53 @@ class Judge {
     const double cpu_excess_ns = compared.of_one(&CpuSums::cpu_ns) - usual_cpu_ns;
     const double excess_ns = compared.of_one(&CpuSums::wall_ns) - median(compared.peer_wall_ns);
     const double all_cpu_ns = compared.all_cpu_ns / static_cast<double>(compared.rank_count);
-    if (!compared.is_measured && all_cpu_ns < kComputesMoreInAll * median(compared.peer_all_cpu_ns)) return false;
-    return usual_cpu_ns > 0 && cpu_excess_ns > (kComputesMore - 1) * usual_cpu_ns && cpu_excess_ns >= kOfTheExcess * excess_ns;
+    if (!compared.is_measured && all_cpu_ns < kComputesMoreInAll * median(compared.peer_all_cpu_ns))
+      return false;
+    return usual_cpu_ns > 0 && cpu_excess_ns > (kComputesMore - 1) * usual_cpu_ns &&
+           cpu_excess_ns >= kOfTheExcess * excess_ns;
   }
 
-  /// Compared with the median of all other ranks: does it work longer, but not compute longer, and is the rest waiting?
+  /// Compared with the median of all other ranks: does it work longer, but not compute longer, and
+  /// is the rest waiting?
   static bool is_explained_by_difference(const Compared& compared) {
     const double usual_wall_ns = median(compared.peer_wall_ns);
     const double excess_ns = compared.of_one(&CpuSums::wall_ns) - usual_wall_ns;
     const double cpu_excess_ns = compared.of_one(&CpuSums::cpu_ns) - median(compared.peer_cpu_ns);
     if (usual_wall_ns <= 0 || excess_ns <= kLeastExcess * usual_wall_ns) return false;
-    const double wait_excess_ns = compared.of_one(&CpuSums::wait_ns) - compared.of_one_peer(&CpuSums::wait_ns);
+    const double wait_excess_ns = compared.of_one(&CpuSums::wait_ns) -
+                                  compared.of_one_peer(&CpuSums::wait_ns);
     return cpu_excess_ns < (1 - kExplained) * excess_ns && wait_excess_ns >= kExplained * excess_ns;
   }
 
   const SharedCores* shared_by(const std::vector<std::int32_t>& ranks) const {
     for (const SharedCores& shared : shared_) {
-      if (std::ranges::all_of(ranks, [&](std::int32_t rank) { return is_in(shared.ranks, rank); })) return &shared;
+      if (std::ranges::all_of(ranks, [&](std::int32_t rank) { return is_in(shared.ranks, rank); }))
+        return &shared;
     }
     return nullptr;
   }
 
-  /// Ranks that take cores from each other are one culprit, the most expensive one, with all that waited.
+  /// Ranks that take cores from each other are one culprit, the most expensive one, with all that
+  /// waited.
   void merge() {
     std::vector<Culprit> kept;
     for (Culprit& culprit : detection_.culprits) {
-      const SharedCores* const shared = culprit.cause == Cause::kPreempted ? shared_by(culprit.ranks) : nullptr;
+      const SharedCores* const shared = culprit.cause == Cause::kPreempted
+                                            ? shared_by(culprit.ranks)
+                                            : nullptr;
       if (shared != nullptr) culprit.core_wait_reason = to_text(*shared);
       const auto same = std::ranges::find_if(kept, [&](const Culprit& other) {
-        return shared != nullptr && other.cause == Cause::kPreempted && other.core_wait_reason == culprit.core_wait_reason;
+        return shared != nullptr && other.cause == Cause::kPreempted &&
+               other.core_wait_reason == culprit.core_wait_reason;
       });
-      if (same == kept.end()) kept.push_back(std::move(culprit));
-      else merge(culprit, *same);
+      if (same == kept.end())
+        kept.push_back(std::move(culprit));
+      else
+        merge(culprit, *same);
     }
     for (Culprit& culprit : kept) {
-      if (culprit.cause == Cause::kPreempted) culprit.groups.clear();  // they are no stage or replica here
+      if (culprit.cause == Cause::kPreempted)
+        culprit.groups.clear();  // they are no stage or replica here
     }
     detection_.culprits = std::move(kept);
   }
@@ -235,7 +290,8 @@ class Judge {
 
 }  // namespace
 
-void name_preempted(const std::vector<RankCpu>& times, std::span<const SharedCores> shared, detect::Detection& detection) {
+void name_preempted(const std::vector<RankCpu>& times, std::span<const SharedCores> shared,
+                    detect::Detection& detection) {
   Judge(times, shared, detection).run();
 }
 

@@ -1,5 +1,7 @@
 #include "analysis/cpu/whole_run.h"
 
+#include "core/base/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,35 +9,39 @@
 #include <string>
 #include <utility>
 
-#include "core/base/text.h"
-
 namespace megascope::cpu {
 namespace {
 
 using detect::Cause;
 using detect::Culprit;
 
-constexpr double kLeastBlocked = 0.02;    ///< of the run, beyond what the others are
-constexpr double kLeastForeign = 0.05;    ///< of the run
-constexpr double kLeastComputed = 0.1;    ///< of the run: estimates of CPU time outside of MPI are no better where ranks share cores
-constexpr double kScatters = 4.0;         ///< beyond the others' median, in their median distances from it
-constexpr double kOfUsual = 0.1;          ///< of what the others are: programs that sleep do not sleep equally long
-constexpr double kExplained = 0.5;        ///< of what a culprit costs
-constexpr double kWaitsForCores = 0.1;    ///< of their time: from here on ranks' work varies by that
-constexpr double kWaitsInMpi = 0.05;      ///< of the time in MPI: from here on messages are late because ranks have no core
-constexpr double kLeastSeen = 0.02;       ///< of the run: there, ranks' work differs by that
-constexpr double kAsSlow = 0.75;          ///< of what the worst costs: below it, something is a consequence of that
+constexpr double kLeastBlocked = 0.02;  ///< of the run, beyond what the others are
+constexpr double kLeastForeign = 0.05;  ///< of the run
+constexpr double kLeastComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
+                                        ///< better where ranks share cores
+constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
+constexpr double
+    kOfUsual = 0.1;  ///< of what the others are: programs that sleep do not sleep equally long
+constexpr double kExplained = 0.5;      ///< of what a culprit costs
+constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
+constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
+                                        ///< because ranks have no core
+constexpr double kLeastSeen = 0.02;     ///< of the run: there, ranks' work differs by that
+constexpr double
+    kAsSlow = 0.75;  ///< of what the worst costs: below it, something is a consequence of that
 constexpr double kSure = 0.9999;
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0.0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
-  return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+  return values.size() % 2 == 1 ? *middle
+                                : (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 template <class Value>
-std::vector<double> values_of_others(const std::vector<Account>& accounts, const Account& account, Value value) {
+std::vector<double> values_of_others(const std::vector<Account>& accounts, const Account& account,
+                                     Value value) {
   std::vector<double> others;
   for (const Account& other : accounts) {
     if (&other != &account) others.push_back(value(other));
@@ -62,12 +68,17 @@ double blocked_in_mpi(const Account& account) { return account.blocked_in_mpi_ns
 double outside(const Account& account) { return account.outside_ns; }
 double cpu_outside(const Account& account) { return account.times->whole.outside.cpu_ns; }
 
-bool is_in(const std::vector<std::int32_t>& ranks, std::int32_t rank) { return std::ranges::find(ranks, rank) != ranks.end(); }
-bool is_one(const Culprit& culprit, std::int32_t rank) { return culprit.ranks.size() == 1 && culprit.ranks.front() == rank; }
+bool is_in(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
+  return std::ranges::find(ranks, rank) != ranks.end();
+}
+bool is_one(const Culprit& culprit, std::int32_t rank) {
+  return culprit.ranks.size() == 1 && culprit.ranks.front() == rank;
+}
 
 class WholeRun {
  public:
-  WholeRun(const std::vector<Account>& accounts, detect::Detection& detection) : accounts_(accounts), detection_(detection) {
+  WholeRun(const std::vector<Account>& accounts, detect::Detection& detection)
+      : accounts_(accounts), detection_(detection) {
     for (const Account& account : accounts) {
       run_ns_ = std::max(run_ns_, account.wall_ns);
       wait_ns_ += account.core_wait_ns;
@@ -111,15 +122,21 @@ class WholeRun {
     return culprit;
   }
 
-  /// A thread that was on a processor all the time, or waited for one, did not pause: it computed. One that was blocked, as many others as may
-  /// be, and computed no longer than they did, was slow by that.
+  /// A thread that was on a processor all the time, or waited for one, did not pause: it computed.
+  /// One that was blocked, as many others as may be, and computed no longer than they did, was slow
+  /// by that.
   void correct_causes() {
     for (Culprit& culprit : detection_.culprits) {
-      const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front()) : nullptr;
-      if (account == nullptr || culprit.cause == Cause::kSlowLink || culprit.cause == Cause::kPreempted) continue;
+      const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front())
+                                                               : nullptr;
+      if (account == nullptr || culprit.cause == Cause::kSlowLink ||
+          culprit.cause == Cause::kPreempted)
+        continue;
       const double told = culprit.cost_fraction * run_ns_;
-      const bool is_blocked = account->blocked_ns >= std::max(kExplained * told, kLeastBlocked * run_ns_);
-      if (is_blocked && excess_of(accounts_, *account, cpu_outside) < kExplained * told_ns(culprit)) {
+      const bool is_blocked = account->blocked_ns >=
+                              std::max(kExplained * told, kLeastBlocked * run_ns_);
+      if (is_blocked &&
+          excess_of(accounts_, *account, cpu_outside) < kExplained * told_ns(culprit)) {
         culprit.cause = Cause::kBlocked;
         culprit.blocked_ns = account->blocked_ns;
       } else if (!is_blocked && culprit.cause == Cause::kHostStall) {
@@ -133,24 +150,31 @@ class WholeRun {
   void name_blocked() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, blocked);
-      if (excess_ns < kLeastBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked)) continue;
+      if (excess_ns < kLeastBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked))
+        continue;
       take_blocked(account, excess_ns);
     }
     double most_ns = 0.0;
-    for (const Culprit& culprit : detection_.culprits) most_ns = std::max(most_ns, culprit.blocked_ns);
+    for (const Culprit& culprit : detection_.culprits)
+      most_ns = std::max(most_ns, culprit.blocked_ns);
     const std::size_t count = std::erase_if(detection_.culprits, [most_ns](const Culprit& culprit) {
       return culprit.cause == Cause::kBlocked && culprit.blocked_ns < kAsSlow * most_ns;
     });
     if (count == 0) return;
-    detection_.limitations.push_back((count == 1 ? std::string("Another rank was") : std::to_string(count) + " more ranks were") +
-                                     " blocked between MPI calls, for less: they may have waited for what the first one held.");
+    detection_.limitations.push_back(
+        (count == 1 ? std::string("Another rank was")
+                    : std::to_string(count) + " more ranks were") +
+        " blocked between MPI calls, for less: they may have waited for what the first one held.");
   }
 
   /// Of a culprit's time, what is there in the whole run.
   double told_ns(const Culprit& culprit) const {
     const double told_ns = culprit.cost_fraction * run_ns_;
-    const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front()) : nullptr;
-    return account == nullptr ? told_ns : std::min(told_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
+    const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front())
+                                                             : nullptr;
+    return account == nullptr
+               ? told_ns
+               : std::min(told_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
   }
 
   /// What the rank's steps show stays: since when, and how much.
@@ -158,7 +182,9 @@ class WholeRun {
     Culprit found = common(Cause::kBlocked, account, excess_ns);
     for (const Culprit& culprit : detection_.culprits) {
       if (!is_one(culprit, account.world_rank) || culprit.cause == Cause::kSlowLink) continue;
-      if (excess_ns < kExplained * told_ns(culprit) && excess_ns < excess_of(accounts_, account, cpu_outside)) return;  // it is slow by itself
+      if (excess_ns < kExplained * told_ns(culprit) &&
+          excess_ns < excess_of(accounts_, account, cpu_outside))
+        return;  // it is slow by itself
       if (found.evidence.observed_ns > 0) continue;
       found = culprit;
       found.cause = Cause::kBlocked;
@@ -166,7 +192,8 @@ class WholeRun {
     found.blocked_ns = excess_ns;
     std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
       return culprit.cause != Cause::kSlowLink && is_in(culprit.ranks, account.world_rank) &&
-             (culprit.ranks.size() == 1 || culprit.cause == Cause::kPreempted || excess_ns >= kExplained * culprit.cost_fraction * run_ns_);
+             (culprit.ranks.size() == 1 || culprit.cause == Cause::kPreempted ||
+              excess_ns >= kExplained * culprit.cost_fraction * run_ns_);
     });
     add(std::move(found));
   }
@@ -175,34 +202,47 @@ class WholeRun {
   void name_blocked_in_mpi() {
     for (const Account& account : accounts_) {
       const bool is_named = std::ranges::any_of(detection_.culprits, [&](const Culprit& culprit) {
-        return is_in(culprit.ranks, account.world_rank) && (culprit.cause == Cause::kSlowLink || culprit.cause == Cause::kBlocked);
+        return is_in(culprit.ranks, account.world_rank) &&
+               (culprit.cause == Cause::kSlowLink || culprit.cause == Cause::kBlocked);
       });
-      if (is_named || !is_blocked_in_mpi(account.world_rank) || !is_beyond_scatter(accounts_, account, blocked_in_mpi)) continue;
+      if (is_named || !is_blocked_in_mpi(account.world_rank) ||
+          !is_beyond_scatter(accounts_, account, blocked_in_mpi))
+        continue;
       Culprit found = common(Cause::kBlocked, account, account.blocked_in_mpi_ns);
-      found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns, 1.0);  // of all its time, not of its work
+      found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns,
+                                        1.0);  // of all its time, not of its work
       found.is_in_mpi = true;
       found.blocked_ns = account.blocked_in_mpi_ns;
-      std::erase_if(detection_.culprits, [&](const Culprit& culprit) { return is_one(culprit, account.world_rank); });
+      std::erase_if(detection_.culprits,
+                    [&](const Culprit& culprit) { return is_one(culprit, account.world_rank); });
       add(std::move(found));
     }
   }
 
-  /// Of those that name a rank, blocked or kept from its core, the first that costs most; waits for fellows, where nothing else is told of them.
+  /// Of those that name a rank, blocked or kept from its core, the first that costs most; waits for
+  /// fellows, where nothing else is told of them.
   void keep_one_a_rank() {
-    std::ranges::stable_sort(detection_.culprits, [](const Culprit& a, const Culprit& b) { return order_of(a) < order_of(b); });
+    std::ranges::stable_sort(detection_.culprits, [](const Culprit& a, const Culprit& b) {
+      return order_of(a) < order_of(b);
+    });
     std::vector<Culprit> kept;
     for (Culprit& culprit : detection_.culprits) {
-      const bool is_by_accounts = culprit.cause == Cause::kBlocked || culprit.cause == Cause::kPreempted;
+      const bool is_by_accounts = culprit.cause == Cause::kBlocked ||
+                                  culprit.cause == Cause::kPreempted;
       const bool is_told = std::ranges::any_of(kept, [&](const Culprit& other) {
         const bool is_other = other.cause == Cause::kBlocked || other.cause == Cause::kPreempted;
-        return is_other && is_by_accounts && std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) { return is_in(other.ranks, rank); });
+        return is_other && is_by_accounts &&
+               std::ranges::any_of(culprit.ranks,
+                                   [&](std::int32_t rank) { return is_in(other.ranks, rank); });
       });
       if (!is_told) kept.push_back(std::move(culprit));
     }
     detection_.culprits = std::move(kept);
   }
 
-  static std::pair<bool, double> order_of(const Culprit& culprit) { return {culprit.cause == Cause::kPreempted, -culprit.cost_fraction}; }
+  static std::pair<bool, double> order_of(const Culprit& culprit) {
+    return {culprit.cause == Cause::kPreempted, -culprit.cost_fraction};
+  }
 
   void name_foreign() {
     std::vector<const Account*> hit;
@@ -213,7 +253,8 @@ class WholeRun {
     Culprit found = foreign_culprit(hit);
     std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
       const bool is_theirs = std::ranges::all_of(culprit.ranks, [&](std::int32_t rank) {
-        return std::ranges::any_of(hit, [rank](const Account* account) { return account->world_rank == rank; });
+        return std::ranges::any_of(
+            hit, [rank](const Account* account) { return account->world_rank == rank; });
       });
       return culprit.cause == Cause::kPreempted || (is_theirs && culprit.cause != Cause::kBlocked);
     });
@@ -226,39 +267,51 @@ class WholeRun {
     const double wait_ns = worst.times->whole.outside.wait_ns;
     const double share = worst.core_wait_ns > 0 ? worst.foreign_ns / worst.core_wait_ns : 0.0;
     Culprit culprit = common(Cause::kPreempted, worst, wait_ns * share);
-    for (const Culprit& other : detection_.culprits) {  // since when and how much, where steps show it
-      const bool is_theirs = std::ranges::any_of(hit, [&](const Account* account) { return is_in(other.ranks, account->world_rank); });
+    for (const Culprit& other :
+         detection_.culprits) {  // since when and how much, where steps show it
+      const bool is_theirs = std::ranges::any_of(
+          hit, [&](const Account* account) { return is_in(other.ranks, account->world_rank); });
       const bool is_as_large = other.cost_fraction >= kExplained * culprit.cost_fraction;
-      if (other.cause == Cause::kPreempted && is_theirs && is_as_large && culprit.evidence.observed_ns == 0) culprit = other;
+      if (other.cause == Cause::kPreempted && is_theirs && is_as_large &&
+          culprit.evidence.observed_ns == 0)
+        culprit = other;
     }
     culprit.ranks.clear();
     culprit.hosts.clear();
     culprit.core_wait_ns = 0.0;
     for (const Account* account : hit) {
       culprit.ranks.push_back(account->world_rank);
-      if (std::ranges::find(culprit.hosts, account->host) == culprit.hosts.end()) culprit.hosts.push_back(account->host);
+      if (std::ranges::find(culprit.hosts, account->host) == culprit.hosts.end())
+        culprit.hosts.push_back(account->host);
       culprit.core_wait_ns += account->core_wait_ns;
     }
-    culprit.core_wait_reason = "something else ran there for " + human_duration(static_cast<std::int64_t>(worst.foreign_ns));
+    culprit.core_wait_reason = "something else ran there for " +
+                               human_duration(static_cast<std::int64_t>(worst.foreign_ns));
     return culprit;
   }
 
   void dismiss_unseen() {
     const std::size_t before = detection_.culprits.size();
     std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
-      if (culprit.ranks.size() != 1 || (culprit.cause != Cause::kSlowCompute && culprit.cause != Cause::kInputImbalance)) return false;
+      if (culprit.ranks.size() != 1 ||
+          (culprit.cause != Cause::kSlowCompute && culprit.cause != Cause::kInputImbalance))
+        return false;
       const Account* const account = account_of(culprit.ranks.front());
-      return account != nullptr && told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kLeastSeen) * run_ns_;
+      return account != nullptr &&
+             told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kLeastSeen) * run_ns_;
     });
     const std::size_t count = before - detection_.culprits.size();
     if (count == 0) return;
-    detection_.limitations.push_back((count == 1 ? std::string("One rank looked") : std::to_string(count) + " ranks looked") +
-                                     " slow in single steps, but not in the whole run; ranks wait for cores, so their work varies.");
+    detection_.limitations.push_back(
+        (count == 1 ? std::string("One rank looked") : std::to_string(count) + " ranks looked") +
+        " slow in single steps, but not in the whole run; ranks wait for cores, so their work "
+        "varies.");
   }
 
   bool waits_in_mpi(std::int32_t world_rank) const {
     const Account* const account = account_of(world_rank);
-    return account != nullptr && account->times->whole.inside.wait_ns > kWaitsInMpi * account->times->whole.inside.wall_ns;
+    return account != nullptr && account->times->whole.inside.wait_ns >
+                                     kWaitsInMpi * account->times->whole.inside.wall_ns;
   }
 
   /// The library itself waits there for something else than a core.
@@ -270,9 +323,12 @@ class WholeRun {
   /// A rank that is blocked in MPI by one link is late on its others.
   bool is_worst_link_of_blocked(const Culprit& culprit) const {
     return std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) {
-      return is_blocked_in_mpi(rank) && culprit.active_steps >= kExplained * detection_.step_count && std::ranges::none_of(detection_.culprits, [&](const Culprit& other) {
-        return other.cause == Cause::kSlowLink && is_in(other.ranks, rank) && culprit.cost_fraction < kAsSlow * other.cost_fraction;
-      });
+      return is_blocked_in_mpi(rank) &&
+             culprit.active_steps >= kExplained * detection_.step_count &&
+             std::ranges::none_of(detection_.culprits, [&](const Culprit& other) {
+               return other.cause == Cause::kSlowLink && is_in(other.ranks, rank) &&
+                      culprit.cost_fraction < kAsSlow * other.cost_fraction;
+             });
     });
   }
 
@@ -280,20 +336,26 @@ class WholeRun {
     std::vector<Culprit> kept;
     const std::size_t before = detection_.culprits.size();
     for (const Culprit& culprit : detection_.culprits) {
-      const bool is_late = culprit.cause == Cause::kSlowLink && std::ranges::any_of(culprit.ranks, [this](std::int32_t rank) { return waits_in_mpi(rank); });
+      const bool is_late = culprit.cause == Cause::kSlowLink &&
+                           std::ranges::any_of(culprit.ranks, [this](std::int32_t rank) {
+                             return waits_in_mpi(rank);
+                           });
       if (!is_late || is_worst_link_of_blocked(culprit)) kept.push_back(culprit);
     }
     detection_.culprits = std::move(kept);
     const std::size_t dismissed = before - detection_.culprits.size();
     if (dismissed == 0) return;
-    detection_.limitations.push_back((dismissed == 1 ? std::string("One link is") : std::to_string(dismissed) + " links are") +
-                                     " not judged: messages took longer, between ranks that waited for a core in MPI.");
+    detection_.limitations.push_back(
+        (dismissed == 1 ? std::string("One link is") : std::to_string(dismissed) + " links are") +
+        " not judged: messages took longer, between ranks that waited for a core in MPI.");
   }
 
   void name_computing() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, outside);
-      if (excess_ns < kLeastComputed * run_ns_ || excess_of(accounts_, account, cpu_outside) < kExplained * excess_ns) continue;
+      if (excess_ns < kLeastComputed * run_ns_ ||
+          excess_of(accounts_, account, cpu_outside) < kExplained * excess_ns)
+        continue;
       const std::vector<double> others = values_of_others(accounts_, account, outside);
       if (account.outside_ns - *std::ranges::max_element(others) < kExplained * excess_ns) continue;
       add(common(Cause::kSlowCompute, account, excess_ns));
@@ -302,7 +364,8 @@ class WholeRun {
 
   void add(Culprit culprit) {
     std::ranges::sort(culprit.ranks);
-    if (culprit.evidence.observed_ns == 0) culprit.evidence.peer_count = static_cast<std::int32_t>(accounts_.size()) - 1;
+    if (culprit.evidence.observed_ns == 0)
+      culprit.evidence.peer_count = static_cast<std::int32_t>(accounts_.size()) - 1;
     detection_.culprits.push_back(std::move(culprit));
   }
 
@@ -315,6 +378,8 @@ class WholeRun {
 
 }  // namespace
 
-void judge_whole_run(const std::vector<Account>& accounts, detect::Detection& detection) { WholeRun(accounts, detection).run(); }
+void judge_whole_run(const std::vector<Account>& accounts, detect::Detection& detection) {
+  WholeRun(accounts, detection).run();
+}
 
 }  // namespace megascope::cpu

@@ -13,8 +13,9 @@ constexpr std::size_t kLongestOrder = 1U << 16U;
 std::uint64_t key_of(RegionId region, const Fact& fact) {
   if (is_completion(fact)) return ~std::uint64_t{region};
   std::uint64_t key = region;
-  for (const std::uint64_t part : {static_cast<std::uint64_t>(fact.kind), static_cast<std::uint64_t>(fact.comm),
-                                   static_cast<std::uint64_t>(fact.peer), static_cast<std::uint64_t>(fact.tag), fact.bytes}) {
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(fact.kind), static_cast<std::uint64_t>(fact.comm),
+        static_cast<std::uint64_t>(fact.peer), static_cast<std::uint64_t>(fact.tag), fact.bytes}) {
     key = (key ^ part) * 0x9E3779B97F4A7C15U;
     key ^= key >> 29;
   }
@@ -22,7 +23,8 @@ std::uint64_t key_of(RegionId region, const Fact& fact) {
 }
 
 void count(std::uint64_t index, CallKind& kind) {
-  if (kind.count++ == 0) kind.first = index;
+  if (kind.count++ == 0)
+    kind.first = index;
   else {
     kind.shortest = std::min(kind.shortest, index - kind.last);
     kind.longest = std::max(kind.longest, index - kind.last);
@@ -35,7 +37,8 @@ void count(std::uint64_t index, CallKind& kind) {
 bool CallKind::is_regular() const {
   if (count < kLeastCount) return false;
   const double mean = static_cast<double>(last - first) / static_cast<double>(count - 1);
-  return static_cast<double>(shortest) >= kLeastGap * mean && static_cast<double>(longest) <= kMostGap * mean;
+  return static_cast<double>(shortest) >= kLeastGap * mean &&
+         static_cast<double>(longest) <= kMostGap * mean;
 }
 
 void CallKinds::add(const Call& call) {
@@ -45,7 +48,8 @@ void CallKinds::add(const Call& call) {
   last_leave_ns_ = std::max(last_leave_ns_, call.leave_ns);
   if (call.facts.empty()) return;
   const Fact& fact = call.facts.front();
-  const auto [found, is_new] = indices_.emplace(key_of(call.region, fact), static_cast<std::uint32_t>(kinds_.size()));
+  const auto [found, is_new] = indices_.emplace(key_of(call.region, fact),
+                                                static_cast<std::uint32_t>(kinds_.size()));
   if (is_new) kinds_.push_back({.region = call.region, .fact = fact});
   count(index, kinds_[found->second]);
   if (noted_++ < kLongestOrder) order_.push_back({found->second, work_ns_});

@@ -1,23 +1,27 @@
 #pragma once
 
+#include "core/record/source.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
-#include "core/record/source.h"
-
 namespace megascope::detect {
 
-/// Of messages, in whatever order they end: nothing but the function tells such calls from each other.
-inline bool is_completion(const Fact& fact) { return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete; }
+/// Of messages, in whatever order they end: nothing but the function tells such calls from each
+/// other.
+inline bool is_completion(const Fact& fact) {
+  return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete;
+}
 
-/// Occurrences of one kind of call: the same function with the same communicator, peer, tag and size.
+/// Occurrences of one kind of call: the same function with the same communicator, peer, tag and
+/// size.
 struct CallKind {
   RegionId region = kNoRegion;
   Fact fact;
   std::uint64_t count = 0;
-  std::uint64_t first = 0;   ///< index of a call
+  std::uint64_t first = 0;  ///< index of a call
   std::uint64_t last = 0;
   std::uint64_t shortest = UINT64_MAX;  ///< distance of two in a row, in calls
   std::uint64_t longest = 0;

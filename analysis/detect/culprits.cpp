@@ -1,35 +1,42 @@
 #include "analysis/detect/culprits.h"
 
+#include "analysis/detect/lone_pauses.h"
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "analysis/detect/lone_pauses.h"
-#include "analysis/detect/statistics.h"
-
 namespace megascope::detect {
 namespace {
 
-constexpr double kRemainder = 0.25;   ///< of slow work: pauses below it are no cause of their own
+constexpr double kRemainder = 0.25;  ///< of slow work: pauses below it are no cause of their own
 
 /// The time that a finding explains in a step: what the work took beyond what it would have.
 double saved_ns(double time_ns, double excess) { return time_ns * -std::expm1(-excess); }
 
 class Namer {
  public:
-  Namer(const Reduced& reduced, const Peers& peers, const Findings& findings, const Options& options)
-      : reduced_(reduced), peers_(peers), findings_(findings), options_(options), excess_(reduced.ranks.size(), 0.0) {}
+  Namer(const Reduced& reduced, const Peers& peers, const Findings& findings,
+        const Options& options)
+      : reduced_(reduced),
+        peers_(peers),
+        findings_(findings),
+        options_(options),
+        excess_(reduced.ranks.size(), 0.0) {}
 
   std::vector<Culprit> name() {
     for (const SlowUnit& unit : findings_.units) {
       if (!is_told_by_stall(unit)) name_unit(unit);
     }
     for (std::size_t rank = 0; rank < reduced_.ranks.size(); ++rank) {
-      if (findings_.stalls[rank].is_there() && !is_remainder(rank) && !has_pauses(rank)) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
+      if (findings_.stalls[rank].is_there() && !is_remainder(rank) && !has_pauses(rank))
+        add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
-    std::stable_sort(culprits_.begin(), culprits_.end(),
-                     [](const Culprit& a, const Culprit& b) { return a.cost_fraction > b.cost_fraction; });
+    std::stable_sort(culprits_.begin(), culprits_.end(), [](const Culprit& a, const Culprit& b) {
+      return a.cost_fraction > b.cost_fraction;
+    });
     return std::move(culprits_);
   }
 
@@ -37,40 +44,53 @@ class Namer {
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
     if (unit.balance_factor > 1.0) culprits_.back().balance_factor = unit.balance_factor;
-    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
-    if (unit.kind == Together::kReplica) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
-    if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
+    if (culprits_.back().cause == Cause::kInputImbalance)
+      culprits_.back().balance_factor = 1.0;  // operations of the same type tell
+    if (unit.kind == Together::kReplica)
+      culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
+    if (culprits_.back().cause == Cause::kStageImbalance)
+      culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
     if (unit.kind == Together::kSynchronised) culprits_.back().synchronised_in = unit.operation;
-    for (const std::size_t rank : unit.ranks) excess_[rank] = std::max(excess_[rank], unit.finding.excess);
+    for (const std::size_t rank : unit.ranks)
+      excess_[rank] = std::max(excess_[rank], unit.finding.excess);
   }
 
   Cause cause_of(const SlowUnit& unit) const {
     if (unit.kind == Together::kReplicas) return Cause::kInputImbalance;
     if (unit.kind == Together::kHost) return Cause::kSlowHost;
-    if (unit.kind == Together::kReplica) return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
+    if (unit.kind == Together::kReplica)
+      return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
     if (unit.kind == Together::kRank) {
       const std::size_t rank = unit.ranks[0];
-      return are_pauses(reduced_, peers_.classes[peers_.class_of[rank]], rank, unit.finding) ? Cause::kHostStall : Cause::kSlowCompute;
+      return are_pauses(reduced_, peers_.classes[peers_.class_of[rank]], rank, unit.finding)
+                 ? Cause::kHostStall
+                 : Cause::kSlowCompute;
     }
     if (unit.kind == Together::kSynchronised) return Cause::kSlowCompute;
     const bool is_stage = peers_.is_pipeline && !(unit.ranks.size() == 1 && unit.finding.onset > 1);
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }
 
-  /// Slow steps of a rank that look like pauses are those that were found as such, where these are longer.
+  /// Slow steps of a rank that look like pauses are those that were found as such, where these are
+  /// longer.
   bool is_told_by_stall(const SlowUnit& unit) const {
     if (unit.kind != Together::kRank) return false;
     const Finding& stall = findings_.stalls[unit.ranks[0]];
-    return stall.is_there() && stall.excess >= unit.finding.excess && cause_of(unit) == Cause::kHostStall;
+    return stall.is_there() && stall.excess >= unit.finding.excess &&
+           cause_of(unit) == Cause::kHostStall;
   }
 
-  /// The step's last work may be counted in the next step, where it looks like a pause once it is slow.
-  bool is_remainder(std::size_t rank) const { return findings_.stalls[rank].excess < kRemainder * excess_[rank]; }
+  /// The step's last work may be counted in the next step, where it looks like a pause once it is
+  /// slow.
+  bool is_remainder(std::size_t rank) const {
+    return findings_.stalls[rank].excess < kRemainder * excess_[rank];
+  }
 
   /// Its slow work was told as pauses: the longest of them are no second cause.
   bool has_pauses(std::size_t rank) const {
     return std::ranges::any_of(culprits_, [&](const Culprit& culprit) {
-      return culprit.cause == Cause::kHostStall && culprit.ranks.front() == reduced_.ranks[rank].world_rank;
+      return culprit.cause == Cause::kHostStall &&
+             culprit.ranks.front() == reduced_.ranks[rank].world_rank;
     });
   }
 
@@ -84,7 +104,8 @@ class Namer {
     return alone >= others;
   }
 
-  /// A call that waits for several messages ends with the last: all of them look slow. Those that are slow the other way too are.
+  /// A call that waits for several messages ends with the last: all of them look slow. Those that
+  /// are slow the other way too are.
   std::vector<bool> links_to_blame() const {
     std::set<std::pair<std::size_t, std::size_t>> slow;
     for (std::size_t i = 0; i < reduced_.links.size(); ++i) {
@@ -97,7 +118,8 @@ class Namer {
       const bool has_better = std::any_of(slow.begin(), slow.end(), [&](const auto& other) {
         return other.second == link.to && slow.contains({other.second, other.first});
       });
-      is_blamed.push_back(findings_.links[i].is_there() && (is_mutual || (!has_better && is_measured_alone(link))));
+      is_blamed.push_back(findings_.links[i].is_there() &&
+                          (is_mutual || (!has_better && is_measured_alone(link))));
     }
     return is_blamed;
   }
@@ -112,8 +134,10 @@ class Namer {
       named.insert(ends);
       std::size_t strongest = i;
       for (std::size_t other = i + 1; other < reduced_.links.size(); ++other) {
-        const bool is_same = std::minmax(reduced_.links[other].from, reduced_.links[other].to) == ends;
-        if (is_same && findings_.links[other].score > findings_.links[strongest].score) strongest = other;
+        const bool is_same = std::minmax(reduced_.links[other].from, reduced_.links[other].to) ==
+                             ends;
+        if (is_same && findings_.links[other].score > findings_.links[strongest].score)
+          strongest = other;
       }
       add_link(strongest);
     }
@@ -121,14 +145,16 @@ class Namer {
 
   double run_ns() const {
     double longest = 1.0;
-    for (const RankSteps& rank : reduced_.ranks) longest = std::max(longest, static_cast<double>(rank.steps.back().end_ns - rank.begin_ns));
+    for (const RankSteps& rank : reduced_.ranks)
+      longest = std::max(longest, static_cast<double>(rank.steps.back().end_ns - rank.begin_ns));
     return longest;
   }
 
   void add_link(std::size_t index) {
     const Link& link = reduced_.links[index];
     const Finding& finding = findings_.links[index];
-    Culprit culprit = common(Cause::kSlowLink, {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
+    Culprit culprit = common(Cause::kSlowLink,
+                             {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
     double cost = 0.0;
     for (std::size_t step = 0; step < reduced_.step_count; ++step) {
       if (finding.is_active[step]) cost += saved_ns(link.steps[step].total_ns, finding.excess);
@@ -136,10 +162,13 @@ class Namer {
     culprit.cost_fraction = std::min(1.0, cost / run_ns());
     const Link::Step& shown = link.steps[worst(finding)];
     const double messages = shown.alone + shown.others;
-    culprit.evidence = evidence(link.to, finding, messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
-    culprit.links.emplace_back(reduced_.ranks[link.from].world_rank, reduced_.ranks[link.to].world_rank);
-    culprit.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) + " -> " +
-                            std::to_string(reduced_.ranks[link.to].world_rank);
+    culprit.evidence = evidence(
+        link.to, finding,
+        messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
+    culprit.links.emplace_back(reduced_.ranks[link.from].world_rank,
+                               reduced_.ranks[link.to].world_rank);
+    culprit.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) +
+                            " -> " + std::to_string(reduced_.ranks[link.to].world_rank);
     culprits_.push_back(std::move(culprit));
   }
 
@@ -180,7 +209,8 @@ class Namer {
     for (std::size_t step = 0; step < finding.is_active.size(); ++step) {
       if (finding.is_active[step]) culprit.steps.push_back(static_cast<std::int64_t>(step));
     }
-    culprit.confidence = 1.0 - options_.false_alarm_rate * std::exp(std::min(0.0, finding.threshold - finding.score));
+    culprit.confidence = 1.0 - options_.false_alarm_rate *
+                                   std::exp(std::min(0.0, finding.threshold - finding.score));
     return culprit;
   }
 
@@ -190,13 +220,18 @@ class Namer {
     for (std::size_t step = finding.onset; step <= finding.last; ++step) {
       if (!finding.is_active[step]) continue;
       double most = 0.0;
-      for (const std::size_t rank : ranks) most = std::max(most, saved_ns(reduced_.ranks[rank].work_ns(step), finding.excess));
+      for (const std::size_t rank : ranks)
+        most = std::max(most, saved_ns(reduced_.ranks[rank].work_ns(step), finding.excess));
       cost += most;
     }
     culprit.cost_fraction = std::min(1.0, cost / run_ns());
-    culprit.evidence = evidence(ranks[0], finding, reduced_.ranks[ranks[0]].work_ns(worst(finding)));
-    culprit.evidence.what = cause == Cause::kHostStall ? "pauses between MPI calls" : "work between MPI calls";
-    culprit.evidence.peer_count = static_cast<std::int32_t>(peers_.classes[peers_.class_of[ranks[0]]].size()) - 1;
+    culprit.evidence = evidence(ranks[0], finding,
+                                reduced_.ranks[ranks[0]].work_ns(worst(finding)));
+    culprit.evidence.what = cause == Cause::kHostStall ? "pauses between MPI calls"
+                                                       : "work between MPI calls";
+    culprit.evidence.peer_count = static_cast<std::int32_t>(
+                                      peers_.classes[peers_.class_of[ranks[0]]].size()) -
+                                  1;
     culprits_.push_back(std::move(culprit));
   }
 
@@ -210,7 +245,8 @@ class Namer {
 
 }  // namespace
 
-std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers, const Findings& findings, const Options& options) {
+std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers,
+                                   const Findings& findings, const Options& options) {
   return Namer(reduced, peers, findings, options).name();
 }
 

@@ -1,21 +1,22 @@
 #pragma once
 
-#include <vector>
-
 #include "analysis/detect/detect.h"
 #include "analysis/detect/link_judge.h"
 #include "analysis/detect/work_judge.h"
+
+#include <vector>
 
 namespace megascope::detect {
 
 /// All that the judges found.
 struct Findings {
-  std::vector<SlowUnit> units;   ///< the surest first
-  std::vector<Finding> stalls;   ///< by rank
-  std::vector<Finding> links;    ///< by link
+  std::vector<SlowUnit> units;  ///< the surest first
+  std::vector<Finding> stalls;  ///< by rank
+  std::vector<Finding> links;   ///< by link
 };
 
 /// Findings by their causes; the two directions of a link are one. The most expensive first.
-std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers, const Findings& findings, const Options& options);
+std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers,
+                                   const Findings& findings, const Options& options);
 
 }  // namespace megascope::detect

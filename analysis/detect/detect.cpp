@@ -12,7 +12,8 @@ constexpr std::size_t kLeastSteps = 5;
 }  // namespace
 
 std::string name_of(Cause cause) {
-  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance", "blocked", "preempted"};
+  constexpr const char* kNames[] = {"slow_compute",    "slow_host",       "slow_link", "host_stall",
+                                    "stage_imbalance", "input_imbalance", "blocked",   "preempted"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -32,7 +33,9 @@ Detection detect(const RecordSource& source, const Options& options) {
   detection.steps = std::move(reduced.steps);
   for (const RankSteps& rank : reduced.ranks) detection.judged_ranks.push_back(rank.world_rank);
   if (reduced.step_count < kLeastSteps) {
-    if (reduced.step_count > 0) detection.limitations.push_back("only " + std::to_string(reduced.step_count) + " steps: too few to judge");
+    if (reduced.step_count > 0)
+      detection.limitations.push_back("only " + std::to_string(reduced.step_count) +
+                                      " steps: too few to judge");
     return detection;
   }
   if (reduced.ranks.size() < 2) {

@@ -1,32 +1,34 @@
 #include "analysis/detect/evidence.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
 
-#include "analysis/detect/statistics.h"
-
 namespace megascope::detect {
 namespace {
 
 constexpr double kHeightRatio = 1.35;
 constexpr double kMostHeight = 6.0;
-constexpr double kSmear = 0.15;        ///< of the height: slow work is not equally slow in all steps
-constexpr double kAlways = 0.97;       ///< share of the steps of a stretch that are slow
+constexpr double kSmear = 0.15;   ///< of the height: slow work is not equally slow in all steps
+constexpr double kAlways = 0.97;  ///< share of the steps of a stretch that are slow
 constexpr double kNowAndThen = 0.4;
-constexpr double kTailRange = 6.2;     ///< log of 1 + the widest tail, in pairs of standard deviations
-constexpr double kTailAbove = 0.9;     ///< share of the tail that is slower
-constexpr double kFarBelow = 1.6;      ///< heights of so many times the largest value are not tried
+constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
+constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
+constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
 constexpr double kLeastScore = 3.0;    ///< scans that end below are not looked at closely
 constexpr std::size_t kLongRun = 128;  ///< steps from which on means of several are looked at first
 constexpr std::size_t kBins = 50;
-constexpr double kRoughHeight = 0.3;   ///< of the least height: what comes now and then is lower in a mean
-constexpr double kUnlikely = -3.0;     ///< what they count as
-constexpr double kFromBegin = 0.4;     ///< chances that what is wrong is so from the first step, to the last step
+constexpr double
+    kRoughHeight = 0.3;  ///< of the least height: what comes now and then is lower in a mean
+constexpr double kUnlikely = -3.0;  ///< what they count as
+constexpr double
+    kFromBegin = 0.4;  ///< chances that what is wrong is so from the first step, to the last step
 constexpr double kToEnd = 0.5;
-constexpr double kIsAlways = 0.4;      ///< chances of the patterns
+constexpr double kIsAlways = 0.4;  ///< chances of the patterns
 constexpr double kIsNowAndThen = 0.2;
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;
@@ -43,14 +45,17 @@ double normal(double distance, double deviation) {
 double tail(const Strand& strand, std::size_t step) {
   const double size = std::abs(strand.values[step]);
   const double share = size > kFarOff * strand.noise[step] ? strand.far_share : strand.tail_share;
-  return share * (strand.values[step] > 0.0 ? kTailAbove : 1.0 - kTailAbove) / (kTailRange * (size + 2.0 * strand.noise[step]));
+  return share * (strand.values[step] > 0.0 ? kTailAbove : 1.0 - kTailAbove) /
+         (kTailRange * (size + 2.0 * strand.noise[step]));
 }
 
 /// Likelihood of a value if slow, but for the tail.
 double slow(double value, double noise, double height, bool is_uneven) {
-  if (!is_uneven) return normal(value - height, std::sqrt(noise * noise + kSmear * kSmear * height * height));
+  if (!is_uneven)
+    return normal(value - height, std::sqrt(noise * noise + kSmear * kSmear * height * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
-  return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) / (2.0 * height);
+  return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) /
+         (2.0 * height);
 }
 
 /// What the values of a strand say, once for all heights.
@@ -64,17 +69,21 @@ struct Densities {
       const double noise = strand.noise[step];
       const double value = strand.values[step];
       tails.push_back(noise > 0.0 ? tail(strand, step) : 0.0);
-      log_usual.push_back(noise > 0.0 ? std::log((1.0 - strand.tail_share) * normal(value, noise) + tails.back()) : 0.0);
+      log_usual.push_back(
+          noise > 0.0 ? std::log((1.0 - strand.tail_share) * normal(value, noise) + tails.back())
+                      : 0.0);
       if (noise > 0.0) largest = std::max(largest, value);
     }
   }
 };
 
 /// Adds by step the log of the likelihood if slow, over that if not.
-void add_ratios(const Strand& strand, const Densities& densities, double height, bool is_uneven, double weight, std::vector<double>& sums) {
+void add_ratios(const Strand& strand, const Densities& densities, double height, bool is_uneven,
+                double weight, std::vector<double>& sums) {
   for (std::size_t step = 0; step < sums.size(); ++step) {
     if (strand.noise[step] <= 0.0) continue;
-    const double density = (1.0 - strand.tail_share) * slow(strand.values[step], strand.noise[step], height, is_uneven);
+    const double density = (1.0 - strand.tail_share) *
+                           slow(strand.values[step], strand.noise[step], height, is_uneven);
     sums[step] += weight * (std::log(density + densities.tails[step]) - densities.log_usual[step]);
   }
 }
@@ -82,7 +91,9 @@ void add_ratios(const Strand& strand, const Densities& densities, double height,
 /// By step, if slow in `share` of the steps: log(1 − share + share × ratio).
 std::vector<double> mixed(const std::vector<double>& ratios, double share) {
   std::vector<double> result;
-  for (const double ratio : ratios) result.push_back(ratio > 30.0 ? std::log(share) + ratio : std::log1p(share * std::expm1(ratio)));
+  for (const double ratio : ratios)
+    result.push_back(ratio > 30.0 ? std::log(share) + ratio
+                                  : std::log1p(share * std::expm1(ratio)));
   return result;
 }
 
@@ -92,7 +103,8 @@ double sum_above(const std::vector<double>& values) {
   return sum;
 }
 
-/// The stretch of the largest sum, with the prior of its ends. values: mixed(). share, period: what they are of.
+/// The stretch of the largest sum, with the prior of its ends. values: mixed(). share, period: what
+/// they are of.
 void best_stretch(const std::vector<double>& values, double share, double log_prior, Scan& best) {
   const auto count = static_cast<double>(values.size());
   const double inner_begin = std::log((1.0 - kFromBegin) / count);
@@ -105,7 +117,8 @@ void best_stretch(const std::vector<double>& values, double share, double log_pr
       first = step;
     }
     sum += values[step];
-    const double score = sum + log_prior + (step + 1 == values.size() ? std::log(kToEnd) : inner_end);
+    const double score = sum + log_prior +
+                         (step + 1 == values.size() ? std::log(kToEnd) : inner_end);
     if (score <= best.score) continue;
     best.score = score;
     best.first = first;
@@ -118,11 +131,14 @@ void best_stretch(const std::vector<double>& values, double share, double log_pr
 /// The same of every period-th step.
 void best_periodic(const std::vector<double>& values, double log_prior, Scan& best) {
   std::vector<double> some;
-  for (std::size_t period = kLeastPeriod; period <= kMostPeriod && period * kLeastTimes <= values.size(); ++period) {
-    const double prior = log_prior - std::log(static_cast<double>((kMostPeriod - kLeastPeriod + 1) * period));
+  for (std::size_t period = kLeastPeriod;
+       period <= kMostPeriod && period * kLeastTimes <= values.size(); ++period) {
+    const double prior = log_prior -
+                         std::log(static_cast<double>((kMostPeriod - kLeastPeriod + 1) * period));
     for (std::size_t phase = 0; phase < period; ++phase) {
       some.clear();
-      for (std::size_t step = phase; step < values.size(); step += period) some.push_back(values[step]);
+      for (std::size_t step = phase; step < values.size(); step += period)
+        some.push_back(values[step]);
       if (sum_above(some) + prior < std::max(kLeastScore, best.score)) continue;
       const double before = best.score;
       best_stretch(some, kAlways, prior, best);
@@ -134,7 +150,8 @@ void best_periodic(const std::vector<double>& values, double log_prior, Scan& be
   }
 }
 
-/// Ratios by strand and step of one pattern; strands that lie far below the height are not worth the time.
+/// Ratios by strand and step of one pattern; strands that lie far below the height are not worth
+/// the time.
 class Ratios {
  public:
   explicit Ratios(const std::vector<Strand>& strands) : strands_(strands), rows_(strands.size()) {
@@ -145,13 +162,16 @@ class Ratios {
     for (const Densities& one : densities_) largest = std::max(largest, one.largest);
     return largest;
   }
-  bool is_near(std::size_t strand, double height) const { return height < kFarBelow * densities_[strand].largest; }
+  bool is_near(std::size_t strand, double height) const {
+    return height < kFarBelow * densities_[strand].largest;
+  }
 
   void set(double height, bool is_uneven, const std::vector<bool>& is_wanted) {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (!is_wanted[i]) continue;
       rows_[i].assign(strands_[i].values.size(), is_near(i, height) ? 0.0 : kUnlikely);
-      if (is_near(i, height)) add_ratios(strands_[i], densities_[i], height, is_uneven, 1.0, rows_[i]);
+      if (is_near(i, height))
+        add_ratios(strands_[i], densities_[i], height, is_uneven, 1.0, rows_[i]);
     }
   }
   const std::vector<double>& row(std::size_t strand) const { return rows_[strand]; }
@@ -164,11 +184,15 @@ class Ratios {
 
 std::vector<double> heights_of(double least, double largest) {
   std::vector<double> heights;
-  for (double height = least; height < std::min(kMostHeight, kFarBelow * largest); height *= kHeightRatio) heights.push_back(height);
+  for (double height = least; height < std::min(kMostHeight, kFarBelow * largest);
+       height *= kHeightRatio)
+    heights.push_back(height);
   return heights;
 }
 
-double count_of_heights(double least) { return std::ceil(std::log(kMostHeight / least) / std::log(kHeightRatio)); }
+double count_of_heights(double least) {
+  return std::ceil(std::log(kMostHeight / least) / std::log(kHeightRatio));
+}
 
 void take_better(Scan found, double height, bool is_uneven, Scan& best) {
   double& of_kind = is_uneven ? best.uneven_score : best.even_score;
@@ -189,7 +213,8 @@ struct Pattern {
   bool is_quick = false;  ///< not every k-th step
 };
 
-void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratios& ratios, const Pattern& pattern, Scan& best) {
+void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratios& ratios,
+               const Pattern& pattern, Scan& best) {
   const auto is_near = [&](std::size_t strand) { return ratios.is_near(strand, pattern.height); };
   if (std::none_of(unit.strands.begin(), unit.strands.end(), is_near)) return;
   std::vector<double> sums(strands[unit.strands[0]].values.size(), 0.0);
@@ -197,20 +222,24 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
   for (std::size_t i = 0; i < unit.strands.size(); ++i) {
     const std::vector<double>& row = ratios.row(unit.strands[i]);
     base += strands[unit.strands[i]].base;
-    for (std::size_t step = 0; step < sums.size(); ++step) sums[step] += unit.weights[i] * row[step];
+    for (std::size_t step = 0; step < sums.size(); ++step)
+      sums[step] += unit.weights[i] * row[step];
   }
   if (base + sum_above(sums) < std::max(kLeastScore, best.score)) return;
   Scan found;
   const std::vector<double> always = mixed(sums, kAlways);
   best_stretch(always, kAlways, base + std::log(pattern.is_uneven ? kIsUneven : kIsAlways), found);
-  if (!pattern.is_uneven) best_stretch(mixed(sums, kNowAndThen), kNowAndThen, base + std::log(kIsNowAndThen), found);
-  if (!pattern.is_uneven && !pattern.is_quick) best_periodic(always, base + std::log(kIsPeriodic), found);
+  if (!pattern.is_uneven)
+    best_stretch(mixed(sums, kNowAndThen), kNowAndThen, base + std::log(kIsNowAndThen), found);
+  if (!pattern.is_uneven && !pattern.is_quick)
+    best_periodic(always, base + std::log(kIsPeriodic), found);
   take_better(found, pattern.height, pattern.is_uneven, best);
 }
 
 /// is_wanted: units; the others are left as they are.
-std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vector<Unit>& units, const std::vector<bool>& is_wanted,
-                              double least_height, bool is_quick) {
+std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vector<Unit>& units,
+                              const std::vector<bool>& is_wanted, double least_height,
+                              bool is_quick) {
   std::vector<bool> even(strands.size(), false);
   std::vector<bool> uneven(strands.size(), false);
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -226,7 +255,8 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
     for (const bool is_uneven : {false, true}) {
       ratios.set(height, is_uneven, is_uneven ? uneven : even);
       for (std::size_t i = 0; i < units.size(); ++i) {
-        if (is_wanted[i] && (!is_uneven || units[i].may_be_uneven)) scan_unit(strands, units[i], ratios, {height, log_prior, is_uneven, is_quick}, best[i]);
+        if (is_wanted[i] && (!is_uneven || units[i].may_be_uneven))
+          scan_unit(strands, units[i], ratios, {height, log_prior, is_uneven, is_quick}, best[i]);
       }
     }
   }
@@ -255,18 +285,21 @@ Strand coarse(const Strand& strand) {
 
 }  // namespace
 
-std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Unit>& units, double least_height) {
+std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Unit>& units,
+                       double least_height) {
   std::vector<bool> is_wanted(units.size(), true);
   if (!strands.empty() && strands[0].values.size() >= kLongRun) {
     std::vector<Strand> rough;
     for (const Strand& strand : strands) rough.push_back(coarse(strand));
-    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted, kRoughHeight * least_height, true);
+    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted,
+                                                kRoughHeight * least_height, true);
     for (std::size_t i = 0; i < units.size(); ++i) is_wanted[i] = first[i].score > 0.0;
   }
   return scan_wanted(strands, units, is_wanted, least_height, false);
 }
 
-std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& unit, const Scan& scan) {
+std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& unit,
+                               const Scan& scan) {
   std::vector<double> sums(strands[unit.strands[0]].values.size(), 0.0);
   for (std::size_t i = 0; i < unit.strands.size(); ++i) {
     const Strand& strand = strands[unit.strands[i]];
@@ -279,7 +312,8 @@ std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& u
   return is_active;
 }
 
-Strand strand_of_change(const std::vector<double>& series, const std::vector<double>& noise, double tail_share, double least_height) {
+Strand strand_of_change(const std::vector<double>& series, const std::vector<double>& noise,
+                        double tail_share, double least_height) {
   const Strand whole{series, noise, tail_share, tail_share, 0.0};
   const auto log_fit = [&](const Strand& strand) {
     const Densities densities(strand);
@@ -300,7 +334,9 @@ Strand strand_of_change(const std::vector<double>& series, const std::vector<dou
     if (share == 0.5) usual = fit;
     strand.base = std::min(0.0, fit - usual);
     const Strand rough = series.size() >= kLongRun ? coarse(strand) : strand;
-    const double score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, least_height, true)[0].score;
+    const double score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, least_height,
+                                     true)[0]
+                             .score;
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(strand);

@@ -1,31 +1,35 @@
 #include "analysis/detect/findings.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "analysis/detect/statistics.h"
-
 namespace megascope::detect {
 namespace {
 
-constexpr double kClip = 3.0;            ///< standard deviations: pauses are no slow work
+constexpr double kClip = 3.0;  ///< standard deviations: pauses are no slow work
 constexpr std::size_t kMinSteps = 3;
-constexpr double kFar = 3.5;             ///< standard deviations
-constexpr double kRateMargin = 0.005;    ///< of the false alarms asked for: noise and tails are estimated from few steps
+constexpr double kFar = 3.5;           ///< standard deviations
+constexpr double kRateMargin = 0.005;  ///< of the false alarms asked for: noise and tails are
+                                       ///< estimated from few steps
 
-/// How often healthy ranks are far off: that half of them that is least often, and what chance may hide. far: steps, by rank.
+/// How often healthy ranks are far off: that half of them that is least often, and what chance may
+/// hide. far: steps, by rank.
 double usual_share(std::vector<double> far, std::size_t steps, double least) {
   if (far.empty()) return least;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
-  const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half), 0.0);
+  const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half),
+                                      0.0);
   return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), least, 0.5);
 }
 
 double far_steps(const Strand& strand, double deviations) {
   double far = 0.0;
-  for (std::size_t step = 0; step < strand.values.size(); ++step) far += strand.values[step] > deviations * strand.noise[step] ? 1.0 : 0.0;
+  for (std::size_t step = 0; step < strand.values.size(); ++step)
+    far += strand.values[step] > deviations * strand.noise[step] ? 1.0 : 0.0;
   return far;
 }
 
@@ -48,19 +52,25 @@ void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far
 }
 
 bool is_worth_it(const Finding& finding, const Options& options, double height) {
-  return finding.active_steps >= kMinSteps && std::exp(std::max(finding.excess, height)) >= options.least_factor;
+  return finding.active_steps >= kMinSteps &&
+         std::exp(std::max(finding.excess, height)) >= options.least_factor;
 }
 
-double score_threshold(const Options& options) { return -std::log(kRateMargin * options.false_alarm_rate); }
+double score_threshold(const Options& options) {
+  return -std::log(kRateMargin * options.false_alarm_rate);
+}
 
-Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Scan& scan, double threshold) {
+Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Scan& scan,
+                 double threshold) {
   Finding finding;
   finding.onset = scan.first;
   finding.last = scan.last;
   finding.score = scan.score;
   finding.threshold = threshold;
   finding.is_active = active_steps(strands, unit, scan);
-  if (scan.is_uneven) std::fill(finding.is_active.begin() + static_cast<std::ptrdiff_t>(scan.first), finding.is_active.begin() + static_cast<std::ptrdiff_t>(scan.last + 1), true);
+  if (scan.is_uneven)
+    std::fill(finding.is_active.begin() + static_cast<std::ptrdiff_t>(scan.first),
+              finding.is_active.begin() + static_cast<std::ptrdiff_t>(scan.last + 1), true);
   while (finding.onset < finding.last && !finding.is_active[finding.onset]) ++finding.onset;
   while (finding.last > finding.onset && !finding.is_active[finding.last]) --finding.last;
   double noise = 0.0;
@@ -76,7 +86,9 @@ Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Sca
   }
   const double middle = median(values);
   const double range = kClip * (scan.is_uneven ? std::max(noise, scan.height) : noise);
-  for (const double value : values) finding.excess += std::clamp(value, middle - range, middle + range) / static_cast<double>(values.size());
+  for (const double value : values)
+    finding.excess += std::clamp(value, middle - range, middle + range) /
+                      static_cast<double>(values.size());
   return finding;
 }
 

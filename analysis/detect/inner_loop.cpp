@@ -1,10 +1,10 @@
 #include "analysis/detect/inner_loop.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <tuple>
 #include <vector>
-
-#include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
 namespace {
@@ -13,8 +13,8 @@ constexpr std::uint64_t kLeastBodies = 8;
 constexpr double kLeastTimesOuter = 2.0;
 constexpr std::size_t kMostTries = 64;
 constexpr std::uint32_t kMostEvery = 16;
-constexpr double kLeastShare = 0.85;  ///< of the calls that are in bodies as the next one
-constexpr double kMostOuterWork = 2.0; ///< of a body with an outer call, in those without
+constexpr double kLeastShare = 0.85;    ///< of the calls that are in bodies as the next one
+constexpr double kMostOuterWork = 2.0;  ///< of a body with an outer call, in those without
 
 /// What lies between one occurrence of a kind and the next.
 struct Interval {
@@ -24,7 +24,8 @@ struct Interval {
 
 class Search {
  public:
-  Search(const CallKinds& calls, std::size_t outer) : calls_(calls), outer_(outer), counts_(calls.all().size()) {
+  Search(const CallKinds& calls, std::size_t outer)
+      : calls_(calls), outer_(outer), counts_(calls.all().size()) {
     for (const CallKinds::Made& call : calls.order()) ++counts_[call.kind];
   }
 
@@ -46,13 +47,16 @@ class Search {
   }
 
  private:
-  double outer_count() const { return outer_ == kNoKind ? 0.0 : static_cast<double>(counts_[outer_]); }
+  double outer_count() const {
+    return outer_ == kNoKind ? 0.0 : static_cast<double>(counts_[outer_]);
+  }
 
   /// The rarest first.
   std::vector<std::size_t> candidates() const {
     std::vector<std::size_t> found;
     for (std::size_t kind = 0; kind < counts_.size(); ++kind) {
-      const bool is_often = counts_[kind] >= kLeastBodies && static_cast<double>(counts_[kind]) >= kLeastTimesOuter * outer_count();
+      const bool is_often = counts_[kind] >= kLeastBodies &&
+                            static_cast<double>(counts_[kind]) >= kLeastTimesOuter * outer_count();
       if (is_often) found.push_back(kind);
     }
     std::ranges::stable_sort(found, {}, [&](std::size_t kind) { return counts_[kind]; });
@@ -60,7 +64,8 @@ class Search {
     return found;
   }
 
-  /// Without what is before the first occurrence and behind the last one, and without kinds that are much rarer than once a body.
+  /// Without what is before the first occurrence and behind the last one, and without kinds that
+  /// are much rarer than once a body.
   std::vector<Interval> intervals_of(std::size_t kind, std::uint32_t every) const {
     std::vector<Interval> intervals;
     Interval now;
@@ -78,7 +83,8 @@ class Search {
     return intervals;
   }
 
-  /// every: the smallest number of occurrences after which nearly all that the rank does comes back.
+  /// every: the smallest number of occurrences after which nearly all that the rank does comes
+  /// back.
   InnerLoop loop_of(std::size_t kind) const {
     for (std::uint32_t every = 1; every <= kMostEvery; ++every) {
       const double count = static_cast<double>(counts_[kind]) / every;
@@ -90,12 +96,18 @@ class Search {
         all += intervals[i].calls;
         if (intervals[i].hash == intervals[i + every].hash) same += intervals[i].calls;
       }
-      if (same >= kLeastShare * all) return {.kind = kind, .every = every, .offset = every - 1, .count = count, .outer_count = outer_count()};
+      if (same >= kLeastShare * all)
+        return {.kind = kind,
+                .every = every,
+                .offset = every - 1,
+                .count = count,
+                .outer_count = outer_count()};
     }
     return {};
   }
 
-  /// Sets the offset that most outer calls ask for. Returns how many calls there are, on average, from a body's end to an outer call.
+  /// Sets the offset that most outer calls ask for. Returns how many calls there are, on average,
+  /// from a body's end to an outer call.
   double align(InnerLoop& loop) const {
     std::vector<std::uint32_t> votes(loop.every);
     std::uint32_t occurrences = 0;
@@ -143,6 +155,8 @@ class Search {
 
 }  // namespace
 
-InnerLoop find_inner_loop(const CallKinds& calls, std::size_t outer) { return Search(calls, outer).best(); }
+InnerLoop find_inner_loop(const CallKinds& calls, std::size_t outer) {
+  return Search(calls, outer).best();
+}
 
 }  // namespace megascope::detect

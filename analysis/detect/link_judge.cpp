@@ -1,30 +1,35 @@
 #include "analysis/detect/link_judge.h"
 
+#include "analysis/detect/evidence.h"
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
-
-#include "analysis/detect/evidence.h"
-#include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr std::size_t kLeastSteps = 5;   ///< in which it was slow
-constexpr std::size_t kLeastKnown = 4;   ///< steps with a message whose time is known
+constexpr std::size_t kLeastSteps = 5;  ///< in which it was slow
+constexpr std::size_t kLeastKnown = 4;  ///< steps with a message whose time is known
 constexpr double kLeastNoise = 1e-3;
 constexpr double kLeastTail = 0.02;
-constexpr double kMeasureNoise = 2.6;    ///< variance of the peers' level, times their number, in those of a link's mean
-constexpr double kOfOwnNoise = 0.8;      ///< of what links of a group say of their noise, where all links say less
-constexpr double kUncertain = 2.0;       ///< standard deviations by which the noise may be larger than it seems
-constexpr double kSurer = 1.2;           ///< beside the score that work needs: the noise of links is less well known
+constexpr double kMeasureNoise = 2.6;  ///< variance of the peers' level, times their number, in
+                                       ///< those of a link's mean
+constexpr double
+    kOfOwnNoise = 0.8;  ///< of what links of a group say of their noise, where all links say less
+constexpr double
+    kUncertain = 2.0;  ///< standard deviations by which the noise may be larger than it seems
+constexpr double
+    kSurer = 1.2;  ///< beside the score that work needs: the noise of links is less well known
 constexpr double kClockErrors = 4.0;
-constexpr double kFarApart = 6.0;        ///< times what links are apart for good
+constexpr double kFarApart = 6.0;  ///< times what links are apart for good
 
-/// Of what was received alone, or of what its call did not wait for alone: then the time is that of the longest. Not the same.
+/// Of what was received alone, or of what its call did not wait for alone: then the time is that of
+/// the longest. Not the same.
 enum class Measure : std::uint8_t { kAlone, kOthers };
 
 /// Mean log transfer by step, and of how many messages.
@@ -57,27 +62,31 @@ using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t, std::int32
 struct Group {
   std::vector<std::size_t> links;
   Measure measure = Measure::kAlone;
-  bool is_wide = false;      ///< between any classes
+  bool is_wide = false;  ///< between any classes
 };
 
 std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   std::map<Key, std::vector<std::size_t>> narrow;
   for (std::size_t i = 0; i < reduced.links.size(); ++i) {
     const Link& link = reduced.links[i];
-    narrow[{link.size_class, peers.host_of[link.from] == peers.host_of[link.to], peers.class_of[link.from], peers.class_of[link.to], link.tag}].push_back(i);
+    narrow[{link.size_class, peers.host_of[link.from] == peers.host_of[link.to],
+            peers.class_of[link.from], peers.class_of[link.to], link.tag}]
+        .push_back(i);
   }
   std::map<Key, std::vector<std::size_t>> wide;
   std::vector<Group> groups;
   for (const auto& [key, links] : narrow) {
     groups.push_back({links, Measure::kAlone, false});
     groups.push_back({links, Measure::kOthers, false});
-    if (links.size() < kLeastPeers) wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(links[0]);
+    if (links.size() < kLeastPeers)
+      wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(links[0]);
   }
   for (auto& [key, links] : wide) groups.push_back({std::move(links), Measure::kAlone, true});
   return groups;
 }
 
-/// What tells the standard deviation of one message's log transfer: changes from step to step, and distances from the level.
+/// What tells the standard deviation of one message's log transfer: changes from step to step, and
+/// distances from the level.
 struct Scatter {
   std::vector<double> changes;
   std::vector<double> off;
@@ -87,7 +96,9 @@ struct Scatter {
     for (std::size_t step = 0; step < series.values.size(); ++step) {
       if (series.counts[step] <= 0.0) continue;
       off.push_back((series.values[step] - series.level) * std::sqrt(series.counts[step]));
-      if (before < step) changes.push_back((series.values[step] - series.values[before]) / std::sqrt(1.0 / series.counts[step] + 1.0 / series.counts[before]));
+      if (before < step)
+        changes.push_back((series.values[step] - series.values[before]) /
+                          std::sqrt(1.0 / series.counts[step] + 1.0 / series.counts[before]));
       before = step;
     }
   }
@@ -95,7 +106,8 @@ struct Scatter {
   double noise() const {
     std::vector<double> below = off;
     const double count = std::max(4.0, 0.4 * static_cast<double>(off.size()));
-    return std::min({spread(changes), spread(off), 1.05 * std::abs(quantile(below, 0.16))}) * (1.0 + kUncertain / std::sqrt(2.0 * count));
+    return std::min({spread(changes), spread(off), 1.05 * std::abs(quantile(below, 0.16))}) *
+           (1.0 + kUncertain / std::sqrt(2.0 * count));
   }
 };
 
@@ -104,10 +116,12 @@ using Kind = std::tuple<std::uint32_t, bool, Measure>;  ///< size class, is it w
 /// Strands of links, by their peers and by their own past.
 class LinkJudge {
  public:
-  LinkJudge(const Reduced& reduced, const Peers& peers, const Options& options) : reduced_(reduced), peers_(peers), options_(options) {
+  LinkJudge(const Reduced& reduced, const Peers& peers, const Options& options)
+      : reduced_(reduced), peers_(peers), options_(options) {
     const std::vector<Group> groups = alike(reduced, peers);
     for (const Group& group : groups) {
-      for (const std::size_t link : group.links) scatter_[kind_of(link, group.measure)].add(series_of(reduced.links[link], group.measure));
+      for (const std::size_t link : group.links)
+        scatter_[kind_of(link, group.measure)].add(series_of(reduced.links[link], group.measure));
     }
     for (const Group& group : groups) add_group(group);
   }
@@ -120,7 +134,8 @@ class LinkJudge {
     for (std::size_t i = 0; i < units.size(); ++i) {
       if (scans[i].score < threshold) continue;
       double of_one = 0.0;  // the units of single strands come first
-      for (const std::size_t strand : units[i].strands) of_one = std::max(of_one, scans[strand].score);
+      for (const std::size_t strand : units[i].strands)
+        of_one = std::max(of_one, scans[strand].score);
       if (scans[i].score < of_one) continue;
       const Finding finding = describe(strands_, units[i], scans[i], threshold);
       if (!is_worth_it(units[i], finding)) continue;
@@ -134,7 +149,9 @@ class LinkJudge {
 
  private:
   Kind kind_of(std::size_t link, Measure measure) const {
-    return {reduced_.links[link].size_class, peers_.host_of[reduced_.links[link].from] == peers_.host_of[reduced_.links[link].to], measure};
+    return {reduced_.links[link].size_class,
+            peers_.host_of[reduced_.links[link].from] == peers_.host_of[reduced_.links[link].to],
+            measure};
   }
 
   void add_group(const Group& group) {
@@ -154,24 +171,30 @@ class LinkJudge {
     }
     if (links.empty()) return;
     const auto count = static_cast<double>(links.size());
-    const double noise = std::max({scatter_.at(kind_of(links[0], group.measure)).noise(), kOfOwnNoise * own.noise(), kLeastNoise});
-    for (std::size_t i = 0; i < links.size() && !group.is_wide; ++i) add_strand(links[i], all[i], true, levels[i], noise, 0.0);
+    const double noise = std::max({scatter_.at(kind_of(links[0], group.measure)).noise(),
+                                   kOfOwnNoise * own.noise(), kLeastNoise});
+    for (std::size_t i = 0; i < links.size() && !group.is_wide; ++i)
+      add_strand(links[i], all[i], true, levels[i], noise, 0.0);
     if (links.size() < kLeastPeers) return;
     std::vector<double> sorted = levels;
     const double usual = quantile(sorted, kUsual);
     const double apart = kFarApart * spread_below(levels, usual);
     for (std::size_t i = 0; i < links.size(); ++i) {
-      const double widened = std::sqrt(1.0 + kMeasureNoise / count * all[i].messages * mean_inverse / count);  // the level is not exact
+      const double widened = std::sqrt(1.0 + kMeasureNoise / count * all[i].messages *
+                                                 mean_inverse / count);  // the level is not exact
       add_strand(links[i], all[i], false, usual, noise * widened, apart);
     }
   }
 
   /// is_own: measured by its own past.
-  void add_strand(std::size_t link, const Series& series, bool is_own, double usual, double noise, double apart) {
+  void add_strand(std::size_t link, const Series& series, bool is_own, double usual, double noise,
+                  double apart) {
     std::vector<double> noises;
-    for (const double count : series.counts) noises.push_back(count > 0.0 ? noise / std::sqrt(count) : 0.0);
+    for (const double count : series.counts)
+      noises.push_back(count > 0.0 ? noise / std::sqrt(count) : 0.0);
     if (is_own) {
-      strands_.push_back(strand_of_change(series.values, noises, kLeastTail, std::log(options_.least_factor)));
+      strands_.push_back(
+          strand_of_change(series.values, noises, kLeastTail, std::log(options_.least_factor)));
     } else {
       strands_.push_back({series.values, noises, kLeastTail, kLeastTail, 0.0});
       for (double& value : strands_.back().values) value -= usual;
@@ -188,7 +211,8 @@ class LinkJudge {
     std::map<std::tuple<std::size_t, std::size_t, bool>, Unit> both;
     for (std::size_t i = 0; i < strands_.size(); ++i) {
       units.push_back({{i}, {1.0}, 0.0, false});
-      const auto [low, high] = std::minmax(reduced_.links[link_of_[i]].from, reduced_.links[link_of_[i]].to);
+      const auto [low, high] = std::minmax(reduced_.links[link_of_[i]].from,
+                                           reduced_.links[link_of_[i]].to);
       Unit& unit = both[{low, high, is_own_[i]}];
       unit.strands.push_back(i);
       unit.weights.push_back(1.0);
@@ -208,7 +232,8 @@ class LinkJudge {
       apart = std::max(apart, apart_[strand]);
     }
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
-    return finding.active_steps >= kLeastSteps && std::exp(finding.excess) >= options_.least_factor && finding.excess > apart &&
+    return finding.active_steps >= kLeastSteps &&
+           std::exp(finding.excess) >= options_.least_factor && finding.excess > apart &&
            excess_ns > kClockErrors * options_.clock_error_ns;
   }
 
@@ -225,7 +250,8 @@ class LinkJudge {
 
 }  // namespace
 
-std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers, const Options& options) {
+std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers,
+                                const Options& options) {
   return LinkJudge(reduced, peers, options).judge();
 }
 

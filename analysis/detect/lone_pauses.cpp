@@ -1,35 +1,37 @@
 #include "analysis/detect/lone_pauses.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
-
-#include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
-constexpr double kHeavyPart = 0.03;       ///< of the step's work
-constexpr std::size_t kLeastPeers = 4;    ///< that tell one step's usual parts; else the rank's other steps do
+constexpr double kHeavyPart = 0.03;  ///< of the step's work
+constexpr std::size_t
+    kLeastPeers = 4;  ///< that tell one step's usual parts; else the rank's other steps do
 constexpr std::size_t kLeastSteps = 3;
-constexpr double kMostSteps = 0.8;        ///< of the slow steps look like a pause
-constexpr double kAlwaysThere = 0.9;      ///< of them are long in the same part
-constexpr double kLargePart = 0.7;        ///< of the work: most pauses fall into it
+constexpr double kMostSteps = 0.8;    ///< of the slow steps look like a pause
+constexpr double kAlwaysThere = 0.9;  ///< of them are long in the same part
+constexpr double kLargePart = 0.7;    ///< of the work: most pauses fall into it
 
 using Parts = std::array<double, kParts>;
 
 /// What one slow step looks like.
 struct Shape {
-  std::size_t longest = 0;     ///< part with most beyond what is usual
-  double share = 0.0;          ///< that the part has of the usual work
-  double off_if_slow = 0.0;    ///< squares of what remains, in shares of the parts' usual work
+  std::size_t longest = 0;   ///< part with most beyond what is usual
+  double share = 0.0;        ///< that the part has of the usual work
+  double off_if_slow = 0.0;  ///< squares of what remains, in shares of the parts' usual work
   double off_if_paused = 0.0;
 };
 
 class Shapes {
  public:
-  Shapes(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank, const Finding& finding)
+  Shapes(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank,
+         const Finding& finding)
       : reduced_(reduced), rows_(reduced.ranks[rank].steps), finding_(finding) {
     for (const std::size_t peer : peers) {
       if (reduced.ranks[peer].sequence == reduced.ranks[rank].sequence) peers_.push_back(peer);
@@ -53,7 +55,8 @@ class Shapes {
       time += work[part];
       expected += usual[part];
     }
-    shape.longest = *std::ranges::max_element(heavy, {}, [&](std::size_t part) { return work[part] - usual[part]; });
+    shape.longest = *std::ranges::max_element(
+        heavy, {}, [&](std::size_t part) { return work[part] - usual[part]; });
     shape.share = usual[shape.longest] / expected;
     for (const std::size_t part : heavy) {
       const double ratio = work[part] / usual[part];
@@ -69,7 +72,8 @@ class Shapes {
     std::vector<double> values;
     for (std::size_t part = 0; part < kParts; ++part) {
       values.clear();
-      for (const std::size_t peer : peers_) values.push_back(reduced_.ranks[peer].steps[step].work_ns[part]);
+      for (const std::size_t peer : peers_)
+        values.push_back(reduced_.ranks[peer].steps[step].work_ns[part]);
       usual[part] = quantile(values, kUsual);
     }
     return usual;
@@ -89,7 +93,8 @@ class Shapes {
   }
 
   const Reduced& reduced_;
-  std::vector<std::size_t> peers_;  ///< whose parts are the same work: other sequences of calls have others
+  std::vector<std::size_t>
+      peers_;  ///< whose parts are the same work: other sequences of calls have others
   const std::vector<StepRow>& rows_;
   const Finding& finding_;
   Parts own_{};
@@ -97,7 +102,8 @@ class Shapes {
 
 }  // namespace
 
-bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank, const Finding& finding) {
+bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank,
+                const Finding& finding) {
   const Shapes shapes(reduced, peers, rank, finding);
   std::array<std::size_t, kParts> longest{};
   std::array<double, kParts> shares{};
@@ -114,9 +120,13 @@ bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, s
     sum.off_if_slow += shape.off_if_slow;
     sum.off_if_paused += shape.off_if_paused;
   }
-  if (count < kLeastSteps || static_cast<double>(paused) < kMostSteps * static_cast<double>(count) || sum.off_if_paused > 0.5 * sum.off_if_slow) return false;
+  if (count < kLeastSteps ||
+      static_cast<double>(paused) < kMostSteps * static_cast<double>(count) ||
+      sum.off_if_paused > 0.5 * sum.off_if_slow)
+    return false;
   const auto most = static_cast<std::size_t>(std::ranges::max_element(longest) - longest.begin());
-  const bool is_one_part = static_cast<double>(longest[most]) >= kAlwaysThere * static_cast<double>(count);
+  const bool is_one_part = static_cast<double>(longest[most]) >=
+                           kAlwaysThere * static_cast<double>(count);
   return !is_one_part || shares[most] > kLargePart * static_cast<double>(longest[most]);
 }
 

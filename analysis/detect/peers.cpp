@@ -1,24 +1,27 @@
 #include "analysis/detect/peers.h"
 
+#include "core/record/definitions.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 
-#include "core/record/definitions.h"
-
 namespace megascope::detect {
 namespace {
 
-constexpr std::uint64_t kOftenAStep = 6;  ///< reductions on a communicator whose members work on one input
+constexpr std::uint64_t
+    kOftenAStep = 6;  ///< reductions on a communicator whose members work on one input
 constexpr std::size_t kLeastClass = 3;
 constexpr std::int32_t kNoDepth = -1;
 
 /// Sets of ranks that are joined step by step.
 class Sets {
  public:
-  explicit Sets(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  explicit Sets(std::size_t count) : parent_(count) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
   std::size_t find(std::size_t rank) {
     while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
     return rank;
@@ -46,11 +49,13 @@ std::vector<std::int32_t> index_by_world_rank(const Reduced& reduced) {
   std::int32_t last = 0;
   for (const RankSteps& rank : reduced.ranks) last = std::max(last, rank.world_rank);
   std::vector<std::int32_t> index(static_cast<std::size_t>(last) + 1, -1);
-  for (std::size_t i = 0; i < reduced.ranks.size(); ++i) index[static_cast<std::size_t>(reduced.ranks[i].world_rank)] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < reduced.ranks.size(); ++i)
+    index[static_cast<std::size_t>(reduced.ranks[i].world_rank)] = static_cast<std::int32_t>(i);
   return index;
 }
 
-/// How many ranks the first message of a step has come through; kNoDepth where that goes round in circles.
+/// How many ranks the first message of a step has come through; kNoDepth where that goes round in
+/// circles.
 std::vector<std::int32_t> depths_of(const Reduced& reduced) {
   const std::vector<std::int32_t> index = index_by_world_rank(reduced);
   std::vector<std::int32_t> depths;
@@ -58,9 +63,13 @@ std::vector<std::int32_t> depths_of(const Reduced& reduced) {
     std::int32_t depth = rank.has_messages ? 0 : kNoDepth;
     std::int32_t from = rank.first_source;
     while (depth != kNoDepth && from != kNoPeer) {
-      const bool is_known = static_cast<std::size_t>(from) < index.size() && index[static_cast<std::size_t>(from)] >= 0;
-      depth = is_known && depth < static_cast<std::int32_t>(reduced.ranks.size()) ? depth + 1 : kNoDepth;
-      if (is_known) from = reduced.ranks[static_cast<std::size_t>(index[static_cast<std::size_t>(from)])].first_source;
+      const bool is_known = static_cast<std::size_t>(from) < index.size() &&
+                            index[static_cast<std::size_t>(from)] >= 0;
+      depth = is_known && depth < static_cast<std::int32_t>(reduced.ranks.size()) ? depth + 1
+                                                                                  : kNoDepth;
+      if (is_known)
+        from = reduced.ranks[static_cast<std::size_t>(index[static_cast<std::size_t>(from)])]
+                   .first_source;
     }
     depths.push_back(depth);
   }
@@ -72,10 +81,12 @@ bool is_pipeline(const Reduced& reduced, const std::vector<std::int32_t>& depths
   if (depths.empty() || reduced.links.empty()) return false;
   const auto [low, high] = std::minmax_element(depths.begin(), depths.end());
   if (*low != 0 || *high < 1) return false;
-  return std::none_of(reduced.links.begin(), reduced.links.end(), [&](const Link& link) { return depths[link.from] == depths[link.to]; });
+  return std::none_of(reduced.links.begin(), reduced.links.end(),
+                      [&](const Link& link) { return depths[link.from] == depths[link.to]; });
 }
 
-/// The rank that is an end of all messages, where three or more others are the other end: a master, whose work is like nobody's.
+/// The rank that is an end of all messages, where three or more others are the other end: a master,
+/// whose work is like nobody's.
 std::optional<std::size_t> hub_of(const Reduced& reduced) {
   if (reduced.links.empty()) return std::nullopt;
   for (const std::size_t rank : {reduced.links[0].from, reduced.links[0].to}) {
@@ -105,8 +116,9 @@ void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& pee
   if (groups != nullptr && groups->count("pp") != 0 && groups->at("pp").size() == count) {
     peers.classes = grouped(groups->at("pp"));
     peers.is_pipeline = peers.classes.size() > 1;
-    std::sort(peers.classes.begin(), peers.classes.end(),
-              [&](const auto& a, const auto& b) { return groups->at("pp")[a[0]] < groups->at("pp")[b[0]]; });
+    std::sort(peers.classes.begin(), peers.classes.end(), [&](const auto& a, const auto& b) {
+      return groups->at("pp")[a[0]] < groups->at("pp")[b[0]];
+    });
     return;
   }
   peers.hub = hub_of(reduced);
@@ -117,19 +129,23 @@ void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& pee
   }
   if (peers.is_pipeline) {
     peers.classes = grouped(depths);
-    std::sort(peers.classes.begin(), peers.classes.end(), [&](const auto& a, const auto& b) { return depths[a[0]] < depths[b[0]]; });
+    std::sort(peers.classes.begin(), peers.classes.end(),
+              [&](const auto& a, const auto& b) { return depths[a[0]] < depths[b[0]]; });
     return;
   }
   std::vector<std::uint64_t> keys;
-  for (const RankSteps& rank : reduced.ranks) keys.push_back(rank.sequence_share > 0.5 ? rank.sequence : rank.vocabulary);
+  for (const RankSteps& rank : reduced.ranks)
+    keys.push_back(rank.sequence_share > 0.5 ? rank.sequence : rank.vocabulary);
   peers.classes = grouped(keys);
-  const bool is_thin = std::any_of(peers.classes.begin(), peers.classes.end(), [](const auto& one) { return one.size() < kLeastClass; });
+  const bool is_thin = std::any_of(peers.classes.begin(), peers.classes.end(),
+                                   [](const auto& one) { return one.size() < kLeastClass; });
   if (!is_thin || count == 0) return;
   peers.classes.assign(1, std::vector<std::size_t>(count));
   std::iota(peers.classes[0].begin(), peers.classes[0].end(), std::size_t{0});
 }
 
-void find_replicas(const Reduced& reduced, const RecordSource& source, const GroupIndices* groups, Peers& peers) {
+void find_replicas(const Reduced& reduced, const RecordSource& source, const GroupIndices* groups,
+                   Peers& peers) {
   const std::size_t count = reduced.ranks.size();
   if (groups != nullptr && groups->count("dp") != 0 && groups->at("dp").size() == count) {
     peers.replicas = grouped(groups->at("dp"));
@@ -142,7 +158,8 @@ void find_replicas(const Reduced& reduced, const RecordSource& source, const Gro
       for (std::size_t id = 0; id < process.comms.size(); ++id) {
         if (reduced.ranks[i].comm_use[id] < kOftenAStep * reduced.ranks[i].steps.size()) continue;
         for (const std::int32_t member : expand(process.comms[id].members)) {
-          if (static_cast<std::size_t>(member) < index.size() && index[static_cast<std::size_t>(member)] >= 0) {
+          if (static_cast<std::size_t>(member) < index.size() &&
+              index[static_cast<std::size_t>(member)] >= 0) {
             sets.join(i, static_cast<std::size_t>(index[static_cast<std::size_t>(member)]));
           }
         }
@@ -152,8 +169,9 @@ void find_replicas(const Reduced& reduced, const RecordSource& source, const Gro
     for (std::size_t i = 0; i < count; ++i) roots.push_back(sets.find(i));
     peers.replicas = grouped(roots);
   }
-  const bool are_equal = std::all_of(peers.replicas.begin(), peers.replicas.end(),
-                                     [&](const auto& one) { return one.size() == peers.replicas[0].size(); });
+  const bool are_equal = std::all_of(
+      peers.replicas.begin(), peers.replicas.end(),
+      [&](const auto& one) { return one.size() == peers.replicas[0].size(); });
   if (peers.replicas.size() < 2 || !are_equal) peers.replicas.clear();
 }
 

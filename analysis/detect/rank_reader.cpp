@@ -1,10 +1,10 @@
 #include "analysis/detect/rank_reader.h"
 
+#include "core/record/mpi_calls.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
-
-#include "core/record/mpi_calls.h"
 
 namespace megascope::detect {
 namespace {
@@ -21,10 +21,15 @@ double RankSteps::work_ns(std::size_t step) const {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
-                       const RankMarks& marks, const StepMarker& marker)
-    : index_of_(index_of), marks_(marks), index_(static_cast<std::size_t>(index_of[static_cast<std::size_t>(world_rank)])),
-      world_ranks_(source.process(world_rank)), has_marker_(marker.is_found()), ends_(marker) {
+RankReader::RankReader(const RecordSource& source, std::int32_t world_rank,
+                       const std::vector<std::int32_t>& index_of, const RankMarks& marks,
+                       const StepMarker& marker)
+    : index_of_(index_of),
+      marks_(marks),
+      index_(static_cast<std::size_t>(index_of[static_cast<std::size_t>(world_rank)])),
+      world_ranks_(source.process(world_rank)),
+      has_marker_(marker.is_found()),
+      ends_(marker) {
   const ProcessDefinitions& process = source.process(world_rank);
   result_.world_rank = world_rank;
   result_.host = process.info.host;
@@ -37,7 +42,8 @@ RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, cons
     name_of_comm_.push_back(comm.global_name);
     size_of_comm_.push_back(static_cast<std::uint64_t>(rank_count(comm.members)));
   }
-  if (has_steps() && !process.locations.empty()) calls_ = mpi_calls(source, world_rank, judged_location(process));
+  if (has_steps() && !process.locations.empty())
+    calls_ = mpi_calls(source, world_rank, judged_location(process));
 }
 
 bool RankReader::fetch() {
@@ -47,7 +53,8 @@ bool RankReader::fetch() {
 
 bool RankReader::ends_step(const Call& call) {
   if (marks_.end_ns == nullptr) return ends_.end_at(call);
-  return result_.steps.size() < marks_.end_ns->size() && call.leave_ns >= (*marks_.end_ns)[result_.steps.size()];
+  return result_.steps.size() < marks_.end_ns->size() &&
+         call.leave_ns >= (*marks_.end_ns)[result_.steps.size()];
 }
 
 /// Did the step end before this call was made?
@@ -59,7 +66,8 @@ bool RankReader::has_ended_before(const Call& call) const {
 /// Of the step that is read, where that is told; else 0. Behind the last, never.
 std::uint64_t RankReader::step_begin_ns() const {
   if (marks_.begin_ns == nullptr) return 0;
-  return result_.steps.size() < marks_.begin_ns->size() ? (*marks_.begin_ns)[result_.steps.size()] : UINT64_MAX;
+  return result_.steps.size() < marks_.begin_ns->size() ? (*marks_.begin_ns)[result_.steps.size()]
+                                                        : UINT64_MAX;
 }
 
 void RankReader::add_gap(std::uint64_t gap_ns) {
@@ -68,16 +76,21 @@ void RankReader::add_gap(std::uint64_t gap_ns) {
 
 bool RankReader::read_steps(std::uint64_t least_calls) {
   bool has_read = false;
-  for (std::uint64_t count = 0; (!has_read || count < least_calls) && read_step(); has_read = true) {
+  for (std::uint64_t count = 0; (!has_read || count < least_calls) && read_step();
+       has_read = true) {
     count += result_.steps.back().call_count;
   }
   return has_read;
 }
 
-/// The program's first calls only set up, and what is before them is no work of a step. False: this is one of them.
+/// The program's first calls only set up, and what is before them is no work of a step. False: this
+/// is one of them.
 bool RankReader::begin(const Call& call) {
-  if (result_.begin_ns == 0) result_.begin_ns = last_leave_ns_ = marks_.begin_ns != nullptr ? step_begin_ns() : call.enter_ns;
-  has_begun_ = marks_.end_ns != nullptr || !call.facts.empty();  // where steps are told, there is nothing before them
+  if (result_.begin_ns == 0)
+    result_.begin_ns = last_leave_ns_ = marks_.begin_ns != nullptr ? step_begin_ns()
+                                                                   : call.enter_ns;
+  has_begun_ = marks_.end_ns != nullptr ||
+               !call.facts.empty();  // where steps are told, there is nothing before them
   if (has_begun_) return true;
   result_.begin_ns = last_leave_ns_ = call.leave_ns;
   return ends_step(call);
@@ -118,11 +131,13 @@ bool RankReader::read_step() {
 }
 
 void RankReader::note_kind(const Call& call) {
-  const std::uint64_t name = call.region < name_of_region_.size() ? name_of_region_[call.region] : call.region;
+  const std::uint64_t name = call.region < name_of_region_.size() ? name_of_region_[call.region]
+                                                                  : call.region;
   const std::uint64_t size = call.comm < size_of_comm_.size() ? size_of_comm_[call.comm] : 0;
   const std::uint64_t token = mixed(name, size);
   hash_ = mixed(hash_, token);
-  if (!result_.steps.empty() && result_.steps.size() % 16 != 1) return;  // new kinds are looked for now and then
+  if (!result_.steps.empty() && result_.steps.size() % 16 != 1)
+    return;  // new kinds are looked for now and then
   const auto at = std::lower_bound(kinds_.begin(), kinds_.end(), token);
   if (at == kinds_.end() || *at != token) kinds_.insert(at, token);
 }
@@ -142,8 +157,11 @@ void RankReader::add_facts(const Call& call) {
       case FactKind::kSend:
       case FactKind::kSendRequest:
       case FactKind::kRecv:
-      case FactKind::kRecvComplete: add_message(call, fact); break;
-      default: break;
+      case FactKind::kRecvComplete:
+        add_message(call, fact);
+        break;
+      default:
+        break;
     }
   }
   transfers_.end_call(call.facts.size());
@@ -156,13 +174,17 @@ void RankReader::add_message(const Call& call, const Fact& fact) {
   is_first_message_ = false;
   std::uint64_t posted_ns = call.enter_ns;
   if (fact.kind == FactKind::kRecvComplete) (void)posted_.take(fact.request, posted_ns);
-  if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size() || index_of_[static_cast<std::size_t>(peer)] < 0) return;
+  if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size() ||
+      index_of_[static_cast<std::size_t>(peer)] < 0)
+    return;
   result_.has_messages = true;
   const auto other = static_cast<std::size_t>(index_of_[static_cast<std::size_t>(peer)]);
-  const Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other, is_send ? other : index_, fact.tag,
-                                     fact.bytes};
-  if (is_send) transfers_.sent(envelope, call.enter_ns);
-  else transfers_.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+  const Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other,
+                          is_send ? other : index_, fact.tag, fact.bytes};
+  if (is_send)
+    transfers_.sent(envelope, call.enter_ns);
+  else
+    transfers_.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
 }
 
 void RankReader::end_step(std::uint64_t end_ns) {
@@ -181,7 +203,9 @@ void RankReader::end_step(std::uint64_t end_ns) {
 
 RankSteps RankReader::take() {
   result_.sequence = candidate_;
-  result_.sequence_share = result_.steps.empty() ? 0.0 : static_cast<double>(candidate_steps_) / static_cast<double>(result_.steps.size());
+  result_.sequence_share = result_.steps.empty() ? 0.0
+                                                 : static_cast<double>(candidate_steps_) /
+                                                       static_cast<double>(result_.steps.size());
   for (const std::uint64_t kind : kinds_) result_.vocabulary = mixed(result_.vocabulary, kind);
   return std::move(result_);
 }

@@ -1,27 +1,28 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "analysis/detect/reduction.h"
 #include "analysis/detect/step_finder.h"
 #include "analysis/detect/transfers.h"
 #include "core/record/id_map.h"
 #include "core/record/world_ranks.h"
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace megascope::detect {
 
 /// Reads one rank's calls a step at a time into its rows.
 class RankReader {
  public:
-  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's; where it
-  /// has none, `marker` ends its steps. All but the marker outlive the object.
-  RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of, const RankMarks& marks,
+  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's;
+  /// where it has none, `marker` ends its steps. All but the marker outlive the object.
+  RankReader(const RecordSource& source, std::int32_t world_rank,
+             const std::vector<std::int32_t>& index_of, const RankMarks& marks,
              const StepMarker& marker);
 
-  /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is none; what is behind the last
-  /// step's end is not judged.
+  /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is
+  /// none; what is behind the last step's end is not judged.
   bool read_steps(std::uint64_t least_calls);
   /// What was read of messages.
   TransferLog& transfers() { return transfers_; }
@@ -60,10 +61,10 @@ class RankReader {
   std::uint64_t hash_ = 0;
   std::uint64_t last_leave_ns_ = 0;
   bool has_begun_ = false;
-  Call call_;              ///< the next
+  Call call_;  ///< the next
   bool has_call_ = false;
   bool is_first_message_ = true;
-  std::uint64_t votes_ = 0;            ///< Boyer and Moore's majority vote
+  std::uint64_t votes_ = 0;  ///< Boyer and Moore's majority vote
   std::uint64_t candidate_ = 0;
   std::uint64_t candidate_steps_ = 0;  ///< since it became the candidate
 };

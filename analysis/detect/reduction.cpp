@@ -1,23 +1,25 @@
 #include "analysis/detect/reduction.h"
 
-#include <algorithm>
-#include <atomic>
-#include <memory>
-
 #include "analysis/common/workers.h"
 #include "analysis/detect/rank_reader.h"
 #include "analysis/detect/step_finder.h"
 #include "core/record/mpi_calls.h"
 
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
 namespace megascope::detect {
 namespace {
 
 constexpr double kLeastShareOfSteps = 0.8;
-constexpr std::uint64_t kLeastCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
+constexpr std::uint64_t
+    kLeastCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   return ranks.size() > 8 ? text + ", …" : text;
 }
 
@@ -26,7 +28,8 @@ StepTimes times_of(const RankSteps& rank, const RankMarks& marks) {
   times.begin_ns = rank.begin_ns;
   if (marks.begin_ns != nullptr) {
     const std::size_t count = std::min(marks.begin_ns->size(), rank.steps.size());
-    times.begins_ns.assign(marks.begin_ns->begin(), marks.begin_ns->begin() + static_cast<std::ptrdiff_t>(count));
+    times.begins_ns.assign(marks.begin_ns->begin(),
+                           marks.begin_ns->begin() + static_cast<std::ptrdiff_t>(count));
   }
   for (const StepRow& row : rank.steps) {
     times.ends_ns.push_back(row.end_ns);
@@ -35,7 +38,8 @@ StepTimes times_of(const RankSteps& rank, const RankMarks& marks) {
   return times;
 }
 
-/// Ranks whose steps are far from as many as the others' are not judged, and the rest to the last step that all have.
+/// Ranks whose steps are far from as many as the others' are not judged, and the rest to the last
+/// step that all have.
 void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Reduced& result) {
   std::vector<std::size_t> counts;
   for (const RankSteps& rank : ranks) counts.push_back(rank.steps.size());
@@ -52,7 +56,8 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
       continue;
     }
     new_index[i] = result.ranks.size();
-    result.step_count = result.ranks.empty() ? ranks[i].steps.size() : std::min(result.step_count, ranks[i].steps.size());
+    result.step_count = result.ranks.empty() ? ranks[i].steps.size()
+                                             : std::min(result.step_count, ranks[i].steps.size());
     result.ranks.push_back(std::move(ranks[i]));
   }
   for (Link& link : links) {
@@ -62,8 +67,11 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
     link.steps.resize(result.step_count);
     result.links.push_back(std::move(link));
   }
-  if (usual == 0) result.limitations.emplace_back("no steps were found: no call comes back at even distances");
-  else if (!left_out.empty()) result.limitations.push_back("not judged, since their steps could not be told or are too few: ranks " + list(left_out));
+  if (usual == 0)
+    result.limitations.emplace_back("no steps were found: no call comes back at even distances");
+  else if (!left_out.empty())
+    result.limitations.push_back(
+        "not judged, since their steps could not be told or are too few: ranks " + list(left_out));
 }
 
 /// Ranks of which other threads make calls: those are not judged.
@@ -72,31 +80,39 @@ void note_threads(const RecordSource& source, Reduced& result) {
   for (const std::int32_t world_rank : source.world_ranks()) {
     const ProcessDefinitions& process = source.process(world_rank);
     const LocationId judged = judged_location(process);
-    const bool has_others = std::any_of(process.locations.begin(), process.locations.end(), [&](const LocationDefinition& location) {
-      Call call;
-      return location.id != judged && mpi_calls(source, world_rank, location.id)->next(call);
-    });
+    const bool has_others = std::any_of(
+        process.locations.begin(), process.locations.end(),
+        [&](const LocationDefinition& location) {
+          Call call;
+          return location.id != judged && mpi_calls(source, world_rank, location.id)->next(call);
+        });
     if (has_others) ranks.push_back(world_rank);
   }
-  if (!ranks.empty()) result.limitations.push_back("only the main threads are judged: others make calls too on ranks " + list(ranks));
+  if (!ranks.empty())
+    result.limitations.push_back(
+        "only the main threads are judged: others make calls too on ranks " + list(ranks));
 }
 
 }  // namespace
 
 Reduced reduce(const RecordSource& source, const Options& options) {
   const std::vector<std::int32_t>& world_ranks = source.world_ranks();
-  std::vector<std::int32_t> index_of(static_cast<std::size_t>(std::max(source.world_size(), 0)), -1);
+  std::vector<std::int32_t> index_of(static_cast<std::size_t>(std::max(source.world_size(), 0)),
+                                     -1);
   for (std::size_t i = 0; i < world_ranks.size(); ++i) {
     const auto at = static_cast<std::size_t>(world_ranks[i]);
     if (at >= index_of.size()) index_of.resize(at + 1, -1);
     index_of[at] = static_cast<std::int32_t>(i);
   }
   std::vector<std::unique_ptr<RankReader>> readers(world_ranks.size());
-  const bool is_known = options.steps != nullptr && options.steps->end_ns.size() >= world_ranks.size();
-  const std::vector<StepMarker> markers = is_known ? std::vector<StepMarker>(world_ranks.size()) : find_step_markers(source, options.jobs);
+  const bool is_known = options.steps != nullptr &&
+                        options.steps->end_ns.size() >= world_ranks.size();
+  const std::vector<StepMarker> markers = is_known ? std::vector<StepMarker>(world_ranks.size())
+                                                   : find_step_markers(source, options.jobs);
   analysis::Workers workers(std::max(options.jobs, 1U));
   workers.for_each(readers.size(), [&](std::size_t i) {
-    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, marks_of(options.steps, i), markers[i]);
+    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of,
+                                              marks_of(options.steps, i), markers[i]);
   });
   Transfers transfers;
   for (std::atomic<bool> goes_on = true; goes_on;) {
@@ -110,7 +126,8 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   for (const auto& reader : readers) ranks.push_back(reader->take());
   std::vector<Link> links = options.links != nullptr ? *options.links : transfers.take_links();
   Reduced result;
-  for (std::size_t i = 0; i < ranks.size(); ++i) result.steps.push_back(times_of(ranks[i], marks_of(options.steps, i)));
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    result.steps.push_back(times_of(ranks[i], marks_of(options.steps, i)));
   keep_comparable(ranks, links, result);
   note_threads(source, result);
   return result;

@@ -7,13 +7,15 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kMinRatio = 3.0;      ///< of the variation to what independent ranks would show: a standard deviation each
+constexpr double kMinRatio = 3.0;  ///< of the variation to what independent ranks would show: a
+                                   ///< standard deviation each
 constexpr double kMinVariation = 0.01;
 constexpr std::size_t kMinReplicas = 3;  ///< of two each is the other's measure: both seem to vary
-constexpr double kMost = 0.5;          ///< of the replicas
+constexpr double kMost = 0.5;            ///< of the replicas
 
 double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<std::size_t>(values.size(), 1));
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(std::max<std::size_t>(values.size(), 1));
 }
 
 double deviation_of(const std::vector<double>& values) {
@@ -29,12 +31,14 @@ ReplicaVariation variation_of(const WorkSeries& work, const std::vector<std::siz
   ReplicaVariation result;
   result.mean.assign(steps, 0.0);
   for (const std::size_t rank : ranks) {
-    for (std::size_t step = 0; step < steps; ++step) result.mean[step] += work.excess[rank][step] / count;
+    for (std::size_t step = 0; step < steps; ++step)
+      result.mean[step] += work.excess[rank][step] / count;
   }
   double squares = 0.0;
   for (const std::size_t rank : ranks) {
     std::vector<double> rest;
-    for (std::size_t step = 0; step < steps; ++step) rest.push_back(work.excess[rank][step] - result.mean[step]);
+    for (std::size_t step = 0; step < steps; ++step)
+      rest.push_back(work.excess[rank][step] - result.mean[step]);
     const double deviation = deviation_of(rest);
     squares += deviation * deviation;
   }
@@ -48,19 +52,27 @@ ReplicaVariation variation_of(const WorkSeries& work, const std::vector<std::siz
 
 std::vector<ReplicaVariation> replica_variations(const WorkSeries& work, const Peers& peers) {
   std::vector<ReplicaVariation> variations;
-  const bool is_known = peers.replicas.size() > 1 && std::all_of(peers.replicas.begin(), peers.replicas.end(), [](const auto& ranks) { return ranks.size() > 1; });
+  const bool is_known = peers.replicas.size() > 1 &&
+                        std::all_of(peers.replicas.begin(), peers.replicas.end(),
+                                    [](const auto& ranks) { return ranks.size() > 1; });
   if (!is_known || work.excess.empty() || work.excess[0].size() < 2) return variations;
-  for (const std::vector<std::size_t>& ranks : peers.replicas) variations.push_back(variation_of(work, ranks));
+  for (const std::vector<std::size_t>& ranks : peers.replicas)
+    variations.push_back(variation_of(work, ranks));
   return variations;
 }
 
 SlowUnit varying_replicas(const std::vector<ReplicaVariation>& variations, const Peers& peers) {
   SlowUnit unit;
-  const auto count = static_cast<double>(std::count_if(variations.begin(), variations.end(), [](const ReplicaVariation& one) { return one.is_there; }));
-  if (variations.size() < kMinReplicas || count < 2.0 || count <= kMost * static_cast<double>(variations.size())) return unit;
+  const auto count = static_cast<double>(
+      std::count_if(variations.begin(), variations.end(),
+                    [](const ReplicaVariation& one) { return one.is_there; }));
+  if (variations.size() < kMinReplicas || count < 2.0 ||
+      count <= kMost * static_cast<double>(variations.size()))
+    return unit;
   unit.kind = Together::kReplicas;
   unit.is_uneven = true;
-  for (const std::vector<std::size_t>& ranks : peers.replicas) unit.ranks.insert(unit.ranks.end(), ranks.begin(), ranks.end());
+  for (const std::vector<std::size_t>& ranks : peers.replicas)
+    unit.ranks.insert(unit.ranks.end(), ranks.begin(), ranks.end());
   std::sort(unit.ranks.begin(), unit.ranks.end());
   const std::size_t steps = variations[0].mean.size();
   Finding& finding = unit.finding;

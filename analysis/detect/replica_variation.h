@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "analysis/detect/peers.h"
 #include "analysis/detect/work_judge.h"
+
+#include <cstddef>
+#include <vector>
 
 namespace megascope::detect {
 

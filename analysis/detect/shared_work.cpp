@@ -1,28 +1,32 @@
+#include "analysis/detect/statistics.h"
+#include "analysis/detect/work_judge.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
-
-#include "analysis/detect/statistics.h"
-#include "analysis/detect/work_judge.h"
 
 namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
 
-/// Groups of one kind of shared work, as if each was a rank: what they do, and which are of one class.
+/// Groups of one kind of shared work, as if each was a rank: what they do, and which are of one
+/// class.
 struct GroupWork {
   Reduced reduced;
-  Peers peers;                                       ///< only classes
-  std::vector<std::vector<std::size_t>> members;     ///< by group: indices of ranks
+  Peers peers;                                    ///< only classes
+  std::vector<std::vector<std::size_t>> members;  ///< by group: indices of ranks
 };
 
 /// Indices of the ranks; nothing if one of them is not judged.
-std::optional<std::vector<std::size_t>> indices_of(const Reduced& reduced, const std::vector<std::int32_t>& world_ranks) {
+std::optional<std::vector<std::size_t>> indices_of(const Reduced& reduced,
+                                                   const std::vector<std::int32_t>& world_ranks) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < reduced.ranks.size(); ++i) {
-    if (std::find(world_ranks.begin(), world_ranks.end(), reduced.ranks[i].world_rank) != world_ranks.end()) indices.push_back(i);
+    if (std::find(world_ranks.begin(), world_ranks.end(), reduced.ranks[i].world_rank) !=
+        world_ranks.end())
+      indices.push_back(i);
   }
   return indices.size() == world_ranks.size() ? std::optional(indices) : std::nullopt;
 }
@@ -30,11 +34,13 @@ std::optional<std::vector<std::size_t>> indices_of(const Reduced& reduced, const
 const std::vector<std::int32_t>* members_of(const SharedWork& shared, std::int32_t world_rank) {
   const std::vector<std::int32_t>& ranks = shared.source->world_ranks();
   const auto at = std::find(ranks.begin(), ranks.end(), world_rank);
-  return at == ranks.end() ? nullptr : &shared.members[static_cast<std::size_t>(at - ranks.begin())];
+  return at == ranks.end() ? nullptr
+                           : &shared.members[static_cast<std::size_t>(at - ranks.begin())];
 }
 
 /// Only groups whose members are of one class.
-GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWork& shared, const Options& options) {
+GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWork& shared,
+                      const Options& options) {
   Options own = options;
   own.steps = shared.steps;
   own.shared = nullptr;
@@ -48,7 +54,9 @@ GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWo
     const auto members = ranks == nullptr ? std::nullopt : indices_of(reduced, *ranks);
     if (!members || members->empty()) continue;
     const std::size_t class_index = peers.class_of[members->front()];
-    const bool is_of_one = std::all_of(members->begin(), members->end(), [&](std::size_t rank) { return peers.class_of[rank] == class_index; });
+    const bool is_of_one = std::all_of(members->begin(), members->end(), [&](std::size_t rank) {
+      return peers.class_of[rank] == class_index;
+    });
     if (!is_of_one) continue;
     groups.peers.classes[class_index].push_back(groups.reduced.ranks.size());
     groups.peers.class_of.push_back(class_index);
@@ -70,7 +78,8 @@ std::vector<double> work_of_class(const Reduced& reduced, const std::vector<std:
   return work;
 }
 
-void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t class_index, double work_ns, const std::string& operation, WorkSeries& work) {
+void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t class_index,
+               double work_ns, const std::string& operation, WorkSeries& work) {
   const std::vector<std::size_t>& members = groups.peers.classes[class_index];
   const Measure measure = measure_of(compared, members);
   for (const std::size_t group : members) {
@@ -90,7 +99,8 @@ void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t 
 
 }  // namespace
 
-void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& options, WorkSeries& work) {
+void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& options,
+                     WorkSeries& work) {
   if (options.shared == nullptr || options.shared->empty()) return;
   std::vector<std::vector<double>> class_work;
   for (const auto& members : peers.classes) class_work.push_back(work_of_class(reduced, members));
@@ -102,7 +112,8 @@ void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& 
       if (groups.peers.classes[i].empty()) continue;
       const std::vector<double> more = work_of_class(groups.reduced, groups.peers.classes[i]);
       for (std::size_t step = 0; step < more.size(); ++step) class_work[i][step] += more[step];
-      add_class(groups, compared, i, std::accumulate(more.begin(), more.end(), 0.0), shared.operation, work);
+      add_class(groups, compared, i, std::accumulate(more.begin(), more.end(), 0.0),
+                shared.operation, work);
     }
   }
   for (SharedSeries& series : work.shared) {
@@ -110,7 +121,8 @@ void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& 
     series.share /= std::max(std::accumulate(all.begin(), all.end(), 0.0), 1.0);
   }
   for (std::size_t i = 0; i < class_work.size(); ++i) {
-    for (std::size_t step = 0; step < class_work[i].size(); ++step) work.class_level[i][step] = std::log(std::max(class_work[i][step], 1.0));
+    for (std::size_t step = 0; step < class_work[i].size(); ++step)
+      work.class_level[i][step] = std::log(std::max(class_work[i][step], 1.0));
   }
 }
 

@@ -1,16 +1,18 @@
-#include <algorithm>
-#include <cmath>
-
 #include "analysis/detect/statistics.h"
 #include "analysis/detect/work_judge.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
-constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those of one are telling
+constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those
+                                          ///< of one are telling
 
-/// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the middle of its own, as they scatter.
+/// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the
+/// middle of its own, as they scatter.
 void judge_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
   std::vector<double> sorted = stall;
   const double middle = median(sorted);
@@ -21,9 +23,11 @@ void judge_by_itself(const std::vector<double>& stall, double noise, Strand& str
 
 }  // namespace
 
-std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers, const Options& options) {
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers,
+                                   const Options& options) {
   constexpr double kLeastStall = 0.004;  // of the step's work
-  constexpr double kStallNoise = 0.7;    // of what independent parts make the step vary: the longest part, beyond what it usually is
+  constexpr double kStallNoise = 0.7;  // of what independent parts make the step vary: the longest
+                                       // part, beyond what it usually is
   std::vector<Strand> strands;
   for (std::size_t rank = 0; rank < work.stall.size(); ++rank) {
     Strand strand{work.stall[rank], {}, kMinTailShare, kMinTailShare, 0.0};

@@ -1,24 +1,25 @@
 #include "analysis/detect/step_finder.h"
 
-#include <algorithm>
-#include <memory>
-#include <tuple>
-
 #include "analysis/common/workers.h"
 #include "analysis/detect/call_kinds.h"
 #include "analysis/detect/inner_loop.h"
 #include "core/record/definitions.h"
 #include "core/record/mpi_calls.h"
 
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
 namespace megascope::detect {
 namespace {
 
 constexpr std::size_t kFirstRead = 4096;
-constexpr std::uint64_t kManySteps = 16;   ///< with so many no better marker is looked for
+constexpr std::uint64_t kManySteps = 16;  ///< with so many no better marker is looked for
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kLeastSteps = 3;
-constexpr double kMostDifference = 1.15;   ///< of how often ranks go round a loop in a step, of the beginnings that were read
-constexpr double kMostBodies = 2.5;        ///< the same, where all was read: bodies
+constexpr double kMostDifference = 1.15;  ///< of how often ranks go round a loop in a step, of the
+                                          ///< beginnings that were read
+constexpr double kMostBodies = 2.5;       ///< the same, where all was read: bodies
 
 /// What a rank has to offer.
 struct Candidates {
@@ -35,8 +36,11 @@ std::int64_t size_of(const ProcessDefinitions& process, CommId id) {
 }
 
 /// least: occurrences. The rarest, and of those about as rare the one on the largest communicator.
-std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds, std::uint64_t least) {
-  const auto is_step = [&](const CallKind& kind) { return !is_completion(kind.fact) && kind.count >= least && kind.is_regular(); };
+std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds,
+                      std::uint64_t least) {
+  const auto is_step = [&](const CallKind& kind) {
+    return !is_completion(kind.fact) && kind.count >= least && kind.is_regular();
+  };
   std::uint64_t rarest = UINT64_MAX;
   for (const CallKind& kind : kinds) {
     if (is_step(kind)) rarest = std::min(rarest, kind.count);
@@ -47,7 +51,8 @@ std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallK
     const CallKind& kind = kinds[i];
     if (!is_step(kind) || kind.count > rarest + 1) continue;
     const bool is_collective = kind.fact.kind == FactKind::kCollective;
-    const std::tuple rank(is_collective, is_collective ? size_of(process, kind.fact.comm) : 0, kind.fact.bytes, kind.last);
+    const std::tuple rank(is_collective, is_collective ? size_of(process, kind.fact.comm) : 0,
+                          kind.fact.bytes, kind.last);
     if (chosen != kNoKind && rank <= rank_of_chosen) continue;
     chosen = i;
     rank_of_chosen = rank;
@@ -58,7 +63,8 @@ std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallK
 StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .fact = kind.fact}; }
 
 /// Of a trace that was read to its end.
-void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls, Candidates& found) {
+void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls,
+                       Candidates& found) {
   std::size_t outer = outermost(process, calls.all(), kEnoughSteps);
   if (outer == kNoKind) outer = outermost(process, calls.all(), kLeastSteps);
   if (outer != kNoKind) found.outer = marker_of(calls.all()[outer]);
@@ -106,7 +112,8 @@ bool have_one_loop(const std::vector<Candidates>& ranks) {
   for (const Candidates& rank : ranks) {
     if (!rank.has_calls) continue;
     if (!rank.loop.is_found()) return false;
-    const double in_outer = rank.loop.outer_count > 0 ? rank.loop.count / rank.loop.outer_count : 0.0;
+    const double in_outer = rank.loop.outer_count > 0 ? rank.loop.count / rank.loop.outer_count
+                                                      : 0.0;
     least = is_first ? rank.loop.count : std::min(least, rank.loop.count);
     most = std::max(most, rank.loop.count);
     least_in_outer = is_first ? in_outer : std::min(least_in_outer, in_outer);
@@ -115,14 +122,16 @@ bool have_one_loop(const std::vector<Candidates>& ranks) {
     is_first = false;
   }
   if (is_first) return false;
-  return are_whole ? most - least <= kMostBodies : least_in_outer > 0 && most_in_outer <= kMostDifference * least_in_outer;
+  return are_whole ? most - least <= kMostBodies
+                   : least_in_outer > 0 && most_in_outer <= kMostDifference * least_in_outer;
 }
 
 StepTimes times_of(const RecordSource& source, std::int32_t world_rank, const StepMarker& marker) {
   StepTimes steps;
   if (!marker.is_found()) return steps;
   StepEnds ends(marker);
-  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
+  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank,
+                                                      judged_location(source.process(world_rank)));
   for (Call call; calls->next(call);) {
     if (call.depth != 0) continue;
     if (steps.call_count++ == 0) steps.begin_ns = call.enter_ns;
@@ -143,7 +152,9 @@ LocationId judged_location(const ProcessDefinitions& process) {
 std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs) {
   const std::vector<std::int32_t>& world_ranks = source.world_ranks();
   std::vector<Candidates> candidates(world_ranks.size());
-  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) { candidates[i] = candidates_of(source, world_ranks[i]); });
+  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) {
+    candidates[i] = candidates_of(source, world_ranks[i]);
+  });
   const bool is_inner = have_one_loop(candidates);
   std::vector<StepMarker> markers;
   for (const Candidates& rank : candidates) markers.push_back(is_inner ? rank.inner : rank.outer);
@@ -154,18 +165,22 @@ std::vector<StepTimes> find_step_times(const RecordSource& source, unsigned jobs
   const std::vector<std::int32_t>& world_ranks = source.world_ranks();
   const std::vector<StepMarker> markers = find_step_markers(source, jobs);
   std::vector<StepTimes> steps(world_ranks.size());
-  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) { steps[i] = times_of(source, world_ranks[i], markers[i]); });
+  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) {
+    steps[i] = times_of(source, world_ranks[i], markers[i]);
+  });
   return steps;
 }
 
-StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank, const std::vector<std::uint64_t>& begins_ns,
+StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank,
+                        const std::vector<std::uint64_t>& begins_ns,
                         const std::vector<std::uint64_t>& ends_ns) {
   StepTimes steps;
   if (ends_ns.empty() || source.process(world_rank).locations.empty()) return steps;
   steps.begin_ns = begins_ns.front();
   steps.begins_ns = begins_ns;
   steps.ends_ns = ends_ns;
-  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
+  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank,
+                                                      judged_location(source.process(world_rank)));
   for (Call call; calls->next(call);) {
     const bool is_inside = call.enter_ns >= begins_ns.front() && call.enter_ns <= ends_ns.back();
     if (call.depth == 0 && is_inside) ++steps.call_count;

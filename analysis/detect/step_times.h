@@ -10,8 +10,10 @@ namespace megascope::detect {
 struct StepTimes {
   std::uint64_t begin_ns = 0;          ///< of the first
   std::vector<std::uint64_t> ends_ns;  ///< none where no steps are found
-  std::vector<std::uint64_t> begins_ns = {};  ///< of steps that are told; empty: each begins where the one before ends
-  std::uint64_t call_count = 0;        ///< that are not inside of others, of the judged location, to the last end
+  std::vector<std::uint64_t> begins_ns =
+      {};  ///< of steps that are told; empty: each begins where the one before ends
+  std::uint64_t
+      call_count = 0;  ///< that are not inside of others, of the judged location, to the last end
 
   bool is_told() const { return !begins_ns.empty(); }
   std::uint64_t begin_of(std::size_t step) const {

@@ -1,10 +1,10 @@
 #include "analysis/detect/told_steps.h"
 
+#include "core/record/user_regions.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
-
-#include "core/record/user_regions.h"
 
 namespace megascope::detect {
 namespace {
@@ -29,11 +29,15 @@ bool tells_steps(const ProcessDefinitions& process) {
 void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
   const std::int64_t number = step_told(call);
   if (number < 0) return;
-  const bool goes_on = is_continued(call) && steps.size() > first_of_location && steps.back().key.first == number && steps.back().end_ns == call.enter_ns;
-  if (!goes_on && !call.is_pending) return steps.push_back({{number, 0}, call.enter_ns, call.leave_ns});
+  const bool goes_on = is_continued(call) && steps.size() > first_of_location &&
+                       steps.back().key.first == number && steps.back().end_ns == call.enter_ns;
+  if (!goes_on && !call.is_pending)
+    return steps.push_back({{number, 0}, call.enter_ns, call.leave_ns});
   if (!goes_on) return;
-  if (call.is_pending) steps.pop_back();  // it never ended
-  else steps.back().end_ns = call.leave_ns;
+  if (call.is_pending)
+    steps.pop_back();  // it never ended
+  else
+    steps.back().end_ns = call.leave_ns;
 }
 
 /// In order of time, none inside of another.
@@ -54,7 +58,8 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   std::map<std::int64_t, std::uint32_t> counts;
   std::uint64_t end_ns = 0;
   std::erase_if(steps, [&](Step& step) {
-    if (step.begin_ns < end_ns || step.end_ns == step.begin_ns) return true;  // a thread's own, beside another's
+    if (step.begin_ns < end_ns || step.end_ns == step.begin_ns)
+      return true;  // a thread's own, beside another's
     end_ns = step.end_ns;
     step.key.second = counts[step.key.first]++;
     return false;
@@ -64,7 +69,8 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   return ranks.size() > 8 ? text + ", …" : text;
 }
 
@@ -74,8 +80,11 @@ bool keep_common(std::vector<std::vector<Step>>& ranks) {
   for (const auto& steps : ranks) {
     for (const Step& step : steps) ++counts[step.key];
   }
-  for (auto& steps : ranks) std::erase_if(steps, [&](const Step& step) { return counts[step.key] != ranks.size(); });
-  return std::ranges::all_of(ranks, [&](const auto& steps) { return std::ranges::equal(steps, ranks.front(), {}, &Step::key, &Step::key); });
+  for (auto& steps : ranks)
+    std::erase_if(steps, [&](const Step& step) { return counts[step.key] != ranks.size(); });
+  return std::ranges::all_of(ranks, [&](const auto& steps) {
+    return std::ranges::equal(steps, ranks.front(), {}, &Step::key, &Step::key);
+  });
 }
 
 }  // namespace
@@ -92,15 +101,21 @@ ToldSteps told_steps(const RecordSource& source) {
   }
   if (most == 0) return told;
   if (!silent.empty()) {
-    told.limitations.push_back("the steps that the program tells are not used: ranks " + list(silent) + " tell none");
+    told.limitations.push_back("the steps that the program tells are not used: ranks " +
+                               list(silent) + " tell none");
     return told;
   }
   if (!keep_common(ranks)) {
-    told.limitations.emplace_back("the steps that the program tells are not used: ranks tell them in different orders");
+    told.limitations.emplace_back(
+        "the steps that the program tells are not used: ranks tell them in different orders");
     return told;
   }
-  if (ranks.front().empty()) told.limitations.emplace_back("the steps that the program tells are not used: no step is told by all ranks");
-  else if (ranks.front().size() < most) told.limitations.push_back("of up to " + std::to_string(most) + " steps that a rank tells, " + std::to_string(ranks.front().size()) + " are told by all");
+  if (ranks.front().empty())
+    told.limitations.emplace_back(
+        "the steps that the program tells are not used: no step is told by all ranks");
+  else if (ranks.front().size() < most)
+    told.limitations.push_back("of up to " + std::to_string(most) + " steps that a rank tells, " +
+                               std::to_string(ranks.front().size()) + " are told by all");
   for (const Step& step : ranks.front()) told.numbers.push_back(step.key.first);
   for (const auto& steps : ranks) {
     auto& begins = told.marks.begin_ns.emplace_back();

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "analysis/detect/detect.h"
+#include "core/record/source.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analysis/detect/detect.h"
-#include "core/record/source.h"
-
 namespace megascope::detect {
 
-/// The steps that a program told through hooks, as far as all of its ranks told the same ones in the same order.
+/// The steps that a program told through hooks, as far as all of its ranks told the same ones in
+/// the same order.
 struct ToldSteps {
   StepMarks marks;
   std::vector<std::int64_t> numbers;     ///< the program's own, in order of time

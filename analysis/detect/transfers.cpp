@@ -32,14 +32,17 @@ std::size_t Transfers::channel(const Envelope& envelope) {
   const auto from = static_cast<std::uint64_t>(envelope.from);
   const auto to = static_cast<std::uint64_t>(envelope.to);
   const std::uint64_t ends = from << 32 | to;
-  const std::uint64_t key = mixed(mixed(ends, envelope.comm_name), static_cast<std::uint32_t>(envelope.tag)) | 1;
+  const std::uint64_t key = mixed(mixed(ends, envelope.comm_name),
+                                  static_cast<std::uint32_t>(envelope.tag)) |
+                            1;
   std::uint32_t& index = channel_index_[key];
   if (index != 0) return index - 1;
   channels_.emplace_back();
   index = static_cast<std::uint32_t>(channels_.size());
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(envelope.bytes));
   const std::int32_t tag = channels_.size() < kMostTags ? envelope.tag : 0;
-  std::uint32_t& link = link_index_[mixed(mixed(ends, size_class), static_cast<std::uint32_t>(tag)) | 1];
+  std::uint32_t&
+      link = link_index_[mixed(mixed(ends, size_class), static_cast<std::uint32_t>(tag)) | 1];
   if (link == 0) {
     links_.push_back({envelope.from, envelope.to, size_class, tag, {}});
     link = static_cast<std::uint32_t>(links_.size());
@@ -48,11 +51,13 @@ std::size_t Transfers::channel(const Envelope& envelope) {
   return channels_.size() - 1;
 }
 
-void Transfers::add(std::size_t index, std::uint64_t sent_ns, const Waiting& receive, bool is_alone) {
+void Transfers::add(std::size_t index, std::uint64_t sent_ns, const Waiting& receive,
+                    bool is_alone) {
   if (sent_ns < receive.posted_ns) return;  // when it came is not known: it may have lain there
   if (receive.done_ns <= sent_ns) return;   // clocks disagree by more than it took
   const std::uint64_t waited_ns = receive.done_ns - receive.entered_ns;
-  if (waited_ns < kLeastWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100) return;  // it had come before it was asked for
+  if (waited_ns < kLeastWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100)
+    return;  // it had come before it was asked for
   Link& link = links_[index];
   if (link.steps.size() <= receive.step) link.steps.resize(receive.step + 1);
   Link::Step& step = link.steps[receive.step];
@@ -77,19 +82,25 @@ void Transfers::match(std::size_t link, std::uint64_t sent_ns, const Waiting& re
 
 void Transfers::sent(const Envelope& envelope, std::uint64_t time_ns) {
   Channel& to = channels_[channel(envelope)];
-  if (to.receives.empty()) to.sends.push_back(time_ns);
-  else match(to.link, time_ns, take(to.receives, to.receive_at));
+  if (to.receives.empty())
+    to.sends.push_back(time_ns);
+  else
+    match(to.link, time_ns, take(to.receives, to.receive_at));
 }
 
 void Transfers::received(const TransferLog::Entry& entry) {
-  received_.push_back({channel(entry.envelope), {entry.time_ns, entry.entered_ns, entry.done_ns, entry.step, kAlone}});
+  received_.push_back({channel(entry.envelope),
+                       {entry.time_ns, entry.entered_ns, entry.done_ns, entry.step, kAlone}});
 }
 
 void Transfers::add(TransferLog& log) {
   for (const TransferLog::Entry& entry : log.entries_) {
-    if (entry.step == TransferLog::kSent) sent(entry.envelope, entry.time_ns);
-    else if (entry.step == TransferLog::kEnd) settle_call(entry.time_ns);
-    else received(entry);
+    if (entry.step == TransferLog::kSent)
+      sent(entry.envelope, entry.time_ns);
+    else if (entry.step == TransferLog::kEnd)
+      settle_call(entry.time_ns);
+    else
+      received(entry);
   }
   log.entries_.clear();
 }
@@ -109,8 +120,10 @@ void Transfers::settle_call(std::size_t operations) {
   for (Received& one : received_) {
     one.receive.call = number;
     Channel& from = channels_[one.channel];
-    if (from.sends.empty()) from.receives.push_back(one.receive);
-    else match(from.link, take(from.sends, from.send_at), one.receive);
+    if (from.sends.empty())
+      from.receives.push_back(one.receive);
+    else
+      match(from.link, take(from.sends, from.send_at), one.receive);
   }
   received_.clear();
 }

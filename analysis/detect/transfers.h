@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/detect/reduction.h"
 #include "core/record/id_map.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace megascope::detect {
 
@@ -17,12 +17,17 @@ struct Envelope {
   std::uint64_t bytes = 0;
 };
 
-/// What a rank's calls said of messages, in order, until it is told to Transfers: ranks are read by several threads.
+/// What a rank's calls said of messages, in order, until it is told to Transfers: ranks are read by
+/// several threads.
 class TransferLog {
  public:
-  void sent(const Envelope& envelope, std::uint64_t time_ns) { entries_.push_back({envelope, time_ns, 0, 0, kSent}); }
-  void received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns, std::uint64_t done_ns, std::size_t step) {
-    entries_.push_back({envelope, posted_ns, entered_ns, done_ns, static_cast<std::uint32_t>(step)});
+  void sent(const Envelope& envelope, std::uint64_t time_ns) {
+    entries_.push_back({envelope, time_ns, 0, 0, kSent});
+  }
+  void received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns,
+                std::uint64_t done_ns, std::size_t step) {
+    entries_.push_back(
+        {envelope, posted_ns, entered_ns, done_ns, static_cast<std::uint32_t>(step)});
     has_received_ = true;
   }
   /// The call that received these is over; operations: all that it waited for, sends too.
@@ -40,14 +45,14 @@ class TransferLog {
     std::uint64_t time_ns = 0;  ///< sent or posted; kEnd: operations
     std::uint64_t entered_ns = 0;
     std::uint64_t done_ns = 0;
-    std::uint32_t step = 0;     ///< or kSent, kEnd
+    std::uint32_t step = 0;  ///< or kSent, kEnd
   };
   std::vector<Entry> entries_;
   bool has_received_ = false;
 };
 
-/// Sends and receives become transfer times of links: the n-th sent on a (communicator, source, destination, tag) is the n-th
-/// received. Memory: what is in flight, and the links' steps.
+/// Sends and receives become transfer times of links: the n-th sent on a (communicator, source,
+/// destination, tag) is the n-th received. Memory: what is in flight, and the links' steps.
 class Transfers {
  public:
   /// Takes what is in the log out of it.
@@ -70,7 +75,8 @@ class Transfers {
     std::size_t receive_at = 0;
     std::size_t link = 0;
   };
-  /// A call that waited for several operations: whose message was sent last is known when all sends are.
+  /// A call that waited for several operations: whose message was sent last is known when all sends
+  /// are.
   struct JointCall {
     std::uint32_t missing = 0;
     std::uint64_t last_sent_ns = 0;

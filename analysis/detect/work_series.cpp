@@ -1,26 +1,28 @@
+#include "analysis/detect/statistics.h"
+#include "analysis/detect/work_judge.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 
-#include "analysis/detect/statistics.h"
-#include "analysis/detect/work_judge.h"
-
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;    ///< quantile of a class that stands for it: up to two thirds may be slow
+constexpr double
+    kUsual = 1.0 / 3.0;  ///< quantile of a class that stands for it: up to two thirds may be slow
 constexpr double kLeastNoise = 2e-4;
-constexpr double kHeavyPart = 0.03;     ///< of the step's work: lighter parts say nothing of a factor
+constexpr double kHeavyPart = 0.03;  ///< of the step's work: lighter parts say nothing of a factor
 constexpr std::size_t kLeastParts = 4;  ///< of them, to tell a pause from slow work
-constexpr std::size_t kLeastPeers = 4; ///< members of a class that tell one step's usual parts
+constexpr std::size_t kLeastPeers = 4;  ///< members of a class that tell one step's usual parts
 constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
 
 using Parts = std::array<double, kParts>;
 
 double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
-/// What the parts of a step usually take: in the class at that step; in a small class over all steps too.
+/// What the parts of a step usually take: in the class at that step; in a small class over all
+/// steps too.
 std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::size_t>& members) {
   std::vector<Parts> usual(reduced.step_count);
   std::vector<double> values;
@@ -29,7 +31,8 @@ std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::si
     if (is_small) values.clear();
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       if (!is_small) values.clear();
-      for (const std::size_t rank : members) values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+      for (const std::size_t rank : members)
+        values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
       if (!is_small) usual[step][part] = quantile(values, kUsual);
     }
     if (!is_small) continue;
@@ -43,7 +46,7 @@ std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::si
 struct Compared {
   double log_factor = 0.0;
   double stall = 0.0;
-  double part_noise = 0.0;   ///< standard deviation of one part's log factor
+  double part_noise = 0.0;  ///< standard deviation of one part's log factor
   std::size_t parts = 0;
 };
 
@@ -64,7 +67,8 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   }
   const auto heavy = std::span(order).first(result.parts);
   const auto ratio = [&](std::size_t part) { return work[part] / usual[part]; };
-  std::sort(heavy.begin(), heavy.end(), [&](std::size_t a, std::size_t b) { return ratio(a) < ratio(b); });
+  std::sort(heavy.begin(), heavy.end(),
+            [&](std::size_t a, std::size_t b) { return ratio(a) < ratio(b); });
   const std::size_t trimmed = std::min(kTrimmed, (heavy.size() - 2) / 2);
   double time = 0.0;
   double expected = 0.0;
@@ -73,16 +77,20 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
     expected += usual[part];
   }
   result.log_factor = std::log(time / expected);
-  constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514, 1.704};  // of the second to the last but one of 4 … 8 normal values
-  result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) / kRange[heavy.size() - kLeastParts];
+  constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514,
+                               1.704};  // of the second to the last but one of 4 … 8 normal values
+  result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) /
+                      kRange[heavy.size() - kLeastParts];
   const double factor = time / expected;
   const std::size_t worst = heavy.back();
   result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
   return result;
 }
 
-/// Spread around each rank's own median, of that half of a class that varies least: of the others work may be uneven.
-double noise_of_quiet(const std::vector<std::vector<double>>& excess, const std::vector<std::size_t>& members) {
+/// Spread around each rank's own median, of that half of a class that varies least: of the others
+/// work may be uneven.
+double noise_of_quiet(const std::vector<std::vector<double>>& excess,
+                      const std::vector<std::size_t>& members) {
   constexpr double kChosen = 1.15;  // the least of equals vary by less than all
   std::vector<std::pair<double, std::size_t>> order;
   for (const std::size_t rank : members) order.emplace_back(spread(excess[rank]), rank);
@@ -98,7 +106,8 @@ double noise_of_quiet(const std::vector<std::vector<double>>& excess, const std:
 }
 
 /// Against the class at each step. Of two ranks each is the other's measure: neither is the class.
-void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSeries& work, std::vector<double>& level) {
+void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSeries& work,
+            std::vector<double>& level) {
   std::vector<double> values;
   for (const std::size_t rank : members) values.push_back(work.excess[rank][step]);
   const double usual = quantile(values, kUsual);
@@ -118,10 +127,12 @@ double noise_below(std::vector<double> series) { return std::max(0.0, -quantile(
 /// A standard deviation that was estimated from `count` values may be larger by so much.
 double widened_by_chance(double count) { return 1.0 + 1.5 / std::sqrt(2.0 * std::max(count, 4.0)); }
 
-/// What the ranks of a class vary by, and what they would, were the parts of a step independent. part_noise: standard deviation of
-/// the middle parts; 0: there are too few parts to tell.
-void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts, WorkSeries& work) {
-  constexpr double kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
+/// What the ranks of a class vary by, and what they would, were the parts of a step independent.
+/// part_noise: standard deviation of the middle parts; 0: there are too few parts to tell.
+void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts,
+               WorkSeries& work) {
+  constexpr double
+      kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
   constexpr double kUnknownNoise = 1.8;  // without parts nothing tells uneven work from pauses
   constexpr double kEfficiency = 0.4;    // of a median: so much of the values is used
   const bool is_pair = members.size() == 2;
@@ -129,30 +140,39 @@ void set_noise(const std::vector<std::size_t>& members, double part_noise, doubl
   std::vector<double> own;
   for (const std::size_t rank : members) own.push_back(noise_of(work.excess[rank]));
   const double usual = median(own);
-  const auto count = kEfficiency * static_cast<double>(work.excess[members[0]].size() * ((members.size() + 1) / 2));
+  const auto count = kEfficiency * static_cast<double>(work.excess[members[0]].size() *
+                                                       ((members.size() + 1) / 2));
   double shared = is_pair ? (part_noise > 0.0 ? 0.0 : usual) : noise_of_quiet(work.excess, members);
-  shared = std::max({shared * widened_by_chance(count), (is_pair ? std::sqrt(2.0) : 1.0) * independent, kLeastNoise});
+  shared = std::max({shared * widened_by_chance(count),
+                     (is_pair ? std::sqrt(2.0) : 1.0) * independent, kLeastNoise});
   for (const std::size_t rank : members) {
     work.noise[rank] = std::max(shared, noise_below(work.excess[rank]));
-    work.independent[rank] = part_noise > 0.0 ? independent : std::max(kUnknownNoise * usual, kLeastNoise);
+    work.independent[rank] = part_noise > 0.0 ? independent
+                                              : std::max(kUnknownNoise * usual, kLeastNoise);
   }
 }
 
-std::uint32_t usual_calls(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t first, std::size_t last) {
+std::uint32_t usual_calls(const Reduced& reduced, const std::vector<std::size_t>& members,
+                          std::size_t first, std::size_t last) {
   std::vector<double> counts;
   for (const std::size_t rank : members) {
-    for (std::size_t step = first; step < last; ++step) counts.push_back(reduced.ranks[rank].steps[step].call_count);
+    for (std::size_t step = first; step < last; ++step)
+      counts.push_back(reduced.ranks[rank].steps[step].call_count);
   }
   return static_cast<std::uint32_t>(median(counts));
 }
 
-/// Steps with more or fewer calls than usual have other parts: of a small class, which is measured by its other steps, they say
-/// nothing (the first step of a program is often one), unless there are many of them.
-void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+/// Steps with more or fewer calls than usual have other parts: of a small class, which is measured
+/// by its other steps, they say nothing (the first step of a program is often one), unless there
+/// are many of them.
+void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& members,
+                       WorkSeries& work) {
   const std::uint32_t usual = usual_calls(reduced, members, 0, reduced.step_count);
   for (const std::size_t rank : members) {
     std::vector<double> others;
-    const auto is_unusual = [&](std::size_t step) { return reduced.ranks[rank].steps[step].call_count != usual; };
+    const auto is_unusual = [&](std::size_t step) {
+      return reduced.ranks[rank].steps[step].call_count != usual;
+    };
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       if (!is_unusual(step)) others.push_back(work.excess[rank][step]);
     }
@@ -160,14 +180,17 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
     const double middle = median(others);
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       if (!is_unusual(step)) continue;
-      work.excess[rank][step] = step > 0 ? work.excess[rank][step - 1] : others.empty() ? 0.0 : middle;
+      work.excess[rank][step] = step > 0         ? work.excess[rank][step - 1]
+                                : others.empty() ? 0.0
+                                                 : middle;
       work.stall[rank][step] = 0.0;
     }
     if (is_unusual(0) && reduced.step_count > 1) work.excess[rank][0] = work.excess[rank][1];
   }
 }
 
-void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members,
+                   WorkSeries& work) {
   if (members.empty()) {  // a class in which nothing is done in step
     work.class_level.emplace_back(reduced.step_count, 0.0);
     return;
@@ -176,12 +199,14 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
   std::vector<double> noises;
   double parts = 1.0;
   std::vector<std::uint32_t> usual_count;
-  for (std::size_t step = 0; step < reduced.step_count; ++step) usual_count.push_back(usual_calls(reduced, members, step, step + 1));
+  for (std::size_t step = 0; step < reduced.step_count; ++step)
+    usual_count.push_back(usual_calls(reduced, members, step, step + 1));
   const bool is_small = members.size() < kLeastPeers;
   for (const std::size_t rank : members) {
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       const StepRow& row = reduced.ranks[rank].steps[step];
-      const Compared one = compare_step(row.work_ns, usual[step], is_small || row.call_count == usual_count[step]);
+      const Compared one = compare_step(row.work_ns, usual[step],
+                                        is_small || row.call_count == usual_count[step]);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
       if (one.parts < kLeastParts) continue;
@@ -227,7 +252,8 @@ double correlation_of(const std::vector<std::vector<double>>& levels) {
 }
 
 /// What all classes have in common in a step, where they go up and down together.
-std::vector<double> common_of(const std::vector<std::vector<double>>& levels, std::size_t step_count) {
+std::vector<double> common_of(const std::vector<std::vector<double>>& levels,
+                              std::size_t step_count) {
   constexpr double kTogether = 0.4;
   std::vector<double> common(step_count, 0.0);
   if (levels.size() < 3 || correlation_of(levels) < kTogether) return common;
@@ -261,7 +287,8 @@ void relate_classes(const Peers& peers, WorkSeries& work) {
   for (std::size_t i = 0; i < peers.classes.size(); ++i) {
     std::vector<double>& level = work.class_level[i];
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
-    const double independent = work.independent[peers.classes[i][0]] / std::sqrt(static_cast<double>(peers.classes[i].size()));
+    const double independent = work.independent[peers.classes[i][0]] /
+                               std::sqrt(static_cast<double>(peers.classes[i].size()));
     work.class_least_noise.push_back(independent);
     work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
   }

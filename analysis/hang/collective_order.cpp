@@ -1,10 +1,10 @@
 #include "analysis/hang/collective_order.h"
 
+#include "core/record/merged_calls.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
-
-#include "core/record/merged_calls.h"
 
 namespace megascope::analysis {
 namespace {
@@ -19,7 +19,9 @@ struct Member {
 class CollectiveStream {
  public:
   CollectiveStream(const Processes& processes, const Member& member)
-      : processes_(processes), member_(member), calls_(*processes.source, member.world_rank),
+      : processes_(processes),
+        member_(member),
+        calls_(*processes.source, member.world_rank),
         definitions_(*processes.find(member.world_rank)->definitions) {
     advance();
   }
@@ -44,7 +46,8 @@ class CollectiveStream {
       if (is_taken || step.slot != member_.slot) return;
       is_taken = true;
       sequence_ = step.sequence;
-      shape_ = shape_of(processes_.function(member_.world_rank, call.region), *comm_of_slot(definitions_, step.slot), *step.fact);
+      shape_ = shape_of(processes_.function(member_.world_rank, call.region),
+                        *comm_of_slot(definitions_, step.slot), *step.fact);
     });
     return is_taken;
   }
@@ -60,12 +63,14 @@ class CollectiveStream {
 
 /// Do the hashes say that all members agree as far as each has come?
 bool agree_by_hash(const std::vector<Member>& members) {
-  const Member& longest = *std::ranges::max_element(members, {}, [](const Member& member) { return member.progress->count; });
+  const Member& longest = *std::ranges::max_element(
+      members, {}, [](const Member& member) { return member.progress->count; });
   return std::ranges::all_of(members, [&](const Member& member) {
     std::uint64_t mine = 0;
     std::uint64_t theirs = 0;
     const std::uint32_t count = member.progress->count;
-    return member.progress->sum_of_first(count, mine) && longest.progress->sum_of_first(count, theirs) && mine == theirs;
+    return member.progress->sum_of_first(count, mine) &&
+           longest.progress->sum_of_first(count, theirs) && mine == theirs;
   });
 }
 
@@ -78,22 +83,26 @@ std::vector<Mismatch::Party> parties_at(const Streams& streams, std::uint32_t se
     auto party = std::ranges::find_if(parties, [&](const Mismatch::Party& known) {
       return do_match(known.shape, stream->shape());
     });
-    if (party == parties.end()) party = parties.insert(party, {.shape = stream->shape(), .world_ranks = {}});
+    if (party == parties.end())
+      party = parties.insert(party, {.shape = stream->shape(), .world_ranks = {}});
     party->world_ranks.push_back(stream->world_rank());
   }
   return parties;
 }
 
 void put_largest_first(Mismatch& mismatch) {
-  std::ranges::stable_sort(mismatch.parties, [](const Mismatch::Party& a, const Mismatch::Party& b) {
-    return a.world_ranks.size() > b.world_ranks.size();
-  });
+  std::ranges::stable_sort(mismatch.parties,
+                           [](const Mismatch::Party& a, const Mismatch::Party& b) {
+                             return a.world_ranks.size() > b.world_ranks.size();
+                           });
 }
 
 Mismatch::What what_differs(const std::vector<Mismatch::Party>& parties) {
   const CollectiveShape& first = parties.front().shape;
   const auto differs = [&](auto member) {
-    return std::ranges::any_of(parties, [&](const Mismatch::Party& party) { return party.shape.*member != first.*member; });
+    return std::ranges::any_of(parties, [&](const Mismatch::Party& party) {
+      return party.shape.*member != first.*member;
+    });
   };
   if (differs(&CollectiveShape::function)) return Mismatch::What::kFunction;
   return differs(&CollectiveShape::root) ? Mismatch::What::kRoot : Mismatch::What::kBytes;
@@ -102,7 +111,8 @@ Mismatch::What what_differs(const std::vector<Mismatch::Party>& parties) {
 /// Reads all members' collectives side by side. False: those that can be compared are alike.
 bool walk(const Processes& processes, const std::vector<Member>& members, Mismatch& mismatch) {
   Streams streams;
-  for (const Member& member : members) streams.push_back(std::make_unique<CollectiveStream>(processes, member));
+  for (const Member& member : members)
+    streams.push_back(std::make_unique<CollectiveStream>(processes, member));
   for (;;) {
     std::erase_if(streams, [](const auto& stream) { return stream->is_at_end(); });
     if (streams.size() < 2) return false;
@@ -123,7 +133,8 @@ bool walk(const Processes& processes, const std::vector<Member>& members, Mismat
 }
 
 /// Of those that have ended: did all make as many?
-bool compare_counts(const Processes& processes, const std::vector<Member>& members, Mismatch& mismatch) {
+bool compare_counts(const Processes& processes, const std::vector<Member>& members,
+                    Mismatch& mismatch) {
   std::map<std::uint32_t, std::vector<std::int32_t>> by_count;
   std::map<std::uint32_t, CollectiveShape> last;
   for (const Member& member : members) {
@@ -131,12 +142,14 @@ bool compare_counts(const Processes& processes, const std::vector<Member>& membe
     const bool is_whole = state.has_finalized && !state.has_losses;
     if (!is_whole) continue;
     by_count[member.progress->count].push_back(member.world_rank);
-    last[member.progress->count].function = processes.function(member.world_rank, member.progress->last_region).name;
+    last[member.progress->count]
+        .function = processes.function(member.world_rank, member.progress->last_region).name;
   }
   if (by_count.size() < 2) return false;
   mismatch.what = Mismatch::What::kCount;
   for (auto& [count, ranks] : by_count) {
-    mismatch.parties.push_back({.shape = last[count], .count = count, .world_ranks = std::move(ranks)});
+    mismatch.parties.push_back(
+        {.shape = last[count], .count = count, .world_ranks = std::move(ranks)});
   }
   put_largest_first(mismatch);
   return true;
@@ -149,14 +162,16 @@ std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTabl
   for (const ProcessState& state : processes.states) {
     for (Slot slot = 0; slot < state.progress.size(); ++slot) {
       const CommTable::Index comm = comms.of(state.world_rank, slot);
-      if (comm != CommTable::kNone) members[comm].push_back({state.world_rank, slot, &state.progress[slot]});
+      if (comm != CommTable::kNone)
+        members[comm].push_back({state.world_rank, slot, &state.progress[slot]});
     }
   }
   std::vector<Mismatch> found;
   for (CommTable::Index comm = 0; comm < comms.size(); ++comm) {
     if (members[comm].size() < 2 || !comms.entry(comm).is_sure) continue;
     Mismatch mismatch{.comm = comm, .parties = {}};
-    const bool differs = (!agree_by_hash(members[comm]) && walk(processes, members[comm], mismatch)) ||
+    const bool differs = (!agree_by_hash(members[comm]) &&
+                          walk(processes, members[comm], mismatch)) ||
                          compare_counts(processes, members[comm], mismatch);
     if (differs) found.push_back(std::move(mismatch));
   }

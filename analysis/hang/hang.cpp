@@ -1,12 +1,12 @@
 #include "analysis/hang/hang.h"
 
+#include "analysis/common/parallel.h"
+#include "analysis/hang/wait_graph.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
-
-#include "analysis/common/parallel.h"
-#include "analysis/hang/wait_graph.h"
 
 namespace megascope::analysis {
 namespace {
@@ -15,13 +15,14 @@ using Node = WaitGraph::Node;
 constexpr Node kNoNode = 0xFFFFFFFF;
 
 std::vector<Standing> standings_of(const Processes& processes, std::int32_t world_size,
-                                   const std::function<Life(const ProcessInfo&)>& life, bool& is_running) {
+                                   const std::function<Life(const ProcessInfo&)>& life,
+                                   bool& is_running) {
   std::vector<Standing> standings(static_cast<std::size_t>(world_size), Standing::kMissing);
   std::vector<std::int32_t> gone;
   for (const ProcessState& state : processes.states) {
     const ProcessInfo& info = state.definitions->info;
     Standing& standing = standings[static_cast<std::size_t>(state.world_rank)];
-    standing = state.has_finalized                   ? Standing::kFinalized
+    standing = state.has_finalized                    ? Standing::kFinalized
                : info.end_state == EndState::kAborted ? Standing::kAborted
                                                       : Standing::kGoesOn;
     const Life seen = life(info);
@@ -40,12 +41,14 @@ class GraphMaking {
   GraphMaking(const HangReport& report, const CommTable& comms) : report_(report), comms_(comms) {
     for (const Standing standing : report.standings) graph.add(kind_of(standing));
     std::vector<bool> has_waiting(report.standings.size(), false);
-    for (const Waiting& waiting : report.waiting) has_waiting[static_cast<std::size_t>(waiting.world_rank)] = true;
+    for (const Waiting& waiting : report.waiting)
+      has_waiting[static_cast<std::size_t>(waiting.world_rank)] = true;
     for (const ProcessState& state : report.processes.states) free_by_threads(state, has_waiting);
     for (const Waiting& waiting : report.waiting) add(waiting);
   }
 
-  /// nodes[i] is that of waiting[i]; targets[i][k] that of its want k, kNoNode where it waits for nothing.
+  /// nodes[i] is that of waiting[i]; targets[i][k] that of its want k, kNoNode where it waits for
+  /// nothing.
   std::vector<Node> nodes;
   std::vector<std::vector<Node>> targets;
   WaitGraph graph;
@@ -53,9 +56,12 @@ class GraphMaking {
  private:
   static WaitGraph::Kind kind_of(Standing standing) {
     switch (standing) {
-      case Standing::kGoesOn: return WaitGraph::Kind::kAny;
-      case Standing::kMissing: return WaitGraph::Kind::kFree;
-      default: return WaitGraph::Kind::kDead;
+      case Standing::kGoesOn:
+        return WaitGraph::Kind::kAny;
+      case Standing::kMissing:
+        return WaitGraph::Kind::kFree;
+      default:
+        return WaitGraph::Kind::kDead;
     }
   }
 
@@ -63,10 +69,12 @@ class GraphMaking {
     return report_.standings[static_cast<std::size_t>(rank)] == Standing::kGoesOn;
   }
 
-  /// A process goes on while one of its threads can: below MPI_THREAD_MULTIPLE only the one that is in MPI counts.
+  /// A process goes on while one of its threads can: below MPI_THREAD_MULTIPLE only the one that is
+  /// in MPI counts.
   void free_by_threads(const ProcessState& state, const std::vector<bool>& has_waiting) {
     if (!goes_on(state.world_rank)) return;
-    if (state.may_be_ahead) graph.set_kind(static_cast<Node>(state.world_rank), WaitGraph::Kind::kFree);
+    if (state.may_be_ahead)
+      graph.set_kind(static_cast<Node>(state.world_rank), WaitGraph::Kind::kFree);
     constexpr int kMultiple = 3;
     const auto waits = [&](const ThreadState& thread) {
       return find_waiting(report_, state.world_rank, thread.location) != nullptr;
@@ -86,16 +94,18 @@ class GraphMaking {
     nodes.push_back(node);
     std::vector<Node>& to = targets.emplace_back(waiting.wants.size(), kNoNode);
     if (goes_on(waiting.world_rank)) graph.add_edge(static_cast<Node>(waiting.world_rank), node);
-    const bool has_certain = std::ranges::any_of(waiting.wants, [](const Want& want) {
-      return !want.is_met && !want.may_have_left;
-    });
+    const bool has_certain = std::ranges::any_of(
+        waiting.wants, [](const Want& want) { return !want.is_met && !want.may_have_left; });
     bool is_free = waiting.wants.empty();
     for (std::size_t i = 0; i < waiting.wants.size(); ++i) {
       const Want& want = waiting.wants[i];
-      const bool is_open = !want.is_met && want.is_known && !(want.may_have_left && (has_certain || !waiting.needs_all));
+      const bool is_open = !want.is_met && want.is_known &&
+                           !(want.may_have_left && (has_certain || !waiting.needs_all));
       if (is_open) to[i] = target_of(waiting, want);
-      if (to[i] != kNoNode) graph.add_edge(node, to[i]);
-      else is_free = is_free || !waiting.needs_all;
+      if (to[i] != kNoNode)
+        graph.add_edge(node, to[i]);
+      else
+        is_free = is_free || !waiting.needs_all;
     }
     if (is_free) graph.set_kind(node, WaitGraph::Kind::kFree);
   }
@@ -110,16 +120,19 @@ class GraphMaking {
                : kNoNode;
   }
 
-  /// The others of the communicator. Of a large one all its members share a node, in which each waits for itself as well:
-  /// that makes no difference to who can go on.
+  /// The others of the communicator. Of a large one all its members share a node, in which each
+  /// waits for itself as well: that makes no difference to who can go on.
   Node anybody_of(const Waiting& waiting, const Want& want) {
     constexpr std::size_t kLarge = 1024;
     const std::vector<std::int32_t> partners = comms_.partners(waiting.world_rank, want.comm);
-    const bool is_own = partners.size() < kLarge || comms_.entry(want.comm).kind == CommKind::kInter;
-    const auto [found, is_new] = anybodies_.try_emplace({want.comm, is_own ? waiting.world_rank : -1}, kNoNode);
+    const bool is_own = partners.size() < kLarge ||
+                        comms_.entry(want.comm).kind == CommKind::kInter;
+    const auto [found, is_new] = anybodies_.try_emplace(
+        {want.comm, is_own ? waiting.world_rank : -1}, kNoNode);
     if (!is_new) return found->second;
     found->second = graph.add(WaitGraph::Kind::kAny);
-    const bool is_left_out = is_own && graph.kind(static_cast<Node>(waiting.world_rank)) == WaitGraph::Kind::kAny;
+    const bool is_left_out = is_own && graph.kind(static_cast<Node>(waiting.world_rank)) ==
+                                           WaitGraph::Kind::kAny;
     for (const std::int32_t rank : partners) {
       if (rank != waiting.world_rank || !is_left_out) add_rank(found->second, rank);
     }
@@ -128,7 +141,8 @@ class GraphMaking {
 
   Node meeting_of(const Waiting& waiting, const Want& want) {
     if (!comms_.entry(want.comm).is_sure) return kNoNode;
-    const FunctionTable::Function& function = report_.processes.function(waiting.world_rank, want.region);
+    const FunctionTable::Function& function = report_.processes.function(waiting.world_rank,
+                                                                         want.region);
     const auto has_come = [&](std::int32_t rank) {
       return has_entered(report_.processes, comms_, rank, want, function.name);
     };
@@ -136,12 +150,14 @@ class GraphMaking {
     const ProcessState* root = report_.processes.find(want.partner);
     const bool has_root = root != nullptr && !root->may_be_ahead;
     if (has_root && !is_root && !has_come(want.partner)) return static_cast<Node>(want.partner);
-    const auto [found, is_new] = meetings_.try_emplace({want.comm, want.sequence, function.name_hash}, kNoNode);
+    const auto [found, is_new] = meetings_.try_emplace(
+        {want.comm, want.sequence, function.name_hash}, kNoNode);
     if (!is_new) return found->second;
     found->second = graph.add(WaitGraph::Kind::kAll);
     for (const std::int32_t rank : comms_.members(want.comm)) {
       const ProcessState* state = report_.processes.find(rank);
-      if (state != nullptr && !state->may_be_ahead && !has_come(rank)) add_rank(found->second, rank);
+      if (state != nullptr && !state->may_be_ahead && !has_come(rank))
+        add_rank(found->second, rank);
     }
     return found->second;
   }
@@ -158,7 +174,8 @@ class GraphMaking {
   std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, Node> meetings_;
 };
 
-std::vector<CycleStep> steps_of(const std::vector<Node>& circle, const GraphMaking& making, std::size_t rank_count) {
+std::vector<CycleStep> steps_of(const std::vector<Node>& circle, const GraphMaking& making,
+                                std::size_t rank_count) {
   std::vector<CycleStep> steps;
   const Node first_thread = making.nodes.empty() ? 0 : making.nodes.front();
   for (std::size_t i = 0; i < circle.size(); ++i) {
@@ -183,9 +200,12 @@ std::vector<CycleStep> steps_of(const std::vector<Node>& circle, const GraphMaki
 std::vector<Blame> blames_of(const HangReport& report, const GraphMaking& making) {
   std::vector<bool> waits(report.standings.size(), false);
   for (std::size_t i = 0; i < report.waiting.size(); ++i) {
-    const bool has_target = std::ranges::any_of(making.targets[i], [](Node node) { return node != kNoNode; });
-    const bool has_free_thread = making.graph.kind(static_cast<Node>(report.waiting[i].world_rank)) == WaitGraph::Kind::kFree;
-    if (has_target && !has_free_thread) waits[static_cast<std::size_t>(report.waiting[i].world_rank)] = true;
+    const bool has_target = std::ranges::any_of(making.targets[i],
+                                                [](Node node) { return node != kNoNode; });
+    const bool has_free_thread = making.graph.kind(static_cast<Node>(
+                                     report.waiting[i].world_rank)) == WaitGraph::Kind::kFree;
+    if (has_target && !has_free_thread)
+      waits[static_cast<std::size_t>(report.waiting[i].world_rank)] = true;
   }
   std::vector<Blame> blames;
   for (const auto& [rank, direct] : making.graph.most_wanted(static_cast<Node>(waits.size()))) {
@@ -194,24 +214,28 @@ std::vector<Blame> blames_of(const HangReport& report, const GraphMaking& making
     const auto limit = static_cast<Node>(report.standings.size());
     blames.push_back({static_cast<std::int32_t>(rank), making.graph.waiting_count(rank, limit)});
   }
-  std::ranges::stable_sort(blames, [](const Blame& a, const Blame& b) { return a.waiting_count > b.waiting_count; });
+  std::ranges::stable_sort(
+      blames, [](const Blame& a, const Blame& b) { return a.waiting_count > b.waiting_count; });
   return blames;
 }
 
 }  // namespace
 
-const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank, LocationId location) {
-  const auto found = std::ranges::lower_bound(report.waiting, std::pair(world_rank, location), {}, [](const Waiting& waiting) {
-    return std::pair(waiting.world_rank, waiting.location);
-  });
-  const bool is_it = found != report.waiting.end() && found->world_rank == world_rank && found->location == location;
+const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank,
+                            LocationId location) {
+  const auto found = std::ranges::lower_bound(
+      report.waiting, std::pair(world_rank, location), {},
+      [](const Waiting& waiting) { return std::pair(waiting.world_rank, waiting.location); });
+  const bool is_it = found != report.waiting.end() && found->world_rank == world_rank &&
+                     found->location == location;
   return is_it ? &*found : nullptr;
 }
 
 std::size_t HangReport::stuck_count() const {
   std::vector<std::int32_t> ranks;
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    if (is_stuck[i] && (ranks.empty() || ranks.back() != waiting[i].world_rank)) ranks.push_back(waiting[i].world_rank);
+    if (is_stuck[i] && (ranks.empty() || ranks.back() != waiting[i].world_rank))
+      ranks.push_back(waiting[i].world_rank);
   }
   return ranks.size();
 }
@@ -228,20 +252,22 @@ Processes read_processes(const RecordSource& source, unsigned jobs) {
   return processes;
 }
 
-bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank, const Want& collective,
-                 std::string_view function) {
+bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank,
+                 const Want& collective, std::string_view function) {
   const ProcessState* state = processes.find(world_rank);
-  const CommProgress* progress =
-      state != nullptr ? state->progress_on(comms.slot_in(world_rank, collective.comm)) : nullptr;
+  const CommProgress* progress = state != nullptr ? state->progress_on(
+                                                        comms.slot_in(world_rank, collective.comm))
+                                                  : nullptr;
   if (progress == nullptr || progress->count <= collective.sequence) return false;
   return progress->count > collective.sequence + 1 ||
          processes.function(world_rank, progress->last_region).name == function;
 }
 
-std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable& comms, const Waiting& waiting,
-                                      const Want& collective) {
+std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable& comms,
+                                      const Waiting& waiting, const Want& collective) {
   std::vector<std::int32_t> ranks;
-  const std::string_view function = report.processes.function(waiting.world_rank, collective.region).name;
+  const std::string_view function = report.processes.function(waiting.world_rank, collective.region)
+                                        .name;
   for (const std::int32_t rank : comms.members(collective.comm)) {
     if (report.processes.find(rank) == nullptr) continue;
     if (!has_entered(report.processes, comms, rank, collective, function)) ranks.push_back(rank);

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "analysis/common/comm_table.h"
+#include "analysis/hang/collective_order.h"
+#include "analysis/hang/wants.h"
+
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "analysis/hang/collective_order.h"
-#include "analysis/common/comm_table.h"
-#include "analysis/hang/wants.h"
-
-/// Who waits for whom at the end of a run's records. docs/hang.md says what is told and what is not.
+/// Who waits for whom at the end of a run's records. docs/hang.md says what is told and what is
+/// not.
 namespace megascope::analysis {
 
 /// Is a process there? As whoever opened the traces can tell.
@@ -44,7 +45,7 @@ struct HangReport {
   std::vector<Waiting> waiting;     ///< by rank and location
   std::vector<bool> is_stuck;       ///< of each: nothing that the trace shows can release it
   std::vector<std::vector<CycleStep>> cycles;
-  std::vector<Blame> blames;        ///< the most waited for first; at most kMaxBlames
+  std::vector<Blame> blames;  ///< the most waited for first; at most kMaxBlames
   std::vector<Mismatch> mismatches;
 
   static constexpr std::size_t kMaxBlames = 16;
@@ -62,10 +63,10 @@ const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank, L
 Processes read_processes(const RecordSource& source, unsigned jobs);
 
 /// Has a process begun the collective of this number, as this function?
-bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank, const Want& collective,
-                 std::string_view function);
+bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank,
+                 const Want& collective, std::string_view function);
 /// World ranks that have not; those without a trace are left out.
-std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable& comms, const Waiting& waiting,
-                                      const Want& collective);
+std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable& comms,
+                                      const Waiting& waiting, const Want& collective);
 
 }  // namespace megascope::analysis

@@ -1,26 +1,30 @@
 #include "analysis/hang/message_counts.h"
 
-#include <mutex>
-#include <set>
-#include <unordered_map>
-#include <utility>
-
 #include "analysis/common/parallel.h"
 #include "core/record/hash.h"
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
 #include "core/record/world_ranks.h"
 
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
 namespace megascope::analysis {
 
-/// The pass over one process. Queries are found by what one of its messages says, with and without wildcards.
+/// The pass over one process. Queries are found by what one of its messages says, with and without
+/// wildcards.
 class MessageCounting {
  public:
   using Answers = std::map<MessageQuery, MessageCounts::Answer>;
   using Places = std::map<SendQuery, MessageCounts::Place>;
 
   MessageCounting(const RecordSource& source, const CommTable& comms, std::int32_t world_rank)
-      : source_(source), comms_(comms), world_rank_(world_rank), world_ranks_(source.process(world_rank)) {}
+      : source_(source),
+        comms_(comms),
+        world_rank_(world_rank),
+        world_ranks_(source.process(world_rank)) {}
 
   void ask(const MessageQuery& query) {
     const Slot comm = comms_.slot_in(world_rank_, query.comm);
@@ -28,7 +32,8 @@ class MessageCounting {
     if (query.source == world_rank_ || query.source == kAnySource) {
       by_key_.emplace(key(kSent, comm, query.destination, query.tag), counts_.size());
     }
-    if (query.destination == world_rank_) by_key_.emplace(key(kTaken, comm, query.source, query.tag), counts_.size());
+    if (query.destination == world_rank_)
+      by_key_.emplace(key(kTaken, comm, query.source, query.tag), counts_.size());
     index_[query] = counts_.size();
     counts_.push_back({query, {}});
   }
@@ -63,7 +68,9 @@ class MessageCounting {
   enum Role : std::uint64_t { kSent, kTaken };
 
   static std::uint64_t key(Role role, CommId comm, std::int32_t peer, std::int32_t tag) {
-    const auto bits = [](std::int32_t value) { return std::uint64_t{static_cast<std::uint32_t>(value)}; };
+    const auto bits = [](std::int32_t value) {
+      return std::uint64_t{static_cast<std::uint32_t>(value)};
+    };
     return combined(std::uint64_t{comm} << 1 | role, bits(peer) << 32 | bits(tag));
   }
 
@@ -86,7 +93,8 @@ class MessageCounting {
         probed_[fact.request] = true;
         take(fact);
         return;
-      default: return;
+      default:
+        return;
     }
   }
   void take(const Fact& fact) { count(kTaken, fact, world_ranks_.of(fact.comm, fact.peer)); }
@@ -145,7 +153,8 @@ void MessageCounts::count(const RecordSource& source, const CommTable& comms, un
   for (const auto& [query, unused] : answers_) {
     std::set<std::int32_t> ranks = {query.destination};
     if (query.source == kAnySource) {
-      for (const std::int32_t rank : comms.partners(query.destination, query.comm)) ranks.insert(rank);
+      for (const std::int32_t rank : comms.partners(query.destination, query.comm))
+        ranks.insert(rank);
     } else {
       ranks.insert(query.source);
     }

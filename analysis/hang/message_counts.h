@@ -1,21 +1,21 @@
 #pragma once
 
+#include "analysis/common/comm_table.h"
+#include "core/record/source.h"
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
-
-#include "analysis/common/comm_table.h"
-#include "core/record/source.h"
 
 namespace megascope::analysis {
 
 /// Messages that fit a receive or are of a send's series.
 struct MessageQuery {
   CommTable::Index comm = CommTable::kNone;
-  std::int32_t source = kNoPeer;  ///< world rank, or kAnySource
+  std::int32_t source = kNoPeer;       ///< world rank, or kAnySource
   std::int32_t destination = kNoPeer;  ///< world rank
-  std::int32_t tag = 0;  ///< or kAnyTag
+  std::int32_t tag = 0;                ///< or kAnyTag
 
   auto operator<=>(const MessageQuery&) const = default;
 };
@@ -30,8 +30,9 @@ struct SendQuery {
   auto operator<=>(const SendQuery&) const = default;
 };
 
-/// How many messages of the series in question were sent and received. A second pass over the calls of those processes that
-/// can tell; memory: the questions. MPI matches the n-th send of a series with the n-th receive that fits (MPI-4.1 §3.5).
+/// How many messages of the series in question were sent and received. A second pass over the calls
+/// of those processes that can tell; memory: the questions. MPI matches the n-th send of a series
+/// with the n-th receive that fits (MPI-4.1 §3.5).
 class MessageCounts {
  public:
   void ask(const MessageQuery& query) { answers_.try_emplace(query); }

@@ -12,7 +12,11 @@ OpenEnd open_end_of(const ProcessState& state) {
   for (const ThreadState& thread : state.threads) {
     const std::uint64_t at_ns = thread.is_inside ? thread.enter_ns : thread.leave_ns;
     if (!thread.has_called || (end.has_called && at_ns <= end.at_ns)) continue;
-    end = {.world_rank = state.world_rank, .has_called = true, .is_inside = thread.is_inside, .region = thread.region, .at_ns = at_ns};
+    end = {.world_rank = state.world_rank,
+           .has_called = true,
+           .is_inside = thread.is_inside,
+           .region = thread.region,
+           .at_ns = at_ns};
   }
   return end;
 }
@@ -20,7 +24,8 @@ OpenEnd open_end_of(const ProcessState& state) {
 /// What keeps ranks without an end where they are.
 class Explaining {
  public:
-  Explaining(const HangReport& report, const CommTable& comms, const OpenEnds& ends) : report_(report), comms_(comms), ends_(ends) {
+  Explaining(const HangReport& report, const CommTable& comms, const OpenEnds& ends)
+      : report_(report), comms_(comms), ends_(ends) {
     awaiting_.resize(report.standings.size());
     for (const OpenEnd& end : ends.ranks) judge(end);
   }
@@ -60,15 +65,16 @@ class Explaining {
       is_kept = keep(*waiting) || is_kept;
     }
     constexpr int kMultiple = 3;
-    const bool has_other_thread = state.definitions->info.thread_level >= kMultiple && waiting_count < thread_count(state);
+    const bool has_other_thread = state.definitions->info.thread_level >= kMultiple &&
+                                  waiting_count < thread_count(state);
     is_unsure_ = is_unsure_ || state.may_be_ahead || (is_kept && has_other_thread);
     if (!is_kept) free_.push_back(end.world_rank);
   }
 
   static std::size_t thread_count(const ProcessState& state) {
-    return static_cast<std::size_t>(std::ranges::count_if(state.threads, [](const ThreadState& thread) {
-      return thread.has_called && !thread.has_ended;
-    }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        state.threads,
+        [](const ThreadState& thread) { return thread.has_called && !thread.has_ended; }));
   }
 
   /// Notes whom the wait is for. False: the trace shows nothing that keeps it from ending.
@@ -84,7 +90,8 @@ class Explaining {
     const bool is_free = partners.empty() || (!waiting.needs_all && is_any_met);
     is_unsure_ = is_unsure_ || (is_free && !is_known);
     if (is_free) return false;
-    for (const std::int32_t partner : partners) awaiting_[static_cast<std::size_t>(partner)].push_back(waiting.world_rank);
+    for (const std::int32_t partner : partners)
+      awaiting_[static_cast<std::size_t>(partner)].push_back(waiting.world_rank);
     return true;
   }
 
@@ -106,7 +113,8 @@ class Explaining {
   }
 
   const std::vector<std::int32_t>& absent(const Waiting& waiting, const Want& want) {
-    const std::uint64_t function = report_.processes.function(waiting.world_rank, want.region).name_hash;
+    const std::uint64_t function = report_.processes.function(waiting.world_rank, want.region)
+                                       .name_hash;
     const auto [found, is_new] = absent_.try_emplace({want.comm, want.sequence, function});
     if (is_new) found->second = not_entered(report_, comms_, waiting, want);
     return found->second;
@@ -116,7 +124,8 @@ class Explaining {
   const CommTable& comms_;
   const OpenEnds& ends_;
   std::vector<std::vector<std::int32_t>> awaiting_;  ///< by world rank: who waits for it
-  std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, std::vector<std::int32_t>> absent_;
+  std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, std::vector<std::int32_t>>
+      absent_;
   std::vector<std::int32_t> free_;
   bool is_unsure_ = false;
 };
@@ -130,11 +139,16 @@ void find_first(const HangReport& report, const CommTable& comms, OpenEnds& ends
   }
   const Explaining explained(report, comms, ends);
   const std::vector<std::int32_t>& free = explained.free();
-  if (explained.is_unsure() || free.empty() || free.size() == ends.ranks.size() || !explained.is_awaited_by_all(free)) return;
-  const bool all_inside = std::ranges::all_of(free, [&](std::int32_t rank) { return ends.find(rank)->is_inside; });
+  if (explained.is_unsure() || free.empty() || free.size() == ends.ranks.size() ||
+      !explained.is_awaited_by_all(free))
+    return;
+  const bool all_inside = std::ranges::all_of(
+      free, [&](std::int32_t rank) { return ends.find(rank)->is_inside; });
   if (free.size() > 1 && !all_inside) return;  // ranks outside of MPI may have worked
   ends.first = free;
-  ends.evidence = free.size() > 1 ? FirstEnd::kOneOf : all_inside ? FirstEnd::kLeftBehind : FirstEnd::kAwaited;
+  ends.evidence = free.size() > 1 ? FirstEnd::kOneOf
+                  : all_inside    ? FirstEnd::kLeftBehind
+                                  : FirstEnd::kAwaited;
 }
 
 }  // namespace
@@ -149,10 +163,12 @@ OpenEnds find_open_ends(const HangReport& report, const CommTable& comms) {
   for (const ProcessState& state : report.processes.states) {
     const Standing standing = report.standings[static_cast<std::size_t>(state.world_rank)];
     if (standing == Standing::kAborted) ends.aborted.push_back(state.world_rank);
-    const bool is_open = report.is_running ? standing == Standing::kDied : standing == Standing::kGoesOn;
+    const bool is_open = report.is_running ? standing == Standing::kDied
+                                           : standing == Standing::kGoesOn;
     if (is_open) ends.ranks.push_back(open_end_of(state));
   }
-  ends.missing_count = static_cast<std::size_t>(std::ranges::count(report.standings, Standing::kMissing));
+  ends.missing_count = static_cast<std::size_t>(
+      std::ranges::count(report.standings, Standing::kMissing));
   if (!report.is_running) {
     find_first(report, comms, ends);
   } else if (!ends.ranks.empty()) {

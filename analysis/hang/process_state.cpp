@@ -1,26 +1,30 @@
 #include "analysis/hang/process_state.h"
 
-#include <algorithm>
-
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 namespace {
 
 /// Losses after which calls are missing.
-constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage, LossCause::kNoBuffer,
-                                       LossCause::kForeign, LossCause::kDamaged};
+constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage,
+                                       LossCause::kNoBuffer, LossCause::kForeign,
+                                       LossCause::kDamaged};
 
 bool completes(FactKind kind) {
-  return kind == FactKind::kSendComplete || kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete ||
-         kind == FactKind::kCancelled || kind == FactKind::kRequestFreed || kind == FactKind::kFileReadComplete ||
-         kind == FactKind::kFileWriteComplete || kind == FactKind::kFileCancelled || kind == FactKind::kRmaComplete;
+  return kind == FactKind::kSendComplete || kind == FactKind::kRecvComplete ||
+         kind == FactKind::kCollectiveComplete || kind == FactKind::kCancelled ||
+         kind == FactKind::kRequestFreed || kind == FactKind::kFileReadComplete ||
+         kind == FactKind::kFileWriteComplete || kind == FactKind::kFileCancelled ||
+         kind == FactKind::kRmaComplete;
 }
 
 bool starts(FactKind kind) {
-  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest ||
-         kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest || has_rma_request(kind);
+  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest ||
+         kind == FactKind::kCollectiveRequest || kind == FactKind::kFileReadRequest ||
+         kind == FactKind::kFileWriteRequest || has_rma_request(kind);
 }
 
 class Reading {
@@ -39,7 +43,8 @@ class Reading {
     const bool lacks_calls = std::ranges::any_of(kMissingCalls, [&](LossCause cause) {
       return definitions.losses[static_cast<std::size_t>(cause)] != 0;
     });
-    const bool lacks_beginning = std::ranges::any_of(definitions.locations, &LocationDefinition::lacks_beginning);
+    const bool lacks_beginning = std::ranges::any_of(definitions.locations,
+                                                     &LocationDefinition::lacks_beginning);
     state_.has_losses = lacks_calls || lacks_beginning || definitions.info.has_message_gaps;
     state_.may_be_ahead = (lacks_calls && !lacks_beginning) || definitions.info.has_message_gaps;
   }
@@ -48,11 +53,14 @@ class Reading {
     MergedCalls calls(source_, state_.world_rank);
     LocationId location = 0;
     while (const Call* call = calls.next(location)) add(*call, location);
-    std::erase_if(open_, [](const OpenOperation& operation) { return operation.posted.kind == FactKind::kNone; });
+    std::erase_if(open_, [](const OpenOperation& operation) {
+      return operation.posted.kind == FactKind::kNone;
+    });
     state_.open = std::move(open_);
     state_.has_finalized = state_.definitions->info.end_state == EndState::kFinalized ||
                            std::ranges::any_of(state_.threads, [&](const ThreadState& thread) {
-                             return thread.has_called && functions_.function(thread.region).name == "MPI_Finalize";
+                             return thread.has_called &&
+                                    functions_.function(thread.region).name == "MPI_Finalize";
                            });
     return std::move(state_);
   }
@@ -62,20 +70,27 @@ class Reading {
     bool has_completed = false;
     for (const Fact& fact : call.facts) {
       has_completed = has_completed || completes(fact.kind) || fact.kind == FactKind::kMatched;
-      if (starts(fact.kind)) start(fact, call, location);
-      else if (completes(fact.kind)) complete(fact.request);
+      if (starts(fact.kind))
+        start(fact, call, location);
+      else if (completes(fact.kind))
+        complete(fact.request);
       if (is_rma(fact.kind)) note_one_sided(fact);
     }
     for (const std::span<const Fact> facts : {call.facts, call.posted}) {
-      for_each_collective(*state_.definitions, facts, [&](const CollectiveStep& step) { advance(call.region, step); });
+      for_each_collective(*state_.definitions, facts,
+                          [&](const CollectiveStep& step) { advance(call.region, step); });
     }
-    if (call.depth == 0 && location < state_.threads.size()) remember(call, state_.threads[location], has_completed);
+    if (call.depth == 0 && location < state_.threads.size())
+      remember(call, state_.threads[location], has_completed);
   }
 
   void remember(const Call& call, ThreadState& thread, bool has_completed) {
-    const bool polls = functions_.function(call.region).use == FunctionTable::Use::kPoll && !has_completed;
-    if (!polls) thread.poll_count = 0;
-    else if (thread.poll_count == 0) thread.poll_since_ns = call.enter_ns;
+    const bool polls = functions_.function(call.region).use == FunctionTable::Use::kPoll &&
+                       !has_completed;
+    if (!polls)
+      thread.poll_count = 0;
+    else if (thread.poll_count == 0)
+      thread.poll_since_ns = call.enter_ns;
     if (polls) thread.poll_count += call.count;
     thread.has_called = true;
     thread.is_inside = call.is_pending;
@@ -88,10 +103,12 @@ class Reading {
 
   void start(const Fact& fact, const Call& call, LocationId location) {
     // A split collective is ended by its other half, not by a request.
-    if (fact.request == kNoRequest || functions_.function(call.region).name.ends_with("_begin")) return;
+    if (fact.request == kNoRequest || functions_.function(call.region).name.ends_with("_begin"))
+      return;
     complete(fact.request);  // an earlier one under this number, whose end was not seen
     if (open_.size() > 2 * open_count_ + 64) compact();
-    open_.push_back({.posted = fact, .region = call.region, .location = location, .since_ns = call.enter_ns});
+    open_.push_back(
+        {.posted = fact, .region = call.region, .location = location, .since_ns = call.enter_ns});
     for_each_collective(*state_.definitions, call.facts, [&](const CollectiveStep& step) {
       open_.back().slot = step.slot;
       open_.back().sequence = step.sequence;
@@ -107,7 +124,9 @@ class Reading {
   }
   /// Closes the gaps that completed operations left.
   void compact() {
-    std::erase_if(open_, [](const OpenOperation& operation) { return operation.posted.kind == FactKind::kNone; });
+    std::erase_if(open_, [](const OpenOperation& operation) {
+      return operation.posted.kind == FactKind::kNone;
+    });
     for (std::size_t i = 0; i < open_.size(); ++i) index_[open_[i].posted.request] = i + 1;
     open_count_ = open_.size();
   }
@@ -133,8 +152,10 @@ class Reading {
   void note_one_sided(const Fact& fact) {
     OneSidedState& state = state_.one_sided;
     const WinId window = window_of(fact);
-    if (fact.kind == FactKind::kGroupSync) ++state.group_syncs[{window, fact.sequence, fact.bytes & rma::kGroupSyncMask}];
-    if (fact.kind == FactKind::kLock) state.locks[{window, fact.peer}] = (fact.bytes & rma::kExclusive) != 0;
+    if (fact.kind == FactKind::kGroupSync)
+      ++state.group_syncs[{window, fact.sequence, fact.bytes & rma::kGroupSyncMask}];
+    if (fact.kind == FactKind::kLock)
+      state.locks[{window, fact.peer}] = (fact.bytes & rma::kExclusive) != 0;
     if (fact.kind == FactKind::kUnlock) state.locks.erase({window, fact.peer});
   }
 
@@ -143,7 +164,7 @@ class Reading {
   ProcessState state_;
   std::vector<OpenOperation> open_;  ///< in order of start; kind kNone: completed
   std::size_t open_count_ = 0;
-  RequestMap<std::size_t> index_;    ///< of open operations, + 1
+  RequestMap<std::size_t> index_;  ///< of open operations, + 1
 };
 
 }  // namespace
@@ -159,7 +180,8 @@ bool CommProgress::sum_of_first(std::uint32_t number, std::uint64_t& result) con
   return true;
 }
 
-ProcessState read_process(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions) {
+ProcessState read_process(const RecordSource& source, std::int32_t world_rank,
+                          const FunctionTable& functions) {
   return Reading(source, world_rank, functions).run();
 }
 

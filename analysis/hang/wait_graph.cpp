@@ -14,20 +14,22 @@ WaitGraph::Node WaitGraph::add(Kind kind) {
   return static_cast<Node>(kinds_.size() - 1);
 }
 
-WaitGraph::Links WaitGraph::link(const std::vector<std::pair<Node, Node>>& edges, std::size_t node_count,
-                                 bool is_reversed) {
+WaitGraph::Links WaitGraph::link(const std::vector<std::pair<Node, Node>>& edges,
+                                 std::size_t node_count, bool is_reversed) {
   Links links;
   links.first.assign(node_count + 1, 0);
   for (const auto& [from, to] : edges) ++links.first[(is_reversed ? to : from) + 1];
   for (std::size_t i = 1; i <= node_count; ++i) links.first[i] += links.first[i - 1];
   links.to.resize(edges.size());
   std::vector<std::uint32_t> at(links.first.begin(), links.first.end() - 1);
-  for (const auto& [from, to] : edges) links.to[at[is_reversed ? to : from]++] = is_reversed ? from : to;
+  for (const auto& [from, to] : edges)
+    links.to[at[is_reversed ? to : from]++] = is_reversed ? from : to;
   return links;
 }
 
 std::vector<WaitGraph::Node> WaitGraph::targets(Node node) const {
-  return {forward_.to.begin() + forward_.first[node], forward_.to.begin() + forward_.first[node + 1]};
+  return {forward_.to.begin() + forward_.first[node],
+          forward_.to.begin() + forward_.first[node + 1]};
 }
 
 void WaitGraph::go_on(Node node, std::vector<Node>& queue) {
@@ -45,7 +47,8 @@ void WaitGraph::solve() {
   std::vector<Node> queue;
   for (Node node = 0; node < count; ++node) {
     missing_[node] = forward_.first[node + 1] - forward_.first[node];
-    const bool is_free = kinds_[node] == Kind::kFree || (kinds_[node] == Kind::kAll && missing_[node] == 0);
+    const bool is_free = kinds_[node] == Kind::kFree ||
+                         (kinds_[node] == Kind::kAll && missing_[node] == 0);
     if (is_free) go_on(node, queue);
   }
   while (!queue.empty()) {
@@ -53,13 +56,15 @@ void WaitGraph::solve() {
     queue.pop_back();
     for (std::uint32_t i = backward_.first[node]; i < backward_.first[node + 1]; ++i) {
       const Node waiting = backward_.to[i];
-      const bool is_released = kinds_[waiting] == Kind::kAny || (kinds_[waiting] == Kind::kAll && --missing_[waiting] == 0);
+      const bool is_released = kinds_[waiting] == Kind::kAny ||
+                               (kinds_[waiting] == Kind::kAll && --missing_[waiting] == 0);
       if (is_released) go_on(waiting, queue);
     }
   }
 }
 
-/// Strongly connected components of the stuck nodes, by number; kNotSeen for those that go on. Tarjan, without recursion.
+/// Strongly connected components of the stuck nodes, by number; kNotSeen for those that go on.
+/// Tarjan, without recursion.
 std::vector<std::uint32_t> WaitGraph::components() const {
   const std::size_t count = kinds_.size();
   std::vector<std::uint32_t> component(count, kNotSeen);
@@ -97,15 +102,18 @@ std::vector<std::uint32_t> WaitGraph::components() const {
       }
       const Node to = forward_.to[next[node]++];
       if (can_go_on_[to]) continue;
-      if (order[to] == kNotSeen) enter(to);
-      else if (component[to] == kNotSeen) low[node] = std::min(low[node], order[to]);
+      if (order[to] == kNotSeen)
+        enter(to);
+      else if (component[to] == kNotSeen)
+        low[node] = std::min(low[node], order[to]);
     }
   }
   return component;
 }
 
 /// from: kNotSeen for all, and so afterwards.
-std::vector<WaitGraph::Node> WaitGraph::circle_through(Node node, const std::vector<std::uint32_t>& component,
+std::vector<WaitGraph::Node> WaitGraph::circle_through(Node node,
+                                                       const std::vector<std::uint32_t>& component,
                                                        std::vector<Node>& from) const {
   std::vector<Node> queue = {node};
   std::vector<Node> circle;
@@ -147,7 +155,8 @@ std::vector<std::pair<WaitGraph::Node, std::size_t>> WaitGraph::most_wanted(Node
     const std::size_t count = backward_.first[node + 1] - backward_.first[node];
     if (count != 0) wanted.emplace_back(node, count);
   }
-  std::ranges::stable_sort(wanted, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(wanted,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   return wanted;
 }
 

@@ -6,8 +6,8 @@
 
 namespace megascope::analysis {
 
-/// Who can still go on, and who waits in a circle. A node that waits for *all* of its targets goes on when each of them can,
-/// one that waits for *any* when one can. Pure; O(nodes + edges).
+/// Who can still go on, and who waits in a circle. A node that waits for *all* of its targets goes
+/// on when each of them can, one that waits for *any* when one can. Pure; O(nodes + edges).
 class WaitGraph {
  public:
   using Node = std::uint32_t;
@@ -29,8 +29,8 @@ class WaitGraph {
   bool is_stuck(Node node) const { return !can_go_on_[node]; }
   /// Targets of a node, in the order added.
   std::vector<Node> targets(Node node) const;
-  /// The shortest circle through one node of each group of stuck nodes that wait for each other: nodes in the order of
-  /// waiting, beginning with the lowest. Ascending by that one.
+  /// The shortest circle through one node of each group of stuck nodes that wait for each other:
+  /// nodes in the order of waiting, beginning with the lowest. Ascending by that one.
   std::vector<std::vector<Node>> cycles() const;
   /// Nodes below `limit` that others wait for, and how many do directly; the most first.
   std::vector<std::pair<Node, std::size_t>> most_wanted(Node limit) const;
@@ -42,10 +42,12 @@ class WaitGraph {
     std::vector<std::uint32_t> first;  ///< by node, and one more
     std::vector<Node> to;
   };
-  static Links link(const std::vector<std::pair<Node, Node>>& edges, std::size_t node_count, bool is_reversed);
+  static Links link(const std::vector<std::pair<Node, Node>>& edges, std::size_t node_count,
+                    bool is_reversed);
   void go_on(Node node, std::vector<Node>& queue);
   std::vector<std::uint32_t> components() const;
-  std::vector<Node> circle_through(Node node, const std::vector<std::uint32_t>& component, std::vector<Node>& from) const;
+  std::vector<Node> circle_through(Node node, const std::vector<std::uint32_t>& component,
+                                   std::vector<Node>& from) const;
 
   std::vector<Kind> kinds_;
   std::vector<std::pair<Node, Node>> edges_;

@@ -1,24 +1,28 @@
 #include "analysis/hang/wants.h"
 
+#include "core/record/file_fact.h"
+#include "core/record/world_ranks.h"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "core/record/file_fact.h"
-#include "core/record/world_ranks.h"
-
 namespace megascope::analysis {
 namespace {
 
-/// Above it MPI libraries wait for the receiver in standard sends: the greatest of Open MPI's eager limits (btl/tcp).
+/// Above it MPI libraries wait for the receiver in standard sends: the greatest of Open MPI's eager
+/// limits (btl/tcp).
 constexpr std::uint64_t kMostEagerBytes = 64U << 10;
 
 bool is_nonblocking(std::string_view name) {
-  return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) || name == "MPI_Comm_idup";
+  return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) ||
+         name == "MPI_Comm_idup";
 }
-bool is_buffered(std::string_view name) { return name == "MPI_Bsend" || name == "MPI_Ibsend" || name == "MPI_Bsend_init"; }
+bool is_buffered(std::string_view name) {
+  return name == "MPI_Bsend" || name == "MPI_Ibsend" || name == "MPI_Bsend_init";
+}
 bool is_synchronous(std::string_view name) { return name == "MPI_Ssend" || name == "MPI_Issend"; }
 
 MessageQuery query_of(const Want& want, std::int32_t world_rank) {
@@ -32,14 +36,20 @@ SendQuery send_query_of(const Want& want, std::int32_t world_rank) {
 
 /// Calls that another world must answer.
 bool meets_a_world(std::string_view name) {
-  return name == "MPI_Comm_accept" || name == "MPI_Comm_connect" || name == "MPI_Comm_join" || name.starts_with("MPI_Comm_spawn");
+  return name == "MPI_Comm_accept" || name == "MPI_Comm_connect" || name == "MPI_Comm_join" ||
+         name.starts_with("MPI_Comm_spawn");
 }
 
 /// What one process's threads want.
 class Collecting {
  public:
-  Collecting(const Processes& processes, const ProcessState& state, const FunctionTable& functions, const CommTable& comms)
-      : processes_(processes), state_(state), functions_(functions), comms_(comms), world_ranks_(*state.definitions) {
+  Collecting(const Processes& processes, const ProcessState& state, const FunctionTable& functions,
+             const CommTable& comms)
+      : processes_(processes),
+        state_(state),
+        functions_(functions),
+        comms_(comms),
+        world_ranks_(*state.definitions) {
     for (const OpenOperation& operation : state.open) note_open(operation);
   }
 
@@ -63,13 +73,16 @@ class Collecting {
 
  private:
   /// Threads that wait for requests: those that they started themselves, else all of the process.
-  void want_requests(const ThreadState& thread, const FunctionTable::Function& function, Waiting& waiting) {
+  void want_requests(const ThreadState& thread, const FunctionTable::Function& function,
+                     Waiting& waiting) {
     for (const Fact& fact : thread.posted) {
-      if (fact.kind == FactKind::kRequestTest) waiting.asked = static_cast<std::uint32_t>(fact.bytes);
+      if (fact.kind == FactKind::kRequestTest)
+        waiting.asked = static_cast<std::uint32_t>(fact.bytes);
     }
     if (thread.is_inside && function.use == FunctionTable::Use::kPoll && !thread.posted.empty() &&
         thread.posted.front().kind == FactKind::kRecv) {
-      waiting.wants.push_back(want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
+      waiting.wants.push_back(
+          want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
       waiting.wants.back().place = alike_before(waiting.wants.back());
     }
     for (const Want& want : open_) {
@@ -77,28 +90,39 @@ class Collecting {
     }
     if (waiting.wants.empty()) waiting.wants = open_;
     const bool has_one = waiting.wants.size() == 1;
-    waiting.needs_all = has_one || (function.completes_all && waiting.asked >= waiting.wants.size());
+    waiting.needs_all = has_one ||
+                        (function.completes_all && waiting.asked >= waiting.wants.size());
   }
 
-  void want_posted(const ThreadState& thread, const FunctionTable::Function& function, Waiting& waiting) {
+  void want_posted(const ThreadState& thread, const FunctionTable::Function& function,
+                   Waiting& waiting) {
     if (is_nonblocking(function.name) || is_buffered(function.name)) return;
     for_each_collective(*state_.definitions, thread.posted, [&](const CollectiveStep& step) {
-      Want& want = waiting.wants.emplace_back(want_of(*step.fact, thread.region, thread.location, thread.enter_ns));
+      Want& want = waiting.wants.emplace_back(
+          want_of(*step.fact, thread.region, thread.location, thread.enter_ns));
       set_collective(want, step.slot, step.sequence);
       want.request = kNoRequest;
     });
     want_one_sided(processes_, comms_, state_, thread, waiting);
-    const bool is_remote = state_.definitions->comm(thread.comm) != nullptr && world_ranks_.is_remote(thread.comm);
+    const bool is_remote = state_.definitions->comm(thread.comm) != nullptr &&
+                           world_ranks_.is_remote(thread.comm);
     if (meets_a_world(function.name) || (is_remote && waiting.wants.empty())) {
-      waiting.wants.push_back({.kind = Want::Kind::kWorld, .comm = comms_.of(state_.world_rank, thread.comm),
-                               .region = thread.region, .location = thread.location, .since_ns = thread.enter_ns});
+      waiting.wants.push_back({.kind = Want::Kind::kWorld,
+                               .comm = comms_.of(state_.world_rank, thread.comm),
+                               .region = thread.region,
+                               .location = thread.location,
+                               .since_ns = thread.enter_ns});
     }
     for (const Fact& fact : thread.posted) {
-      const bool is_started = fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest;
-      const bool is_probed = fact.kind == FactKind::kRecv && fact.request != kNoRequest;  // its message is here
-      const bool has_peer = fact.peer >= 0 || (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
-      const bool is_elsewhere = fact.kind == FactKind::kCollective || fact.kind == FactKind::kFileCollective ||
-                                is_rma(fact.kind) || is_file_fact(fact.kind);  // its peer is no partner of a message
+      const bool is_started = fact.kind == FactKind::kSendRequest ||
+                              fact.kind == FactKind::kRecvRequest;
+      const bool is_probed = fact.kind == FactKind::kRecv &&
+                             fact.request != kNoRequest;  // its message is here
+      const bool has_peer = fact.peer >= 0 ||
+                            (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
+      const bool is_elsewhere = fact.kind == FactKind::kCollective ||
+                                fact.kind == FactKind::kFileCollective || is_rma(fact.kind) ||
+                                is_file_fact(fact.kind);  // its peer is no partner of a message
       if (is_started || is_probed || is_elsewhere || !has_peer) continue;
       Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
       // The send of a send and receive is most often not what it waits for.
@@ -108,20 +132,29 @@ class Collecting {
     }
   }
 
-  Want want_of(const Fact& fact, RegionId region, LocationId location, std::uint64_t since_ns) const {
-    Want want{.comm = comms_.of(state_.world_rank, fact.comm), .peer = fact.peer, .tag = fact.tag, .bytes = fact.bytes,
-              .sequence = fact.sequence, .region = region, .request = fact.request, .location = location,
+  Want want_of(const Fact& fact, RegionId region, LocationId location,
+               std::uint64_t since_ns) const {
+    Want want{.comm = comms_.of(state_.world_rank, fact.comm),
+              .peer = fact.peer,
+              .tag = fact.tag,
+              .bytes = fact.bytes,
+              .sequence = fact.sequence,
+              .region = region,
+              .request = fact.request,
+              .location = location,
               .since_ns = since_ns};
     if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) {
       want.kind = Want::Kind::kCollective;
-    } else if (is_rma(fact.kind) || is_file_fact(fact.kind) || fact.kind == FactKind::kFileCollective) {
+    } else if (is_rma(fact.kind) || is_file_fact(fact.kind) ||
+               fact.kind == FactKind::kFileCollective) {
       want.kind = Want::Kind::kTransfer;
       want.peer = kNoPeer;
     } else if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
       want.kind = Want::Kind::kSend;
       const std::string_view name = functions_.function(region).name;
-      want.may_have_left = is_buffered(name) || (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
-                                                 fact.bytes <= kMostEagerBytes);
+      want.may_have_left = is_buffered(name) ||
+                           (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
+                            fact.bytes <= kMostEagerBytes);
     }
     want.partner = want.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, want.peer);
     return want;
@@ -159,14 +192,16 @@ class Collecting {
 };
 
 /// Receives of a process, open or waited in, that would take a message.
-std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms, const MessageQuery& message) {
+std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms,
+                              const MessageQuery& message) {
   const WorldRanks world_ranks(*state.definitions);
   std::uint64_t count = 0;
   const auto look_at = [&](const Fact& fact) {
     const bool fits = (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kRecv) &&
                       comms.of(state.world_rank, fact.comm) == message.comm &&
                       (fact.tag == kAnyTag || fact.tag == message.tag) &&
-                      (fact.peer == kAnySource || world_ranks.of(fact.comm, fact.peer) == message.source);
+                      (fact.peer == kAnySource ||
+                       world_ranks.of(fact.comm, fact.peer) == message.source);
     count += fits ? 1 : 0;
   };
   for (const OpenOperation& operation : state.open) look_at(operation.posted);
@@ -178,8 +213,8 @@ std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms,
 
 bool is_known(const ProcessState* state) { return state != nullptr && !state->may_be_ahead; }
 
-void judge_send(const Processes& processes, const CommTable& comms, const MessageCounts& counts, std::int32_t world_rank,
-                Want& want) {
+void judge_send(const Processes& processes, const CommTable& comms, const MessageCounts& counts,
+                std::int32_t world_rank, Want& want) {
   const ProcessState* receiver = processes.find(want.partner);
   want.is_known = is_known(receiver);
   if (!want.is_known) return;
@@ -198,9 +233,9 @@ void judge_receive(const Processes& processes, const CommTable& comms, const Mes
     want.is_known = is_known(processes.find(want.partner));
     return;
   }
-  want.is_known = std::ranges::all_of(comms.partners(world_rank, want.comm), [&](std::int32_t rank) {
-    return is_known(processes.find(rank));
-  });
+  want.is_known = std::ranges::all_of(
+      comms.partners(world_rank, want.comm),
+      [&](std::int32_t rank) { return is_known(processes.find(rank)); });
 }
 
 }  // namespace
@@ -215,7 +250,8 @@ const FunctionTable::Function& Processes::function(std::int32_t world_rank, Regi
   return functions[static_cast<std::size_t>(found - states.begin())].function(region);
 }
 
-std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable& comms, MessageCounts& counts) {
+std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable& comms,
+                                     MessageCounts& counts) {
   std::vector<Waiting> all;
   for (std::size_t i = 0; i < processes.states.size(); ++i) {
     const ProcessState& state = processes.states[i];
@@ -226,8 +262,10 @@ std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable
     for (const Want& want : waiting.wants) {
       if (!is_message(want) || want.comm == CommTable::kNone || want.partner == kNoPeer) continue;
       const MessageQuery query = query_of(want, waiting.world_rank);
-      if (want.kind == Want::Kind::kSend) counts.ask(send_query_of(want, waiting.world_rank), query);
-      else counts.ask(query);
+      if (want.kind == Want::Kind::kSend)
+        counts.ask(send_query_of(want, waiting.world_rank), query);
+      else
+        counts.ask(query);
     }
   }
   return all;
@@ -238,9 +276,12 @@ void judge_messages(const Processes& processes, const CommTable& comms, const Me
   for (Waiting& thread : waiting) {
     for (Want& want : thread.wants) {
       if (!is_message(want)) continue;
-      if (want.comm == CommTable::kNone || want.partner == kNoPeer) want.is_known = false;
-      else if (want.kind == Want::Kind::kSend) judge_send(processes, comms, counts, thread.world_rank, want);
-      else judge_receive(processes, comms, counts, thread.world_rank, want);
+      if (want.comm == CommTable::kNone || want.partner == kNoPeer)
+        want.is_known = false;
+      else if (want.kind == Want::Kind::kSend)
+        judge_send(processes, comms, counts, thread.world_rank, want);
+      else
+        judge_receive(processes, comms, counts, thread.world_rank, want);
     }
   }
 }

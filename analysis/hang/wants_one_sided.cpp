@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "analysis/hang/wants.h"
 #include "core/record/world_ranks.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 namespace {
@@ -9,9 +9,14 @@ namespace {
 /// What one thread in a call on a window waits for.
 class OneSidedWants {
  public:
-  OneSidedWants(const Processes& processes, const CommTable& comms, const ProcessState& state, const ThreadState& thread,
-                const Fact& fact, Waiting& waiting)
-      : processes_(processes), comms_(comms), state_(state), thread_(thread), fact_(fact), waiting_(waiting),
+  OneSidedWants(const Processes& processes, const CommTable& comms, const ProcessState& state,
+                const ThreadState& thread, const Fact& fact, Waiting& waiting)
+      : processes_(processes),
+        comms_(comms),
+        state_(state),
+        thread_(thread),
+        fact_(fact),
+        waiting_(waiting),
         window_(comms.of(state.world_rank, slot_of_window(*state.definitions, window_of(fact)))) {
     target_ = WorldRanks(*state.definitions).of(fact.comm, fact.peer);
   }
@@ -19,10 +24,13 @@ class OneSidedWants {
   void add() {
     if (window_ == CommTable::kNone) return;
     switch (fact_.kind) {
-      case FactKind::kGroupSync: return add_group();
-      case FactKind::kLock: return add_lock(fact_.peer, (fact_.bytes & rma::kExclusive) != 0);
+      case FactKind::kGroupSync:
+        return add_group();
+      case FactKind::kLock:
+        return add_lock(fact_.peer, (fact_.bytes & rma::kExclusive) != 0);
       case FactKind::kUnlock:
-      case FactKind::kFlush: return add_held_lock();
+      case FactKind::kFlush:
+        return add_held_lock();
       default:
         if (is_rma_operation(fact_.kind)) want(Want::Kind::kTarget, kNoPeer);
     }
@@ -30,14 +38,20 @@ class OneSidedWants {
 
  private:
   Want& want(Want::Kind kind, std::int32_t partner) {
-    return waiting_.wants.emplace_back(Want{.kind = kind, .comm = window_, .partner = partner, .target = target_,
-                                            .region = thread_.region, .location = thread_.location,
+    return waiting_.wants.emplace_back(Want{.kind = kind,
+                                            .comm = window_,
+                                            .partner = partner,
+                                            .target = target_,
+                                            .region = thread_.region,
+                                            .location = thread_.location,
                                             .since_ns = thread_.enter_ns});
   }
 
   /// How often a process has called `what` on the window with a group in which `member` is.
-  std::uint64_t sync_count(const ProcessState& process, std::uint64_t what, std::int32_t member) const {
-    const WinId window = window_of_slot(*process.definitions, comms_.slot_in(process.world_rank, window_));
+  std::uint64_t sync_count(const ProcessState& process, std::uint64_t what,
+                           std::int32_t member) const {
+    const WinId window = window_of_slot(*process.definitions,
+                                        comms_.slot_in(process.world_rank, window_));
     std::uint64_t count = 0;
     for (const auto& [key, calls] : process.one_sided.group_syncs) {
       const auto& [of_window, group, of_what] = key;
@@ -49,11 +63,13 @@ class OneSidedWants {
     if (group >= process.definitions->groups.size()) return false;
     return std::ranges::any_of(process.definitions->groups[group].members, [&](const RankRun& run) {
       const std::int32_t step = member - run.first;
-      return step == 0 || (run.stride != 0 && step % run.stride == 0 && step / run.stride > 0 && step / run.stride < run.count);
+      return step == 0 || (run.stride != 0 && step % run.stride == 0 && step / run.stride > 0 &&
+                           step / run.stride < run.count);
     });
   }
 
-  /// The n-th start and complete of an origin with a target fit the target's n-th post and wait with it. MPI-4.1 §12.5.2.
+  /// The n-th start and complete of an origin with a target fit the target's n-th post and wait
+  /// with it. MPI-4.1 §12.5.2.
   void add_group() {
     const std::uint64_t what = fact_.bytes & rma::kGroupSyncMask;
     if (what == rma::kPost || fact_.sequence >= state_.definitions->groups.size()) return;
@@ -64,11 +80,14 @@ class OneSidedWants {
       made.target = kNoPeer;
       const ProcessState* other = processes_.find(rank);
       made.is_known = other != nullptr && !other->has_losses && !state_.has_losses;
-      if (made.is_known) made.is_met = sync_count(*other, theirs, state_.world_rank) > sync_count(state_, what, rank);
+      if (made.is_known)
+        made.is_met = sync_count(*other, theirs, state_.world_rank) >
+                      sync_count(state_, what, rank);
     }
   }
 
-  /// Who holds a lock that this one does not go with. target: rank in the communicator, kNoPeer for all.
+  /// Who holds a lock that this one does not go with. target: rank in the communicator, kNoPeer for
+  /// all.
   void add_lock(std::int32_t target, bool is_exclusive) {
     std::size_t exclusive_count = 0;
     const std::size_t before = waiting_.wants.size();
@@ -77,7 +96,8 @@ class OneSidedWants {
       if (other == nullptr || rank == state_.world_rank) continue;
       const WinId window = window_of_slot(*other->definitions, comms_.slot_in(rank, window_));
       for (const auto& [key, is_held_exclusively] : other->one_sided.locks) {
-        const bool is_same = key.first == window && (target == kNoPeer || key.second == kNoPeer || key.second == target);
+        const bool is_same = key.first == window &&
+                             (target == kNoPeer || key.second == kNoPeer || key.second == target);
         if (!is_same || (!is_exclusive && !is_held_exclusively)) continue;
         Want& made = want(Want::Kind::kLock, rank);
         made.is_exclusive = is_held_exclusively;
@@ -87,7 +107,8 @@ class OneSidedWants {
       }
     }
     if (waiting_.wants.size() == before) want(Want::Kind::kLock, kNoPeer);
-    // A library may return from MPI_Win_lock before it has the lock: of several that have it to themselves one is right.
+    // A library may return from MPI_Win_lock before it has the lock: of several that have it to
+    // themselves one is right.
     waiting_.needs_all = exclusive_count < 2;
   }
 
@@ -114,10 +135,11 @@ class OneSidedWants {
 
 }  // namespace
 
-void want_one_sided(const Processes& processes, const CommTable& comms, const ProcessState& state, const ThreadState& thread,
-                    Waiting& waiting) {
+void want_one_sided(const Processes& processes, const CommTable& comms, const ProcessState& state,
+                    const ThreadState& thread, Waiting& waiting) {
   for (const Fact& fact : thread.posted) {
-    if (names_window(fact.kind)) OneSidedWants(processes, comms, state, thread, fact, waiting).add();
+    if (names_window(fact.kind))
+      OneSidedWants(processes, comms, state, thread, fact, waiting).add();
   }
 }
 

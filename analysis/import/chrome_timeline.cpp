@@ -1,16 +1,16 @@
 #include "analysis/import/chrome_timeline.h"
 
+#include "analysis/import/json_events.h"
+#include "analysis/import/open_operations.h"
+#include "analysis/import/own_timeline.h"
+#include "analysis/import/whole_event.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
-
-#include "analysis/import/json_events.h"
-#include "analysis/import/open_operations.h"
-#include "analysis/import/own_timeline.h"
-#include "analysis/import/whole_event.h"
 
 namespace megascope::importer {
 namespace {
@@ -28,17 +28,25 @@ struct RawTrack {
   OpenOperations open;
 };
 
-constexpr const char* kNumbers[] = {"step", "mb_id", "micro_batch_index", "microbatch", "model_chunk", "seq_id"};
+constexpr const char* kNumbers[] = {"step",       "mb_id",       "micro_batch_index",
+                                    "microbatch", "model_chunk", "seq_id"};
 
 /// Steps and the like are whole; −1 is how some tools write that there is none.
 Status check_number(const JsonEvent& event, const char* name) {
-  if (!event.argument_text(name).empty()) return Status::error("\"args." + std::string(name) + "\" is no number");
+  if (!event.argument_text(name).empty())
+    return Status::error("\"args." + std::string(name) + "\" is no number");
   const std::optional<double> value = event.argument(name);
-  const bool is_fit = !value || (*value >= -1 && *value <= std::numeric_limits<std::int32_t>::max() && *value == std::floor(*value));
-  return is_fit ? Status::ok() : Status::error("\"args." + std::string(name) + "\" is no whole number from 0 to 2147483647");
+  const bool is_fit = !value ||
+                      (*value >= -1 && *value <= std::numeric_limits<std::int32_t>::max() &&
+                       *value == std::floor(*value));
+  return is_fit ? Status::ok()
+                : Status::error("\"args." + std::string(name) +
+                                "\" is no whole number from 0 to 2147483647");
 }
 
-std::int32_t small(const std::optional<double>& value) { return value ? static_cast<std::int32_t>(*value) : kUnknown; }
+std::int32_t small(const std::optional<double>& value) {
+  return value ? static_cast<std::int32_t>(*value) : kUnknown;
+}
 
 class ChromeReader {
  public:
@@ -70,7 +78,10 @@ class ChromeReader {
       track.open.take_rest([this](const OpenOperations::Open& open) { add_unclosed(open); });
       timeline_.tracks[track.index] = track_of(key);
     }
-    if (others_ != 0) timeline_.notes.push_back(std::to_string(others_) + " events are no operations (counters, flows, marks) and were left out");
+    if (others_ != 0)
+      timeline_.notes.push_back(
+          std::to_string(others_) +
+          " events are no operations (counters, flows, marks) and were left out");
     for (Operation& operation : timeline_.operations) {
       operation.begin_ns -= static_cast<std::uint64_t>(first_ns_);
       operation.end_ns -= static_cast<std::uint64_t>(first_ns_);
@@ -93,8 +104,10 @@ class ChromeReader {
   Status add_name(const JsonEvent& event) {
     const std::string& what = event.text("name");
     const std::string& name = event.argument_text("name");
-    if (what == "process_name") process_names_[event.id("pid")] = name;
-    else if (what == "thread_name") track_names_[{event.id("pid"), event.id("tid")}] = name;
+    if (what == "process_name")
+      process_names_[event.id("pid")] = name;
+    else if (what == "thread_name")
+      track_names_[{event.id("pid"), event.id("tid")}] = name;
     return Status::ok();
   }
 
@@ -131,24 +144,39 @@ class ChromeReader {
     const bool is_named = !text.empty() && (track.open.count() == 0 || timeline_.has_name(text));
     const std::uint32_t name = is_named ? timeline_.name_index(text) : 0;
     switch (is_named ? track.open.end(name, time_ns, ended) : track.open.end(time_ns, ended)) {
-      case OpenOperations::Found::kBegin: keep_pair(ended, time_ns, event.index()); break;
-      case OpenOperations::Found::kCopy: timeline_.repairs.add(RepairKind::kDuplicate, where(event.index())); break;
+      case OpenOperations::Found::kBegin:
+        keep_pair(ended, time_ns, event.index());
+        break;
+      case OpenOperations::Found::kCopy:
+        timeline_.repairs.add(RepairKind::kDuplicate, where(event.index()));
+        break;
       case OpenOperations::Found::kNothing:
-        if (is_named) keep_in(operation_of(event, track.index), {time_ns, time_ns, {{RepairKind::kMissingBegin, Estimate::Of::kBegin}}}, event.index());
-        else timeline_.repairs.add(RepairKind::kMissingBegin, where(event.index()));
+        if (is_named)
+          keep_in(operation_of(event, track.index),
+                  {time_ns, time_ns, {{RepairKind::kMissingBegin, Estimate::Of::kBegin}}},
+                  event.index());
+        else
+          timeline_.repairs.add(RepairKind::kMissingBegin, where(event.index()));
     }
     return Status::ok();
   }
 
   void keep_pair(const OpenOperations::Open& begin, std::int64_t end_ns, std::size_t event) {
     WholeEvent whole{begin.begin_ns, end_ns, std::nullopt};
-    if (end_ns < begin.begin_ns) whole = {begin.begin_ns, begin.begin_ns + (begin.begin_ns - end_ns), {{RepairKind::kNegativeDuration, Estimate::Of::kSign}}};
+    if (end_ns < begin.begin_ns)
+      whole = {begin.begin_ns,
+               begin.begin_ns + (begin.begin_ns - end_ns),
+               {{RepairKind::kNegativeDuration, Estimate::Of::kSign}}};
     keep_in(begin.operation, whole, event);
   }
 
   void add_unclosed(const OpenOperations::Open& open) {
-    if (open.is_copy) timeline_.repairs.add(RepairKind::kDuplicate, where(open.event));
-    else keep_in(open.operation, {open.begin_ns, open.begin_ns, {{RepairKind::kMissingEnd, Estimate::Of::kEnd}}}, open.event);
+    if (open.is_copy)
+      timeline_.repairs.add(RepairKind::kDuplicate, where(open.event));
+    else
+      keep_in(open.operation,
+              {open.begin_ns, open.begin_ns, {{RepairKind::kMissingEnd, Estimate::Of::kEnd}}},
+              open.event);
   }
 
   static std::string where(std::size_t event) { return "event " + std::to_string(event); }
@@ -164,9 +192,12 @@ class ChromeReader {
     if (process != process_names_.end()) (void)read_place(process->second, track.place);
     const auto thread = track_names_.find(key);
     if (thread != track_names_.end()) track.stream = read_place(thread->second, track.place);
-    const auto number = static_cast<std::int32_t>(std::clamp<std::int64_t>(key.process, kUnknown, std::numeric_limits<std::int32_t>::max()));
-    if (track.place == Place{}) track.place.rank = number;
-    else if (track.place.dp == kUnknown) track.place.dp = number;
+    const auto number = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(key.process, kUnknown, std::numeric_limits<std::int32_t>::max()));
+    if (track.place == Place{})
+      track.place.rank = number;
+    else if (track.place.dp == kUnknown)
+      track.place.dp = number;
     return track;
   }
 
@@ -178,7 +209,8 @@ class ChromeReader {
   std::size_t others_ = 0;
 };
 
-/// "PP rank 2", "PP2", "pp_rank 2": the number behind the dimension's name at `at`, and how far it reaches.
+/// "PP rank 2", "PP2", "pp_rank 2": the number behind the dimension's name at `at`, and how far it
+/// reaches.
 std::optional<std::int32_t> number_behind(const std::string& text, std::size_t& at) {
   std::size_t next = at + 2;
   const auto skip = [&](std::string_view word) {
@@ -205,7 +237,8 @@ std::string lower(std::string text) {
 
 std::string read_place(const std::string& name, Place& place) {
   const std::string text = lower(name);
-  const std::pair<const char*, std::int32_t Place::*> dimensions[] = {{"dp", &Place::dp}, {"pp", &Place::pp}, {"tp", &Place::tp}};
+  const std::pair<const char*, std::int32_t Place::*> dimensions[] = {
+      {"dp", &Place::dp}, {"pp", &Place::pp}, {"tp", &Place::tp}};
   std::size_t rest = 0;
   for (std::size_t at = 0; at + 2 < text.size(); ++at) {
     const bool is_word = at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0;
@@ -228,7 +261,9 @@ Status read_chrome(std::istream& from, Timeline& timeline) {
   JsonHeader header;
   OwnTimeline own(timeline);
   ChromeReader reader(timeline);
-  const auto add = [&](const JsonEvent& event) { return OwnTimeline::wrote(header.generator) ? own.add(event) : reader.add(event); };
+  const auto add = [&](const JsonEvent& event) {
+    return OwnTimeline::wrote(header.generator) ? own.add(event) : reader.add(event);
+  };
   const Status status = read_json_events(from, "traceEvents", add, &header);
   if (!status.is_ok()) return status;
   return OwnTimeline::wrote(header.generator) ? own.finish() : reader.finish();

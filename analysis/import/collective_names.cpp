@@ -9,7 +9,8 @@ namespace {
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name.substr(0, name.find('('))) {
-    if (c != '_' && c != '-') text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_' && c != '-')
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return text;
 }
@@ -27,7 +28,8 @@ constexpr Word kWords[] = {
     {"alltoall", {Kind::kCollective, CollectiveOp::kAlltoall, RegionRole::kCollAllToAll}},
     {"broadcast", {Kind::kCollective, CollectiveOp::kBcast, RegionRole::kCollOneToAll}},
     {"barrier", {Kind::kCollective, CollectiveOp::kBarrier, RegionRole::kCollBarrier}},
-    {"sendrecv", {Kind::kOther, CollectiveOp::kNone, RegionRole::kPointToPoint}},  // a kernel of either
+    {"sendrecv",
+     {Kind::kOther, CollectiveOp::kNone, RegionRole::kPointToPoint}},  // a kernel of either
     {"reduce", {Kind::kCollective, CollectiveOp::kReduce, RegionRole::kCollAllToOne}},
     {"gather", {Kind::kCollective, CollectiveOp::kGather, RegionRole::kCollAllToOne}},
     {"scatter", {Kind::kCollective, CollectiveOp::kScatter, RegionRole::kCollOneToAll}},
@@ -36,9 +38,10 @@ constexpr Word kWords[] = {
 };
 
 constexpr std::pair<std::string_view, std::uint64_t> kTypes[] = {
-    {"double", 8}, {"float64", 8}, {"long", 8}, {"int64", 8}, {"complexfloat", 8}, {"complexdouble", 16}, {"float", 4}, {"float32", 4},
-    {"int", 4}, {"int32", 4}, {"half", 2}, {"float16", 2}, {"bfloat16", 2}, {"short", 2}, {"int16", 2}, {"byte", 1}, {"char", 1}, {"bool", 1},
-    {"uint8", 1}, {"int8", 1},
+    {"double", 8},         {"float64", 8}, {"long", 8},     {"int64", 8}, {"complexfloat", 8},
+    {"complexdouble", 16}, {"float", 4},   {"float32", 4},  {"int", 4},   {"int32", 4},
+    {"half", 2},           {"float16", 2}, {"bfloat16", 2}, {"short", 2}, {"int16", 2},
+    {"byte", 1},           {"char", 1},    {"bool", 1},     {"uint8", 1}, {"int8", 1},
 };
 
 }  // namespace

@@ -48,9 +48,12 @@ class Sound {
   bool is_plausible(const Operation& operation) const {
     const std::vector<std::uint64_t>* lengths = lengths_of(operation);
     const std::uint64_t length_ns = operation.end_ns - operation.begin_ns;
-    return lengths == nullptr || (length_ns <= lengths->back() && length_ns >= lengths->front() / 2);
+    return lengths == nullptr ||
+           (length_ns <= lengths->back() && length_ns >= lengths->front() / 2);
   }
-  bool encloses_others(const Operation& operation) const { return enclosing_.contains(key_of(operation)); }
+  bool encloses_others(const Operation& operation) const {
+    return enclosing_.contains(key_of(operation));
+  }
   /// When the next operation of the track begins; no limit where there is none.
   std::uint64_t next_begin_ns(const Operation& operation) const {
     const std::vector<std::uint32_t>& all = tracks_.at(operation.track).by_begin;
@@ -67,7 +70,9 @@ class Sound {
   /// The operation of the track that begins last before this one; nullptr: none does.
   const Operation* before(const Operation& operation) const {
     const std::vector<std::uint32_t>& all = tracks_.at(operation.track).by_begin;
-    const auto next = std::ranges::upper_bound(all, operation.begin_ns, {}, [this](std::uint32_t i) { return timeline_.operations[i].begin_ns; });
+    const auto next = std::ranges::upper_bound(
+        all, operation.begin_ns, {},
+        [this](std::uint32_t i) { return timeline_.operations[i].begin_ns; });
     if (next != all.begin()) return &timeline_.operations[*(next - 1)];
     return next == all.end() ? nullptr : &timeline_.operations[*next];
   }
@@ -79,19 +84,23 @@ class Sound {
   };
 
   const std::vector<std::uint64_t>* lengths_of(const Operation& operation) const {
-    if (const auto here = lengths_.find(key_of(operation)); here != lengths_.end()) return &here->second;
+    if (const auto here = lengths_.find(key_of(operation)); here != lengths_.end())
+      return &here->second;
     const auto anywhere = anywhere_.find(operation.name);
     return anywhere == anywhere_.end() ? nullptr : &anywhere->second;
   }
   void order(Track& track) {
-    const auto key = [this](std::uint32_t i) { return std::pair(timeline_.operations[i].begin_ns, ~timeline_.operations[i].end_ns); };
+    const auto key = [this](std::uint32_t i) {
+      return std::pair(timeline_.operations[i].begin_ns, ~timeline_.operations[i].end_ns);
+    };
     std::ranges::sort(track.by_begin, {}, key);
     std::vector<const Operation*> open;
     for (const std::uint32_t i : track.by_begin) {
       const Operation& operation = timeline_.operations[i];
       track.ends_ns.push_back(operation.end_ns);
       while (!open.empty() && open.back()->end_ns <= operation.begin_ns) open.pop_back();
-      if (!open.empty() && open.back()->end_ns >= operation.end_ns) enclosing_.insert(key_of(*open.back()));
+      if (!open.empty() && open.back()->end_ns >= operation.end_ns)
+        enclosing_.insert(key_of(*open.back()));
       open.push_back(&operation);
     }
     std::ranges::sort(track.ends_ns);
@@ -112,10 +121,12 @@ void estimate_end(const Sound& sound, Operation& operation) {
 
 void estimate_begin(const Sound& sound, Operation& operation) {
   std::uint64_t begin_ns = operation.end_ns - std::min(operation.end_ns, sound.usual_ns(operation));
-  if (!sound.encloses_others(operation)) begin_ns = std::max(begin_ns, sound.last_end_ns(operation));
+  if (!sound.encloses_others(operation))
+    begin_ns = std::max(begin_ns, sound.last_end_ns(operation));
   operation.begin_ns = std::min(begin_ns, operation.end_ns);
   if (operation.step != kUnknown) return;
-  if (const Operation* before = sound.before(operation); before != nullptr) operation.step = before->step;
+  if (const Operation* before = sound.before(operation); before != nullptr)
+    operation.step = before->step;
 }
 
 }  // namespace

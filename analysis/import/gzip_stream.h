@@ -8,7 +8,8 @@
 
 namespace megascope::importer {
 
-/// Reads a file, as it is or compressed by gzip. Damage in the compressed data ends it early; then has_failed().
+/// Reads a file, as it is or compressed by gzip. Damage in the compressed data ends it early; then
+/// has_failed().
 class GzipBuffer final : public std::streambuf {
  public:
   explicit GzipBuffer(const std::string& path);

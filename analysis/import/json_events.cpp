@@ -22,7 +22,8 @@ Thousandths inexact(double value) {
 
 /// Of a number in the text of a file, whose value is `value`.
 Thousandths exactly(double value, std::string_view text) {
-  if (!(std::fabs(value) <= kMostExact) || text.find_first_of("eE") != std::string_view::npos) return inexact(value);
+  if (!(std::fabs(value) <= kMostExact) || text.find_first_of("eE") != std::string_view::npos)
+    return inexact(value);
   const bool is_negative = text.starts_with('-');
   const std::size_t point = text.find('.');
   std::int64_t whole = 0;
@@ -41,7 +42,8 @@ Thousandths exactly(double value, std::string_view text) {
   }
   for (; decimals < 3; ++decimals) whole *= 10;
   if (!is_negative) return {whole, std::min(rest, 1.0 - 1e-12)};
-  return rest == 0.0 ? Thousandths{-whole, 0.0} : Thousandths{-whole - 1, std::max(1.0 - rest, 0.0)};
+  return rest == 0.0 ? Thousandths{-whole, 0.0}
+                     : Thousandths{-whole - 1, std::max(1.0 - rest, 0.0)};
 }
 
 }  // namespace
@@ -70,7 +72,8 @@ std::int64_t rounded(const Thousandths& a, const Thousandths& b) {
 }
 
 std::int64_t JsonEvent::id(std::string_view key) const {
-  if (const std::optional<double> value = number(key); value && *value >= -9e15 && *value <= 9e15) return static_cast<std::int64_t>(*value);
+  if (const std::optional<double> value = number(key); value && *value >= -9e15 && *value <= 9e15)
+    return static_cast<std::int64_t>(*value);
   const std::string& name = text(key);
   return name.empty() ? 0 : static_cast<std::int64_t>(std::hash<std::string>{}(name) >> 2);
 }
@@ -105,23 +108,34 @@ class HeaderReader {
   explicit HeaderReader(JsonHeader& header) : header_(header) {}
 
   void key(std::size_t depth, const std::string& name) {
-    if (depth == 1) top_ = name;
-    else if (depth == 2) second_ = name;
-    else if (depth == 4) fourth_ = name;
+    if (depth == 1)
+      top_ = name;
+    else if (depth == 2)
+      second_ = name;
+    else if (depth == 4)
+      fourth_ = name;
   }
   void text(std::size_t depth, std::string& value) {
-    if (depth == 2 && top_ == "otherData" && second_ == "generator") header_.generator = std::move(value);
-    else if (is_in_group(depth) && fourth_ == "pg_name") header_.groups.back().name = std::move(value);
-    else if (is_in_group(depth) && fourth_ == "ranks") add_ranks(value);
-    else if (depth == 2 && top_ == "distributedInfo") take(second_, number_in(value));
+    if (depth == 2 && top_ == "otherData" && second_ == "generator")
+      header_.generator = std::move(value);
+    else if (is_in_group(depth) && fourth_ == "pg_name")
+      header_.groups.back().name = std::move(value);
+    else if (is_in_group(depth) && fourth_ == "ranks")
+      add_ranks(value);
+    else if (depth == 2 && top_ == "distributedInfo")
+      take(second_, number_in(value));
   }
   void number(std::size_t depth, double value, std::int64_t exact) {
-    if (depth == 1 && top_ == "baseTimeNanoseconds") header_.base_ns = exact;
-    else if (depth == 2 && top_ == "distributedInfo") take(second_, value);
-    else if (depth == 5 && is_in_group(4) && fourth_ == "ranks") add_rank(value);
+    if (depth == 1 && top_ == "baseTimeNanoseconds")
+      header_.base_ns = exact;
+    else if (depth == 2 && top_ == "distributedInfo")
+      take(second_, value);
+    else if (depth == 5 && is_in_group(4) && fourth_ == "ranks")
+      add_rank(value);
   }
   void begin_object(std::size_t depth) {
-    is_group_ = depth == 4 && top_ == "distributedInfo" && second_ == "pg_config" && header_.groups.size() < kMostGroups;
+    is_group_ = depth == 4 && top_ == "distributedInfo" && second_ == "pg_config" &&
+                header_.groups.size() < kMostGroups;
     if (is_group_) header_.groups.emplace_back();
   }
 
@@ -133,7 +147,8 @@ class HeaderReader {
   static std::optional<double> number_in(const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
+                                                                    : std::nullopt;
   }
   void take(const std::string& name, std::optional<double> value) {
     if (value && name == "rank") header_.rank = value;
@@ -165,13 +180,16 @@ class EventHandler {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  EventHandler(std::string_view key, const std::function<Status(const JsonEvent&)>& visit, JsonHeader& header, std::function<bool()> is_at_end)
+  EventHandler(std::string_view key, const std::function<Status(const JsonEvent&)>& visit,
+               JsonHeader& header, std::function<bool()> is_at_end)
       : wanted_(key), visit_(visit), header_(header), is_at_end_(std::move(is_at_end)) {}
 
   bool null() { return true; }
   bool boolean(bool) { return true; }
   bool number_integer(number_integer_t value) { return take_integer(value); }
-  bool number_unsigned(number_unsigned_t value) { return take_integer(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, INT64_MAX))); }
+  bool number_unsigned(number_unsigned_t value) {
+    return take_integer(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, INT64_MAX)));
+  }
   bool number_float(number_float_t value, const string_t& text) {
     return take(value, [&] { return exactly(value, text); });
   }
@@ -180,7 +198,9 @@ class EventHandler {
       header_.text(depth_, value);
       return true;
     }
-    std::string* const at = is_in_event() ? event_.texts_.at(key_) : is_in_arguments() ? event_.argument_texts_.at(key_) : nullptr;
+    std::string* const at = is_in_event()       ? event_.texts_.at(key_)
+                            : is_in_arguments() ? event_.argument_texts_.at(key_)
+                                                : nullptr;
     if (at != nullptr) at->swap(value);
     return true;
   }
@@ -229,36 +249,48 @@ class EventHandler {
     ++event_count_;
     return status.is_ok();
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
     constexpr int kOutOfRange = 406;
-    if (array_depth_ != 0 && depth_ == array_depth_ && event_count_ != 0 && is_at_end_()) return false;  // Chrome lets the last ] miss
-    error_ = std::string(error.id == kOutOfRange ? "a number is too large" : "no JSON") + " behind byte " + std::to_string(position) + ", in or behind event " + std::to_string(event_count_);
+    if (array_depth_ != 0 && depth_ == array_depth_ && event_count_ != 0 && is_at_end_())
+      return false;  // Chrome lets the last ] miss
+    error_ = std::string(error.id == kOutOfRange ? "a number is too large" : "no JSON") +
+             " behind byte " + std::to_string(position) + ", in or behind event " +
+             std::to_string(event_count_);
     return false;
   }
 
   Status status() const {
     if (!error_.empty()) return Status::error(error_);
-    if (array_depth_ == 0 && !has_seen_array_) return Status::error("there is no array of events in it");
+    if (array_depth_ == 0 && !has_seen_array_)
+      return Status::error("there is no array of events in it");
     return Status::ok();
   }
 
  private:
   bool is_in_event() const { return array_depth_ != 0 && depth_ == array_depth_ + 1; }
-  bool is_in_arguments() const { return array_depth_ != 0 && depth_ == array_depth_ + 2 && is_arguments_; }
+  bool is_in_arguments() const {
+    return array_depth_ != 0 && depth_ == array_depth_ + 2 && is_arguments_;
+  }
   bool take_integer(std::int64_t value) {
     if (array_depth_ == 0) header_.number(depth_, static_cast<double>(value), value);
     const auto number = static_cast<double>(value);
-    return take(number, [&] { return std::fabs(number) <= kMostExact ? Thousandths{value * 1000, 0.0} : inexact(number); });
+    return take(number, [&] {
+      return std::fabs(number) <= kMostExact ? Thousandths{value * 1000, 0.0} : inexact(number);
+    });
   }
   /// exact: what the number is in thousandths.
   template <class Exact>
   bool take(double value, Exact exact) {
     if (list_ != nullptr) {
-      if (list_->size() == kLongestList) error_ = "event " + std::to_string(event_count_) + ": a list of more than 2^20 numbers";
+      if (list_->size() == kLongestList)
+        error_ = "event " + std::to_string(event_count_) + ": a list of more than 2^20 numbers";
       list_->push_back(value);
       return error_.empty();
     }
-    JsonEvent::Number* const at = is_in_event() ? event_.numbers_.at(key_) : is_in_arguments() ? event_.argument_numbers_.at(key_) : nullptr;
+    JsonEvent::Number* const at = is_in_event()       ? event_.numbers_.at(key_)
+                                  : is_in_arguments() ? event_.argument_numbers_.at(key_)
+                                                      : nullptr;
     if (at != nullptr) *at = {value, is_in_event() ? exact() : Thousandths{}};
     return true;
   }
@@ -280,9 +312,11 @@ class EventHandler {
   bool is_arguments_ = false;
 };
 
-Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit, JsonHeader* header) {
+Status read_json_events(std::istream& from, std::string_view key,
+                        const std::function<Status(const JsonEvent&)>& visit, JsonHeader* header) {
   JsonHeader ignored;
-  EventHandler handler(key, visit, header != nullptr ? *header : ignored, [&from] { return from.eof(); });
+  EventHandler handler(key, visit, header != nullptr ? *header : ignored,
+                       [&from] { return from.eof(); });
   (void)nlohmann::json::sax_parse(from, &handler);
   return handler.status();
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/status.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/status.h"
-
 namespace megascope::importer {
 
-/// A number times 1000, exactly as the file writes it: microseconds as ns. The value is whole + rest.
+/// A number times 1000, exactly as the file writes it: microseconds as ns. The value is whole +
+/// rest.
 struct Thousandths {
   std::int64_t whole = 0;
   double rest = 0.0;  ///< from 0, below 1
@@ -25,24 +26,32 @@ std::int64_t rounded(const Thousandths& a, const Thousandths& b = {});
 /// "[0, 1, 2]" as numbers. is_whole: false where the text was cut ("[0, 1, ...]") or is no list.
 std::vector<double> numbers_in(std::string_view text, bool& is_whole);
 
-/// One object of an array of events: its strings, numbers and lists of numbers, and the strings and numbers of its "args". What lies deeper is
-/// ignored, and so are keys after the first 256 of an object.
+/// One object of an array of events: its strings, numbers and lists of numbers, and the strings and
+/// numbers of its "args". What lies deeper is ignored, and so are keys after the first 256 of an
+/// object.
 class JsonEvent {
  public:
   /// Its position in the array, from 0.
   std::size_t index() const { return index_; }
   /// Empty where there is no such string.
   const std::string& text(std::string_view key) const { return text_in(texts_, key); }
-  const std::string& argument_text(std::string_view key) const { return text_in(argument_texts_, key); }
+  const std::string& argument_text(std::string_view key) const {
+    return text_in(argument_texts_, key);
+  }
   std::optional<double> number(std::string_view key) const { return number_in(numbers_, key); }
-  std::optional<double> argument(std::string_view key) const { return number_in(argument_numbers_, key); }
+  std::optional<double> argument(std::string_view key) const {
+    return number_in(argument_numbers_, key);
+  }
   /// number() × 1000. Of numbers beyond ±9 × 10^15: not exact, and limited to ±9 × 10^18.
   std::optional<Thousandths> thousandths(std::string_view key) const;
   /// A list of numbers; null where there is none. What else is in it is passed over.
   const std::vector<double>* list(std::string_view key) const { return lists_.find(key); }
-  /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may be.
+  /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may
+  /// be.
   std::int64_t id(std::string_view key) const;
-  bool has(std::string_view key) const { return numbers_.find(key) != nullptr || texts_.find(key) != nullptr; }
+  bool has(std::string_view key) const {
+    return numbers_.find(key) != nullptr || texts_.find(key) != nullptr;
+  }
 
  private:
   friend class EventHandler;
@@ -100,10 +109,11 @@ struct JsonHeader {
   std::vector<Group> groups;            ///< distributedInfo.pg_config: at most 2^16
 };
 
-/// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not grow with the file, however
-/// deep it nests. An error says which event and where in the file. Untrusted.
-/// header: where not null, filled as soon as the file tells something.
-Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit,
+/// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not
+/// grow with the file, however deep it nests. An error says which event and where in the file.
+/// Untrusted. header: where not null, filled as soon as the file tells something.
+Status read_json_events(std::istream& from, std::string_view key,
+                        const std::function<Status(const JsonEvent&)>& visit,
                         JsonHeader* header = nullptr);
 
 }  // namespace megascope::importer

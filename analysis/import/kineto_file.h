@@ -1,5 +1,10 @@
 #pragma once
 
+#include "analysis/import/json_events.h"
+#include "analysis/import/kineto_calls.h"
+#include "analysis/import/timeline.h"
+#include "analysis/import/whole_event.h"
+
 #include <istream>
 #include <map>
 #include <optional>
@@ -8,26 +13,26 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/import/json_events.h"
-#include "analysis/import/kineto_calls.h"
-#include "analysis/import/timeline.h"
-#include "analysis/import/whole_event.h"
-
 namespace megascope::importer {
 
-/// One file of PyTorch's profiler: operations of a rank. GPU operations, or on a rank without a GPU those of PyTorch on the CPU, get the step of
-/// the `ProfilerStep#N` in which they were started; the others get none and are only shown. Times are as the file counts them (wrapped around
-/// in Operation).
+/// One file of PyTorch's profiler: operations of a rank. GPU operations, or on a rank without a GPU
+/// those of PyTorch on the CPU, get the step of the `ProfilerStep#N` in which they were started;
+/// the others get none and are only shown. Times are as the file counts them (wrapped around in
+/// Operation).
 class KinetoFile {
  public:
   /// file: its name, for messages.
-  KinetoFile(Timeline& timeline, std::string file) : timeline_(timeline), file_(std::move(file)), first_operation_(timeline.operations.size()) {}
+  KinetoFile(Timeline& timeline, std::string file)
+      : timeline_(timeline), file_(std::move(file)), first_operation_(timeline.operations.size()) {}
 
   /// An error names the event.
   Status read(std::istream& from);
-  /// After read(): the operations, up to end_operation, get tracks of this rank, and steps. tracks: of all files of the rank.
-  using Tracks = std::map<std::pair<std::string, std::int64_t>, std::uint32_t>;  ///< by name, for names alike by number
-  void place(std::int32_t rank, std::int32_t definitions, Tracks& tracks, std::size_t end_operation);
+  /// After read(): the operations, up to end_operation, get tracks of this rank, and steps. tracks:
+  /// of all files of the rank.
+  using Tracks = std::map<std::pair<std::string, std::int64_t>,
+                          std::uint32_t>;  ///< by name, for names alike by number
+  void place(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
+             std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }
   std::vector<KinetoCall>& calls() { return calls_; }
@@ -67,7 +72,9 @@ class KinetoFile {
   std::uint32_t track_of(const JsonEvent& event, Source source);
   std::int32_t step_at(std::int64_t time_ns) const;
   void set_steps();
-  std::int64_t begin_of(std::size_t operation) const { return static_cast<std::int64_t>(timeline_.operations[operation].begin_ns); }
+  std::int64_t begin_of(std::size_t operation) const {
+    return static_cast<std::int64_t>(timeline_.operations[operation].begin_ns);
+  }
 
   Timeline& timeline_;
   std::string file_;
@@ -77,13 +84,14 @@ class KinetoFile {
   std::map<TrackKey, RawTrack> tracks_;
   std::map<TrackKey, std::string> track_names_;
   std::vector<Step> steps_;
-  std::vector<Started> gpu_;                ///< operations of the GPU
-  std::vector<std::size_t> cpu_;            ///< operations of PyTorch on the CPU
-  std::unordered_map<std::int64_t, std::int64_t> launches_;  ///< when what has this correlation was started
+  std::vector<Started> gpu_;      ///< operations of the GPU
+  std::vector<std::size_t> cpu_;  ///< operations of PyTorch on the CPU
+  std::unordered_map<std::int64_t, std::int64_t>
+      launches_;  ///< when what has this correlation was started
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   std::size_t ignored_count_ = 0;
-  std::size_t told_call_count_ = 0;         ///< calls on the CPU that tell their group
+  std::size_t told_call_count_ = 0;  ///< calls on the CPU that tell their group
 };
 
 }  // namespace megascope::importer

@@ -13,18 +13,24 @@ constexpr std::int64_t kMostExact = std::int64_t{1} << 53;  // of a number in JS
 
 /// An integer within the limits; an error names the key.
 template <class Number>
-Status take(std::optional<double> value, const char* key, std::int64_t least, std::int64_t most, Number& number) {
-  const bool is_good = value && *value == std::floor(*value) && *value >= static_cast<double>(least) && *value <= static_cast<double>(most);
-  if (!is_good) return Status::error("\"" + std::string(key) + "\" is missing, no integer, or out of range");
+Status take(std::optional<double> value, const char* key, std::int64_t least, std::int64_t most,
+            Number& number) {
+  const bool is_good = value && *value == std::floor(*value) &&
+                       *value >= static_cast<double>(least) && *value <= static_cast<double>(most);
+  if (!is_good)
+    return Status::error("\"" + std::string(key) + "\" is missing, no integer, or out of range");
   number = static_cast<Number>(*value);
   return Status::ok();
 }
 
 /// A list of groups of `width` numbers; empty where there is none.
-Status take_list(const JsonEvent& row, const char* key, std::size_t width, std::vector<double>& values) {
+Status take_list(const JsonEvent& row, const char* key, std::size_t width,
+                 std::vector<double>& values) {
   const std::vector<double>* const list = row.list(key);
   values = list == nullptr ? std::vector<double>() : *list;
-  return values.size() % width == 0 ? Status::ok() : Status::error("\"" + std::string(key) + "\" has not " + std::to_string(width) + " numbers each");
+  return values.size() % width == 0 ? Status::ok()
+                                    : Status::error("\"" + std::string(key) + "\" has not " +
+                                                    std::to_string(width) + " numbers each");
 }
 
 Status take_ranks(const JsonEvent& row, const char* key, std::vector<RankRun>& runs) {
@@ -38,7 +44,8 @@ Status take_ranks(const JsonEvent& row, const char* key, std::vector<RankRun>& r
     status.update(take(values[i + 2], key, 0, kMostRanks, run.count));
     const std::int64_t last = run.first + std::int64_t{run.stride} * std::max(run.count - 1, 0);
     ranks += run.count;
-    if (last < 0 || last >= kMostRanks || ranks > kMostRanks) status.update(Status::error("\"" + std::string(key) + "\" has ranks beyond 2^24"));
+    if (last < 0 || last >= kMostRanks || ranks > kMostRanks)
+      status.update(Status::error("\"" + std::string(key) + "\" has ranks beyond 2^24"));
     runs.push_back(run);
   }
   return status;
@@ -98,13 +105,17 @@ Status MegascanDefinitions::add_comm(const JsonEvent& row) {
   std::vector<CommDefinition>& comms = definitions().comms;
   CommDefinition comm;
   Status status = take(row.number("comm"), "comm", 0, kMostRanks, comm.id);
-  if (status.is_ok() && comm.id != comms.size()) return Status::error("\"comm\" does not follow the communicator before");
+  if (status.is_ok() && comm.id != comms.size())
+    return Status::error("\"comm\" does not follow the communicator before");
   status.update(take_enum(row, "kind", CommKind::kRemote, comm.kind));
   status.update(take(row.number("my_rank"), "my_rank", kNoPeer, kMostRanks, comm.my_rank));
-  if (row.has("parent")) status.update(take(row.number("parent"), "parent", 0, kMostRanks, comm.parent));
+  if (row.has("parent"))
+    status.update(take(row.number("parent"), "parent", 0, kMostRanks, comm.parent));
   const std::string& name = row.text("global_name");
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), comm.global_name, 16);
-  if (error != std::errc{} || end != name.data() + name.size()) status.update(Status::error("\"global_name\" is no hexadecimal number"));
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(),
+                                            comm.global_name, 16);
+  if (error != std::errc{} || end != name.data() + name.size())
+    status.update(Status::error("\"global_name\" is no hexadecimal number"));
   comm.name = row.text("comm_name");
   status.update(take_ranks(row, "members", comm.members));
   status.update(take_ranks(row, "remote_members", comm.remote_members));

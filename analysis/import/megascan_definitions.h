@@ -6,8 +6,9 @@
 
 namespace megascope::importer {
 
-/// What `megascope export --format megascan` writes beside what MegaScan does: rows that define the worker's process, regions and
-/// communicators, and lists of what operations did. Of one file. Untrusted: an error says what is wrong with the row.
+/// What `megascope export --format megascan` writes beside what MegaScan does: rows that define the
+/// worker's process, regions and communicators, and lists of what operations did. Of one file.
+/// Untrusted: an error says what is wrong with the row.
 class MegascanDefinitions {
  public:
   explicit MegascanDefinitions(Timeline& timeline) : timeline_(timeline) {}

@@ -1,5 +1,10 @@
 #include "analysis/import/megascan_timeline.h"
 
+#include "analysis/import/gzip_stream.h"
+#include "analysis/import/json_events.h"
+#include "analysis/import/megascan_definitions.h"
+#include "analysis/import/open_operations.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,11 +13,6 @@
 #include <optional>
 #include <tuple>
 #include <utility>
-
-#include "analysis/import/gzip_stream.h"
-#include "analysis/import/json_events.h"
-#include "analysis/import/megascan_definitions.h"
-#include "analysis/import/open_operations.h"
 
 namespace megascope::importer {
 namespace {
@@ -26,17 +26,21 @@ std::optional<Place> place_of(const std::string& file) {
   Place place;
   const char* at = file.data();
   const char* const end = file.data() + file.size();
-  const std::pair<std::string_view, std::int32_t*> parts[] = {{"benchmark-data-", &place.dp}, {"-pipeline-", &place.pp}, {"-tensor-", &place.tp}};
+  const std::pair<std::string_view, std::int32_t*> parts[] = {
+      {"benchmark-data-", &place.dp}, {"-pipeline-", &place.pp}, {"-tensor-", &place.tp}};
   for (const auto& [word, value] : parts) {
-    if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(word)) return std::nullopt;
+    if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(word))
+      return std::nullopt;
     const auto [next, error] = std::from_chars(at + word.size(), end, *value);
     if (error != std::errc{} || *value < 0) return std::nullopt;
     at = next;
   }
-  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(place) : std::nullopt;
+  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(place)
+                                                                             : std::nullopt;
 }
 
-/// An iteration's length and the pause before it, in ns; of what `megascope export` wrote, also when it began and which step it is.
+/// An iteration's length and the pause before it, in ns; of what `megascope export` wrote, also
+/// when it began and which step it is.
 struct Iteration {
   double pause_ns = 0.0;
   double length_ns = 0.0;
@@ -58,8 +62,13 @@ struct Iteration {
 /// One worker's file. Operations get times from the begin of their iteration.
 class WorkerFile {
  public:
-  WorkerFile(Timeline& timeline, const Place& place, std::string name, std::vector<Iteration>& iterations)
-      : timeline_(timeline), place_(place), name_(std::move(name)), iterations_(iterations), definitions_(timeline) {}
+  WorkerFile(Timeline& timeline, const Place& place, std::string name,
+             std::vector<Iteration>& iterations)
+      : timeline_(timeline),
+        place_(place),
+        name_(std::move(name)),
+        iterations_(iterations),
+        definitions_(timeline) {}
 
   Status add(const JsonEvent& event) {
     const std::string& phase = event.text("ph");
@@ -88,28 +97,36 @@ class WorkerFile {
   Status begin_iteration(const JsonEvent& event) {
     if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is no number");
     const double pause_ns = event.number("pad_before").value_or(0.0);
-    if (!(pause_ns >= 0 && pause_ns <= kMostNs)) return Status::error("\"pad_before\" is out of range");
+    if (!(pause_ns >= 0 && pause_ns <= kMostNs))
+      return Status::error("\"pad_before\" is out of range");
     timeline_.repairs.add_event();
     if (is_inside_ && is_iteration_empty_) {
       timeline_.repairs.add(RepairKind::kDuplicate, where(event.index()));
       return Status::ok();
     }
-    if (is_inside_) timeline_.repairs.add(RepairKind::kMissingEnd, where(event.index()) + ", the iteration before");
+    if (is_inside_)
+      timeline_.repairs.add(RepairKind::kMissingEnd,
+                            where(event.index()) + ", the iteration before");
     enter_iteration();
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
     const std::optional<double> begin_ns = event.number("begin_ns");
     const double step = event.number("step").value_or(0.0);
-    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMostNs)) return Status::error("\"begin_ns\" is out of range");
-    if (begin_ns && !(step >= kUnknown && step < 2e9)) return Status::error("\"step\" is out of range");
+    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMostNs))
+      return Status::error("\"begin_ns\" is out of range");
+    if (begin_ns && !(step >= kUnknown && step < 2e9))
+      return Status::error("\"step\" is out of range");
     iteration().tell(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
     return Status::ok();
   }
   Status end_iteration(const JsonEvent& event, double time_ns) {
     for (const char* name : {"duration_wall", "duration_cuda"}) {
-      if (!event.text(name).empty()) return Status::error("\"" + std::string(name) + "\" is no number");
+      if (!event.text(name).empty())
+        return Status::error("\"" + std::string(name) + "\" is no number");
     }
-    const double length_ns = event.number("duration_wall").value_or(event.number("duration_cuda").value_or(time_ns));
-    if (!(length_ns >= 0 && length_ns <= kMostNs)) return Status::error("the iteration's duration is out of range");
+    const double length_ns = event.number("duration_wall")
+                                 .value_or(event.number("duration_cuda").value_or(time_ns));
+    if (!(length_ns >= 0 && length_ns <= kMostNs))
+      return Status::error("the iteration's duration is out of range");
     iteration().length_ns = std::max({iteration().length_ns, length_ns, time_ns});
     is_inside_ = false;
     ended_ns_ = time_ns;
@@ -124,7 +141,9 @@ class WorkerFile {
   /// Times that start again after an iteration's end are of the next one, whose begin is missing.
   void infer_iteration(const JsonEvent& event) {
     const std::optional<double> time_ns = event.number("rel_ts");
-    if (event.text("name") == "iteration" || event.text("ph") != "B" || !time_ns || *time_ns < 0 || *time_ns >= ended_ns_) return;
+    if (event.text("name") == "iteration" || event.text("ph") != "B" || !time_ns || *time_ns < 0 ||
+        *time_ns >= ended_ns_)
+      return;
     timeline_.repairs.add(RepairKind::kMissingBegin, where(event.index()) + ", its iteration");
     enter_iteration();
   }
@@ -133,7 +152,8 @@ class WorkerFile {
     see_operation(event);
     if (time_ns < 0) return Status::error("\"rel_ts\" is negative");
     is_iteration_empty_ = false;
-    open_.begin({.name = timeline_.name_index(event.text("name")), .step = step_}, static_cast<std::int64_t>(time_ns), event.index());
+    open_.begin({.name = timeline_.name_index(event.text("name")), .step = step_},
+                static_cast<std::int64_t>(time_ns), event.index());
     return Status::ok();
   }
   /// The track of the main stream comes first.
@@ -147,8 +167,11 @@ class WorkerFile {
     OpenOperations::Open ended;
     auto end_ns = static_cast<std::int64_t>(time_ns);
     switch (open_.end(timeline_.name_index(event.text("name")), end_ns, ended)) {
-      case OpenOperations::Found::kBegin: break;
-      case OpenOperations::Found::kCopy: timeline_.repairs.add(RepairKind::kDuplicate, where(event.index())); return Status::ok();
+      case OpenOperations::Found::kBegin:
+        break;
+      case OpenOperations::Found::kCopy:
+        timeline_.repairs.add(RepairKind::kDuplicate, where(event.index()));
+        return Status::ok();
       case OpenOperations::Found::kNothing:
         estimate(RepairKind::kMissingBegin, Estimate::Of::kBegin, event.index());
         ended.operation = {.name = timeline_.name_index(event.text("name")), .step = step_};
@@ -158,22 +181,31 @@ class WorkerFile {
       estimate(RepairKind::kNegativeDuration, Estimate::Of::kSign, event.index());
       end_ns = ended.begin_ns + (ended.begin_ns - end_ns);
     }
-    return keep(event, ended.operation, static_cast<double>(ended.begin_ns), static_cast<double>(end_ns));
+    return keep(event, ended.operation, static_cast<double>(ended.begin_ns),
+                static_cast<double>(end_ns));
   }
-  Status keep(const JsonEvent& event, Operation operation, double told_begin_ns, double told_end_ns) {
+  Status keep(const JsonEvent& event, Operation operation, double told_begin_ns,
+              double told_end_ns) {
     const double begin_ns = event.number("uncut_begin").value_or(told_begin_ns);
     const double end_ns = event.number("uncut_end").value_or(told_end_ns);
-    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs)) return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
+    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs))
+      return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
     operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
     operation.end_ns = static_cast<std::uint64_t>(end_ns);
-    operation.track = track_of(event.text("stream").empty() ? definitions_.main_stream() : event.text("stream"), event);
+    operation.track = track_of(
+        event.text("stream").empty() ? definitions_.main_stream() : event.text("stream"), event);
     for (const char* name : {"micro_batch_index", "microbatch"}) {
-      if (const auto value = event.number(name); value && *value >= 0 && *value < 2e9) operation.micro_batch = static_cast<std::int32_t>(*value);
+      if (const auto value = event.number(name); value && *value >= 0 && *value < 2e9)
+        operation.micro_batch = static_cast<std::int32_t>(*value);
     }
-    if (const auto value = event.number("model_chunk"); value && *value >= 0 && *value < 2e9) operation.model_chunk = static_cast<std::int32_t>(*value);
-    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMostNs) operation.bytes = static_cast<std::uint64_t>(*value);
-    if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9) operation.sequence = static_cast<std::int32_t>(*value);
-    const Status status = definitions_.are_told() ? definitions_.tell(event, operation) : Status::ok();
+    if (const auto value = event.number("model_chunk"); value && *value >= 0 && *value < 2e9)
+      operation.model_chunk = static_cast<std::int32_t>(*value);
+    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMostNs)
+      operation.bytes = static_cast<std::uint64_t>(*value);
+    if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9)
+      operation.sequence = static_cast<std::int32_t>(*value);
+    const Status status = definitions_.are_told() ? definitions_.tell(event, operation)
+                                                  : Status::ok();
     timeline_.operations.push_back(operation);
     iteration().length_ns = std::max(iteration().length_ns, end_ns);
     return status;
@@ -200,10 +232,17 @@ class WorkerFile {
     });
   }
   std::uint32_t track_of(const std::string& stream, const JsonEvent& event) {
-    const auto [at, is_new] = tracks_.try_emplace(stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
-    if (is_new) timeline_.tracks.push_back({.place = place_, .stream = stream, .world_rank = kUnknown, .definitions = definitions_.index()});
+    const auto [at, is_new] = tracks_.try_emplace(
+        stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
+    if (is_new)
+      timeline_.tracks.push_back({.place = place_,
+                                  .stream = stream,
+                                  .world_rank = kUnknown,
+                                  .definitions = definitions_.index()});
     Track& track = timeline_.tracks[at->second];
-    if (const auto rank = event.number("g_rk"); track.world_rank == kUnknown && rank && *rank >= 0 && *rank < 1 << 24) track.world_rank = static_cast<std::int32_t>(*rank);
+    if (const auto rank = event.number("g_rk");
+        track.world_rank == kUnknown && rank && *rank >= 0 && *rank < 1 << 24)
+      track.world_rank = static_cast<std::int32_t>(*rank);
     return at->second;
   }
 
@@ -221,12 +260,14 @@ class WorkerFile {
   bool has_operations_ = false;
 };
 
-Status read_worker(const fs::path& path, const Place& place, Timeline& timeline, std::vector<Iteration>& iterations) {
+Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
+                   std::vector<Iteration>& iterations) {
   GzipBuffer buffer(path.string());
   if (!buffer.is_open()) return Status::error("cannot open " + path.string());
   std::istream from(&buffer);
   WorkerFile file(timeline, place, path.filename().string(), iterations);
-  const Status status = read_json_events(from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
+  const Status status = read_json_events(
+      from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
   if (!status.is_ok()) return Status::error(path.string() + ": " + status.message());
   file.finish();
   if (!file.has_operations()) timeline.tracks.push_back({.place = place, .stream = ""});
@@ -234,7 +275,8 @@ Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
 }
 
 /// A worker whose file is damaged is left out, and a note says so.
-Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& timeline, std::vector<Iteration>& iterations) {
+Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& timeline,
+                         std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
   const std::size_t tracks = timeline.tracks.size();
   const std::size_t estimates = timeline.estimates.size();
@@ -255,14 +297,18 @@ Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Plac
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, fs::path> seen;
   for (const auto& [path, place] : files) {
     const auto [at, is_new] = seen.try_emplace({place.dp, place.pp, place.tp}, path);
-    if (!is_new) return Status::error(at->second.string() + " and " + path.filename().string() + " are of the same worker");
+    if (!is_new)
+      return Status::error(at->second.string() + " and " + path.filename().string() +
+                           " are of the same worker");
   }
   return Status::ok();
 }
 
 /// When each iteration began. True: as the files tell it; false: one behind the other.
 bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& begins_ns) {
-  const bool are_told = std::all_of(iterations.begin(), iterations.end(), [](const Iteration& iteration) { return iteration.begin_ns.has_value(); });
+  const bool are_told = std::all_of(
+      iterations.begin(), iterations.end(),
+      [](const Iteration& iteration) { return iteration.begin_ns.has_value(); });
   double now_ns = 0.0;
   for (const Iteration& iteration : iterations) {
     begins_ns.push_back(are_told ? *iteration.begin_ns : now_ns + iteration.pause_ns);
@@ -277,11 +323,14 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
   std::vector<std::pair<fs::path, Place>> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (const std::optional<Place> place = place_of(entry.path().filename().string())) files.emplace_back(entry.path(), *place);
+    if (const std::optional<Place> place = place_of(entry.path().filename().string()))
+      files.emplace_back(entry.path(), *place);
   }
   if (error) return Status::error("cannot read " + folder + ": " + error.message());
-  if (files.empty()) return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + folder);
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (files.empty())
+    return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + folder);
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   if (Status twice = check_no_worker_is_there_twice(files); !twice.is_ok()) return twice;
   std::vector<Iteration> iterations;
   Status worst;
@@ -296,7 +345,8 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
   const bool are_told = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (begins_ns[i] + iterations[i].length_ns <= kMostNs) continue;
-    return Status::error("the iterations in " + folder + " are longer than can be: " + std::to_string(iterations.size()) + " of them");
+    return Status::error("the iterations in " + folder + " are longer than can be: " +
+                         std::to_string(iterations.size()) + " of them");
   }
   for (Operation& operation : timeline.operations) {
     const auto index = static_cast<std::size_t>(operation.step);
@@ -305,7 +355,10 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
     operation.end_ns += begin_ns;
     if (are_told) operation.step = iterations[index].step;
   }
-  if (!are_told) timeline.notes.emplace_back("clocks of the workers were never compared: every iteration is taken to begin on all of them at once");
+  if (!are_told)
+    timeline.notes.emplace_back(
+        "clocks of the workers were never compared: every iteration is taken to begin on all of "
+        "them at once");
   return Status::ok();
 }
 

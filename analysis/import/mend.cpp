@@ -1,25 +1,30 @@
 #include "analysis/import/mend.h"
 
-#include <algorithm>
-#include <tuple>
-
 #include "analysis/import/estimate_ends.h"
 #include "analysis/import/false_pairs.h"
+
+#include <algorithm>
+#include <tuple>
 
 namespace megascope::importer {
 namespace {
 
 std::string describe(const Timeline& timeline, const Operation& operation) {
-  return "\"" + timeline.names[operation.name] + "\" at " + std::to_string(operation.begin_ns / 1000) + " us";
+  return "\"" + timeline.names[operation.name] + "\" at " +
+         std::to_string(operation.begin_ns / 1000) + " us";
 }
 
 void unite(Timeline& timeline) {
   std::vector<Operation>& all = timeline.operations;
   const auto key = [](const Operation& a) {
-    return std::tuple(a.begin_ns, ~a.end_ns, a.track, a.name, a.step, a.sequence, a.micro_batch, a.model_chunk, a.bytes, a.told);
+    return std::tuple(a.begin_ns, ~a.end_ns, a.track, a.name, a.step, a.sequence, a.micro_batch,
+                      a.model_chunk, a.bytes, a.told);
   };
-  std::sort(all.begin(), all.end(), [&key](const Operation& a, const Operation& b) { return key(a) < key(b); });
-  const auto is_copy = [](const Operation& a, const Operation& b) { return a == b && !a.may_repeat; };
+  std::sort(all.begin(), all.end(),
+            [&key](const Operation& a, const Operation& b) { return key(a) < key(b); });
+  const auto is_copy = [](const Operation& a, const Operation& b) {
+    return a == b && !a.may_repeat;
+  };
   const auto copy = std::adjacent_find(all.begin(), all.end(), is_copy);
   if (copy == all.end()) return;
   const std::string first = describe(timeline, *copy);
@@ -31,7 +36,8 @@ void unite(Timeline& timeline) {
 /// Steps of one track's operations in order of begin.
 class StepOrder {
  public:
-  StepOrder(Timeline& timeline, std::vector<std::uint32_t> track) : timeline_(timeline), track_(std::move(track)) {}
+  StepOrder(Timeline& timeline, std::vector<std::uint32_t> track)
+      : timeline_(timeline), track_(std::move(track)) {}
 
   void mend() {
     for (std::size_t i = 0; i < track_.size(); ++i) {
@@ -50,7 +56,8 @@ class StepOrder {
   static constexpr std::size_t kNeighbours = 3;
 
   std::int32_t step_at(std::size_t i) const { return timeline_.operations[track_[i]].step; }
-  /// The median of up to three neighbours' steps, those before as they were mended; kUnknown where there is none.
+  /// The median of up to three neighbours' steps, those before as they were mended; kUnknown where
+  /// there is none.
   std::int32_t around(std::size_t i, bool is_before) const {
     std::int32_t steps[kNeighbours];
     std::size_t count = 0;
@@ -62,7 +69,8 @@ class StepOrder {
     return count == 0 ? kUnknown : steps[count / 2];
   }
   std::int32_t mended_at(std::size_t i) const {
-    for (auto change = changes_.rbegin(); change != changes_.rend() && change->first + kNeighbours >= i; ++change) {
+    for (auto change = changes_.rbegin();
+         change != changes_.rend() && change->first + kNeighbours >= i; ++change) {
       if (change->first == i) return change->second;
     }
     return step_at(i);
@@ -75,13 +83,18 @@ class StepOrder {
     if (low == kUnknown) low = high;  // at the edges: as the neighbours on the other side
     if (high == kUnknown) high = low;
     if (own < 0 || low < 0 || low > high || (own >= low && own <= high)) return own;
-    if (i == 0 || i + 1 == track_.size()) return i == 0 ? (own > high ? high : own) : (own < low ? low : own);
+    if (i == 0 || i + 1 == track_.size())
+      return i == 0 ? (own > high ? high : own) : (own < low ? low : own);
     const std::int32_t before = std::clamp(mended_at(i - 1), low, high);
     const std::int32_t after = std::clamp(step_at(i + 1), low, high);
     if (after - before >= 2) return before + 1;
     const Operation& operation = timeline_.operations[track_[i]];
-    const std::uint64_t since_ns = operation.begin_ns - std::min(operation.begin_ns, timeline_.operations[track_[i - 1]].end_ns);
-    const std::uint64_t until_ns = timeline_.operations[track_[i + 1]].begin_ns - std::min(timeline_.operations[track_[i + 1]].begin_ns, operation.end_ns);
+    const std::uint64_t since_ns = operation.begin_ns -
+                                   std::min(operation.begin_ns,
+                                            timeline_.operations[track_[i - 1]].end_ns);
+    const std::uint64_t until_ns = timeline_.operations[track_[i + 1]].begin_ns -
+                                   std::min(timeline_.operations[track_[i + 1]].begin_ns,
+                                            operation.end_ns);
     return since_ns <= until_ns ? before : after;
   }
 
@@ -104,7 +117,8 @@ void mend_steps(Timeline& timeline) {
   std::vector<std::vector<std::uint32_t>> tracks(timeline.tracks.size());
   for (std::uint32_t i = 0; i < timeline.operations.size(); ++i) {
     const Operation& operation = timeline.operations[i];
-    if (descends[operation.track] && operation.step != kUnknown) tracks[operation.track].push_back(i);
+    if (descends[operation.track] && operation.step != kUnknown)
+      tracks[operation.track].push_back(i);
   }
   for (std::vector<std::uint32_t>& track : tracks) StepOrder(timeline, std::move(track)).mend();
 }

@@ -4,7 +4,8 @@ namespace megascope::importer {
 
 void OpenOperations::begin(const Operation& operation, std::int64_t begin_ns, std::size_t event) {
   OfName& of_name = names_[operation.name];
-  const bool is_copy = !of_name.slots.empty() && slots_[of_name.slots.back()].open.begin_ns == begin_ns;
+  const bool is_copy = !of_name.slots.empty() &&
+                       slots_[of_name.slots.back()].open.begin_ns == begin_ns;
   if (is_copy) slots_[of_name.slots.back()].open.is_copy = true;
   of_name.slots.push_back(slots_.size());
   slots_.push_back({{operation, begin_ns, event, is_copy}});

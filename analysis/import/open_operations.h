@@ -1,24 +1,25 @@
 #pragma once
 
+#include "analysis/import/timeline.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/import/timeline.h"
-
 namespace megascope::importer {
 
-/// Operations of one track that began and have not ended: which begin an end belongs to, where some of either are missing, doubled
-/// or overlap in part.
+/// Operations of one track that began and have not ended: which begin an end belongs to, where some
+/// of either are missing, doubled or overlap in part.
 class OpenOperations {
  public:
   struct Open {
     Operation operation;
     std::int64_t begin_ns = 0;
-    std::size_t event = 0;   ///< its begin, in the file
-    bool is_copy = false;    ///< another of the same name that began at the same time was open with it
+    std::size_t event = 0;  ///< its begin, in the file
+    bool
+        is_copy = false;  ///< another of the same name that began at the same time was open with it
   };
   enum class Found : std::uint8_t {
     kBegin,    ///< ended is the operation

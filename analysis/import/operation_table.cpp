@@ -54,30 +54,39 @@ Status read_field(const std::string& key, const json& value, OperationMeaning& m
   if (key == "to" || key == "from") {
     if (!value.is_number_integer()) return Status::error("\"" + key + "\" is not an integer");
     const auto distance = value.get<std::int64_t>();
-    if (distance < -kFurthest || distance > kFurthest) return Status::error("\"" + key + "\" is out of range");
+    if (distance < -kFurthest || distance > kFurthest)
+      return Status::error("\"" + key + "\" is out of range");
     (key == "to" ? meaning.to : meaning.from) = static_cast<std::int32_t>(distance);
     return Status::ok();
   }
   if (!value.is_string()) return Status::error("\"" + key + "\" is not a string");
   const auto text = value.get<std::string>();
   if (key == "kind") return read_kind(text, meaning);
-  if (key == "over") meaning.over = text;
-  else if (key == "channel") meaning.channel = text;
-  else if (key == "channel_back") meaning.channel_back = text;
-  else return Status::error("\"" + key + "\" means nothing here");
+  if (key == "over")
+    meaning.over = text;
+  else if (key == "channel")
+    meaning.channel = text;
+  else if (key == "channel_back")
+    meaning.channel_back = text;
+  else
+    return Status::error("\"" + key + "\" means nothing here");
   return Status::ok();
 }
 
 Status check(const OperationMeaning& meaning) {
   if (meaning.kind == OperationKind::kCompute) return Status::ok();
-  if (!is_group(meaning.over)) return Status::error("\"over\" must be dp, tp, pp, world or \"pp ends\"");
+  if (!is_group(meaning.over))
+    return Status::error("\"over\" must be dp, tp, pp, world or \"pp ends\"");
   if (meaning.kind == OperationKind::kCollective) return Status::ok();
-  if (meaning.over == "world" || meaning.over == "pp ends") return Status::error("messages go over dp, tp or pp");
+  if (meaning.over == "world" || meaning.over == "pp ends")
+    return Status::error("messages go over dp, tp or pp");
   if (meaning.channel.empty()) return Status::error("a message needs a \"channel\"");
   const bool has_to = meaning.kind == OperationKind::kRecv || meaning.to != 0;
   const bool has_from = meaning.kind == OperationKind::kSend || meaning.from != 0;
-  if (!has_to || !has_from) return Status::error("\"to\" and \"from\" say how far away the other end is: not 0");
-  if (meaning.kind == OperationKind::kExchange && meaning.channel_back.empty()) return Status::error("an exchange needs a \"channel_back\"");
+  if (!has_to || !has_from)
+    return Status::error("\"to\" and \"from\" say how far away the other end is: not 0");
+  if (meaning.kind == OperationKind::kExchange && meaning.channel_back.empty())
+    return Status::error("an exchange needs a \"channel_back\"");
   return Status::ok();
 }
 

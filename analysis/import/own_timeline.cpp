@@ -1,13 +1,13 @@
 #include "analysis/import/own_timeline.h"
 
+#include "core/record/clock_domain.h"
+#include "core/record/hash.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <tuple>
-
-#include "core/record/clock_domain.h"
-#include "core/record/hash.h"
 
 namespace megascope::importer {
 namespace {
@@ -52,18 +52,22 @@ std::uint64_t bytes_in(const JsonEvent& event, const char* name) {
   return value && *value >= 0 && *value <= kMostBytes ? static_cast<std::uint64_t>(*value) : 0;
 }
 
-std::uint64_t ns_of(double time_us) { return static_cast<std::uint64_t>(std::llround(time_us * 1e3)); }
+std::uint64_t ns_of(double time_us) {
+  return static_cast<std::uint64_t>(std::llround(time_us * 1e3));
+}
 
 /// "n0" of "Rank 0 (n0)".
 std::string host_in(const std::string& name) {
   const std::size_t begin = name.find('(');
-  const bool is_ours = name.starts_with("Rank ") && begin != std::string::npos && name.ends_with(')');
+  const bool is_ours = name.starts_with("Rank ") && begin != std::string::npos &&
+                       name.ends_with(')');
   return is_ours ? name.substr(begin + 1, name.size() - begin - 2) : std::string();
 }
 
 Status read_rank(const JsonEvent& event, std::int32_t& rank) {
   const std::optional<double> number = event.number("pid");
-  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMostRanks) return Status::error("\"pid\" is no rank");
+  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMostRanks)
+    return Status::error("\"pid\" is no rank");
   rank = static_cast<std::int32_t>(*number);
   return Status::ok();
 }
@@ -79,7 +83,8 @@ Status OwnTimeline::add(const JsonEvent& event) {
     return Status::ok();
   }
   if (phase == "X") return add_call(event);
-  const bool is_arrow = (phase == "s" || phase == "t" || phase == "f") && (kind == "message" || kind == "collective");
+  const bool is_arrow = (phase == "s" || phase == "t" || phase == "f") &&
+                        (kind == "message" || kind == "collective");
   if (is_arrow) return add_arrow(event);
   ++other_count_;
   return Status::ok();
@@ -89,7 +94,8 @@ Status OwnTimeline::add_name(const JsonEvent& event) {
   std::int32_t rank = 0;
   if (!read_rank(event, rank).is_ok()) return Status::ok();  // of findings
   if (event.text("name") == "process_name") hosts_[rank] = host_in(event.argument_text("name"));
-  if (event.text("name") == "thread_name") track_names_[{rank, event.id("tid")}] = event.argument_text("name");
+  if (event.text("name") == "thread_name")
+    track_names_[{rank, event.id("tid")}] = event.argument_text("name");
   return Status::ok();
 }
 
@@ -111,7 +117,9 @@ void OwnTimeline::define_region(std::uint32_t name, const JsonEvent& event) {
   region.name = text;
   region.group = kind;
   region.paradigm = text.starts_with("MPI_") ? Paradigm::kMpi : Paradigm::kUser;
-  region.role = region.paradigm == Paradigm::kUser ? RegionRole::kCode : kind == "p2p" || kind == "request" ? RegionRole::kPointToPoint : RegionRole::kFunction;
+  region.role = region.paradigm == Paradigm::kUser   ? RegionRole::kCode
+                : kind == "p2p" || kind == "request" ? RegionRole::kPointToPoint
+                                                     : RegionRole::kFunction;
   const Collective* collective = collective_of(text);
   if (collective == nullptr) return;
   region.role = collective->role;
@@ -124,25 +132,34 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   if (!status.is_ok()) return status;
   const std::optional<double> begin_us = event.number("ts");
   const std::optional<double> length_us = event.number("dur");
-  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMostUs)) return Status::error("\"ts\" is missing or out of range");
-  if (!event.text("dur").empty() || event.list("dur") != nullptr) return Status::error("\"dur\" is no number");
-  if (length_us && !(std::fabs(*length_us) <= kMostUs)) return Status::error("\"dur\" is out of range");
+  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMostUs))
+    return Status::error("\"ts\" is missing or out of range");
+  if (!event.text("dur").empty() || event.list("dur") != nullptr)
+    return Status::error("\"dur\" is no number");
+  if (length_us && !(std::fabs(*length_us) <= kMostUs))
+    return Status::error("\"dur\" is out of range");
   if (event.text("name").empty()) return Status::error("it has no name");
   TrackState& track = track_of(rank, event);
   track.last = static_cast<std::uint32_t>(timeline_.operations.size());
   track.has_last = true;
-  Operation operation{.begin_ns = ns_of(*begin_us), .end_ns = ns_of(*begin_us) + ns_of(std::fabs(length_us.value_or(0.0))), .name = timeline_.name_index(event.text("name")),
+  Operation operation{.begin_ns = ns_of(*begin_us),
+                      .end_ns = ns_of(*begin_us) + ns_of(std::fabs(length_us.value_or(0.0))),
+                      .name = timeline_.name_index(event.text("name")),
                       .track = track.index};
   define_region(operation.name, event);
   const std::optional<double> step = event.argument("step");
-  if (step && *step >= 0 && *step <= INT32_MAX && *step == std::floor(*step)) operation.step = static_cast<std::int32_t>(*step);
+  if (step && *step >= 0 && *step <= INT32_MAX && *step == std::floor(*step))
+    operation.step = static_cast<std::int32_t>(*step);
   timeline_.repairs.add_event();
   if (!length_us || *length_us < 0) {
-    timeline_.repairs.add(length_us ? RepairKind::kNegativeDuration : RepairKind::kMissingDuration, "event " + std::to_string(event.index()));
-    timeline_.estimates.push_back({track.last, length_us ? Estimate::Of::kSign : Estimate::Of::kEnd});
+    timeline_.repairs.add(length_us ? RepairKind::kNegativeDuration : RepairKind::kMissingDuration,
+                          "event " + std::to_string(event.index()));
+    timeline_.estimates.push_back(
+        {track.last, length_us ? Estimate::Of::kSign : Estimate::Of::kEnd});
   }
   timeline_.operations.push_back(operation);
-  told_.push_back({event.argument_text("comm"), bytes_in(event, "bytes"), bytes_in(event, "bytes_received")});
+  told_.push_back(
+      {event.argument_text("comm"), bytes_in(event, "bytes"), bytes_in(event, "bytes_received")});
   return Status::ok();
 }
 
@@ -152,7 +169,8 @@ Status OwnTimeline::add_arrow(const JsonEvent& event) {
   const Status status = read_rank(event, rank);
   if (!status.is_ok()) return status;
   const auto track = tracks_.find({rank, event.id("tid")});
-  if (track == tracks_.end() || !track->second.has_last) return Status::error("an arrow without a call");
+  if (track == tracks_.end() || !track->second.has_last)
+    return Status::error("an arrow without a call");
   Arrow& arrow = (event.text("cat") == "message" ? messages_ : collectives_)[event.text("id")];
   (event.text("ph") == "s" ? arrow.starts : arrow.ends).push_back(track->second.last);
   return Status::ok();
@@ -176,7 +194,8 @@ void OwnTimeline::define_processes() {
   for (const Track& track : timeline_.tracks) size = std::max(size, track.place.rank + 1);
   for (auto& [key, state] : tracks_) {
     const auto [rank, number] = key;
-    const auto [at, is_new] = index_of.try_emplace(rank, static_cast<std::int32_t>(timeline_.definitions.size()));
+    const auto [at, is_new] = index_of.try_emplace(
+        rank, static_cast<std::int32_t>(timeline_.definitions.size()));
     if (is_new) {
       CommDefinition world;
       world.id = 0;
@@ -204,64 +223,83 @@ void OwnTimeline::add_messages() {
     const std::uint32_t from = arrow.starts.front();
     const std::uint32_t to = arrow.ends.front();
     const std::uint64_t bytes = told_[from].bytes;
-    facts_.push_back({from, {.kind = FactKind::kSend, .comm = 0, .peer = rank_of(to), .tag = tag, .bytes = bytes}});
-    facts_.push_back({to, {.kind = FactKind::kRecv, .comm = 0, .peer = rank_of(from), .tag = tag, .bytes = bytes}});
+    facts_.push_back(
+        {from,
+         {.kind = FactKind::kSend, .comm = 0, .peer = rank_of(to), .tag = tag, .bytes = bytes}});
+    facts_.push_back(
+        {to,
+         {.kind = FactKind::kRecv, .comm = 0, .peer = rank_of(from), .tag = tag, .bytes = bytes}});
     tag = tag == INT32_MAX ? 0 : tag + 1;
   }
 }
 
-/// Calls of one collective, by its root, or by who begins it: the arrows to a root have a number each.
+/// Calls of one collective, by its root, or by who begins it: the arrows to a root have a number
+/// each.
 std::map<std::uint32_t, std::set<std::uint32_t>> OwnTimeline::collect_instances() {
   std::map<std::uint32_t, std::set<std::uint32_t>> instances;
   for (const auto& [id, arrow] : collectives_) {
     const bool is_whole = arrow.starts.size() == 1 && !arrow.ends.empty();
-    const Collective* collective = is_whole ? collective_of(name_of(arrow.starts.front())) : nullptr;
+    const Collective* collective = is_whole ? collective_of(name_of(arrow.starts.front()))
+                                            : nullptr;
     if (collective == nullptr) {
       ++incomplete_count_;
       continue;
     }
     const bool is_to_root = collective->role == RegionRole::kCollAllToOne;
-    std::set<std::uint32_t>& instance = instances[is_to_root ? arrow.ends.front() : arrow.starts.front()];
+    std::set<std::uint32_t>&
+        instance = instances[is_to_root ? arrow.ends.front() : arrow.starts.front()];
     instance.insert(arrow.starts.front());
     instance.insert(arrow.ends.begin(), arrow.ends.end());
   }
   return instances;
 }
 
-/// A communicator is a name and its members; its collectives are counted in the order in which they begin.
+/// A communicator is a name and its members; its collectives are counted in the order in which they
+/// begin.
 void OwnTimeline::add_collectives() {
   std::map<std::pair<std::string, std::vector<std::int32_t>>, std::vector<Instance>> comms;
   for (const auto& [root, operations] : collect_instances()) {
-    Instance instance{.begin_ns = UINT64_MAX, .root = root, .operations = {operations.begin(), operations.end()}};
-    std::ranges::sort(instance.operations, {}, [this](std::uint32_t operation) { return rank_of(operation); });
+    Instance instance{
+        .begin_ns = UINT64_MAX, .root = root, .operations = {operations.begin(), operations.end()}};
+    std::ranges::sort(instance.operations, {},
+                      [this](std::uint32_t operation) { return rank_of(operation); });
     std::vector<std::int32_t> members;
     bool is_one_call = true;
     for (const std::uint32_t operation : instance.operations) {
-      is_one_call = is_one_call && (members.empty() || members.back() != rank_of(operation)) && name_of(operation) == name_of(root);
+      is_one_call = is_one_call && (members.empty() || members.back() != rank_of(operation)) &&
+                    name_of(operation) == name_of(root);
       members.push_back(rank_of(operation));
       instance.begin_ns = std::min(instance.begin_ns, timeline_.operations[operation].begin_ns);
     }
-    if (is_one_call) comms[{told_[root].comm, std::move(members)}].push_back(std::move(instance));
-    else ++incomplete_count_;
+    if (is_one_call)
+      comms[{told_[root].comm, std::move(members)}].push_back(std::move(instance));
+    else
+      ++incomplete_count_;
   }
   for (auto& [key, instances] : comms) {
-    std::ranges::sort(instances, {}, [](const Instance& instance) { return std::tuple(instance.begin_ns, instance.root); });
+    std::ranges::sort(instances, {}, [](const Instance& instance) {
+      return std::tuple(instance.begin_ns, instance.root);
+    });
     add_comm(key.first, key.second, instances);
   }
 }
 
-void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32_t>& members, const std::vector<Instance>& instances) {
+void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32_t>& members,
+                           const std::vector<Instance>& instances) {
   CommDefinition comm;
   comm.name = name;
   comm.kind = CommKind::kIntra;
   comm.parent = 0;
   comm.members = compress(members);
   std::uint64_t global_name = clock_domain_id(name);
-  for (const std::int32_t member : members) global_name = combined(global_name, static_cast<std::uint64_t>(member));
+  for (const std::int32_t member : members)
+    global_name = combined(global_name, static_cast<std::uint64_t>(member));
   comm.global_name = not_zero(global_name);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const Track& track = timeline_.tracks[timeline_.operations[instances.front().operations[i]].track];
-    std::vector<CommDefinition>& mine = timeline_.definitions[static_cast<std::size_t>(track.definitions)].comms;
+    const Track& track = timeline_
+                             .tracks[timeline_.operations[instances.front().operations[i]].track];
+    std::vector<CommDefinition>&
+        mine = timeline_.definitions[static_cast<std::size_t>(track.definitions)].comms;
     comm.id = static_cast<CommId>(mine.size());
     comm.my_rank = static_cast<std::int32_t>(i);
     mine.push_back(comm);
@@ -269,11 +307,16 @@ void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32
     for (const Instance& instance : instances) {
       const RegionRole role = collective_of(name_of(instance.root))->role;
       const bool has_root = role == RegionRole::kCollAllToOne || role == RegionRole::kCollOneToAll;
-      const auto root = std::ranges::find(instance.operations, instance.root) - instance.operations.begin();
+      const auto root = std::ranges::find(instance.operations, instance.root) -
+                        instance.operations.begin();
       const std::uint32_t operation = instance.operations[i];
-      facts_.push_back({operation, {.kind = FactKind::kCollective, .comm = comm.id, .sequence = sequence++,
-                                    .peer = has_root ? static_cast<std::int32_t>(root) : kNoPeer, .bytes = told_[operation].bytes,
-                                    .bytes_received = told_[operation].bytes_received}});
+      facts_.push_back({operation,
+                        {.kind = FactKind::kCollective,
+                         .comm = comm.id,
+                         .sequence = sequence++,
+                         .peer = has_root ? static_cast<std::int32_t>(root) : kNoPeer,
+                         .bytes = told_[operation].bytes,
+                         .bytes_received = told_[operation].bytes_received}});
     }
   }
 }
@@ -283,7 +326,8 @@ void OwnTimeline::keep_facts() {
   auto next = facts_.begin();
   for (std::uint32_t i = 0; i < timeline_.operations.size(); ++i) {
     const std::size_t first = timeline_.facts.size();
-    for (; next != facts_.end() && next->first == i; ++next) timeline_.facts.push_back(next->second);
+    for (; next != facts_.end() && next->first == i; ++next)
+      timeline_.facts.push_back(next->second);
     timeline_.told.push_back({first, timeline_.facts.size() - first});
     timeline_.operations[i].told = i + 1;
   }
@@ -293,10 +337,17 @@ void OwnTimeline::note_what_is_missing() {
   const auto note = [this](std::size_t count, const std::string& what) {
     if (count != 0) timeline_.notes.push_back(std::to_string(count) + " " + what);
   };
-  timeline_.notes.emplace_back("the file was written by megascope export: its run folder, where it is still there, tells more");
-  note(annotation_count_, "waits and findings of an analysis were left out; megascope analyze finds them again");
-  note(incomplete_count_, "messages and collectives were left out: not both ends are in the file, or they are nonblocking collectives");
-  note(other_count_, "events are no calls and no arrows (counters, marks, operations between their start and end) and were left out");
+  timeline_.notes.emplace_back(
+      "the file was written by megascope export: its run folder, where it is still there, tells "
+      "more");
+  note(annotation_count_,
+       "waits and findings of an analysis were left out; megascope analyze finds them again");
+  note(incomplete_count_,
+       "messages and collectives were left out: not both ends are in the file, or they are "
+       "nonblocking collectives");
+  note(other_count_,
+       "events are no calls and no arrows (counters, marks, operations between their start and "
+       "end) and were left out");
 }
 
 }  // namespace megascope::importer

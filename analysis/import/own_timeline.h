@@ -1,5 +1,9 @@
 #pragma once
 
+#include "analysis/import/json_events.h"
+#include "analysis/import/timeline.h"
+#include "core/base/status.h"
+
 #include <cstdint>
 #include <map>
 #include <set>
@@ -7,14 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/import/json_events.h"
-#include "analysis/import/timeline.h"
-#include "core/base/status.h"
-
 namespace megascope::importer {
 
-/// Reads the Chrome file that `megascope export --format chrome` writes: calls and regions of each rank, and from its arrows messages
-/// and collectives. Waits and findings of the analysis are left out. Untrusted: an error says what is wrong with the event.
+/// Reads the Chrome file that `megascope export --format chrome` writes: calls and regions of each
+/// rank, and from its arrows messages and collectives. Waits and findings of the analysis are left
+/// out. Untrusted: an error says what is wrong with the event.
 class OwnTimeline {
  public:
   explicit OwnTimeline(Timeline& timeline) : timeline_(timeline) {}
@@ -56,13 +57,18 @@ class OwnTimeline {
   Status add_arrow(const JsonEvent& event);
   TrackState& track_of(std::int32_t rank, const JsonEvent& event);
   void define_region(std::uint32_t name, const JsonEvent& event);
-  std::int32_t rank_of(std::uint32_t operation) const { return timeline_.tracks[timeline_.operations[operation].track].place.rank; }
-  const std::string& name_of(std::uint32_t operation) const { return timeline_.names[timeline_.operations[operation].name]; }
+  std::int32_t rank_of(std::uint32_t operation) const {
+    return timeline_.tracks[timeline_.operations[operation].track].place.rank;
+  }
+  const std::string& name_of(std::uint32_t operation) const {
+    return timeline_.names[timeline_.operations[operation].name];
+  }
   void define_processes();
   void add_messages();
   std::map<std::uint32_t, std::set<std::uint32_t>> collect_instances();
   void add_collectives();
-  void add_comm(const std::string& name, const std::vector<std::int32_t>& members, const std::vector<Instance>& instances);
+  void add_comm(const std::string& name, const std::vector<std::int32_t>& members,
+                const std::vector<Instance>& instances);
   void note_what_is_missing();
   void keep_facts();
 
@@ -70,7 +76,7 @@ class OwnTimeline {
   std::map<Key, TrackState> tracks_;
   std::map<Key, std::string> track_names_;
   std::map<std::int32_t, std::string> hosts_;
-  std::vector<Told> told_;          ///< by operation
+  std::vector<Told> told_;  ///< by operation
   std::map<std::string, Arrow, std::less<>> messages_;
   std::map<std::string, Arrow, std::less<>> collectives_;
   std::vector<std::pair<std::uint32_t, Fact>> facts_;  ///< by operation, in no order

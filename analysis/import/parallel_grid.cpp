@@ -11,15 +11,18 @@ constexpr std::int32_t kMostRanks = 1 << 24;
 std::vector<std::string> words_of(std::string_view text, std::string_view separators) {
   std::vector<std::string> words(1);
   for (const char c : text) {
-    if (separators.find(c) != std::string_view::npos) words.emplace_back();
-    else words.back() += c;
+    if (separators.find(c) != std::string_view::npos)
+      words.emplace_back();
+    else
+      words.back() += c;
   }
   return words;
 }
 
 bool read_size(const std::string& text, std::int32_t& size) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMostRanks;
+  return error == std::errc{} && end == text.data() + text.size() && size >= 1 &&
+         size <= kMostRanks;
 }
 
 }  // namespace
@@ -35,13 +38,21 @@ Status ParallelGrid::parse(std::string_view text, ParallelGrid& grid) {
     const std::string name = word.substr(0, at);
     const std::string value = at == std::string::npos ? "" : word.substr(at + 1);
     const auto known = std::find(kNames.begin(), kNames.end(), name);
-    if (known != kNames.end() && read_size(value, grid.sizes_[static_cast<std::size_t>(known - kNames.begin())])) continue;
+    if (known != kNames.end() &&
+        read_size(value, grid.sizes_[static_cast<std::size_t>(known - kNames.begin())]))
+      continue;
     const std::vector<std::string> order = words_of(value, "-");
     const bool is_order = name == "order" && order.size() == kNames.size() &&
-                          std::is_permutation(order.begin(), order.end(), kNames.begin(), [](const auto& a, const auto& b) { return std::string_view(a) == b; });
-    if (!is_order) return Status::error("cannot read \"" + word + "\" of the parallel sizes; as in tp=4,pp=4,dp=4,order=tp-dp-pp");
+                          std::is_permutation(order.begin(), order.end(), kNames.begin(),
+                                              [](const auto& a, const auto& b) {
+                                                return std::string_view(a) == b;
+                                              });
+    if (!is_order)
+      return Status::error("cannot read \"" + word +
+                           "\" of the parallel sizes; as in tp=4,pp=4,dp=4,order=tp-dp-pp");
     for (std::size_t i = 0; i < order.size(); ++i) {
-      grid.order_[i] = static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), order[i]) - kNames.begin());
+      grid.order_[i] = static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), order[i]) -
+                                                kNames.begin());
     }
   }
   return grid.check();
@@ -59,13 +70,16 @@ Status ParallelGrid::check() const {
 Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
   grid = {};
   Place told = timeline.sizes;
-  for (std::size_t i = 0; i < grid.sizes_.size(); ++i) grid.sizes_[i] = std::max(coordinate(told, i), 1);
+  for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
+    grid.sizes_[i] = std::max(coordinate(told, i), 1);
   for (const Track& track : timeline.tracks) {
     Place place = track.place;
     if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMostRanks) {
-      return Status::error("track \"" + track.stream + "\" has a rank beyond 2^24: its numbers are no ranks");
+      return Status::error("track \"" + track.stream +
+                           "\" has a rank beyond 2^24: its numbers are no ranks");
     }
-    for (std::size_t i = 0; i < grid.sizes_.size(); ++i) grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(place, i) + 1);
+    for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
+      grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(place, i) + 1);
   }
   for (const Track& track : timeline.tracks) {  // ranks alone are replicas
     if (track.place.rank >= grid.size()) grid.sizes_[1] = track.place.rank + 1;
@@ -73,7 +87,10 @@ Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
     if (!status.is_ok()) return status;
   }
   const Status status = grid.check();
-  if (status.is_ok() && !grid.find_order(timeline)) timeline.notes.emplace_back("the places of the workers do not explain their ranks: they are numbered anew, tp first, then dp, then pp");
+  if (status.is_ok() && !grid.find_order(timeline))
+    timeline.notes.emplace_back(
+        "the places of the workers do not explain their ranks: they are numbered anew, tp first, "
+        "then dp, then pp");
   return status;
 }
 
@@ -81,7 +98,8 @@ bool ParallelGrid::find_order(const Timeline& timeline) {
   const std::array<std::size_t, 3> usual = order_;
   do {
     const auto is_explained = [this](const Track& track) {
-      return track.world_rank == kUnknown || track.place.rank != kUnknown || rank_of(track.place) == track.world_rank;
+      return track.world_rank == kUnknown || track.place.rank != kUnknown ||
+             rank_of(track.place) == track.world_rank;
     };
     if (std::all_of(timeline.tracks.begin(), timeline.tracks.end(), is_explained)) return true;
   } while (std::next_permutation(order_.begin(), order_.end()));
@@ -122,7 +140,8 @@ bool ParallelGrid::contains(const Place& place) const {
 std::vector<ParallelIndex> ParallelGrid::indices_of(const Place& place) const {
   Place from = place;
   std::vector<ParallelIndex> indices;
-  for (std::size_t i = 0; i < sizes_.size(); ++i) indices.push_back({kNames[i], coordinate(from, i), sizes_[i]});
+  for (std::size_t i = 0; i < sizes_.size(); ++i)
+    indices.push_back({kNames[i], coordinate(from, i), sizes_[i]});
   return indices;
 }
 
@@ -167,7 +186,8 @@ std::int32_t ParallelGrid::index_in(const std::string& over, const Place& place)
   return over == "pp ends" ? std::min(index, 1) : index;
 }
 
-std::int32_t ParallelGrid::neighbour(const std::string& over, const Place& place, std::int32_t distance) const {
+std::int32_t ParallelGrid::neighbour(const std::string& over, const Place& place,
+                                     std::int32_t distance) const {
   const std::int64_t index = std::int64_t{index_in(over, place)} + distance;
   return index < 0 || index >= sizes_[dimension_of(over)] ? -1 : static_cast<std::int32_t>(index);
 }

@@ -1,14 +1,14 @@
 #include "analysis/import/pytorch_timeline.h"
 
+#include "analysis/import/gzip_stream.h"
+#include "analysis/import/kineto_file.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
-
-#include "analysis/import/gzip_stream.h"
-#include "analysis/import/kineto_file.h"
 
 namespace megascope::importer {
 namespace {
@@ -52,7 +52,8 @@ class PytorchReader {
     if (files_.empty()) return worst;
     place_ranks();
     const Status status = count_from_the_first();
-    if (status.is_ok()) keep_calls(timeline_, std::move(calls_), groups_, world_size_, definitions_of_);
+    if (status.is_ok())
+      keep_calls(timeline_, std::move(calls_), groups_, world_size_, definitions_of_);
     return status;
   }
 
@@ -90,30 +91,41 @@ class PytorchReader {
     return buffer.has_failed() ? Status::error("the compressed data are damaged") : status;
   }
 
-  static Status find_rank(const fs::path& path, const JsonHeader& header, bool is_only_one, std::int32_t& rank) {
+  static Status find_rank(const fs::path& path, const JsonHeader& header, bool is_only_one,
+                          std::int32_t& rank) {
     rank = rank_in_name(path.filename().string());
     if (header.rank) {
-      if (!(*header.rank >= 0 && *header.rank < kMostRanks && *header.rank == std::floor(*header.rank))) return Status::error("\"distributedInfo.rank\" is no rank");
+      if (!(*header.rank >= 0 && *header.rank < kMostRanks &&
+            *header.rank == std::floor(*header.rank)))
+        return Status::error("\"distributedInfo.rank\" is no rank");
       rank = static_cast<std::int32_t>(*header.rank);
     }
     if (rank == kUnknown && is_only_one) rank = 0;
     if (rank != kUnknown) return Status::ok();
-    return Status::error("the file tells no rank; give it \"distributedInfo\": {\"rank\": N}, or name it rank-N.json");
+    return Status::error(
+        "the file tells no rank; give it \"distributedInfo\": {\"rank\": N}, or name it "
+        "rank-N.json");
   }
 
   /// Files that count from the begin of their profile have clocks that were never compared.
   Status count_from_the_first() {
-    timeline_.has_common_clock = std::ranges::all_of(files_, [](const File& file) { return file.reader->has_clock(); });
+    timeline_.has_common_clock = std::ranges::all_of(
+        files_, [](const File& file) { return file.reader->has_clock(); });
     std::int64_t first_ns = INT64_MAX;
     std::int64_t last_ns = INT64_MIN;
     for (const File& file : files_) {
-      const std::int64_t base_ns = timeline_.has_common_clock ? file.reader->header().base_ns.value_or(0) : -file.reader->first_ns();
+      const std::int64_t base_ns = timeline_.has_common_clock
+                                       ? file.reader->header().base_ns.value_or(0)
+                                       : -file.reader->first_ns();
       first_ns = std::min(first_ns, base_ns + file.reader->first_ns());
       last_ns = std::max(last_ns, base_ns + file.reader->last_ns());
     }
-    if (last_ns - first_ns > kLongestRunNs) return Status::error("the times in the files lie more than 31 years apart");
+    if (last_ns - first_ns > kLongestRunNs)
+      return Status::error("the times in the files lie more than 31 years apart");
     for (const File& file : files_) {
-      const std::int64_t base_ns = timeline_.has_common_clock ? file.reader->header().base_ns.value_or(0) : -file.reader->first_ns();
+      const std::int64_t base_ns = timeline_.has_common_clock
+                                       ? file.reader->header().base_ns.value_or(0)
+                                       : -file.reader->first_ns();
       const auto shift_ns = static_cast<std::uint64_t>(base_ns - first_ns);
       for (std::size_t i = file.reader->first_operation(); i < file.end_operation; ++i) {
         timeline_.operations[i].begin_ns += shift_ns;
@@ -121,8 +133,10 @@ class PytorchReader {
       }
     }
     timeline_.notes.emplace_back(timeline_.has_common_clock
-                                     ? "clocks of the nodes are taken as one: times of different ranks are as exact as they were set"
-                                     : "clocks of the ranks were never compared: each file counts from its own begin, and all are taken to begin at once");
+                                     ? "clocks of the nodes are taken as one: times of different "
+                                       "ranks are as exact as they were set"
+                                     : "clocks of the ranks were never compared: each file counts "
+                                       "from its own begin, and all are taken to begin at once");
     return Status::ok();
   }
 
@@ -130,17 +144,22 @@ class PytorchReader {
     std::map<std::int32_t, KinetoFile::Tracks> tracks;
     std::size_t ignored_count = 0;
     for (const File& file : files_) {
-      const auto [at, is_new] = definitions_of_.try_emplace(file.rank, static_cast<std::int32_t>(timeline_.definitions.size()));
+      const auto [at, is_new] = definitions_of_.try_emplace(
+          file.rank, static_cast<std::int32_t>(timeline_.definitions.size()));
       if (is_new) timeline_.definitions.emplace_back();
       file.reader->place(file.rank, at->second, tracks[file.rank], file.end_operation);
       std::ranges::move(file.reader->calls(), std::back_inserter(calls_));
       const double told_size = file.reader->header().world_size.value_or(1);
-      if (told_size >= 1 && told_size <= kMostRanks) world_size_ = std::max(world_size_, static_cast<std::int32_t>(told_size));
+      if (told_size >= 1 && told_size <= kMostRanks)
+        world_size_ = std::max(world_size_, static_cast<std::int32_t>(told_size));
       world_size_ = std::max(world_size_, file.rank + 1);
       add_groups(file.reader->header());
       ignored_count += file.reader->ignored_count();
     }
-    if (ignored_count != 0) timeline_.notes.push_back(std::to_string(ignored_count) + " events are no operations (flows, marks, counters, copies of annotations) and were left out");
+    if (ignored_count != 0)
+      timeline_.notes.push_back(std::to_string(ignored_count) +
+                                " events are no operations (flows, marks, counters, copies of "
+                                "annotations) and were left out");
     timeline_.has_grid = false;
     timeline_.sizes.dp = world_size_;
   }
@@ -149,9 +168,11 @@ class PytorchReader {
     for (const JsonHeader::Group& group : header.groups) {
       std::vector<std::int32_t> ranks;
       for (const double rank : group.ranks) {
-        if (rank >= 0 && rank < kMostRanks && rank == std::floor(rank)) ranks.push_back(static_cast<std::int32_t>(rank));
+        if (rank >= 0 && rank < kMostRanks && rank == std::floor(rank))
+          ranks.push_back(static_cast<std::int32_t>(rank));
       }
-      if (ranks.size() == group.ranks.size() && !ranks.empty()) groups_.try_emplace(group.name, std::move(ranks));
+      if (ranks.size() == group.ranks.size() && !ranks.empty())
+        groups_.try_emplace(group.name, std::move(ranks));
     }
   }
 
@@ -168,12 +189,15 @@ class PytorchReader {
 std::int32_t rank_in_name(const std::string& file) {
   std::string text = file;
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (std::size_t at = text.find("rank"); at != std::string::npos; at = text.find("rank", at + 1)) {
+  for (std::size_t at = text.find("rank"); at != std::string::npos;
+       at = text.find("rank", at + 1)) {
     const std::size_t digits = text.find_first_not_of("-_=. ", at + 4);
     if (digits == std::string::npos) continue;
     std::int32_t rank = 0;
-    const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(), rank);
-    if (error == std::errc{} && rank >= 0 && rank < kMostRanks && end != text.data() + digits) return rank;
+    const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(),
+                                              rank);
+    if (error == std::errc{} && rank >= 0 && rank < kMostRanks && end != text.data() + digits)
+      return rank;
   }
   return kUnknown;
 }

@@ -11,17 +11,27 @@ struct KindText {
   std::string_view rule;
 };
 constexpr KindText kTexts[kRepairKindCount] = {
-    {"negative_duration", "operations end before they begin", "the sign of the duration was dropped; where operations of their name never last so, each lasts as long as usual"},
-    {"missing_duration", "operations have no duration", "each lasts as long as usual, at most until the next one begins"},
-    {"missing_end", "operations begin and do not end", "each lasts as long as usual, at most until the next one begins"},
-    {"missing_begin", "operations end without a begin", "each lasted as long as usual, at most since the one before ended; those without a name were left out"},
+    {"negative_duration", "operations end before they begin",
+     "the sign of the duration was dropped; where operations of their name never last so, each "
+     "lasts as long as usual"},
+    {"missing_duration", "operations have no duration",
+     "each lasts as long as usual, at most until the next one begins"},
+    {"missing_end", "operations begin and do not end",
+     "each lasts as long as usual, at most until the next one begins"},
+    {"missing_begin", "operations end without a begin",
+     "each lasted as long as usual, at most since the one before ended; those without a name were "
+     "left out"},
     {"duplicate", "operations are in the file more than once", "they were taken once"},
-    {"step_order", "operations have a step that does not fit between their neighbours'", "they got that of their neighbours"},
-    {"overlap", "operations overlap another of their track", "they are shown in rows of their own; no time was changed"},
+    {"step_order", "operations have a step that does not fit between their neighbours'",
+     "they got that of their neighbours"},
+    {"overlap", "operations overlap another of their track",
+     "they are shown in rows of their own; no time was changed"},
 };
 const KindText& text_of(RepairKind kind) { return kTexts[static_cast<std::size_t>(kind)]; }
 
-std::string first_text(const std::string& first) { return first.empty() ? std::string() : " (first: " + first + ")"; }
+std::string first_text(const std::string& first) {
+  return first.empty() ? std::string() : " (first: " + first + ")";
+}
 
 }  // namespace
 
@@ -45,13 +55,19 @@ Status Repairs::check(bool is_strict) const {
   const auto limit = static_cast<std::uint64_t>(static_cast<double>(event_count_) * kMostRepaired);
   const std::uint64_t all = total();
   if (all == 0 || (!is_strict && all <= std::max<std::uint64_t>(limit, 1))) return Status::ok();
-  std::string text = std::to_string(all) + " of " + std::to_string(event_count_) + " events need repair" +
-                     (is_strict ? ", and --strict forbids it: " : ", more than 1 %: the file is damaged or of another format: ");
+  std::string text = std::to_string(all) + " of " + std::to_string(event_count_) +
+                     " events need repair" +
+                     (is_strict ? ", and --strict forbids it: "
+                                : ", more than 1 %: the file is damaged or of another format: ");
   std::string_view separator;
   for (std::size_t i = 0; i < kRepairKindCount; ++i) {
     const auto kind = static_cast<RepairKind>(i);
     if (kind == RepairKind::kOverlap || count(kind) == 0) continue;
-    text.append(separator).append(std::to_string(count(kind))).append(" ").append(text_of(kind).what).append(first_text(first(kind)));
+    text.append(separator)
+        .append(std::to_string(count(kind)))
+        .append(" ")
+        .append(text_of(kind).what)
+        .append(first_text(first(kind)));
     separator = "; ";
   }
   return Status::error(text);
@@ -63,7 +79,8 @@ std::vector<std::string> Repairs::notes() const {
     const auto kind = static_cast<RepairKind>(i);
     if (count(kind) == 0) continue;
     const KindText& text = text_of(kind);
-    notes.push_back(std::to_string(count(kind)) + " " + std::string(text.what) + first_text(first(kind)) + ": " + std::string(text.rule));
+    notes.push_back(std::to_string(count(kind)) + " " + std::string(text.what) +
+                    first_text(first(kind)) + ": " + std::string(text.rule));
   }
   return notes;
 }

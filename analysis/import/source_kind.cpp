@@ -1,10 +1,10 @@
 #include "analysis/import/source_kind.h"
 
+#include "analysis/import/gzip_stream.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <istream>
-
-#include "analysis/import/gzip_stream.h"
 
 namespace megascope::importer {
 namespace {
@@ -30,7 +30,8 @@ std::string format_of_file(const std::string& file) {
   std::string text(kLookedAtBytes, '\0');
   from.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(from.gcount(), 0)));
-  for (const char* word : {"\"schemaVersion\"", "\"distributedInfo\"", "\"deviceProperties\"", "\"baseTimeNanoseconds\"", "\"CPU functions\""}) {
+  for (const char* word : {"\"schemaVersion\"", "\"distributedInfo\"", "\"deviceProperties\"",
+                           "\"baseTimeNanoseconds\"", "\"CPU functions\""}) {
     if (text.find(word) != std::string::npos) return "pytorch";
   }
   return "chrome";
@@ -41,7 +42,8 @@ std::string format_of_file(const std::string& file) {
 std::string format_of(const std::vector<std::string>& sources) {
   if (sources.size() != 1) return "pytorch";
   std::error_code error;
-  return fs::is_directory(sources.front(), error) ? format_of_directory(sources.front()) : format_of_file(sources.front());
+  return fs::is_directory(sources.front(), error) ? format_of_directory(sources.front())
+                                                  : format_of_file(sources.front());
 }
 
 }  // namespace megascope::importer

@@ -1,15 +1,15 @@
 #pragma once
 
+#include "analysis/import/repairs.h"
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "analysis/import/repairs.h"
-#include "core/record/call.h"
-#include "core/record/definitions.h"
 
 /// Timelines of training jobs as other tools write them, in one form.
 namespace megascope::importer {
@@ -29,8 +29,8 @@ struct Place {
 /// A row of a worker's timeline: a stream of the device, a thread.
 struct Track {
   Place place;
-  std::string stream;  ///< "compute", "pp-comm"; may be empty
-  std::int32_t world_rank = kUnknown;  ///< where the file says it beside the place
+  std::string stream;                   ///< "compute", "pp-comm"; may be empty
+  std::int32_t world_rank = kUnknown;   ///< where the file says it beside the place
   std::int32_t definitions = kUnknown;  ///< in Timeline::definitions; of tracks of one worker equal
 };
 
@@ -49,16 +49,19 @@ struct ToldFacts {
 struct Operation {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint64_t bytes = 0;       ///< sent and received; 0: not told
-  std::uint32_t name = 0;        ///< in Timeline::names
-  std::uint32_t track = 0;       ///< in Timeline::tracks
+  std::uint64_t bytes = 0;  ///< sent and received; 0: not told
+  std::uint32_t name = 0;   ///< in Timeline::names
+  std::uint32_t track = 0;  ///< in Timeline::tracks
   std::int32_t step = kUnknown;
   std::int32_t micro_batch = kUnknown;
   std::int32_t model_chunk = kUnknown;
-  std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the file counts them
-  std::uint32_t told = 0;            ///< 1 + its place in Timeline::told; 0: the file does not tell what it did, its name does
-  bool is_pair = false;              ///< its begin and its end are events of their own
-  bool may_repeat = false;           ///< another that is equal is another one: the file's clock is too coarse to tell them apart
+  std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the
+                                     ///< file counts them
+  std::uint32_t told = 0;   ///< 1 + its place in Timeline::told; 0: the file does not tell what it
+                            ///< did, its name does
+  bool is_pair = false;     ///< its begin and its end are events of their own
+  bool may_repeat = false;  ///< another that is equal is another one: the file's clock is too
+                            ///< coarse to tell them apart
 
   bool operator==(const Operation&) const = default;
 };
@@ -68,7 +71,8 @@ struct Estimate {
   enum class Of : std::uint8_t {
     kEnd,    ///< it is not known; the operation's end is its begin
     kBegin,  ///< it is not known; the operation's begin is its end
-    kSign,   ///< the end is where a duration that was negative would end; plausible where others of its name last as long
+    kSign,   ///< the end is where a duration that was negative would end; plausible where others of
+             ///< its name last as long
   };
   std::uint32_t operation = 0;  ///< in Timeline::operations as they were read
   Of of = Of::kEnd;
@@ -81,15 +85,17 @@ struct Timeline {
   std::vector<Operation> operations;  ///< in no order
   std::vector<std::string> notes;     ///< what was left out or assumed; sentences
   std::string source;                 ///< the file or folder, as the user named it
-  std::vector<RegionDefinition> regions;  ///< by name, as far as files define them: those without a name are not defined
+  std::vector<RegionDefinition>
+      regions;  ///< by name, as far as files define them: those without a name are not defined
   std::vector<ToldDefinitions> definitions;
   std::vector<ToldFacts> told;
   std::vector<Fact> facts;
   Repairs repairs;
-  std::vector<Estimate> estimates;    ///< before mend()
-  bool has_common_clock = true;       ///< false: each rank has a clock of its own, never compared with others
-  bool has_grid = true;               ///< false: ranks are ranks, of no parallel groups
-  Place sizes{0, 0, 0, kUnknown};     ///< of the grid, as far as files tell them; else 0
+  std::vector<Estimate> estimates;  ///< before mend()
+  bool has_common_clock = true;    ///< false: each rank has a clock of its own, never compared with
+                                   ///< others
+  bool has_grid = true;            ///< false: ranks are ranks, of no parallel groups
+  Place sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.
   std::uint32_t name_index(std::string_view name);

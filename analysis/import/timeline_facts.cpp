@@ -1,20 +1,20 @@
 #include "analysis/import/timeline_facts.h"
 
+#include "core/record/hash.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
-
-#include "core/record/hash.h"
 
 namespace megascope::importer {
 namespace {
 
 /// One end of a message, or one member's part in a collective.
 struct End {
-  std::uint32_t kind = 0;      ///< which channel, or which operation of which group
+  std::uint32_t kind = 0;  ///< which channel, or which operation of which group
   std::int32_t step = kUnknown;
-  std::uint32_t place = 0;     ///< in the step
+  std::uint32_t place = 0;  ///< in the step
   std::uint32_t operation = 0;
   bool is_receive = false;
 
@@ -36,7 +36,8 @@ class Kinds {
 class Places {
  public:
   std::uint32_t next(std::int32_t rank, const End& end) {
-    std::uint64_t hash = combined(static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(end.step));
+    std::uint64_t hash = combined(static_cast<std::uint64_t>(rank),
+                                  static_cast<std::uint64_t>(end.step));
     hash = combined(hash, std::uint64_t{end.kind} << 1 | (end.is_receive ? 1 : 0));
     return counts_[hash]++;
   }
@@ -54,7 +55,8 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
     const std::uint32_t counted = places.next(rank_of_track[operation.track], end);
-    end.place = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence) : counted;
+    end.place = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
+                                               : counted;
     ends.push_back(end);
   };
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
@@ -62,27 +64,36 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
     const OperationMeaning& meaning = meanings[name];
     const bool is_exchange = meaning.kind == OperationKind::kExchange;
     const std::string prefix = "message " + meaning.over + " ";
-    if (meaning.kind == OperationKind::kCollective) add(i, "collective " + meaning.over + " " + timeline.names[name], false);
-    if (meaning.kind == OperationKind::kSend || is_exchange) add(i, prefix + meaning.channel, false);
-    if (meaning.kind == OperationKind::kRecv || is_exchange) add(i, prefix + (is_exchange ? meaning.channel_back : meaning.channel), true);
+    if (meaning.kind == OperationKind::kCollective)
+      add(i, "collective " + meaning.over + " " + timeline.names[name], false);
+    if (meaning.kind == OperationKind::kSend || is_exchange)
+      add(i, prefix + meaning.channel, false);
+    if (meaning.kind == OperationKind::kRecv || is_exchange)
+      add(i, prefix + (is_exchange ? meaning.channel_back : meaning.channel), true);
   }
   return ends;
 }
 
 }  // namespace
 
-MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track, const OperationTable& table)
+MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
+                           const OperationTable& table)
     : sent_(timeline.operations.size()), received_(timeline.operations.size()) {
   std::vector<OperationMeaning> meanings;
   for (const std::string& name : timeline.names) meanings.push_back(table.of(name));
   std::vector<End> ends = ends_of(timeline, rank_of_track, meanings);
-  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return std::tuple(a.key(), a.operation) < std::tuple(b.key(), b.operation); });
-  // Those that belong together are neighbours now; they are numbered in the order in which the first of them begins.
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
+    return std::tuple(a.key(), a.operation) < std::tuple(b.key(), b.operation);
+  });
+  // Those that belong together are neighbours now; they are numbered in the order in which the
+  // first of them begins.
   std::vector<std::size_t> first_ends;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (i == 0 || ends[i].key() != ends[i - 1].key()) first_ends.push_back(i);
   }
-  std::sort(first_ends.begin(), first_ends.end(), [&ends](std::size_t a, std::size_t b) { return ends[a].operation < ends[b].operation; });
+  std::sort(first_ends.begin(), first_ends.end(), [&ends](std::size_t a, std::size_t b) {
+    return ends[a].operation < ends[b].operation;
+  });
   std::map<std::string, std::uint32_t> next;
   for (const std::size_t first : first_ends) {
     const OperationMeaning& meaning = meanings[timeline.operations[ends[first].operation].name];

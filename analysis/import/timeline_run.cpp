@@ -1,28 +1,34 @@
 #include "analysis/import/timeline_run.h"
 
-#include <algorithm>
-#include <set>
-
 #include "core/record/clock_domain.h"
 #include "core/record/hash.h"
 #include "core/record/value_fact.h"
+
+#include <algorithm>
+#include <set>
 
 namespace megascope::importer {
 namespace {
 
 std::uint64_t name_of_group(const std::string& over, const std::vector<std::int32_t>& members) {
   std::uint64_t hash = clock_domain_id(over);
-  for (const std::int32_t member : members) hash = combined(hash, static_cast<std::uint64_t>(member));
+  for (const std::int32_t member : members)
+    hash = combined(hash, static_cast<std::uint64_t>(member));
   return not_zero(hash);
 }
 
 RegionRole role_of(const OperationMeaning& meaning) {
   switch (meaning.op) {
-    case CollectiveOp::kNone: break;
-    case CollectiveOp::kBarrier: return RegionRole::kCollBarrier;
-    case CollectiveOp::kBcast: return RegionRole::kCollOneToAll;
-    case CollectiveOp::kReduce: return RegionRole::kCollAllToOne;
-    default: return RegionRole::kCollAllToAll;
+    case CollectiveOp::kNone:
+      break;
+    case CollectiveOp::kBarrier:
+      return RegionRole::kCollBarrier;
+    case CollectiveOp::kBcast:
+      return RegionRole::kCollOneToAll;
+    case CollectiveOp::kReduce:
+      return RegionRole::kCollAllToOne;
+    default:
+      return RegionRole::kCollAllToAll;
   }
   return meaning.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
 }
@@ -34,7 +40,9 @@ const char* group_name(const OperationMeaning& meaning) {
 
 std::string describe(const Place& place) {
   if (place.rank != kUnknown) return "rank " + std::to_string(place.rank);
-  const auto say = [](const char* name, std::int32_t index) { return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index); };
+  const auto say = [](const char* name, std::int32_t index) {
+    return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index);
+  };
   return "the worker" + say("dp", place.dp) + say("pp", place.pp) + say("tp", place.tp);
 }
 
@@ -42,13 +50,15 @@ std::string describe(const Place& place) {
 
 class OperationStream final : public CallStream {
  public:
-  OperationStream(const TimelineRun& run, const TimelineRun::Worker& worker, const Lane& lane) : run_(run), worker_(worker), lane_(lane) {}
+  OperationStream(const TimelineRun& run, const TimelineRun::Worker& worker, const Lane& lane)
+      : run_(run), worker_(worker), lane_(lane) {}
 
   bool next(Call& call) override {
     if (at_ == lane_.operations.size()) return false;
     const std::uint32_t index = lane_.operations[at_++];
     const Operation& operation = run_.timeline_.operations[index];
-    while (!open_ends_ns_.empty() && open_ends_ns_.back() <= operation.begin_ns) open_ends_ns_.pop_back();
+    while (!open_ends_ns_.empty() && open_ends_ns_.back() <= operation.begin_ns)
+      open_ends_ns_.pop_back();
     call = {};
     call.enter_ns = operation.begin_ns;
     call.leave_ns = operation.end_ns;
@@ -70,19 +80,29 @@ class OperationStream final : public CallStream {
   std::vector<Fact> facts_;
 };
 
-Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, std::unique_ptr<TimelineRun>& run) {
-  if (timeline.operations.empty()) return Status::error("there are no operations in " + timeline.source);
-  if (timeline.names.size() >= kFirstReservedRegion - 1) return Status::error(timeline.source + " has more than 65000 names of operations");
-  if (timeline.operations.size() >= UINT32_MAX) return Status::error(timeline.source + " has more than 2^32 operations");
+Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
+                         std::unique_ptr<TimelineRun>& run) {
+  if (timeline.operations.empty())
+    return Status::error("there are no operations in " + timeline.source);
+  if (timeline.names.size() >= kFirstReservedRegion - 1)
+    return Status::error(timeline.source + " has more than 65000 names of operations");
+  if (timeline.operations.size() >= UINT32_MAX)
+    return Status::error(timeline.source + " has more than 2^32 operations");
   const auto has_step = [](const Operation& operation) { return operation.step != kUnknown; };
-  const auto is_mpi = [](const RegionDefinition& region) { return region.paradigm == Paradigm::kMpi; };  // where calls show the steps
-  if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step) && std::none_of(timeline.regions.begin(), timeline.regions.end(), is_mpi)) {
-    timeline.notes.emplace_back("no operation says its step (args.step): nothing can be compared step by step");
+  const auto is_mpi = [](const RegionDefinition& region) {
+    return region.paradigm == Paradigm::kMpi;
+  };  // where calls show the steps
+  if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step) &&
+      std::none_of(timeline.regions.begin(), timeline.regions.end(), is_mpi)) {
+    timeline.notes.emplace_back(
+        "no operation says its step (args.step): nothing can be compared step by step");
   }
   std::vector<std::int32_t> rank_of_track;
   for (Track& track : timeline.tracks) {
     if (!grid.contains(track.place)) {
-      return Status::error(timeline.source + ": " + describe(track.place) + " does not fit into the parallel sizes: " + std::to_string(grid.size()) + " ranks");
+      return Status::error(timeline.source + ": " + describe(track.place) +
+                           " does not fit into the parallel sizes: " + std::to_string(grid.size()) +
+                           " ranks");
     }
     rank_of_track.push_back(grid.rank_of(track.place));
   }
@@ -90,10 +110,12 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   return run->define_workers(rank_of_track);
 }
 
-TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, const std::vector<std::int32_t>& rank_of_track)
+TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
+                         const std::vector<std::int32_t>& rank_of_track)
     : timeline_(std::move(timeline)), grid_(grid), numbers_(timeline_, rank_of_track, table) {
   for (const std::string& name : timeline_.names) meanings_.push_back(table.of(name));
-  for (const OperationMeaning& meaning : meanings_) is_work_.push_back(meaning.kind == OperationKind::kCompute);
+  for (const OperationMeaning& meaning : meanings_)
+    is_work_.push_back(meaning.kind == OperationKind::kCompute);
   for (std::size_t name = 0; name < timeline_.regions.size(); ++name) {
     if (!timeline_.regions[name].name.empty()) is_work_[name] = true;  // it was nested so in a run
   }
@@ -105,7 +127,8 @@ Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_trac
     Worker& worker = workers_[rank_of_track[operation.track]];
     worker.operations.push_back(static_cast<std::uint32_t>(i));
     const std::int32_t definitions = timeline_.tracks[operation.track].definitions;
-    if (definitions != kUnknown) worker.told = &timeline_.definitions[static_cast<std::size_t>(definitions)];
+    if (definitions != kUnknown)
+      worker.told = &timeline_.definitions[static_cast<std::size_t>(definitions)];
     end_ns_ = std::max(end_ns_, operation.end_ns);
   }
   Status status;
@@ -129,7 +152,8 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   info.end_state = EndState::kFinalized;
   if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.place);
   std::set<std::uint32_t> names;
-  for (const std::uint32_t operation : worker.operations) names.insert(timeline_.operations[operation].name);
+  for (const std::uint32_t operation : worker.operations)
+    names.insert(timeline_.operations[operation].name);
   for (const std::uint32_t name : names) {
     worker.definitions.regions.push_back(region_of(name));
   }
@@ -138,16 +162,24 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
     LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
     location.is_main = i == 0;
-    if (worker.lanes[i].is_extra) timeline_.repairs.add(RepairKind::kOverlap, worker.lanes[i].operations.size(), "on " + worker.lanes[i].name);
+    if (worker.lanes[i].is_extra)
+      timeline_.repairs.add(RepairKind::kOverlap, worker.lanes[i].operations.size(),
+                            "on " + worker.lanes[i].name);
     worker.definitions.locations.push_back(location);
   }
-  return status.is_ok() ? status : Status::error(timeline_.source + ", " + describe(worker.place) + ": " + status.message());
+  return status.is_ok() ? status
+                        : Status::error(timeline_.source + ", " + describe(worker.place) + ": " +
+                                        status.message());
 }
 
 RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
   const OperationMeaning& meaning = meanings_[name];
-  RegionDefinition region{.id = static_cast<RegionId>(name + 1), .name = timeline_.names[name], .role = role_of(meaning),
-                          .paradigm = Paradigm::kUser, .collective_op = meaning.op, .group = group_name(meaning)};
+  RegionDefinition region{.id = static_cast<RegionId>(name + 1),
+                          .name = timeline_.names[name],
+                          .role = role_of(meaning),
+                          .paradigm = Paradigm::kUser,
+                          .collective_op = meaning.op,
+                          .group = group_name(meaning)};
   if (name >= timeline_.regions.size() || timeline_.regions[name].name.empty()) return region;
   RegionDefinition told = timeline_.regions[name];
   told.id = region.id;
@@ -186,18 +218,27 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
   }
 }
 
-void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const {
+void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
+                                std::vector<Fact>& facts) const {
   const OperationMeaning& meaning = meanings_[timeline_.operations[operation].name];
   const CommId comm = worker.comms.at(meaning.over);
   const std::uint64_t both_bytes = timeline_.operations[operation].bytes;
-  const std::uint64_t bytes = meaning.kind == OperationKind::kExchange ? both_bytes / 2 : both_bytes;  // alike both ways
+  const std::uint64_t bytes = meaning.kind == OperationKind::kExchange
+                                  ? both_bytes / 2
+                                  : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
     const std::int32_t peer = grid_.neighbour(meaning.over, worker.place, distance);
     if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
-    facts.push_back({.kind = kind, .comm = comm, .peer = peer, .tag = static_cast<std::int32_t>(tag & 0x7FFFFFFF), .bytes = bytes});
+    facts.push_back({.kind = kind,
+                     .comm = comm,
+                     .peer = peer,
+                     .tag = static_cast<std::int32_t>(tag & 0x7FFFFFFF),
+                     .bytes = bytes});
   };
-  if (meaning.kind != OperationKind::kRecv) add(FactKind::kSend, meaning.to, numbers_.sent(operation));
-  if (meaning.kind != OperationKind::kSend) add(FactKind::kRecv, meaning.from, numbers_.received(operation));
+  if (meaning.kind != OperationKind::kRecv)
+    add(FactKind::kSend, meaning.to, numbers_.sent(operation));
+  if (meaning.kind != OperationKind::kSend)
+    add(FactKind::kRecv, meaning.from, numbers_.received(operation));
 }
 
 void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& facts) const {
@@ -205,7 +246,8 @@ void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& fact
   for (std::size_t i = 0; i < told.count; ++i) facts.push_back(timeline_.facts[told.first + i]);
 }
 
-void TimelineRun::facts_of(const Worker& worker, std::uint32_t index, std::vector<Fact>& facts) const {
+void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
+                           std::vector<Fact>& facts) const {
   const Operation& operation = timeline_.operations[index];
   const OperationMeaning& meaning = meanings_[operation.name];
   if (operation.told != 0) {
@@ -213,8 +255,11 @@ void TimelineRun::facts_of(const Worker& worker, std::uint32_t index, std::vecto
   } else if (meaning.kind == OperationKind::kCollective) {
     const auto comm = worker.comms.find(meaning.over);
     if (comm != worker.comms.end()) {
-      facts.push_back({.kind = FactKind::kCollective, .comm = comm->second, .sequence = numbers_.sent(index),
-                       .bytes = operation.bytes, .bytes_received = operation.bytes});
+      facts.push_back({.kind = FactKind::kCollective,
+                       .comm = comm->second,
+                       .sequence = numbers_.sent(index),
+                       .bytes = operation.bytes,
+                       .bytes_received = operation.bytes});
     }
   } else if (meaning.kind != OperationKind::kCompute) {
     message_facts(worker, index, facts);

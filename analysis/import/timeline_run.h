@@ -1,9 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <vector>
-
 #include "analysis/import/lanes.h"
 #include "analysis/import/operation_table.h"
 #include "analysis/import/parallel_grid.h"
@@ -12,18 +8,26 @@
 #include "core/base/status.h"
 #include "core/record/source.h"
 
+#include <map>
+#include <memory>
+#include <vector>
+
 namespace megascope::importer {
 
-/// A timeline as a run of MegaScope: a process a worker, a location a stream, operations as user regions that send, receive and
-/// take part in collectives as the table says, with step, micro-batch, model chunk and sequence as values.
+/// A timeline as a run of MegaScope: a process a worker, a location a stream, operations as user
+/// regions that send, receive and take part in collectives as the table says, with step,
+/// micro-batch, model chunk and sequence as values.
 class TimelineRun final : public RecordSource {
  public:
   /// grid: how ranks are laid out. An error says what does not fit.
-  static Status make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, std::unique_ptr<TimelineRun>& run);
+  static Status make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
+                     std::unique_ptr<TimelineRun>& run);
 
   std::int32_t world_size() const override { return grid_.size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
-  const ProcessDefinitions& process(std::int32_t world_rank) const override { return workers_.at(world_rank).definitions; }
+  const ProcessDefinitions& process(std::int32_t world_rank) const override {
+    return workers_.at(world_rank).definitions;
+  }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return 0; }
   std::uint64_t end_ns() const override { return end_ns_; }
@@ -45,7 +49,8 @@ class TimelineRun final : public RecordSource {
     const ToldDefinitions* told = nullptr;
   };
 
-  TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, const std::vector<std::int32_t>& rank_of_track);
+  TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
+              const std::vector<std::int32_t>& rank_of_track);
   Status define_workers(const std::vector<std::int32_t>& rank_of_track);
   Status define(std::int32_t rank, Worker& worker);
   RegionDefinition region_of(std::uint32_t name) const;
@@ -59,8 +64,9 @@ class TimelineRun final : public RecordSource {
   ParallelGrid grid_;
   std::vector<OperationMeaning> meanings_;  ///< by name
   MatchNumbers numbers_;
-  std::vector<bool> is_work_;               ///< by name: may enclose others
-  std::map<std::pair<std::string, std::int32_t>, Group> groups_;  ///< by dimension and first member: workers share them
+  std::vector<bool> is_work_;  ///< by name: may enclose others
+  std::map<std::pair<std::string, std::int32_t>, Group>
+      groups_;  ///< by dimension and first member: workers share them
   std::map<std::int32_t, Worker> workers_;
   std::vector<std::int32_t> ranks_;
   std::uint64_t end_ns_ = 0;

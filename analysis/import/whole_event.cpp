@@ -9,7 +9,8 @@ Status read_whole(const JsonEvent& event, double most_us, WholeEvent& whole) {
   if (!begin_us) return Status::error("\"ts\" is missing or no number");
   if (!(std::fabs(*begin_us) <= most_us)) return Status::error("\"ts\" is out of range");
   if (event.text("name").empty()) return Status::error("it has no name");
-  if (!event.text("dur").empty() || event.list("dur") != nullptr) return Status::error("\"dur\" is no number");
+  if (!event.text("dur").empty() || event.list("dur") != nullptr)
+    return Status::error("\"dur\" is no number");
   const Thousandths begin = *event.thousandths("ts");
   const std::optional<Thousandths> length = event.thousandths("dur");
   const double length_us = event.number("dur").value_or(0.0);
@@ -26,10 +27,12 @@ Status read_whole(const JsonEvent& event, double most_us, WholeEvent& whole) {
   return Status::ok();
 }
 
-void keep(Timeline& timeline, Operation operation, const WholeEvent& whole, const std::string& where) {
+void keep(Timeline& timeline, Operation operation, const WholeEvent& whole,
+          const std::string& where) {
   if (whole.repair) {
     timeline.repairs.add(whole.repair->kind, where);
-    timeline.estimates.push_back({static_cast<std::uint32_t>(timeline.operations.size()), whole.repair->of});
+    timeline.estimates.push_back(
+        {static_cast<std::uint32_t>(timeline.operations.size()), whole.repair->of});
   }
   operation.begin_ns = static_cast<std::uint64_t>(whole.begin_ns);
   operation.end_ns = static_cast<std::uint64_t>(whole.end_ns);

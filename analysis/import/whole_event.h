@@ -1,11 +1,11 @@
 #pragma once
 
+#include "analysis/import/json_events.h"
+#include "analysis/import/timeline.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "analysis/import/json_events.h"
-#include "analysis/import/timeline.h"
 
 namespace megascope::importer {
 
@@ -22,7 +22,9 @@ struct WholeEvent {
 /// most_us: times and durations beyond are refused. An error says what is wrong with the event.
 Status read_whole(const JsonEvent& event, double most_us, WholeEvent& whole);
 
-/// Appends the operation. Times before 0 wrap around in it, until all are counted from the first. where: the event, for messages.
-void keep(Timeline& timeline, Operation operation, const WholeEvent& whole, const std::string& where);
+/// Appends the operation. Times before 0 wrap around in it, until all are counted from the first.
+/// where: the event, for messages.
+void keep(Timeline& timeline, Operation operation, const WholeEvent& whole,
+          const std::string& where);
 
 }  // namespace megascope::importer

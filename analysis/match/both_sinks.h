@@ -4,7 +4,8 @@
 
 namespace megascope::analysis {
 
-/// Gives what is matched to two, of known types: what one of them ignores costs nothing. They outlive the object.
+/// Gives what is matched to two, of known types: what one of them ignores costs nothing. They
+/// outlive the object.
 template <class First, class Second>
 class BothSinks final : public MatchSink {
  public:

@@ -24,16 +24,21 @@ Flow flow_of(const FunctionTable::Function& function) {
     case CollectiveOp::kAlltoallw:
     case CollectiveOp::kAllreduce:
     case CollectiveOp::kReduceScatter:
-    case CollectiveOp::kReduceScatterBlock: return Flow::kAll;
+    case CollectiveOp::kReduceScatterBlock:
+      return Flow::kAll;
     case CollectiveOp::kGather:
     case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce: return Flow::kToRoot;
+    case CollectiveOp::kReduce:
+      return Flow::kToRoot;
     case CollectiveOp::kBcast:
     case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv: return Flow::kFromRoot;
+    case CollectiveOp::kScatterv:
+      return Flow::kFromRoot;
     case CollectiveOp::kScan:
-    case CollectiveOp::kExscan: return Flow::kPrefix;
-    default: return Flow::kPerhaps;
+    case CollectiveOp::kExscan:
+      return Flow::kPrefix;
+    default:
+      return Flow::kPerhaps;
   }
 }
 
@@ -52,25 +57,32 @@ LastNeeded::LastNeeded(const Collective& collective, Flow flow, bool has_groups)
       return;
     }
     for (const bool second : {false, true}) {
-      of_group_[second] = latest(members_, [&](const CollectiveEnd& end) { return end.is_second_group == second; });
+      of_group_[second] = latest(
+          members_, [&](const CollectiveEnd& end) { return end.is_second_group == second; });
     }
   } else if (flow == Flow::kFromRoot || flow == Flow::kToRoot) {
     root_ = latest(members_, [](const CollectiveEnd& end) { return end.is_root; });
     if (flow == Flow::kToRoot && root_ != nullptr) {
-      others_ = latest(members_, [&](const CollectiveEnd& end) { return !end.is_root && !is_beside(end, *root_); });
+      others_ = latest(members_, [&](const CollectiveEnd& end) {
+        return !end.is_root && !is_beside(end, *root_);
+      });
     }
   }
 }
 
 const CollectiveEnd* LastNeeded::of(const CollectiveEnd& member) const {
   switch (flow_) {
-    case Flow::kNone: return nullptr;
-    case Flow::kToRoot: return member.is_root ? others_ : nullptr;
+    case Flow::kNone:
+      return nullptr;
+    case Flow::kToRoot:
+      return member.is_root ? others_ : nullptr;
     case Flow::kFromRoot:
       return root_ == nullptr || member.is_root || is_beside(member, *root_) ? nullptr : root_;
     case Flow::kPrefix:
-      return latest(members_, [&](const CollectiveEnd& other) { return other.comm_rank < member.comm_rank; });
-    default: return has_groups_ ? of_group_[!member.is_second_group] : all_;
+      return latest(members_,
+                    [&](const CollectiveEnd& other) { return other.comm_rank < member.comm_rank; });
+    default:
+      return has_groups_ ? of_group_[!member.is_second_group] : all_;
   }
 }
 

@@ -15,10 +15,12 @@ enum class Flow : std::uint8_t {
 };
 Flow flow_of(const FunctionTable::Function& function);
 
-/// Nobody leaves before those entered that he needs; else, of something empty perhaps, that is not certain.
+/// Nobody leaves before those entered that he needs; else, of something empty perhaps, that is not
+/// certain.
 bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& member);
 
-/// Whom the members of one collective need: of those, who entered last. Pointers into the collective.
+/// Whom the members of one collective need: of those, who entered last. Pointers into the
+/// collective.
 class LastNeeded {
  public:
   LastNeeded(const Collective& collective, Flow flow, bool has_groups);

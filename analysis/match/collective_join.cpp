@@ -1,21 +1,24 @@
 #include "analysis/match/collective_join.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "analysis/match/collective_flow.h"
 #include "analysis/match/message_join.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace megascope::analysis {
 namespace {
 
-std::uint64_t key_of(const CollectiveEnd& end) { return (std::uint64_t{end.comm} + 1) << 32 | end.sequence; }
+std::uint64_t key_of(const CollectiveEnd& end) {
+  return (std::uint64_t{end.comm} + 1) << 32 | end.sequence;
+}
 
 void sort_parties(Mismatch& mismatch) {
   for (Mismatch::Party& party : mismatch.parties) std::ranges::sort(party.world_ranks);
-  std::ranges::stable_sort(mismatch.parties, [](const Mismatch::Party& a, const Mismatch::Party& b) {
-    return a.world_ranks.size() > b.world_ranks.size();
-  });
+  std::ranges::stable_sort(mismatch.parties,
+                           [](const Mismatch::Party& a, const Mismatch::Party& b) {
+                             return a.world_ranks.size() > b.world_ranks.size();
+                           });
 }
 
 }  // namespace
@@ -25,8 +28,8 @@ CollectiveJoin::Group& CollectiveJoin::group(CommTable::Index comm) {
   if (group.members.empty()) {
     group.members = tables_.comms.members(comm);
     std::ranges::sort(group.members);
-    group.present_count = static_cast<std::size_t>(
-        std::ranges::count_if(group.members, [&](std::int32_t rank) { return states_.of(rank).has_trace; }));
+    group.present_count = static_cast<std::size_t>(std::ranges::count_if(
+        group.members, [&](std::int32_t rank) { return states_.of(rank).has_trace; }));
   }
   return group;
 }
@@ -49,7 +52,9 @@ void CollectiveJoin::add(const CollectiveEnd& end, Matching& result, MatchSink& 
 }
 
 CollectiveShape CollectiveJoin::shape_of(const CollectiveEnd& end) const {
-  return {.function = tables_.functions.function(end.function).name, .root = end.root, .bytes = end.block_bytes,
+  return {.function = tables_.functions.function(end.function).name,
+          .root = end.root,
+          .bytes = end.block_bytes,
           .block_count = end.block_count};
 }
 
@@ -65,10 +70,13 @@ bool CollectiveJoin::compare(const std::vector<CollectiveEnd>& members, Matching
   mismatch.what = Mismatch::What::kBytes;
   for (const CollectiveEnd& end : members) {
     const CollectiveShape shape = shape_of(end);
-    auto party = std::ranges::find_if(mismatch.parties, [&](const auto& known) { return do_match(known.shape, shape); });
-    if (party == mismatch.parties.end()) party = mismatch.parties.insert(party, {.shape = shape, .world_ranks = {}});
+    auto party = std::ranges::find_if(
+        mismatch.parties, [&](const auto& known) { return do_match(known.shape, shape); });
+    if (party == mismatch.parties.end())
+      party = mismatch.parties.insert(party, {.shape = shape, .world_ranks = {}});
     party->world_ranks.push_back(end.world_rank);
-    if (end.root != first.root && mismatch.what == Mismatch::What::kBytes) mismatch.what = Mismatch::What::kRoot;
+    if (end.root != first.root && mismatch.what == Mismatch::What::kBytes)
+      mismatch.what = Mismatch::What::kRoot;
     if (end.function != first.function) mismatch.what = Mismatch::What::kFunction;
   }
   note(std::move(mismatch), result);
@@ -97,7 +105,8 @@ Unmatched CollectiveJoin::why_partial(const Group& group, const std::vector<Coll
   }
   std::ranges::sort(present);
   std::ranges::set_difference(group.members, present, std::back_inserter(missing));
-  for (const std::int32_t rank : missing) why = std::min(why, why_unmatched(states_, members.front().world_rank, rank));
+  for (const std::int32_t rank : missing)
+    why = std::min(why, why_unmatched(states_, members.front().world_rank, rank));
   return why;
 }
 
@@ -105,7 +114,8 @@ void CollectiveJoin::check_order(const Collective& collective, Matching& result)
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const CollectiveEnd& first = collective.members.front();
   if (!is_binding(function, first)) return;
-  const LastNeeded last(collective, flow_of(function), tables_.comms.entry(collective.comm).kind == CommKind::kInter);
+  const LastNeeded last(collective, flow_of(function),
+                        tables_.comms.entry(collective.comm).kind == CommKind::kInter);
   for (const CollectiveEnd& end : collective.members) {
     const CollectiveEnd* needed = last.of(end);
     if (needed != nullptr) result.check_order(needed->start_ns, end.leave_ns);
@@ -127,15 +137,24 @@ void CollectiveJoin::close(std::uint32_t index, Matching& result, MatchSink& sin
     const Unmatched why = why_partial(all, members, missing);
     ++result.partial_collectives[static_cast<std::size_t>(why)];
     if (why == Unmatched::kNoPartner && is_alike) {
-      Mismatch mismatch{.comm = first.comm, .sequence = first.sequence, .what = Mismatch::What::kCount, .parties = {}};
-      mismatch.parties.push_back({.shape = shape_of(first), .count = first.sequence + 1, .world_ranks = {}});
-      for (const CollectiveEnd& end : members) mismatch.parties.back().world_ranks.push_back(end.world_rank);
-      mismatch.parties.push_back({.shape = {}, .count = first.sequence, .world_ranks = std::move(missing)});
+      Mismatch mismatch{.comm = first.comm,
+                        .sequence = first.sequence,
+                        .what = Mismatch::What::kCount,
+                        .parties = {}};
+      mismatch.parties.push_back(
+          {.shape = shape_of(first), .count = first.sequence + 1, .world_ranks = {}});
+      for (const CollectiveEnd& end : members)
+        mismatch.parties.back().world_ranks.push_back(end.world_rank);
+      mismatch.parties.push_back(
+          {.shape = {}, .count = first.sequence, .world_ranks = std::move(missing)});
       note(std::move(mismatch), result);
     }
   }
-  const Collective collective{.comm = first.comm, .sequence = first.sequence, .function = first.function,
-                              .is_whole = is_complete && is_alike, .members = members};
+  const Collective collective{.comm = first.comm,
+                              .sequence = first.sequence,
+                              .function = first.function,
+                              .is_whole = is_complete && is_alike,
+                              .members = members};
   if (collective.is_whole) check_order(collective, result);
   sink.add_collective(task_, collective);
   std::uint32_t unused = 0;
@@ -146,13 +165,15 @@ void CollectiveJoin::close(std::uint32_t index, Matching& result, MatchSink& sin
   free_.push_back(index);
 }
 
-void CollectiveJoin::give_up(const std::vector<bool>& has_finished, Matching& result, MatchSink& sink) {
+void CollectiveJoin::give_up(const std::vector<bool>& has_finished, Matching& result,
+                             MatchSink& sink) {
   for (std::uint32_t index = 0; index < open_.size(); ++index) {
     if (!open_[index].is_used) continue;
     const Group& all = group(open_[index].members.front().comm);
     const bool may_come = std::ranges::any_of(all.members, [&](std::int32_t rank) {
       if (!states_.of(rank).has_trace || has_finished[static_cast<std::size_t>(rank)]) return false;
-      return std::ranges::none_of(open_[index].members, [&](const CollectiveEnd& end) { return end.world_rank == rank; });
+      return std::ranges::none_of(open_[index].members,
+                                  [&](const CollectiveEnd& end) { return end.world_rank == rank; });
     });
     if (!may_come) close(index, result, sink);
   }

@@ -1,16 +1,16 @@
 #pragma once
 
+#include "analysis/match/match.h"
+#include "core/record/id_map.h"
+
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "analysis/match/match.h"
-#include "core/record/id_map.h"
-
 namespace megascope::analysis {
 
-/// Brings the members of collectives together, by communicator (window, file) and number. One thread. Memory: the collectives
-/// that not all members have come to.
+/// Brings the members of collectives together, by communicator (window, file) and number. One
+/// thread. Memory: the collectives that not all members have come to.
 class CollectiveJoin {
  public:
   CollectiveJoin(const MatchTables& tables, const RankStates& states, std::size_t task)
@@ -35,7 +35,8 @@ class CollectiveJoin {
   Group& group(CommTable::Index comm);
   void close(std::uint32_t index, Matching& result, MatchSink& sink);
   bool compare(const std::vector<CollectiveEnd>& members, Matching& result);
-  Unmatched why_partial(const Group& group, const std::vector<CollectiveEnd>& members, std::vector<std::int32_t>& missing) const;
+  Unmatched why_partial(const Group& group, const std::vector<CollectiveEnd>& members,
+                        std::vector<std::int32_t>& missing) const;
   void check_order(const Collective& collective, Matching& result) const;
   void note(Mismatch&& mismatch, Matching& result);
   CollectiveShape shape_of(const CollectiveEnd& end) const;
@@ -43,7 +44,7 @@ class CollectiveJoin {
   const MatchTables& tables_;
   const RankStates& states_;
   std::size_t task_;
-  std::vector<Group> groups_;  ///< by communicator
+  std::vector<Group> groups_;                      ///< by communicator
   IdMap<std::uint64_t, std::uint32_t> by_number_;  ///< index + 1
   std::vector<Open> open_;
   std::vector<std::uint32_t> free_;

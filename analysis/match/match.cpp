@@ -1,34 +1,40 @@
 #include "analysis/match/match.h"
 
-#include <algorithm>
-#include <memory>
-#include <numeric>
-
 #include "analysis/common/workers.h"
 #include "analysis/match/collective_join.h"
 #include "analysis/match/message_join.h"
 #include "analysis/match/rank_reader.h"
 
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
 namespace megascope::analysis {
 namespace {
 
-/// Calls that are read a thread before what they say is matched: enough that waking threads costs little, few enough that it
-/// stays in the cache.
+/// Calls that are read a thread before what they say is matched: enough that waking threads costs
+/// little, few enough that it stays in the cache.
 constexpr std::uint64_t kWindowCalls = 1 << 12;
 constexpr std::uint64_t kFirstWindow_ns = 1'000'000;
 
-/// The pass over all ranks: windows of time; in each, ranks are read by several threads, then what they said is matched.
+/// The pass over all ranks: windows of time; in each, ranks are read by several threads, then what
+/// they said is matched.
 class MatchPass {
  public:
   MatchPass(const RecordSource& source, const MatchTables& tables, MatchSink& sink, unsigned jobs)
-      : sink_(sink), window_calls_(kWindowCalls * std::max(jobs, 1U)), task_count_(jobs <= 1 ? 1 : std::size_t{jobs} * 2),
-        states_(tables.states), has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))),
+      : sink_(sink),
+        window_calls_(kWindowCalls * std::max(jobs, 1U)),
+        task_count_(jobs <= 1 ? 1 : std::size_t{jobs} * 2),
+        states_(tables.states),
+        has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))),
         workers_(std::max(jobs, 1U)) {
     const std::size_t processes = source.world_ranks().size();
     readers_.resize(processes);
     outboxes_.assign(processes, Outbox(task_count_));
     sink_.begin(task_count_);
-    workers_.for_each(processes, [&](std::size_t i) { readers_[i] = std::make_unique<RankReader>(source, tables, i, sink_); });
+    workers_.for_each(processes, [&](std::size_t i) {
+      readers_[i] = std::make_unique<RankReader>(source, tables, i, sink_);
+    });
     for (std::size_t task = 0; task < task_count_; ++task) {
       tasks_.push_back(std::make_unique<Task>(tables, states_, task));
     }
@@ -76,7 +82,8 @@ class MatchPass {
     return is_found;
   }
   void read(std::uint64_t limit_ns) {
-    workers_.for_each(readers_.size(), [&](std::size_t i) { readers_[i]->read_until(limit_ns, outboxes_[i]); });
+    workers_.for_each(readers_.size(),
+                      [&](std::size_t i) { readers_[i]->read_until(limit_ns, outboxes_[i]); });
     for (const auto& reader : readers_) {
       const auto rank = static_cast<std::size_t>(reader->world_rank());
       if (!reader->is_at_end() || rank >= has_finished_.size() || has_finished_[rank]) continue;
@@ -92,8 +99,10 @@ class MatchPass {
     workers_.for_each(task_count_, [&](std::size_t i) {
       Task& task = *tasks_[i];
       for (const Outbox& outbox : outboxes_) {
-        for (const MessageEnd& end : outbox.tasks[i].messages) task.messages.add(end, task.result, sink_);
-        for (const CollectiveEnd& end : outbox.tasks[i].collectives) task.collectives.add(end, task.result, sink_);
+        for (const MessageEnd& end : outbox.tasks[i].messages)
+          task.messages.add(end, task.result, sink_);
+        for (const CollectiveEnd& end : outbox.tasks[i].collectives)
+          task.collectives.add(end, task.result, sink_);
       }
       if (!some_finished) return;
       task.messages.give_up(has_finished_, task.result);
@@ -101,7 +110,8 @@ class MatchPass {
     });
     for (Outbox& outbox : outboxes_) outbox.clear();
     std::uint64_t in_flight = 0;
-    for (const auto& task : tasks_) in_flight += task->messages.waiting_count() + task->collectives.waiting_count();
+    for (const auto& task : tasks_)
+      in_flight += task->messages.waiting_count() + task->collectives.waiting_count();
     most_in_flight_ = std::max(most_in_flight_, in_flight);
     sink_.end_window();
   }
@@ -145,7 +155,7 @@ class MatchPass {
   RankStates states_;
   std::vector<bool> has_finished_;  ///< by world rank
   std::vector<std::unique_ptr<RankReader>> readers_;
-  std::vector<Outbox> outboxes_;    ///< by reader
+  std::vector<Outbox> outboxes_;  ///< by reader
   std::vector<std::unique_ptr<Task>> tasks_;
   std::uint64_t most_in_flight_ = 0;
   Workers workers_;
@@ -161,7 +171,8 @@ std::uint64_t Matching::unmatched() const {
   return count;
 }
 
-Matching match_run(const RecordSource& source, const MatchTables& tables, MatchSink& sink, unsigned jobs) {
+Matching match_run(const RecordSource& source, const MatchTables& tables, MatchSink& sink,
+                   unsigned jobs) {
   return MatchPass(source, tables, sink, jobs).run();
 }
 

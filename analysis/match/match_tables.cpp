@@ -12,14 +12,22 @@ std::uint64_t lost(const ProcessDefinitions& process, LossCause cause) {
 
 /// Another tool's timeline does not say that it is whole: its last operations may miss.
 bool calls_mpi(const ProcessDefinitions& process) {
-  return process.regions.empty() || std::ranges::any_of(process.regions, [](const RegionDefinition& region) { return region.paradigm == Paradigm::kMpi; });
+  return process.regions.empty() ||
+         std::ranges::any_of(process.regions, [](const RegionDefinition& region) {
+           return region.paradigm == Paradigm::kMpi;
+         });
 }
 
 RankState state_of(const ProcessDefinitions& process) {
-  const bool lacks_beginning = std::ranges::any_of(process.locations, &LocationDefinition::lacks_beginning);
-  RankState state{.has_trace = true, .lacks_messages = false, .has_losses = false,
-                  .has_ended = process.info.end_state == EndState::kFinalized && calls_mpi(process)};
-  state.lacks_messages = lacks_beginning || process.info.has_message_gaps || lost(process, LossCause::kNoBuffer) != 0 ||
+  const bool lacks_beginning = std::ranges::any_of(process.locations,
+                                                   &LocationDefinition::lacks_beginning);
+  RankState state{
+      .has_trace = true,
+      .lacks_messages = false,
+      .has_losses = false,
+      .has_ended = process.info.end_state == EndState::kFinalized && calls_mpi(process)};
+  state.lacks_messages = lacks_beginning || process.info.has_message_gaps ||
+                         lost(process, LossCause::kNoBuffer) != 0 ||
                          lost(process, LossCause::kDamaged) != 0;
   state.has_losses = state.lacks_messages || lost(process, LossCause::kBufferFull) != 0 ||
                      lost(process, LossCause::kStorage) != 0;
@@ -37,7 +45,8 @@ FunctionIndex::FunctionIndex(const RecordSource& source) {
     auto& regions = by_region_.emplace_back();
     for (const RegionDefinition& region : process.regions) {
       const FunctionTable::Function& function = table.function(region.id);
-      const auto [found, is_new] = known.try_emplace(function.name, static_cast<std::uint32_t>(functions_.size()));
+      const auto [found, is_new] = known.try_emplace(function.name,
+                                                     static_cast<std::uint32_t>(functions_.size()));
       if (is_new) functions_.push_back(function);
       if (region.id >= regions.size()) regions.resize(std::size_t{region.id} + 1, 0);
       regions[region.id] = found->second;
@@ -51,7 +60,8 @@ MatchTables::MatchTables(const RecordSource& source)
     const ProcessDefinitions& process = source.process(rank);
     const auto index = static_cast<std::uint32_t>(first_tracks_.size());
     first_tracks_.push_back(static_cast<Track>(places_.size()));
-    for (const LocationDefinition& location : process.locations) places_.push_back({rank, location.id, index});
+    for (const LocationDefinition& location : process.locations)
+      places_.push_back({rank, location.id, index});
     states.set(rank, state_of(process));
   }
 }

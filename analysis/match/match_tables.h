@@ -1,13 +1,13 @@
 #pragma once
 
+#include "analysis/common/collective_shape.h"
+#include "analysis/common/comm_table.h"
+#include "core/record/source.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "analysis/common/collective_shape.h"
-#include "analysis/common/comm_table.h"
-#include "core/record/source.h"
 
 namespace megascope::analysis {
 
@@ -25,15 +25,20 @@ struct RankState {
 /// By world rank.
 class RankStates {
  public:
-  explicit RankStates(std::int32_t world_size) : states_(static_cast<std::size_t>(world_size > 0 ? world_size : 0)) {}
+  explicit RankStates(std::int32_t world_size)
+      : states_(static_cast<std::size_t>(world_size > 0 ? world_size : 0)) {}
   /// Of a rank that is none of the run: no trace.
-  const RankState& of(std::int32_t world_rank) const { return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : nobody_; }
+  const RankState& of(std::int32_t world_rank) const {
+    return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : nobody_;
+  }
   void set(std::int32_t world_rank, const RankState& state) {
     if (has(world_rank)) states_[static_cast<std::size_t>(world_rank)] = state;
   }
 
  private:
-  bool has(std::int32_t world_rank) const { return world_rank >= 0 && static_cast<std::size_t>(world_rank) < states_.size(); }
+  bool has(std::int32_t world_rank) const {
+    return world_rank >= 0 && static_cast<std::size_t>(world_rank) < states_.size();
+  }
   std::vector<RankState> states_;
   RankState nobody_;
 };

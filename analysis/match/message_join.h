@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/match/match.h"
 #include "core/record/id_map.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace megascope::analysis {
 

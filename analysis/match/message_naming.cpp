@@ -18,7 +18,8 @@ bool MessageNaming::do_overlap(const Pattern& a, const Pattern& b) {
 
 bool MessageNaming::must_wait(const Pattern& pattern) const {
   if (is_wild(pattern)) return true;
-  return std::ranges::any_of(waiting_, [&](Index index) { return do_overlap(open_[index].pattern, pattern); });
+  return std::ranges::any_of(
+      waiting_, [&](Index index) { return do_overlap(open_[index].pattern, pattern); });
 }
 
 MessageNaming::Index MessageNaming::add_open(const Fact& fact, bool is_send) {
@@ -125,13 +126,14 @@ void MessageNaming::cancel(RequestId request, Outbox& out) {
   if (!cancelled.is_numbered) settle(false, out);
 }
 
-/// MPI gives messages to the receives of a series in order: those posted after one that is cancelled got none yet.
+/// MPI gives messages to the receives of a series in order: those posted after one that is
+/// cancelled got none yet.
 void MessageNaming::take_number_back(const Open& cancelled) {
   if (cancelled.series == 0) return;
   --received_[cancelled.series];
   for (Open& open : open_) {
-    const bool is_later = open.is_used && open.is_numbered && !open.is_send && open.series == cancelled.series &&
-                          open.number > cancelled.number;
+    const bool is_later = open.is_used && open.is_numbered && !open.is_send &&
+                          open.series == cancelled.series && open.number > cancelled.number;
     if (is_later) --open.number;
   }
 }
@@ -148,8 +150,8 @@ void MessageNaming::settle(bool is_at_end, Outbox& out) {
       continue;
     }
     const bool is_blocked = is_wild(open.pattern) || std::ranges::any_of(kept, [&](Index before) {
-      return do_overlap(open_[before].pattern, open.pattern);
-    });
+                              return do_overlap(open_[before].pattern, open.pattern);
+                            });
     if (is_blocked) {
       kept.push_back(waiting_[at]);
       continue;

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "analysis/match/match.h"
+
 #include <cstdint>
 #include <vector>
 
-#include "analysis/match/match.h"
-
 namespace megascope::analysis {
 
-/// What one rank's calls of a window have to match, by the task that will match it: messages by the rank that receives them,
-/// collectives by communicator.
+/// What one rank's calls of a window have to match, by the task that will match it: messages by the
+/// rank that receives them, collectives by communicator.
 struct Outbox {
   struct ToTask {
     std::vector<MessageEnd> messages;

@@ -1,8 +1,8 @@
 #include "analysis/match/rank_reader.h"
 
-#include <algorithm>
-
 #include "analysis/common/collective_step.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 namespace {
@@ -16,20 +16,30 @@ bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
 
 }  // namespace
 
-RankReader::RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index, MatchSink& sink)
-    : tables_(tables), sink_(sink), definitions_(source.process(source.world_ranks()[process_index])),
-      world_rank_(source.world_ranks()[process_index]), process_index_(process_index),
-      first_track_(tables.first_track(process_index)), lacks_messages_(tables.states.of(world_rank_).lacks_messages),
-      functions_(definitions_), calls_(source, world_rank_), naming_(definitions_),
-      stop_counts_(definitions_.locations.size()), totals_(definitions_.locations.size()),
+RankReader::RankReader(const RecordSource& source, const MatchTables& tables,
+                       std::size_t process_index, MatchSink& sink)
+    : tables_(tables),
+      sink_(sink),
+      definitions_(source.process(source.world_ranks()[process_index])),
+      world_rank_(source.world_ranks()[process_index]),
+      process_index_(process_index),
+      first_track_(tables.first_track(process_index)),
+      lacks_messages_(tables.states.of(world_rank_).lacks_messages),
+      functions_(definitions_),
+      calls_(source, world_rank_),
+      naming_(definitions_),
+      stop_counts_(definitions_.locations.size()),
+      totals_(definitions_.locations.size()),
       probes_(definitions_.locations.size()) {
   for (Slot slot = 0; slot < slot_count(definitions_); ++slot) {
     const CommTable::Index index = tables.comms.of(world_rank_, slot);
     const CommDefinition* comm = comm_of_slot(definitions_, slot);
     comm_of_slot_.push_back(index);
-    is_sure_.push_back(index != CommTable::kNone && comm != nullptr && tables.comms.entry(index).is_sure &&
-                       comm->kind != CommKind::kRemote);
-    has_all_ranks_.push_back(comm != nullptr && rank_count(comm->members) + rank_count(comm->remote_members) >= source.world_size());
+    is_sure_.push_back(index != CommTable::kNone && comm != nullptr &&
+                       tables.comms.entry(index).is_sure && comm->kind != CommKind::kRemote);
+    has_all_ranks_.push_back(comm != nullptr &&
+                             rank_count(comm->members) + rank_count(comm->remote_members) >=
+                                 source.world_size());
   }
   met_on_.resize(comm_of_slot_.size());
   for (const RegionDefinition& region : definitions_.regions) {
@@ -52,7 +62,8 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   sink_.add_call(first_track_ + location, call);
   TrackTotals& totals = totals_[location];
   totals.call_count += call.count;
-  if (call.region == init_regions_[0] || call.region == init_regions_[1]) {  // what comes before is the launcher's
+  if (call.region == init_regions_[0] ||
+      call.region == init_regions_[1]) {  // what comes before is the launcher's
     totals.first_ns = call.leave_ns;
     has_begun_ = true;
   } else {
@@ -62,10 +73,14 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   }
   totals.last_ns = std::max(totals.last_ns, call.leave_ns);
   if (call.facts.empty() && call.posted.empty()) return;
-  Now now{.call = &call, .track = first_track_ + location, .function = &functions_.function(call.region)};
+  Now now{.call = &call,
+          .track = first_track_ + location,
+          .function = &functions_.function(call.region)};
   for (const Fact& fact : call.facts) {
-    now.has_sends = now.has_sends || fact.kind == FactKind::kSend || fact.kind == FactKind::kSendComplete;
-    now.has_receives = now.has_receives || fact.kind == FactKind::kRecv || fact.kind == FactKind::kRecvComplete;
+    now.has_sends = now.has_sends || fact.kind == FactKind::kSend ||
+                    fact.kind == FactKind::kSendComplete;
+    now.has_receives = now.has_receives || fact.kind == FactKind::kRecv ||
+                       fact.kind == FactKind::kRecvComplete;
   }
   for (const Fact& fact : call.facts) add_fact(fact, now, out);
   for (const Fact& fact : call.posted) add_posted(fact, now, out);
@@ -73,17 +88,24 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
 
 void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
   switch (fact.kind) {
-    case FactKind::kSend: return add_blocking_send(fact, now, out);
-    case FactKind::kRecv: return add_blocking_receive(fact, now, out);
-    case FactKind::kSendRequest: return add_start(fact, now, true);
-    case FactKind::kRecvRequest: return add_start(fact, now, false);
-    case FactKind::kMatched: return add_matched_probe(fact, now);
+    case FactKind::kSend:
+      return add_blocking_send(fact, now, out);
+    case FactKind::kRecv:
+      return add_blocking_receive(fact, now, out);
+    case FactKind::kSendRequest:
+      return add_start(fact, now, true);
+    case FactKind::kRecvRequest:
+      return add_start(fact, now, false);
+    case FactKind::kMatched:
+      return add_matched_probe(fact, now);
     case FactKind::kSendComplete:
-    case FactKind::kRecvComplete: return complete_message(fact, now, out);
+    case FactKind::kRecvComplete:
+      return complete_message(fact, now, out);
     case FactKind::kRequestFreed:
       if (naming_.take(fact.request) != nullptr) naming_.give(fact, out);
       return;
-    case FactKind::kCancelled: return naming_.cancel(fact.request, out);
+    case FactKind::kCancelled:
+      return naming_.cancel(fact.request, out);
     case FactKind::kProbed:
       if (now.function->use == FunctionTable::Use::kPoll) return;
       stop_of(now);
@@ -92,8 +114,10 @@ void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
       return end(probes_[now.track - first_track_].end, now);
     case FactKind::kCollective:
     case FactKind::kCollectiveRequest:
-      return add_collective({slot_of_comm(definitions_, fact.comm), fact.sequence, &fact}, now, out);
-    case FactKind::kCollectiveComplete: return complete_collective(fact, now, out);
+      return add_collective({slot_of_comm(definitions_, fact.comm), fact.sequence, &fact}, now,
+                            out);
+    case FactKind::kCollectiveComplete:
+      return complete_collective(fact, now, out);
     default:
       if (!is_other_collective(fact.kind)) return;
       for_each_collective(definitions_, now.call->facts, [&](const CollectiveStep& step) {
@@ -115,7 +139,8 @@ void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
 
 /// The number of the call among the track's stops; kNoStop of one that does not wait.
 std::uint32_t RankReader::stop_of(Now& now) {
-  if (now.stop != kNoStop || now.function->use == FunctionTable::Use::kPoll || now.call->is_pending) return now.stop;
+  if (now.stop != kNoStop || now.function->use == FunctionTable::Use::kPoll || now.call->is_pending)
+    return now.stop;
   now.stop = stop_counts_[now.track - first_track_]++;
   sink_.add_stop(now.track, {now.call->enter_ns, now.call->leave_ns, now.call->region});
   return now.stop;
@@ -138,13 +163,25 @@ RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
   return partners_[message.partner_index];
 }
 
-/// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is no wildcard.
+/// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is
+/// no wildcard.
 void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
-  const std::uint32_t stops = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_];
-  message = {.start_ns = now.call->enter_ns, .enter_ns = now.call->enter_ns, .leave_ns = now.call->enter_ns, .bytes = fact.bytes,
-             .met_at_start = last_met(fact.comm), .met_at_end = {}, .track = now.track, .stop_track = now.track, .start_stop = stops,
+  const std::uint32_t stops = now.stop != kNoStop ? now.stop
+                                                  : stop_counts_[now.track - first_track_];
+  message = {.start_ns = now.call->enter_ns,
+             .enter_ns = now.call->enter_ns,
+             .leave_ns = now.call->enter_ns,
+             .bytes = fact.bytes,
+             .met_at_start = last_met(fact.comm),
+             .met_at_end = {},
+             .track = now.track,
+             .stop_track = now.track,
+             .start_stop = stops,
              .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
-             .world_rank = world_rank_, .partner = naming_.partner(fact), .tag = fact.tag, .is_send = is_send};
+             .world_rank = world_rank_,
+             .partner = naming_.partner(fact),
+             .tag = fact.tag,
+             .is_send = is_send};
   if (message.partner < 0) return;
   Partner& partner = partner_of(message);
   Meeting& before = is_send ? partner.sent_start : partner.received_start;
@@ -160,7 +197,9 @@ void RankReader::end(MessageEnd& message, Now& now) {
   message.leave_ns = now.call->leave_ns;
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
   if (message.partner < 0) return;
-  message.met_at_end = message.comm == CommTable::kNone ? met_all_ : last_met(static_cast<Slot>(now.call->comm));
+  message.met_at_end = message.comm == CommTable::kNone
+                           ? met_all_
+                           : last_met(static_cast<Slot>(now.call->comm));
   Partner& partner = partner_of(message);
   Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
   if (later(before, message.met_at_end)) message.met_at_end = before;
@@ -191,8 +230,8 @@ void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
   begin(message, fact, now, false);
   if (message.partner < 0) return;
   Probe& probe = probes_[now.track - first_track_];
-  const bool was_probed = probe.fact.comm == fact.comm && probe.fact.peer == fact.peer && probe.fact.tag == fact.tag &&
-                          probe.fact.kind == FactKind::kProbed;
+  const bool was_probed = probe.fact.comm == fact.comm && probe.fact.peer == fact.peer &&
+                          probe.fact.tag == fact.tag && probe.fact.kind == FactKind::kProbed;
   end(message, now);
   if (was_probed) {  // it waited there
     const std::uint64_t leave_ns = probe.end.leave_ns;
@@ -254,15 +293,28 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
   const bool is_request = fact.kind == FactKind::kCollectiveRequest;
   const bool is_told = is_request || fact.kind == FactKind::kCollective;
   if (!is_request) stop_of(now);
-  CollectiveEnd end{.start_ns = now.call->enter_ns, .enter_ns = now.call->enter_ns, .leave_ns = now.call->leave_ns,
-                    .block_bytes = shape.bytes, .met = last_met(step.slot), .track = now.track, .stop_track = now.track,
-                    .start_stop = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_], .stop = now.stop,
-                    .comm = comm_of_slot_[step.slot], .sequence = step.sequence,
-                    .function = tables_.functions.of(process_index_, now.call->region), .root = shape.root,
-                    .block_count = static_cast<std::int32_t>(shape.block_count), .comm_rank = comm.my_rank,
-                    .world_rank = world_rank_, .is_pending = now.call->is_pending};
-  end.is_root = is_told && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot : fact.peer == comm.my_rank);
-  end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() && !comm.remote_members.empty() &&
+  CollectiveEnd end{
+      .start_ns = now.call->enter_ns,
+      .enter_ns = now.call->enter_ns,
+      .leave_ns = now.call->leave_ns,
+      .block_bytes = shape.bytes,
+      .met = last_met(step.slot),
+      .track = now.track,
+      .stop_track = now.track,
+      .start_stop = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_],
+      .stop = now.stop,
+      .comm = comm_of_slot_[step.slot],
+      .sequence = step.sequence,
+      .function = tables_.functions.of(process_index_, now.call->region),
+      .root = shape.root,
+      .block_count = static_cast<std::int32_t>(shape.block_count),
+      .comm_rank = comm.my_rank,
+      .world_rank = world_rank_,
+      .is_pending = now.call->is_pending};
+  end.is_root = is_told && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
+                                                          : fact.peer == comm.my_rank);
+  end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() &&
+                        !comm.remote_members.empty() &&
                         comm.remote_members.front().first < comm.members.front().first;
   if (!is_request || fact.request == kNoRequest) {
     if (!end.is_pending) {
@@ -296,7 +348,8 @@ void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
 
 /// MPI_Finalize is recorded where MPI_Init is.
 bool RankReader::is_cut_short() const {
-  const bool has_calls = std::ranges::any_of(totals_, [](const TrackTotals& totals) { return totals.call_count != 0; });
+  const bool has_calls = std::ranges::any_of(
+      totals_, [](const TrackTotals& totals) { return totals.call_count != 0; });
   return tables_.states.of(world_rank_).has_ended && !has_finalized_ && (has_begun_ || !has_calls);
 }
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/common/collective_step.h"
 #include "analysis/match/match.h"
 #include "analysis/match/message_naming.h"
@@ -10,13 +7,18 @@
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace megascope::analysis {
 
-/// Reads the calls of one process in order of entry, a window at a time, and says what they have to match. One thread.
+/// Reads the calls of one process in order of entry, a window at a time, and says what they have to
+/// match. One thread.
 class RankReader {
  public:
   /// source, tables, sink: outlive the object.
-  RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index, MatchSink& sink);
+  RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index,
+             MatchSink& sink);
 
   /// Reads the calls entered before `limit_ns`. After the last one it also says what is still open.
   void read_until(std::uint64_t limit_ns, Outbox& out);
@@ -77,7 +79,7 @@ class RankReader {
   bool lacks_messages_;
   RegionId init_regions_[2] = {kNoRegion, kNoRegion};
   RegionId finalize_region_ = kNoRegion;
-  bool has_begun_ = false;     ///< MPI_Init was seen
+  bool has_begun_ = false;  ///< MPI_Init was seen
   bool has_finalized_ = false;
   FunctionTable functions_;
   MergedCalls calls_;
@@ -85,16 +87,16 @@ class RankReader {
   LocationId location_ = 0;
   MessageNaming naming_;
   std::vector<CommTable::Index> comm_of_slot_;
-  std::vector<bool> is_sure_;                 ///< by slot
+  std::vector<bool> is_sure_;  ///< by slot
   std::vector<bool> has_all_ranks_;
-  std::vector<Meeting> met_on_;               ///< by slot: end of the last collective
-  Meeting met_all_;                           ///< the same, of communicators of all ranks
-  std::vector<std::uint32_t> stop_counts_;    ///< by location
+  std::vector<Meeting> met_on_;             ///< by slot: end of the last collective
+  Meeting met_all_;                         ///< the same, of communicators of all ranks
+  std::vector<std::uint32_t> stop_counts_;  ///< by location
   std::vector<TrackTotals> totals_;
-  std::vector<Probe> probes_;                 ///< by location: the last blocking probe
+  std::vector<Probe> probes_;                          ///< by location: the last blocking probe
   IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1
   std::vector<Partner> partners_;
-  RequestMap<bool> probed_;                   ///< messages that a matched probe took
+  RequestMap<bool> probed_;                     ///< messages that a matched probe took
   RequestMap<std::uint32_t> open_collectives_;  ///< index + 1
   std::vector<CollectiveEnd> collectives_;
   std::vector<std::uint32_t> free_collectives_;

@@ -1,23 +1,25 @@
 #include "analysis/pieces/hidden_sync.h"
 
+#include "analysis/detect/statistics.h"
+#include "analysis/pieces/together.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
-#include "analysis/detect/statistics.h"
-#include "analysis/pieces/together.h"
-
 namespace megascope::pieces {
 namespace {
 
-constexpr double kMinShare = 5e-4;          ///< of all work: what takes less is not looked at
-constexpr std::size_t kMinInstances = 12;   ///< over all groups
-constexpr double kTogether = 0.3;           ///< of the distance that independent work would have: ends that are closer are together
-constexpr double kClockMargin = 3.0;        ///< times the constants that known synchronisation shows
-constexpr double kFarOff = 0.5;             ///< of that distance: an instance whose ends are further apart did not synchronise
-constexpr const char* kPipeline = "pp";     ///< members do different work
+constexpr double kMinShare = 5e-4;         ///< of all work: what takes less is not looked at
+constexpr std::size_t kMinInstances = 12;  ///< over all groups
+constexpr double kTogether = 0.3;  ///< of the distance that independent work would have: ends that
+                                   ///< are closer are together
+constexpr double kClockMargin = 3.0;  ///< times the constants that known synchronisation shows
+constexpr double kFarOff = 0.5;  ///< of that distance: an instance whose ends are further apart did
+                                 ///< not synchronise
+constexpr const char* kPipeline = "pp";  ///< members do different work
 
 using Group = std::vector<std::uint32_t>;  ///< processes, ascending
 
@@ -38,7 +40,9 @@ std::vector<Kind> kinds_of(const RegionRun& run) {
     for (std::uint32_t i = 0; i < pieces.size(); ++i) {
       const Piece& piece = pieces[i];
       const auto [at, is_new] = index.try_emplace(piece.kind, kinds.size());
-      if (is_new) kinds.push_back({piece.kind, piece.name, piece.is_work, 0.0, std::vector<std::vector<Execution>>(run.processes.size())});
+      if (is_new)
+        kinds.push_back({piece.kind, piece.name, piece.is_work, 0.0,
+                         std::vector<std::vector<Execution>>(run.processes.size())});
       Kind& kind = kinds[at->second];
       kind.total_ns += static_cast<double>(piece.end_ns - piece.begin_ns);
       kind.processes[process].push_back({piece.step, piece.begin_ns, piece.end_ns, i});
@@ -55,7 +59,8 @@ std::vector<Kind> kinds_of(const RegionRun& run) {
 }
 
 /// Processes that differ in the given dimensions only, with two or more members.
-std::vector<Group> groups_over(const std::set<std::string>& dimensions, const Coordinates& coordinates, std::size_t count) {
+std::vector<Group> groups_over(const std::set<std::string>& dimensions,
+                               const Coordinates& coordinates, std::size_t count) {
   std::map<std::vector<std::int32_t>, Group> by_others;
   for (std::uint32_t process = 0; process < count; ++process) {
     std::vector<std::int32_t> others;
@@ -71,8 +76,11 @@ std::vector<Group> groups_over(const std::set<std::string>& dimensions, const Co
   return groups;
 }
 
-/// Pairs of processes that differ in one other dimension by one: they do the same work, and are in different groups.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> unrelated_pairs(const std::string& dimension, const Coordinates& coordinates, std::size_t count) {
+/// Pairs of processes that differ in one other dimension by one: they do the same work, and are in
+/// different groups.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> unrelated_pairs(const std::string& dimension,
+                                                                     const Coordinates& coordinates,
+                                                                     std::size_t count) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (const auto& entry : coordinates) {
     const std::string& other = entry.first;
@@ -92,7 +100,8 @@ std::vector<Executions> members_of(const Kind& kind, const Group& group) {
 
 class Finder {
  public:
-  Finder(const RegionRun& run, const Coordinates& coordinates) : run_(run), coordinates_(coordinates), kinds_(kinds_of(run)) {
+  Finder(const RegionRun& run, const Coordinates& coordinates)
+      : run_(run), coordinates_(coordinates), kinds_(kinds_of(run)) {
     for (const Kind& kind : kinds_) work_ns_ += kind.is_work ? kind.total_ns : 0.0;
   }
 
@@ -103,7 +112,8 @@ class Finder {
     for (const std::string& dimension : dimensions) {
       find_clock_error(dimension);
       for (const Kind& kind : kinds_) {
-        if (kind.is_work && kind.total_ns >= kMinShare * work_ns_ && is_together(kind, dimension)) dimensions_of_[&kind].insert(dimension);
+        if (kind.is_work && kind.total_ns >= kMinShare * work_ns_ && is_together(kind, dimension))
+          dimensions_of_[&kind].insert(dimension);
       }
     }
     for (const Kind& kind : kinds_) {
@@ -114,7 +124,8 @@ class Finder {
   }
 
  private:
-  /// Of all groups over a dimension: medians over groups. scale_ns: how far apart ends would be, were the work independent.
+  /// Of all groups over a dimension: medians over groups. scale_ns: how far apart ends would be,
+  /// were the work independent.
   struct Distance {
     double end_ns = 0.0;
     double scale_ns = 0.0;
@@ -147,10 +158,12 @@ class Finder {
     distance.raw_end_ns = detect::median(raw_ends);
     return distance;
   }
-  double independent(const Kind& kind, const std::string& dimension, const std::vector<Executions>& all) const {
+  double independent(const Kind& kind, const std::string& dimension,
+                     const std::vector<Executions>& all) const {
     std::vector<std::vector<Executions>> pairs;
     for (const auto& [a, b] : unrelated_pairs(dimension, coordinates_, run_.processes.size())) {
-      if (!kind.processes[a].empty() && !kind.processes[b].empty()) pairs.push_back({kind.processes[a], kind.processes[b]});
+      if (!kind.processes[a].empty() && !kind.processes[b].empty())
+        pairs.push_back({kind.processes[a], kind.processes[b]});
     }
     return pairs.empty() ? own_variation_ns(all) : independent_ns(pairs);
   }
@@ -162,15 +175,18 @@ class Finder {
     for (const Kind& kind : kinds_) {
       if (kind.is_work || kind.total_ns < kMinShare * work_ns_) continue;
       const Distance distance = distance_over(kind, dimension);
-      if (distance.instances >= kMinInstances && distance.end_ns <= kTogether * distance.scale_ns) errors.push_back(distance.raw_end_ns);
+      if (distance.instances >= kMinInstances && distance.end_ns <= kTogether * distance.scale_ns)
+        errors.push_back(distance.raw_end_ns);
     }
     if (!errors.empty()) clock_error_ns_ = detect::median(errors);
   }
 
   bool is_together(const Kind& kind, const std::string& dimension) const {
     const Distance distance = distance_over(kind, dimension);
-    return distance.instances >= kMinInstances && distance.scale_ns > 0.0 && distance.end_ns <= kTogether * distance.scale_ns &&
-           distance.constant_ns <= std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
+    return distance.instances >= kMinInstances && distance.scale_ns > 0.0 &&
+           distance.end_ns <= kTogether * distance.scale_ns &&
+           distance.constant_ns <=
+               std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }
 
   std::uint32_t operation_of(const Kind& kind, const std::set<std::string>& dimensions) {
@@ -187,24 +203,31 @@ class Finder {
 
   void add_meetings(const Kind& kind, const std::set<std::string>& dimensions) {
     if (result_.meeting_of.empty()) {
-      for (const auto& pieces : run_.processes) result_.meeting_of.emplace_back(pieces.size(), kNoMeeting);
+      for (const auto& pieces : run_.processes)
+        result_.meeting_of.emplace_back(pieces.size(), kNoMeeting);
     }
     const std::uint32_t operation = operation_of(kind, dimensions);
     for (const Group& group : groups_over(dimensions, coordinates_, run_.processes.size())) {
       const auto common = common_executions(members_of(kind, group));
       const Apart apart = distances(common);
-      const double limit_ns = std::max({kFarOff * std::hypot(apart.begin_ns, own_variation_ns(members_of(kind, group))), 5.0 * apart.end_ns, 1'000.0});
+      const double limit_ns = std::max(
+          {kFarOff * std::hypot(apart.begin_ns, own_variation_ns(members_of(kind, group))),
+           5.0 * apart.end_ns, 1'000.0});
       for (std::size_t i = 0; i < apart.instances; ++i) {
         if (apart.worst_end_ns[i] <= limit_ns) add_meeting(group, common, i, operation);
       }
     }
   }
-  void add_meeting(const Group& group, const std::vector<std::vector<Execution>>& common, std::size_t instance, std::uint32_t operation) {
-    HiddenSync::Meeting meeting{static_cast<std::uint32_t>(result_.members.size()), static_cast<std::uint32_t>(group.size()), operation, ~std::uint64_t{0}};
+  void add_meeting(const Group& group, const std::vector<std::vector<Execution>>& common,
+                   std::size_t instance, std::uint32_t operation) {
+    HiddenSync::Meeting meeting{static_cast<std::uint32_t>(result_.members.size()),
+                                static_cast<std::uint32_t>(group.size()), operation,
+                                ~std::uint64_t{0}};
     for (std::size_t m = 0; m < group.size(); ++m) {
       const Execution& execution = common[m][instance];
       meeting.work_ns = std::min(meeting.work_ns, execution.end_ns - execution.begin_ns);
-      result_.meeting_of[group[m]][execution.piece] = static_cast<std::uint32_t>(result_.meetings.size());
+      result_.meeting_of[group[m]][execution.piece] = static_cast<std::uint32_t>(
+          result_.meetings.size());
       result_.members.push_back({group[m], execution.piece});
     }
     result_.meetings.push_back(meeting);

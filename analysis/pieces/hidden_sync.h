@@ -1,12 +1,12 @@
 #pragma once
 
+#include "analysis/pieces/region_run.h"
+
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "analysis/pieces/region_run.h"
 
 namespace megascope::pieces {
 
@@ -18,36 +18,44 @@ struct PieceRef {
   std::uint32_t piece = 0;
 };
 
-/// Work that waits for other ranks inside, where no record shows it: members of a group begin it at different times and end it
-/// together. The shortest member's time is the work; what the others took beyond it, they waited.
+/// Work that waits for other ranks inside, where no record shows it: members of a group begin it at
+/// different times and end it together. The shortest member's time is the work; what the others
+/// took beyond it, they waited.
 struct HiddenSync {
   /// What is synchronised: all pieces of one name among ranks that differ in these dimensions only.
   struct Operation {
-    std::uint32_t name = 0;                ///< in RegionRun::names
-    std::vector<std::string> dimensions;   ///< "tp"; {"all"}: all ranks of the run
-    double share = 0.0;                    ///< of the time of all work
+    std::uint32_t name = 0;               ///< in RegionRun::names
+    std::vector<std::string> dimensions;  ///< "tp"; {"all"}: all ranks of the run
+    double share = 0.0;                   ///< of the time of all work
   };
   struct Meeting {
-    std::uint32_t first = 0;               ///< in members
+    std::uint32_t first = 0;  ///< in members
     std::uint32_t count = 0;
     std::uint32_t operation = 0;
     std::uint64_t work_ns = 0;
   };
   std::vector<Operation> operations;
   std::vector<Meeting> meetings;
-  std::vector<PieceRef> members;           ///< meeting by meeting, processes ascending
-  std::vector<std::vector<std::uint32_t>> meeting_of;  ///< by process and piece; kNoMeeting: not in one. Empty: there are none
+  std::vector<PieceRef> members;  ///< meeting by meeting, processes ascending
+  std::vector<std::vector<std::uint32_t>>
+      meeting_of;  ///< by process and piece; kNoMeeting: not in one. Empty: there are none
 
   bool is_there() const { return !meetings.empty(); }
-  std::uint32_t meeting(std::size_t process, std::size_t piece) const { return meeting_of.empty() ? kNoMeeting : meeting_of[process][piece]; }
-  std::span<const PieceRef> members_of(const Meeting& meeting) const { return std::span(members).subspan(meeting.first, meeting.count); }
+  std::uint32_t meeting(std::size_t process, std::size_t piece) const {
+    return meeting_of.empty() ? kNoMeeting : meeting_of[process][piece];
+  }
+  std::span<const PieceRef> members_of(const Meeting& meeting) const {
+    return std::span(members).subspan(meeting.first, meeting.count);
+  }
 };
 
-/// Coordinates of processes: for each dimension ("tp", "pp", "dp") the index of each process. Empty: all processes are one group.
+/// Coordinates of processes: for each dimension ("tp", "pp", "dp") the index of each process.
+/// Empty: all processes are one group.
 using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
-/// Infers it from the times alone, kind of piece by kind of piece and dimension by dimension; clocks may be off by an amount that
-/// is constant within a step. What is too short to matter (0.05 % of all work) is not looked at. Deterministic.
+/// Infers it from the times alone, kind of piece by kind of piece and dimension by dimension;
+/// clocks may be off by an amount that is constant within a step. What is too short to matter (0.05
+/// % of all work) is not looked at. Deterministic.
 HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates);
 
 }  // namespace megascope::pieces

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "analysis/detect/step_finder.h"
+#include "analysis/match/match_tables.h"
+#include "core/record/source.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "analysis/detect/step_finder.h"
-#include "analysis/match/match_tables.h"
-#include "core/record/source.h"
 
 namespace megascope::pieces {
 
@@ -16,12 +16,13 @@ namespace megascope::pieces {
 struct Piece {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint64_t kind = 0;      ///< equal where pieces do the same
-  std::int64_t step = -1;      ///< the program's own number
-  std::uint32_t name = 0;      ///< in Names
+  std::uint64_t kind = 0;  ///< equal where pieces do the same
+  std::int64_t step = -1;  ///< the program's own number
+  std::uint32_t name = 0;  ///< in Names
   std::uint32_t track = 0;
   bool is_work = true;
-  bool continues = false;      ///< of the operation that the piece before it on the track was cut from, but for what it encloses
+  bool continues = false;  ///< of the operation that the piece before it on the track was cut from,
+                           ///< but for what it encloses
 };
 
 /// Names of kinds of pieces, each once for the run.
@@ -39,10 +40,11 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// Pieces of operations that a program (or another tool) told as regions with a step, in order of begin on each location. Work
-/// that encloses other operations is cut around them; what lies in no region is nothing.
-void region_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index, Names& names,
-                   std::vector<Piece>& pieces);
+/// Pieces of operations that a program (or another tool) told as regions with a step, in order of
+/// begin on each location. Work that encloses other operations is cut around them; what lies in no
+/// region is nothing.
+void region_pieces(const RecordSource& source, const analysis::MatchTables& tables,
+                   std::size_t process_index, Names& names, std::vector<Piece>& pieces);
 
 /// Are the run's records operations that were told as regions, rather than MPI calls?
 bool is_of_regions(const RecordSource& source);

@@ -1,17 +1,19 @@
 #include "analysis/pieces/program_pieces.h"
 
-#include <algorithm>
-
 #include "analysis/detect/step_finder.h"
 #include "core/record/hash.h"
 
+#include <algorithm>
+
 namespace megascope::pieces {
 
-ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                             const detect::StepTimes& steps, const std::vector<bool>& is_kept, Names& names)
+ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTables& tables,
+                             std::size_t process_index, const detect::StepTimes& steps,
+                             const std::vector<bool>& is_kept, Names& names)
     : steps_(steps), is_kept_(is_kept), work_(names.of("work between MPI calls")) {
   const ProcessDefinitions& process = source.process(source.world_ranks()[process_index]);
-  track_ = tables.first_track(process_index) + (process.locations.empty() ? 0 : detect::judged_location(process));
+  track_ = tables.first_track(process_index) +
+           (process.locations.empty() ? 0 : detect::judged_location(process));
   for (const RegionDefinition& region : process.regions) {
     if (name_of_.size() <= region.id) name_of_.resize(std::size_t{region.id} + 1, work_);
     name_of_[region.id] = names.of(region.name);
@@ -20,10 +22,13 @@ ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTa
 
 bool ProgramPieces::add(const Call& call) {
   const std::vector<std::uint64_t>& end_ns = steps_.ends_ns;
-  if (ended_ == end_ns.size() || call.depth != 0 || call.is_pending || call.region >= name_of_.size()) return false;
+  if (ended_ == end_ns.size() || call.depth != 0 || call.is_pending ||
+      call.region >= name_of_.size())
+    return false;
   if (steps_.is_told()) {
     while (ended_ < end_ns.size() && call.enter_ns > end_ns[ended_]) end_told_step();
-    if (ended_ == end_ns.size() || call.enter_ns < steps_.begin_of(ended_)) return false;  // between steps
+    if (ended_ == end_ns.size() || call.enter_ns < steps_.begin_of(ended_))
+      return false;  // between steps
     last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
   }
   const bool is_added = last_ns_ != 0 && is_wanted();
@@ -36,8 +41,10 @@ bool ProgramPieces::add(const Call& call) {
   return is_added;
 }
 
-void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work) {
-  pieces_.push_back({begin_ns, end_ns, 0, static_cast<std::int64_t>(ended_), name, track_, is_work, false});
+void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name,
+                         bool is_work) {
+  pieces_.push_back(
+      {begin_ns, end_ns, 0, static_cast<std::int64_t>(ended_), name, track_, is_work, false});
   if (!is_work) hash_ = combined(hash_, name);
 }
 
@@ -53,7 +60,8 @@ void ProgramPieces::end_told_step() {
 
 /// Now all of its calls are known, and its pieces get their kinds.
 void ProgramPieces::end_step() {
-  for (std::size_t i = first_; i < pieces_.size(); ++i) pieces_[i].kind = combined(hash_, i - first_);
+  for (std::size_t i = first_; i < pieces_.size(); ++i)
+    pieces_[i].kind = combined(hash_, i - first_);
   first_ = pieces_.size();
   hash_ = 0;
 }

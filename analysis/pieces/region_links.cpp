@@ -7,14 +7,16 @@
 
 namespace megascope::pieces {
 
-LinkSink::LinkSink(const RegionRun& run, const analysis::MatchTables& tables, const std::vector<std::int64_t>& step_numbers)
+LinkSink::LinkSink(const RegionRun& run, const analysis::MatchTables& tables,
+                   const std::vector<std::int64_t>& step_numbers)
     : tables_(tables), step_count_(step_numbers.size()) {
   for (const std::vector<Piece>& pieces : run.processes) {
     std::vector<Communication>& own = communication_.emplace_back();
     for (const Piece& piece : pieces) {
       const auto step = std::lower_bound(step_numbers.begin(), step_numbers.end(), piece.step);
       if (piece.is_work || step == step_numbers.end() || *step != piece.step) continue;
-      own.push_back({piece.begin_ns, piece.track, piece.name, static_cast<std::uint32_t>(step - step_numbers.begin())});
+      own.push_back({piece.begin_ns, piece.track, piece.name,
+                     static_cast<std::uint32_t>(step - step_numbers.begin())});
     }
     std::sort(own.begin(), own.end(), [](const Communication& a, const Communication& b) {
       return std::tuple(a.begin_ns, a.track) < std::tuple(b.begin_ns, b.track);
@@ -22,24 +24,30 @@ LinkSink::LinkSink(const RegionRun& run, const analysis::MatchTables& tables, co
   }
 }
 
-const LinkSink::Communication* LinkSink::find(std::size_t process, analysis::Track track, std::uint64_t begin_ns) const {
+const LinkSink::Communication* LinkSink::find(std::size_t process, analysis::Track track,
+                                              std::uint64_t begin_ns) const {
   const std::vector<Communication>& own = communication_[process];
-  const auto found = std::lower_bound(own.begin(), own.end(), std::tuple(begin_ns, track), [](const Communication& a, const auto& wanted) {
-    return std::tuple(a.begin_ns, a.track) < wanted;
-  });
-  return found != own.end() && found->begin_ns == begin_ns && found->track == track ? &*found : nullptr;
+  const auto found = std::lower_bound(own.begin(), own.end(), std::tuple(begin_ns, track),
+                                      [](const Communication& a, const auto& wanted) {
+                                        return std::tuple(a.begin_ns, a.track) < wanted;
+                                      });
+  return found != own.end() && found->begin_ns == begin_ns && found->track == track ? &*found
+                                                                                    : nullptr;
 }
 
-void LinkSink::add_message(std::size_t task, const analysis::MessageEnd& send, const analysis::MessageEnd& receive) {
+void LinkSink::add_message(std::size_t task, const analysis::MessageEnd& send,
+                           const analysis::MessageEnd& receive) {
   const std::uint32_t from = tables_.place(send.track).process_index;
   const std::uint32_t to = tables_.place(receive.track).process_index;
   const Communication* const sent = find(from, send.track, send.enter_ns);
   const Communication* const received = find(to, receive.track, receive.enter_ns);
   if (sent == nullptr || received == nullptr || sent->step != received->step || from == to) return;
-  const std::uint64_t transfer_ns = std::min(send.leave_ns - send.enter_ns, receive.leave_ns - receive.enter_ns);
+  const std::uint64_t transfer_ns = std::min(send.leave_ns - send.enter_ns,
+                                             receive.leave_ns - receive.enter_ns);
   if (transfer_ns == 0) return;  // it had been there before
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(send.bytes));
-  tasks_[task].push_back({from, to, size_class, sent->name, sent->step, static_cast<float>(transfer_ns)});
+  tasks_[task].push_back(
+      {from, to, size_class, sent->name, sent->step, static_cast<float>(transfer_ns)});
 }
 
 std::vector<detect::Link> LinkSink::take() {
@@ -48,7 +56,9 @@ std::vector<detect::Link> LinkSink::take() {
     all.insert(all.end(), task.begin(), task.end());
     task = {};
   }
-  const auto key = [](const Transfer& transfer) { return std::tuple(transfer.from, transfer.to, transfer.size_class, transfer.name); };
+  const auto key = [](const Transfer& transfer) {
+    return std::tuple(transfer.from, transfer.to, transfer.size_class, transfer.name);
+  };
   std::sort(all.begin(), all.end(), [&key](const Transfer& a, const Transfer& b) {
     return std::tuple(key(a), a.step, a.transfer_ns) < std::tuple(key(b), b.step, b.transfer_ns);
   });

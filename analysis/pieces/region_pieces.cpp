@@ -1,15 +1,16 @@
-#include <algorithm>
-
 #include "analysis/pieces/piece.h"
 #include "analysis/pieces/region_run.h"
 #include "core/record/hash.h"
 #include "core/record/value_fact.h"
 
+#include <algorithm>
+
 namespace megascope::pieces {
 namespace {
 
 bool is_communication(const RegionDefinition* region) {
-  return region != nullptr && region->role != RegionRole::kCode && region->role != RegionRole::kFunction && region->role != RegionRole::kArtificial;
+  return region != nullptr && region->role != RegionRole::kCode &&
+         region->role != RegionRole::kFunction && region->role != RegionRole::kArtificial;
 }
 
 struct Region {
@@ -25,7 +26,8 @@ class Cutter {
  public:
   Cutter(std::uint32_t track, std::vector<Piece>& pieces) : track_(track), pieces_(pieces) {}
 
-  /// In order of begin; of those that begin at one moment the longest first: it encloses the others.
+  /// In order of begin; of those that begin at one moment the longest first: it encloses the
+  /// others.
   void add(const Region& region) {
     end_until(region.begin_ns);
     std::int64_t step = region.step;
@@ -35,7 +37,13 @@ class Cutter {
       emit(around, region.begin_ns);
       if (step < 0) step = around.step;
     }
-    open_.push_back({.begin_ns = region.begin_ns, .next_ns = region.begin_ns, .end_ns = region.end_ns, .name = region.name, .part = 0, .step = step, .is_work = region.is_work});
+    open_.push_back({.begin_ns = region.begin_ns,
+                     .next_ns = region.begin_ns,
+                     .end_ns = region.end_ns,
+                     .name = region.name,
+                     .part = 0,
+                     .step = step,
+                     .is_work = region.is_work});
   }
   void finish() { end_until(~std::uint64_t{0}); }
 
@@ -45,7 +53,7 @@ class Cutter {
     std::uint64_t next_ns = 0;  ///< to where its pieces reach
     std::uint64_t end_ns = 0;
     std::uint32_t name = 0;
-    std::uint32_t part = 0;     ///< pieces that it was cut into
+    std::uint32_t part = 0;  ///< pieces that it was cut into
     std::int64_t step = -1;
     bool is_work = true;
   };
@@ -54,13 +62,16 @@ class Cutter {
     const bool is_whole = open.part == 0 && end_ns == open.end_ns;
     if (open.step >= 0 && (end_ns > open.next_ns || is_whole)) {
       const bool continues = open.part != 0;
-      const std::uint64_t kind = combined(std::uint64_t{open.name} << 1 | (open.is_work ? 1 : 0), open.part++);
-      pieces_.push_back({open.next_ns, end_ns, kind, open.step, open.name, track_, open.is_work, continues});
+      const std::uint64_t kind = combined(std::uint64_t{open.name} << 1 | (open.is_work ? 1 : 0),
+                                          open.part++);
+      pieces_.push_back(
+          {open.next_ns, end_ns, kind, open.step, open.name, track_, open.is_work, continues});
     }
     open.next_ns = end_ns;
   }
   void end_until(std::uint64_t time_ns) {
-    while (!open_.empty() && (open_.back().end_ns < time_ns || (open_.back().end_ns == time_ns && open_.back().begin_ns < time_ns))) {
+    while (!open_.empty() && (open_.back().end_ns < time_ns || (open_.back().end_ns == time_ns &&
+                                                                open_.back().begin_ns < time_ns))) {
       Open ended = open_.back();
       open_.pop_back();
       emit(ended, ended.end_ns);
@@ -75,22 +86,24 @@ class Cutter {
 
 std::int64_t step_of(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep) return value_of(fact);
+    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
+      return value_of(fact);
   }
   return -1;
 }
 
 }  // namespace
 
-void region_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index, Names& names,
-                   std::vector<Piece>& pieces) {
+void region_pieces(const RecordSource& source, const analysis::MatchTables& tables,
+                   std::size_t process_index, Names& names, std::vector<Piece>& pieces) {
   const std::int32_t rank = source.world_ranks()[process_index];
   const ProcessDefinitions& process = source.process(rank);
   for (const LocationDefinition& location : process.locations) {
     Cutter cutter(tables.first_track(process_index) + location.id, pieces);
     std::vector<Region> begun;  // at one moment
     const auto add_begun = [&] {
-      std::stable_sort(begun.begin(), begun.end(), [](const Region& a, const Region& b) { return a.end_ns > b.end_ns; });
+      std::stable_sort(begun.begin(), begun.end(),
+                       [](const Region& a, const Region& b) { return a.end_ns > b.end_ns; });
       for (const Region& region : begun) cutter.add(region);
       begun.clear();
     };
@@ -99,7 +112,8 @@ void region_pieces(const RecordSource& source, const analysis::MatchTables& tabl
       const RegionDefinition* region = process.region(call.region);
       if (call.is_pending || region == nullptr) continue;
       if (!begun.empty() && begun.front().begin_ns != call.enter_ns) add_begun();
-      begun.push_back({call.enter_ns, call.leave_ns, names.of(region->name), step_of(call), !is_communication(region)});
+      begun.push_back({call.enter_ns, call.leave_ns, names.of(region->name), step_of(call),
+                       !is_communication(region)});
     }
     add_begun();
     cutter.finish();
@@ -110,7 +124,8 @@ RegionRun read_regions(const RecordSource& source, const analysis::MatchTables& 
   RegionRun run;
   Names names;
   run.processes.resize(source.world_ranks().size());
-  for (std::size_t i = 0; i < run.processes.size(); ++i) region_pieces(source, tables, i, names, run.processes[i]);
+  for (std::size_t i = 0; i < run.processes.size(); ++i)
+    region_pieces(source, tables, i, names, run.processes[i]);
   run.names = names.take();
   return run;
 }

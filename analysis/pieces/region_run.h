@@ -1,18 +1,19 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "analysis/match/match_tables.h"
 #include "analysis/pieces/piece.h"
 #include "core/record/source.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace megascope::pieces {
 
 /// The pieces of all processes of a run of regions. Memory: 48 bytes a piece.
 struct RegionRun {
-  std::vector<std::vector<Piece>> processes;  ///< by index in world_ranks(); each location's pieces in order of begin
+  std::vector<std::vector<Piece>>
+      processes;  ///< by index in world_ranks(); each location's pieces in order of begin
   std::vector<std::string> names;
 
   std::size_t piece_count() const {

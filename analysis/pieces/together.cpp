@@ -1,9 +1,9 @@
 #include "analysis/pieces/together.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/detect/statistics.h"
 
 namespace megascope::pieces {
 namespace {
@@ -21,16 +21,20 @@ std::size_t end_of_step(Executions of, std::size_t first) {
 }
 
 /// Deviations of each member in the instances [first, last) from the mean of all; by member.
-std::vector<std::vector<double>> deviations(const std::vector<std::vector<Execution>>& members, std::size_t first, std::size_t last, bool of_end) {
+std::vector<std::vector<double>> deviations(const std::vector<std::vector<Execution>>& members,
+                                            std::size_t first, std::size_t last, bool of_end) {
   std::vector<std::vector<double>> result(members.size());
   for (std::size_t i = first; i < last; ++i) {
     const auto origin_ns = static_cast<std::int64_t>(members[0][i].begin_ns);
     const auto time_of = [&](const std::vector<Execution>& member) {
-      return static_cast<double>(static_cast<std::int64_t>(of_end ? member[i].end_ns : member[i].begin_ns) - origin_ns);
+      return static_cast<double>(
+          static_cast<std::int64_t>(of_end ? member[i].end_ns : member[i].begin_ns) - origin_ns);
     };
     double mean = 0.0;
-    for (const auto& member : members) mean += time_of(member) / static_cast<double>(members.size());
-    for (std::size_t m = 0; m < members.size(); ++m) result[m].push_back(time_of(members[m]) - mean);
+    for (const auto& member : members)
+      mean += time_of(member) / static_cast<double>(members.size());
+    for (std::size_t m = 0; m < members.size(); ++m)
+      result[m].push_back(time_of(members[m]) - mean);
   }
   return result;
 }
@@ -42,7 +46,8 @@ struct Samples {
   std::vector<double> constants;
 };
 
-void add_block(const std::vector<std::vector<Execution>>& members, std::size_t first, std::size_t last, Apart& apart, Samples& samples) {
+void add_block(const std::vector<std::vector<Execution>>& members, std::size_t first,
+               std::size_t last, Apart& apart, Samples& samples) {
   const auto end_deviations = deviations(members, first, last, true);
   const auto begin_deviations = deviations(members, first, last, false);
   std::vector<double> worst(last - first, 0.0);
@@ -73,10 +78,13 @@ std::vector<std::vector<Execution>> common_executions(std::span<const Executions
   };
   while (!members.empty() && !any_of([&](std::size_t m) { return at[m] == members[m].size(); })) {
     std::int64_t latest = members[0][at[0]].step;
-    for (std::size_t m = 0; m < members.size(); ++m) latest = std::max(latest, members[m][at[m]].step);
+    for (std::size_t m = 0; m < members.size(); ++m)
+      latest = std::max(latest, members[m][at[m]].step);
     const bool is_missing = any_of([&](std::size_t m) { return members[m][at[m]].step != latest; });
     const std::size_t count = end_of_step(members[0], at[0]) - at[0];
-    const bool is_common = !is_missing && !any_of([&](std::size_t m) { return end_of_step(members[m], at[m]) - at[m] != count; });
+    const bool is_common = !is_missing && !any_of([&](std::size_t m) {
+      return end_of_step(members[m], at[m]) - at[m] != count;
+    });
     for (std::size_t m = 0; m < members.size(); ++m) {
       if (is_missing && members[m][at[m]].step == latest) continue;
       const std::size_t end = end_of_step(members[m], at[m]);
@@ -119,7 +127,8 @@ double independent_ns(std::span<const std::vector<Executions>> pairs) {
   for (const std::vector<Executions>& pair : pairs) {
     const auto common = common_executions(pair);
     std::vector<double> differences;
-    for (std::size_t i = 0; i < common[0].size(); ++i) differences.push_back(common[0][i].duration_ns() - common[1][i].duration_ns());
+    for (std::size_t i = 0; i < common[0].size(); ++i)
+      differences.push_back(common[0][i].duration_ns() - common[1][i].duration_ns());
     std::vector<double> sorted = differences;
     const double middle = median(sorted);
     for (const double difference : differences) off.push_back(std::fabs(difference - middle));
@@ -133,7 +142,8 @@ double own_variation_ns(std::span<const Executions> members) {
     std::vector<double> durations;
     for (const Execution& execution : of) durations.push_back(execution.duration_ns());
     const double middle = median(durations);
-    for (const Execution& execution : of) off.push_back(std::fabs(execution.duration_ns() - middle));
+    for (const Execution& execution : of)
+      off.push_back(std::fabs(execution.duration_ns() - middle));
   }
   return median(off);
 }

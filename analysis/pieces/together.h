@@ -1,10 +1,10 @@
 #pragma once
 
+#include "analysis/pieces/piece.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "analysis/pieces/piece.h"
 
 /// Do members of a group end an operation together, although they begin it apart? Pure.
 namespace megascope::pieces {
@@ -20,24 +20,28 @@ struct Execution {
 };
 using Executions = std::span<const Execution>;
 
-/// The same executions of all members: instance i of member m is executions[m][i]. Steps that not all members have, or have as
-/// often, are left out.
+/// The same executions of all members: instance i of member m is executions[m][i]. Steps that not
+/// all members have, or have as often, are left out.
 std::vector<std::vector<Execution>> common_executions(std::span<const Executions> members);
 
-/// How far apart members are, in ns: medians of absolute deviations from the mean of the members, less what is constant in a
-/// step (or, where steps have few executions, in the run): clocks may be off by that much.
+/// How far apart members are, in ns: medians of absolute deviations from the mean of the members,
+/// less what is constant in a step (or, where steps have few executions, in the run): clocks may be
+/// off by that much.
 struct Apart {
   double begin_ns = 0.0;
   double end_ns = 0.0;
-  double constant_ns = 0.0;  ///< of ends: the largest constant, by absolute value, of most blocks (0.9 quantile)
-  double raw_end_ns = 0.0;   ///< of ends with the constants, 0.9 quantile: where all end at once, how far the clocks are off
+  double constant_ns = 0.0;  ///< of ends: the largest constant, by absolute value, of most blocks
+                             ///< (0.9 quantile)
+  double raw_end_ns = 0.0;   ///< of ends with the constants, 0.9 quantile: where all end at once,
+                             ///< how far the clocks are off
   std::size_t instances = 0;
   std::vector<double> worst_end_ns;  ///< by instance: the largest deviation of a member's end
 };
 Apart distances(const std::vector<std::vector<Execution>>& members);
 
-/// The median absolute difference of durations of processes that have nothing to do with each other, less its median: what
-/// independent work differs by from one execution to the next. pairs: two processes each.
+/// The median absolute difference of durations of processes that have nothing to do with each
+/// other, less its median: what independent work differs by from one execution to the next. pairs:
+/// two processes each.
 double independent_ns(std::span<const std::vector<Executions>> pairs);
 /// The same where there are no such pairs: of each process's executions from its own median.
 double own_variation_ns(std::span<const Executions> members);

@@ -23,28 +23,40 @@ class WorkSource::StepWork {
   StepWork(const std::vector<Piece>& pieces, const WorkOf& work_of) {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < pieces.size(); ++i) {
-      const bool is_empty = !pieces[i].is_work || pieces[i].begin_ns == pieces[i].end_ns;  // a receive of the next step may begin in this one
+      const bool is_empty = !pieces[i].is_work ||
+                            pieces[i].begin_ns ==
+                                pieces[i]
+                                    .end_ns;  // a receive of the next step may begin in this one
       if (!is_empty) order.push_back(i);
     }
-    const auto key = [&pieces](std::uint32_t i) { return std::tuple(pieces[i].step, pieces[i].begin_ns, pieces[i].end_ns, i); };
-    std::sort(order.begin(), order.end(), [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    const auto key = [&pieces](std::uint32_t i) {
+      return std::tuple(pieces[i].step, pieces[i].begin_ns, pieces[i].end_ns, i);
+    };
+    std::sort(order.begin(), order.end(),
+              [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
     for (const std::uint32_t i : order) add(pieces[i], work_of(i));
   }
   std::vector<Step> take() { return std::move(steps_); }
 
  private:
   void add(const Piece& piece, std::uint64_t work_ns) {
-    if (steps_.empty() || steps_.back().number != piece.step) steps_.push_back({piece.step, piece.begin_ns, piece.end_ns, {}});
+    if (steps_.empty() || steps_.back().number != piece.step)
+      steps_.push_back({piece.step, piece.begin_ns, piece.end_ns, {}});
     Step& step = steps_.back();
     step.end_ns = std::max(step.end_ns, piece.end_ns);
     if (work_ns == 0) return;
-    const std::uint64_t from_ns = work_ns == kWhole ? piece.begin_ns : std::max(piece.begin_ns, piece.end_ns - std::min(work_ns, piece.end_ns));
-    if (piece.continues && !step.work.empty() && step.work.back().end_ns == from_ns) {  // what cut it took no time
+    const std::uint64_t from_ns = work_ns == kWhole
+                                      ? piece.begin_ns
+                                      : std::max(piece.begin_ns,
+                                                 piece.end_ns - std::min(work_ns, piece.end_ns));
+    if (piece.continues && !step.work.empty() &&
+        step.work.back().end_ns == from_ns) {  // what cut it took no time
       step.work.back().end_ns = piece.end_ns;
       return;
     }
     // Work on two streams at once counts once.
-    const std::uint64_t begin_ns = step.work.empty() ? from_ns : std::max(from_ns, step.work.back().end_ns);
+    const std::uint64_t begin_ns = step.work.empty() ? from_ns
+                                                     : std::max(from_ns, step.work.back().end_ns);
     if (begin_ns < piece.end_ns) step.work.push_back({begin_ns, piece.end_ns});
   }
 
@@ -72,8 +84,12 @@ class FreeTimeStream final : public CallStream {
 void WorkSource::add_worker(std::int32_t world_rank, std::vector<std::int32_t> members) {
   Worker& worker = workers_.emplace_back();
   worker.definitions.info = source_.process(world_rank).info;
-  worker.definitions.regions.push_back({.id = kFreeRegion, .name = "no operation", .role = RegionRole::kUnknown, .paradigm = Paradigm::kUser,
-                                        .collective_op = CollectiveOp::kNone, .group = ""});
+  worker.definitions.regions.push_back({.id = kFreeRegion,
+                                        .name = "no operation",
+                                        .role = RegionRole::kUnknown,
+                                        .paradigm = Paradigm::kUser,
+                                        .collective_op = CollectiveOp::kNone,
+                                        .group = ""});
   LocationDefinition location;
   location.is_main = true;
   worker.definitions.locations.push_back(location);
@@ -81,31 +97,38 @@ void WorkSource::add_worker(std::int32_t world_rank, std::vector<std::int32_t> m
   members_.push_back(std::move(members));
 }
 
-WorkSource::WorkSource(const RecordSource& source, const RegionRun& run, const HiddenSync& hidden) : source_(source) {
+WorkSource::WorkSource(const RecordSource& source, const RegionRun& run, const HiddenSync& hidden)
+    : source_(source) {
   std::vector<std::vector<Step>> steps;
   for (std::size_t i = 0; i < run.processes.size(); ++i) {
     const std::int32_t rank = source.world_ranks()[i];
     add_worker(rank, {rank});
-    steps.push_back(StepWork(run.processes[i], [&](std::size_t piece) { return hidden.meeting(i, piece) == kNoMeeting ? kWhole : 0; }).take());
+    steps.push_back(StepWork(run.processes[i], [&](std::size_t piece) {
+                      return hidden.meeting(i, piece) == kNoMeeting ? kWhole : 0;
+                    }).take());
   }
   keep_common(steps);
   for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i].free = free_time(steps[i]);
 }
 
-WorkSource::WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden, const std::vector<std::string>& dimensions)
+WorkSource::WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden,
+                       const std::vector<std::string>& dimensions)
     : source_(own.source_), step_numbers_(own.step_numbers_) {
   std::map<std::uint32_t, std::vector<std::int32_t>> groups;  // by lowest process
   for (const HiddenSync::Meeting& meeting : hidden.meetings) {
     if (hidden.operations[meeting.operation].dimensions != dimensions) continue;
     std::vector<std::int32_t>& members = groups[hidden.members_of(meeting)[0].process];
     if (!members.empty()) continue;
-    for (const PieceRef& member : hidden.members_of(meeting)) members.push_back(source_.world_ranks()[member.process]);
+    for (const PieceRef& member : hidden.members_of(meeting))
+      members.push_back(source_.world_ranks()[member.process]);
   }
   for (const auto& [process, members] : groups) {
     add_worker(source_.world_ranks()[process], members);
     const auto work_of = [&, at = process](std::size_t piece) -> std::uint64_t {
       const std::uint32_t meeting = hidden.meeting(at, piece);
-      const bool is_wanted = meeting != kNoMeeting && hidden.operations[hidden.meetings[meeting].operation].dimensions == dimensions;
+      const bool is_wanted = meeting != kNoMeeting &&
+                             hidden.operations[hidden.meetings[meeting].operation].dimensions ==
+                                 dimensions;
       return is_wanted ? hidden.meetings[meeting].work_ns : 0;
     };
     const std::vector<Step> steps = StepWork(run.processes[process], work_of).take();
@@ -115,10 +138,13 @@ WorkSource::WorkSource(const WorkSource& own, const RegionRun& run, const Hidden
 }
 
 std::size_t WorkSource::index_of(std::int32_t world_rank) const {
-  return static_cast<std::size_t>(std::lower_bound(world_ranks_.begin(), world_ranks_.end(), world_rank) - world_ranks_.begin());
+  return static_cast<std::size_t>(
+      std::lower_bound(world_ranks_.begin(), world_ranks_.end(), world_rank) -
+      world_ranks_.begin());
 }
 
-/// A step whose work begins long before that of the one before has ended cannot be judged by itself.
+/// A step whose work begins long before that of the one before has ended cannot be judged by
+/// itself.
 void WorkSource::keep_common(const std::vector<std::vector<Step>>& steps) {
   std::map<std::int64_t, std::size_t> counts;
   for (const std::vector<Step>& of_rank : steps) {
@@ -135,7 +161,8 @@ void WorkSource::keep_common(const std::vector<std::vector<Step>>& steps) {
   for (const std::vector<Step>& of_rank : steps) {
     std::vector<std::uint64_t>& ends = step_ends_ns_.emplace_back();
     for (const Step& step : of_rank) {
-      if (std::binary_search(step_numbers_.begin(), step_numbers_.end(), step.number)) ends.push_back(step.end_ns);
+      if (std::binary_search(step_numbers_.begin(), step_numbers_.end(), step.number))
+        ends.push_back(step.end_ns);
     }
   }
 }

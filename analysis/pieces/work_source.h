@@ -1,30 +1,33 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "analysis/pieces/hidden_sync.h"
 #include "analysis/pieces/region_run.h"
 #include "core/record/source.h"
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace megascope::pieces {
 
-/// A run of regions as if it were a program that calls MPI whenever it does not work: what its operations leave free are calls,
-/// and all work lies between calls. So what judges work between MPI calls judges operations of devices as well. Messages are not
-/// in it.
+/// A run of regions as if it were a program that calls MPI whenever it does not work: what its
+/// operations leave free are calls, and all work lies between calls. So what judges work between
+/// MPI calls judges operations of devices as well. Messages are not in it.
 class WorkSource final : public RecordSource {
  public:
-  /// What a process does by itself, of all processes: work that waits for others inside is none. All outlive the object. Memory: 16
-  /// bytes a piece of work.
+  /// What a process does by itself, of all processes: work that waits for others inside is none.
+  /// All outlive the object. Memory: 16 bytes a piece of work.
   WorkSource(const RecordSource& source, const RegionRun& run, const HiddenSync& hidden);
-  /// What groups do that synchronise inside, in operations with these dimensions: a group is its lowest rank, its work that of the shortest
-  /// member. Steps as `own` has them.
-  WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden, const std::vector<std::string>& dimensions);
+  /// What groups do that synchronise inside, in operations with these dimensions: a group is its
+  /// lowest rank, its work that of the shortest member. Steps as `own` has them.
+  WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden,
+             const std::vector<std::string>& dimensions);
 
   std::int32_t world_size() const override { return source_.world_size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return world_ranks_; }
-  const ProcessDefinitions& process(std::int32_t world_rank) const override { return workers_[index_of(world_rank)].definitions; }
+  const ProcessDefinitions& process(std::int32_t world_rank) const override {
+    return workers_[index_of(world_rank)].definitions;
+  }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return source_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return source_.end_ns(); }
@@ -33,7 +36,8 @@ class WorkSource final : public RecordSource {
   const std::vector<std::vector<std::uint64_t>>& step_ends_ns() const { return step_ends_ns_; }
   /// The program's own numbers of those steps.
   const std::vector<std::int64_t>& step_numbers() const { return step_numbers_; }
-  /// World ranks of the groups, by index in world_ranks(); of processes that work by themselves only their own.
+  /// World ranks of the groups, by index in world_ranks(); of processes that work by themselves
+  /// only their own.
   const std::vector<std::vector<std::int32_t>>& members() const { return members_; }
 
  private:

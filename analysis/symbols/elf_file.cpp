@@ -1,13 +1,12 @@
 #include "analysis/symbols/elf_file.h"
 
+#include <algorithm>
+#include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace megascope::symbols {
@@ -45,8 +44,10 @@ std::string build_id_of(std::span<const std::byte> notes) {
     const std::size_t description = sizeof note + rounded(note.n_namesz);
     const std::size_t end = description + rounded(note.n_descsz);
     if (end > notes.size()) break;
-    const bool is_gnu = note.n_namesz == 4 && std::memcmp(notes.data() + sizeof note, "GNU", 4) == 0;
-    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return hexadecimal(notes.subspan(description, note.n_descsz));
+    const bool is_gnu = note.n_namesz == 4 &&
+                        std::memcmp(notes.data() + sizeof note, "GNU", 4) == 0;
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID)
+      return hexadecimal(notes.subspan(description, note.n_descsz));
     notes = notes.subspan(end);
   }
   return {};
@@ -64,7 +65,8 @@ bool ElfFile::open(const std::string& path) {
   struct stat info {};
   void* mapping = MAP_FAILED;
   if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-    mapping = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    mapping = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file,
+                   0);
   }
   close(file);
   if (mapping == MAP_FAILED) return false;
@@ -81,14 +83,19 @@ std::span<const std::byte> ElfFile::part(std::uint64_t offset, std::uint64_t siz
 bool ElfFile::read_sections() {
   Elf64_Ehdr header;
   if (!get(bytes_, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) return false;
-  const std::span<const std::byte> table = part(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return false;
+  const std::span<const std::byte> table = part(header.e_shoff,
+                                                std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
   std::vector<std::uint32_t> names;
   Elf64_Shdr section;
   for (std::size_t i = 0; get(table, i, section); ++i) {
     const bool has_bytes = section.sh_type != SHT_NOBITS;
-    sections_.push_back({.name = {}, .type = section.sh_type, .linked = section.sh_link,
-                         .bytes = has_bytes ? part(section.sh_offset, section.sh_size) : std::span<const std::byte>()});
+    sections_.push_back({.name = {},
+                         .type = section.sh_type,
+                         .linked = section.sh_link,
+                         .bytes = has_bytes ? part(section.sh_offset, section.sh_size)
+                                            : std::span<const std::byte>()});
     names.push_back(section.sh_name);
   }
   if (header.e_shstrndx >= sections_.size()) return true;
@@ -124,8 +131,11 @@ void ElfFile::read_functions(std::uint32_t type) {
     Elf64_Sym symbol;
     for (std::size_t i = 0; get(table.bytes, i, symbol); ++i) {
       const auto kind = ELF64_ST_TYPE(symbol.st_info);
-      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-      functions_.push_back({symbol.st_value, symbol.st_size, text_at(sections_[table.linked].bytes, symbol.st_name)});
+      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+          symbol.st_size == 0)
+        continue;
+      functions_.push_back({symbol.st_value, symbol.st_size,
+                            text_at(sections_[table.linked].bytes, symbol.st_name)});
     }
   }
 }

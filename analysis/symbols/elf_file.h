@@ -9,8 +9,8 @@
 
 namespace megascope::symbols {
 
-/// A program, library or file of debug information (ELF, 64 bits, little endian), read only. Of any other file, and where it is
-/// damaged, nothing is known. One thread at a time.
+/// A program, library or file of debug information (ELF, 64 bits, little endian), read only. Of any
+/// other file, and where it is damaged, nothing is known. One thread at a time.
 class ElfFile {
  public:
   ElfFile() = default;
@@ -28,7 +28,8 @@ class ElfFile {
   /// Name of the file that its debug information was moved to; empty when there is none.
   std::string debug_link() const;
   bool has_section(std::string_view name) const;
-  /// Name of the function that covers an address as linked; empty when no symbol tells. Valid as long as the object.
+  /// Name of the function that covers an address as linked; empty when no symbol tells. Valid as
+  /// long as the object.
   std::string_view function_at(std::uint64_t address);
 
  private:

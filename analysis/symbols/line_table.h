@@ -16,12 +16,13 @@ struct Place {
 class LineTable {
  public:
   virtual ~LineTable() = default;
-  /// address: of an instruction, as linked. Where it is inlined, the innermost function. false: nothing is known.
+  /// address: of an instruction, as linked. Where it is inlined, the innermost function. false:
+  /// nothing is known.
   virtual bool find(std::uint64_t address, Place& place) = 0;
 };
 
-/// Of a program, library or file of debug information; nullptr when it has none, or this build has no reader for it (libdw).
-/// Looks for nothing on a network.
+/// Of a program, library or file of debug information; nullptr when it has none, or this build has
+/// no reader for it (libdw). Looks for nothing on a network.
 std::unique_ptr<LineTable> open_line_table(const std::string& path);
 
 }  // namespace megascope::symbols

@@ -1,19 +1,18 @@
 #include "analysis/symbols/line_table.h"
-
 #include "analysis/symbols/readable_name.h"
 #include "core/base/safe_file.h"
 
+#include <cstdlib>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
-
-#include <cstdlib>
 #include <span>
 #include <utility>
 
-/// libdw without libdwfl, which may ask servers for debug information. libdw opens a file itself in two cases only, waits there for a
-/// FIFO, and the debug information, which another user may have written, names that file: units that are split (*.dwo), which are
-/// not asked for, and debug information that several files share, which is given to libdw or not read.
+/// libdw without libdwfl, which may ask servers for debug information. libdw opens a file itself in
+/// two cases only, waits there for a FIFO, and the debug information, which another user may have
+/// written, names that file: units that are split (*.dwo), which are not asked for, and debug
+/// information that several files share, which is given to libdw or not read.
 namespace megascope::symbols {
 namespace {
 
@@ -23,7 +22,8 @@ std::string text_of(Dwarf_Die& die, unsigned name) {
   return text != nullptr ? text : "";
 }
 
-/// C++ and modules of Fortran are told by the symbol; other languages, and the main program of Fortran, by the name.
+/// C++ and modules of Fortran are told by the symbol; other languages, and the main program of
+/// Fortran, by the name.
 std::string function_of(Dwarf_Die& die) {
   const std::string symbol = text_of(die, DW_AT_linkage_name);
   const bool tells_more = symbol.starts_with("_Z") || symbol.find("_MOD_") != std::string::npos;
@@ -63,11 +63,16 @@ std::string hexadecimal(const void* bytes, std::size_t count) {
   return text;
 }
 
-/// Opens the debug information that `dwarf` shares with others (dwz). false: it is not there, is of another build, or refers to a third file.
-bool open_shared(const std::string& path, const std::string& name, const std::string& build_id, DebugFile& shared) {
+/// Opens the debug information that `dwarf` shares with others (dwz). false: it is not there, is of
+/// another build, or refers to a third file.
+bool open_shared(const std::string& path, const std::string& name, const std::string& build_id,
+                 DebugFile& shared) {
   if (build_id.size() <= 2) return false;
-  const std::string beside = name.starts_with('/') ? name : path.substr(0, path.rfind('/') + 1) + name;
-  for (const std::string& candidate : {"/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug", beside}) {
+  const std::string beside = name.starts_with('/') ? name
+                                                   : path.substr(0, path.rfind('/') + 1) + name;
+  for (const std::string& candidate :
+       {"/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug",
+        beside}) {
     if (!shared.open(candidate)) continue;
     const void* id = nullptr;
     const ssize_t size = dwelf_elf_gnu_build_id(dwarf_getelf(shared.get()), &id);
@@ -86,7 +91,10 @@ class LibdwTable final : public LineTable {
     const char* name = nullptr;
     const void* id = nullptr;
     const ssize_t size = dwelf_dwarf_gnu_debugaltlink(file_.get(), &name, &id);
-    if (size < 0 || (size > 0 && !open_shared(path, name, hexadecimal(id, static_cast<std::size_t>(size)), shared_))) return false;
+    if (size < 0 ||
+        (size > 0 &&
+         !open_shared(path, name, hexadecimal(id, static_cast<std::size_t>(size)), shared_)))
+      return false;
     if (size > 0) dwarf_setalt(file_.get(), shared_.get());
     return true;
   }
@@ -124,7 +132,8 @@ class LibdwTable final : public LineTable {
     bool is_lambda = false;
     for (int i = 0; i < count && function.empty(); ++i) {
       const int tag = dwarf_tag(&scopes[i]);
-      if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_entry_point) continue;
+      if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_entry_point)
+        continue;
       function = function_of(scopes[i]);
       if (function != "operator()") continue;
       is_lambda = true;  // without a symbol; the function around it follows

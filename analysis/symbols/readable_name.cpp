@@ -1,8 +1,7 @@
 #include "analysis/symbols/readable_name.h"
 
-#include <cxxabi.h>
-
 #include <cstdlib>
+#include <cxxabi.h>
 #include <memory>
 
 namespace megascope::symbols {
@@ -23,7 +22,8 @@ std::size_t name_start(std::string_view text) {
   int depth = 0;
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text.substr(at).starts_with("operator") && depth == 0) break;  // "operator new", "operator<"
+    if (text.substr(at).starts_with("operator") && depth == 0)
+      break;  // "operator new", "operator<"
     const char letter = text[at];
     if (letter == '<' || letter == '(' || letter == '{' || letter == '[') ++depth;
     if (letter == '>' || letter == ')' || letter == '}' || letter == ']') --depth;
@@ -43,14 +43,16 @@ std::string without_types(std::string_view text) {
 
 std::string demangled(const std::string& symbol) {
   int failure = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failure), &std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failure), &std::free);
   return failure == 0 && text != nullptr ? std::string(text.get()) : std::string();
 }
 
 }  // namespace
 
 std::string readable_name(std::string_view symbol) {
-  const std::size_t dot = symbol.find('.', 1);  // the compiler's own parts of a function: .constprop.0, ._omp_fn.0
+  const std::size_t dot = symbol.find(
+      '.', 1);  // the compiler's own parts of a function: .constprop.0, ._omp_fn.0
   const std::string whole(symbol.substr(0, dot));
   if (whole.starts_with("_Z")) {
     const std::string text = demangled(whole);

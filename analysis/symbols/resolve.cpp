@@ -25,7 +25,8 @@ class Module {
       return;
     }
     const std::string build_id = file_.build_id();
-    const bool is_newer = build_id.empty() && run_start_ns != 0 && file_.written_ns() > run_start_ns;
+    const bool is_newer = build_id.empty() && run_start_ns != 0 &&
+                          file_.written_ns() > run_start_ns;
     if (build_id != site.build_id || is_newer) {
       problem_ = "the file has changed since the run";
       return;
@@ -41,7 +42,8 @@ class Module {
     Place place;
     if (lines_ != nullptr) lines_->find(call, place);
     if (place.function.empty()) place.function = file_.function_at(call);
-    if (place.function.empty() && debug_file_ != nullptr) place.function = debug_file_->function_at(call);
+    if (place.function.empty() && debug_file_ != nullptr)
+      place.function = debug_file_->function_at(call);
     place.function = readable_name(place.function);
     return place;
   }
@@ -53,10 +55,13 @@ class Module {
       return;
     }
     if (build_id.size() <= 2) return;  // whose lines the file has could not be told
-    std::vector<std::string> candidates = {std::string(kDebugFolder) + "/.build-id/" + build_id.substr(0, 2) + "/" +
-                                           build_id.substr(2) + ".debug"};
-    if (const std::string link = file_.debug_link(); !link.empty() && link.find('/') == std::string::npos) {
-      for (const std::string& folder : {folder_of(path), folder_of(path) + ".debug/", kDebugFolder + folder_of(path)}) {
+    std::vector<std::string> candidates = {std::string(kDebugFolder) + "/.build-id/" +
+                                           build_id.substr(0, 2) + "/" + build_id.substr(2) +
+                                           ".debug"};
+    if (const std::string link = file_.debug_link();
+        !link.empty() && link.find('/') == std::string::npos) {
+      for (const std::string& folder :
+           {folder_of(path), folder_of(path) + ".debug/", kDebugFolder + folder_of(path)}) {
         candidates.push_back(folder + link);
       }
     }
@@ -78,14 +83,16 @@ class Module {
 /// All modules of one look-up, by path and build id.
 class Modules {
  public:
-  Modules(std::int64_t run_start_ns, std::vector<std::string>& notes) : run_start_ns_(run_start_ns), notes_(notes) {}
+  Modules(std::int64_t run_start_ns, std::vector<std::string>& notes)
+      : run_start_ns_(run_start_ns), notes_(notes) {}
 
   Module& of(const CallSiteDefinition& site) {
     std::unique_ptr<Module>& module = modules_[{site.module, site.build_id}];
     if (module == nullptr) {
       module = std::make_unique<Module>(site, run_start_ns_);
       if (!module->problem().empty()) {
-        notes_.push_back("places in " + site.module + " are not resolved to lines: " + module->problem());
+        notes_.push_back("places in " + site.module +
+                         " are not resolved to lines: " + module->problem());
       }
     }
     return *module;
@@ -102,7 +109,8 @@ class Modules {
 void resolve_call_sites(std::span<CallSiteDefinition* const> sites, std::int64_t run_start_ns,
                         std::vector<std::string>& notes) {
   Modules modules(run_start_ns, notes);
-  std::map<std::pair<Module*, std::uint64_t>, Place> known;  // ranks of one program call from the same places
+  std::map<std::pair<Module*, std::uint64_t>, Place>
+      known;  // ranks of one program call from the same places
   for (CallSiteDefinition* const site : sites) {
     site->function = readable_name(site->function);
     if (site->module.empty() || site->line != 0) continue;

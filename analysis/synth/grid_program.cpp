@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "analysis/synth/program.h"
+
+#include <algorithm>
 
 namespace megascope::synth {
 namespace {
@@ -29,8 +29,10 @@ class GridStep {
       work(1);
       exchange(+1, kForwardTag, kBackwardTag);
       work(2);
-      if (i + 1 < count) exchange(-1, kBackwardTag, kForwardTag);
-      else send(-1, kBackwardTag);
+      if (i + 1 < count)
+        exchange(-1, kBackwardTag, kForwardTag);
+      else
+        send(-1, kBackwardTag);
     }
     for (std::int32_t i = 0; i < warm_up; ++i) {
       receive(+1, kBackwardTag);
@@ -41,10 +43,12 @@ class GridStep {
     return std::move(ops_);
   }
 
-  /// As Megatron orders it: chunks in turn, pp micro-batches each. Sends are buffered and waited for at the end.
+  /// As Megatron orders it: chunks in turn, pp micro-batches each. Sends are buffered and waited
+  /// for at the end.
   std::vector<Op> interleaved() {
     const std::int32_t total = spec_.micro_batches * spec_.chunks;
-    const std::int32_t warm_up = std::min(total, (spec_.pp - at_.pp - 1) * 2 + (spec_.chunks - 1) * spec_.pp);
+    const std::int32_t warm_up = std::min(
+        total, (spec_.pp - at_.pp - 1) * 2 + (spec_.chunks - 1) * spec_.pp);
     for (std::int32_t i = 0; i < warm_up; ++i) forward(i);
     for (std::int32_t i = warm_up; i < total; ++i) {
       forward(i);
@@ -57,13 +61,19 @@ class GridStep {
   }
 
  private:
-  bool has_stage(std::int32_t offset) const { return at_.pp + offset >= 0 && at_.pp + offset < spec_.pp; }
+  bool has_stage(std::int32_t offset) const {
+    return at_.pp + offset >= 0 && at_.pp + offset < spec_.pp;
+  }
 
   void message(OpKind kind, std::int32_t stage, std::int32_t tag) {
     Coordinates to = at_;
     to.pp = stage;
-    ops_.push_back({.kind = kind, .comm = CommRole::kPipeline, .peer = stage, .peer_world = layout_.rank_of(to),
-                    .tag = tag, .amount = spec_.message_bytes});
+    ops_.push_back({.kind = kind,
+                    .comm = CommRole::kPipeline,
+                    .peer = stage,
+                    .peer_world = layout_.rank_of(to),
+                    .tag = tag,
+                    .amount = spec_.message_bytes});
   }
   void receive(std::int32_t offset, std::int32_t tag) {
     if (has_stage(offset)) message(OpKind::kRecv, at_.pp + offset, tag);
@@ -83,7 +93,9 @@ class GridStep {
     const std::uint64_t piece_ns = spec_.piece_ns * static_cast<std::uint64_t>(factor);
     const std::int32_t pieces = 2 * spec_.layers;
     if (spec_.tp == 1) {
-      ops_.push_back({.kind = OpKind::kWork, .pieces = pieces, .amount = piece_ns * static_cast<std::uint64_t>(pieces)});
+      ops_.push_back({.kind = OpKind::kWork,
+                      .pieces = pieces,
+                      .amount = piece_ns * static_cast<std::uint64_t>(pieces)});
       return;
     }
     for (std::int32_t i = 0; i < pieces; ++i) {
@@ -108,11 +120,13 @@ class GridStep {
     if (!is_first) message(OpKind::kRecv, (at_.pp + 1) % spec_.pp, kBackwardTag + chunk);
     work(2);
     const std::int32_t next_chunk = at_.pp == 0 ? chunk - 1 : chunk;
-    if (!is_last) message(OpKind::kIsend, (at_.pp + spec_.pp - 1) % spec_.pp, kBackwardTag + next_chunk);
+    if (!is_last)
+      message(OpKind::kIsend, (at_.pp + spec_.pp - 1) % spec_.pp, kBackwardTag + next_chunk);
   }
 
   void reduce(CommRole role, std::uint64_t bytes) {
-    if (layout_.comm_id(role) != kNoComm) ops_.push_back({.kind = OpKind::kAllreduce, .comm = role, .amount = bytes});
+    if (layout_.comm_id(role) != kNoComm)
+      ops_.push_back({.kind = OpKind::kAllreduce, .comm = role, .amount = bytes});
   }
 
   /// Mean of the loss, gradients over the replicas, their norm over the model, the optimizer.
@@ -133,7 +147,8 @@ class GridStep {
 
 std::vector<Op> grid_step(const RunSpec& spec, const Layout& layout, std::int32_t rank) {
   GridStep step(spec, layout, rank);
-  return spec.pattern == Pattern::kInterleaved && spec.pp > 1 ? step.interleaved() : step.one_forward_one_backward();
+  return spec.pattern == Pattern::kInterleaved && spec.pp > 1 ? step.interleaved()
+                                                              : step.one_forward_one_backward();
 }
 
 }  // namespace megascope::synth

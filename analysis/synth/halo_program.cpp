@@ -8,7 +8,8 @@ constexpr std::uint64_t kResidualBytes = 8;
 
 }  // namespace
 
-/// Neighbours of a periodic grid; a direction in which the grid is one or two ranks wide has none or one.
+/// Neighbours of a periodic grid; a direction in which the grid is one or two ranks wide has none
+/// or one.
 std::vector<Op> halo_step(const RunSpec& spec, std::int32_t rank) {
   const std::int32_t x = rank % spec.grid_x;
   const std::int32_t y = rank / spec.grid_x;
@@ -19,7 +20,8 @@ std::vector<Op> halo_step(const RunSpec& spec, std::int32_t rank) {
   };
   std::vector<Direction> directions;
   const auto add = [&](std::int32_t dx, std::int32_t dy, std::int32_t index) {
-    const std::int32_t peer = (x + dx + spec.grid_x) % spec.grid_x + (y + dy + spec.grid_y) % spec.grid_y * spec.grid_x;
+    const std::int32_t peer = (x + dx + spec.grid_x) % spec.grid_x +
+                              (y + dy + spec.grid_y) % spec.grid_y * spec.grid_x;
     if (peer != rank) directions.push_back({peer, kHaloTag + index, kHaloTag + (index ^ 1)});
   };
   add(+1, 0, 0);
@@ -32,10 +34,18 @@ std::vector<Op> halo_step(const RunSpec& spec, std::int32_t rank) {
   std::vector<Op> ops;
   for (std::int32_t sweep = 0; sweep < spec.sweeps; ++sweep) {
     for (const Direction& to : directions) {
-      ops.push_back({.kind = OpKind::kIrecv, .peer = to.peer, .peer_world = to.peer, .tag = to.receive_tag, .amount = spec.message_bytes});
+      ops.push_back({.kind = OpKind::kIrecv,
+                     .peer = to.peer,
+                     .peer_world = to.peer,
+                     .tag = to.receive_tag,
+                     .amount = spec.message_bytes});
     }
     for (const Direction& to : directions) {
-      ops.push_back({.kind = OpKind::kIsend, .peer = to.peer, .peer_world = to.peer, .tag = to.send_tag, .amount = spec.message_bytes});
+      ops.push_back({.kind = OpKind::kIsend,
+                     .peer = to.peer,
+                     .peer_world = to.peer,
+                     .tag = to.send_tag,
+                     .amount = spec.message_bytes});
     }
     ops.push_back({.kind = OpKind::kWork, .pieces = 2, .amount = spec.piece_ns * 2});
     ops.push_back({.kind = OpKind::kWaitall});

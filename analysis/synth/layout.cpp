@@ -5,17 +5,20 @@
 namespace megascope::synth {
 namespace {
 
-constexpr const char* kNames[kCommRoleCount] = {"MPI_COMM_WORLD", "tensor", "pipeline", "data", "model"};
+constexpr const char* kNames[kCommRoleCount] = {"MPI_COMM_WORLD", "tensor", "pipeline", "data",
+                                                "model"};
 
 std::uint64_t name_of(CommRole role, std::int32_t leader) {
-  return 0x5EED0000U + static_cast<std::uint64_t>(role) * 0x100000000U + static_cast<std::uint64_t>(leader);
+  return 0x5EED0000U + static_cast<std::uint64_t>(role) * 0x100000000U +
+         static_cast<std::uint64_t>(leader);
 }
 
 }  // namespace
 
 Layout::Layout(const RunSpec& spec) : spec_(spec) {
   const bool is_grid = spec.pattern != Pattern::kHalo;
-  const std::int32_t sizes[kCommRoleCount] = {spec.rank_count(), spec.tp, spec.pp, spec.dp, spec.tp * spec.pp};
+  const std::int32_t sizes[kCommRoleCount] = {spec.rank_count(), spec.tp, spec.pp, spec.dp,
+                                              spec.tp * spec.pp};
   CommId next = 0;
   for (std::size_t role = 0; role < kCommRoleCount; ++role) {
     const bool is_there = role == 0 || (is_grid && sizes[role] > 1);
@@ -35,9 +38,11 @@ std::vector<std::int32_t> Layout::members(CommRole role, std::int32_t rank) cons
     const bool same_tp = at.tp == mine.tp;
     const bool same_pp = at.pp == mine.pp;
     const bool same_dp = at.dp == mine.dp;
-    const bool is_member = role == CommRole::kWorld || (role == CommRole::kTensor && same_pp && same_dp) ||
+    const bool is_member = role == CommRole::kWorld ||
+                           (role == CommRole::kTensor && same_pp && same_dp) ||
                            (role == CommRole::kPipeline && same_tp && same_dp) ||
-                           (role == CommRole::kData && same_tp && same_pp) || (role == CommRole::kModel && same_dp);
+                           (role == CommRole::kData && same_tp && same_pp) ||
+                           (role == CommRole::kModel && same_dp);
     if (is_member) all.push_back(other);
   }
   return all;
@@ -55,7 +60,8 @@ std::vector<CommDefinition> Layout::definitions(std::int32_t rank) const {
     comm.global_name = name_of(role, ranks.front());
     comm.kind = i == 0 ? CommKind::kWorld : CommKind::kIntra;
     comm.name = kNames[i];
-    comm.my_rank = static_cast<std::int32_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+    comm.my_rank = static_cast<std::int32_t>(std::find(ranks.begin(), ranks.end(), rank) -
+                                             ranks.begin());
     comm.members = compress(ranks);
     all.push_back(std::move(comm));
   }

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "analysis/synth/run_spec.h"
+#include "core/record/definitions.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analysis/synth/run_spec.h"
-#include "core/record/definitions.h"
-
 namespace megascope::synth {
 
-/// Roles of a grid's communicators; CommIds of a rank follow this order, without those of one member.
+/// Roles of a grid's communicators; CommIds of a rank follow this order, without those of one
+/// member.
 enum class CommRole : std::uint8_t { kWorld, kTensor, kPipeline, kData, kModel };
 inline constexpr std::size_t kCommRoleCount = 5;
 
@@ -25,7 +26,9 @@ class Layout {
   explicit Layout(const RunSpec& spec);
 
   Coordinates coordinates(std::int32_t rank) const;
-  std::int32_t rank_of(const Coordinates& at) const { return at.tp + spec_.tp * (at.dp + spec_.dp * at.pp); }
+  std::int32_t rank_of(const Coordinates& at) const {
+    return at.tp + spec_.tp * (at.dp + spec_.dp * at.pp);
+  }
   std::int32_t host_of(std::int32_t rank) const { return rank / spec_.ranks_per_host; }
   static std::string host_name(std::int32_t host) { return "n" + std::to_string(host); }
 

@@ -1,24 +1,25 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/synth/layout.h"
 #include "analysis/synth/run_spec.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace megascope::synth {
 
 enum class OpKind : std::uint8_t { kWork, kSend, kRecv, kIsend, kIrecv, kWaitall, kAllreduce };
 
-/// One operation of a rank's step. Peers are ranks in the communicator and, as `peer_world`, in the world.
+/// One operation of a rank's step. Peers are ranks in the communicator and, as `peer_world`, in the
+/// world.
 struct Op {
   OpKind kind = OpKind::kWork;
   CommRole comm = CommRole::kWorld;
   std::int32_t peer = -1;
   std::int32_t peer_world = -1;
   std::int32_t tag = 0;
-  std::int32_t pieces = 1;      ///< kWork: of independent noise
-  std::uint64_t amount = 0;     ///< kWork: ns of all pieces; else bytes
+  std::int32_t pieces = 1;   ///< kWork: of independent noise
+  std::uint64_t amount = 0;  ///< kWork: ns of all pieces; else bytes
 };
 
 /// The operations of one step of a rank; the same in every step.

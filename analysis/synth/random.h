@@ -6,7 +6,8 @@
 
 namespace megascope::synth {
 
-/// Random numbers by key: the same key gives the same number, whoever asks first. Steele et al., SplitMix64.
+/// Random numbers by key: the same key gives the same number, whoever asks first. Steele et al.,
+/// SplitMix64.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}

@@ -11,18 +11,27 @@ enum class Pattern : std::uint8_t {
   kHalo,         ///< 2-D grid, halo exchange and a reduction a step
 };
 
-enum class FaultKind : std::uint8_t { kSlowCompute, kSlowHost, kSlowLink, kHostStall, kStageImbalance, kInputImbalance };
+enum class FaultKind : std::uint8_t {
+  kSlowCompute,
+  kSlowHost,
+  kSlowLink,
+  kHostStall,
+  kStageImbalance,
+  kInputImbalance
+};
 
-/// Something that is wrong from step `onset` to `last`, in the `active` first of every `period` steps.
+/// Something that is wrong from step `onset` to `last`, in the `active` first of every `period`
+/// steps.
 struct Fault {
   FaultKind kind = FaultKind::kSlowCompute;
-  std::int32_t where = 0;    ///< world rank; index of the host, stage or data parallel replica
-  std::int32_t to = 0;       ///< kSlowLink: the other end; both directions are slow
+  std::int32_t where = 0;  ///< world rank; index of the host, stage or data parallel replica
+  std::int32_t to = 0;     ///< kSlowLink: the other end; both directions are slow
   std::int32_t onset = 0;
   std::int32_t last = 1 << 30;
   std::int32_t period = 1;
   std::int32_t active = 1;
-  double severity = 0.1;     ///< 0.1: 10 % more time; kHostStall: of the step's work; kInputImbalance: on average
+  double severity = 0.1;  ///< 0.1: 10 % more time; kHostStall: of the step's work; kInputImbalance:
+                          ///< on average
 
   bool is_active(std::int32_t step) const {
     return step >= onset && step <= last && (step - onset) % period < active;
@@ -31,11 +40,12 @@ struct Fault {
 
 /// How much times vary where nothing is wrong. Independent between pieces of work.
 struct Noise {
-  double sigma = 0.02;              ///< of a lognormal factor of each piece of work
-  double link_sigma = 0.02;         ///< the same of each transfer
-  double pareto_share = 0.0;        ///< of pieces that take (1 + 0.2 × (Pareto(2.5) − 1)) times as long
-  double pause_share = 0.0;         ///< of the steps of a rank with one pause, as a garbage collector makes them
-  double pause_of_step = 0.2;       ///< its mean length, in steps' work (exponential)
+  double sigma = 0.02;        ///< of a lognormal factor of each piece of work
+  double link_sigma = 0.02;   ///< the same of each transfer
+  double pareto_share = 0.0;  ///< of pieces that take (1 + 0.2 × (Pareto(2.5) − 1)) times as long
+  double pause_share = 0.0;   ///< of the steps of a rank with one pause, as a garbage collector
+                              ///< makes them
+  double pause_of_step = 0.2;  ///< its mean length, in steps' work (exponential)
 };
 
 /// How the ranks' clocks differ in the traces written; each host has one clock.
@@ -49,23 +59,25 @@ struct RunSpec {
   std::int32_t tp = 2;
   std::int32_t pp = 2;
   std::int32_t dp = 2;
-  std::int32_t chunks = 2;        ///< kInterleaved: of the model, a rank
-  std::int32_t micro_batches = 8; ///< kInterleaved: a multiple of pp
-  std::int32_t layers = 4;        ///< of a stage (or chunk)
-  std::int32_t grid_x = 4;        ///< kHalo
+  std::int32_t chunks = 2;         ///< kInterleaved: of the model, a rank
+  std::int32_t micro_batches = 8;  ///< kInterleaved: a multiple of pp
+  std::int32_t layers = 4;         ///< of a stage (or chunk)
+  std::int32_t grid_x = 4;         ///< kHalo
   std::int32_t grid_y = 4;
-  std::int32_t sweeps = 8;        ///< kHalo: exchanges a step
+  std::int32_t sweeps = 8;  ///< kHalo: exchanges a step
   std::int32_t steps = 20;
   std::int32_t ranks_per_host = 8;
-  std::uint64_t piece_ns = 200'000;      ///< half a layer's forward work; half of a sweep's
-  std::uint64_t message_bytes = 4 << 20; ///< between stages or neighbours
+  std::uint64_t piece_ns = 200'000;       ///< half a layer's forward work; half of a sweep's
+  std::uint64_t message_bytes = 4 << 20;  ///< between stages or neighbours
   std::uint64_t gradient_bytes = 64 << 20;
   Noise noise;
   ClockSpread clocks;
   std::vector<Fault> faults;
   std::uint64_t seed = 1;
 
-  std::int32_t rank_count() const { return pattern == Pattern::kHalo ? grid_x * grid_y : tp * pp * dp; }
+  std::int32_t rank_count() const {
+    return pattern == Pattern::kHalo ? grid_x * grid_y : tp * pp * dp;
+  }
 };
 
 }  // namespace megascope::synth

@@ -1,18 +1,18 @@
 #include "analysis/synth/simulation.h"
 
+#include "analysis/synth/work_model.h"
+
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <tuple>
 
-#include "analysis/synth/work_model.h"
-
 namespace megascope::synth {
 namespace {
 
 constexpr double kUnknown = -1.0;
-constexpr double kCallNs = 400.0;    ///< of a call that does not wait
-constexpr double kBetweenNs = 250.0; ///< from one call to the next
+constexpr double kCallNs = 400.0;     ///< of a call that does not wait
+constexpr double kBetweenNs = 250.0;  ///< from one call to the next
 constexpr double kStartNs = 5'000.0;
 constexpr std::uint64_t kEagerBytes = 64 << 10;
 
@@ -82,7 +82,10 @@ struct Rank {
 class Simulation {
  public:
   Simulation(const RunSpec& spec, const Layout& layout)
-      : spec_(spec), layout_(layout), model_(spec, layout), ranks_(static_cast<std::size_t>(spec.rank_count())),
+      : spec_(spec),
+        layout_(layout),
+        model_(spec, layout),
+        ranks_(static_cast<std::size_t>(spec.rank_count())),
         result_(ranks_.size()) {
     for (std::int32_t rank = 0; rank < spec.rank_count(); ++rank) prepare(rank);
   }
@@ -96,7 +99,8 @@ class Simulation {
       advance(rank);
     }
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      store(static_cast<std::int32_t>(rank), kFinalize, ranks_[rank].now + kBetweenNs, ranks_[rank].now + kStartNs, kNoComm, {});
+      store(static_cast<std::int32_t>(rank), kFinalize, ranks_[rank].now + kBetweenNs,
+            ranks_[rank].now + kStartNs, kNoComm, {});
     }
     return std::move(result_);
   }
@@ -104,8 +108,10 @@ class Simulation {
  private:
   void prepare(std::int32_t index) {
     Rank& rank = ranks_[static_cast<std::size_t>(index)];
-    rank.ops = spec_.pattern == Pattern::kHalo ? halo_step(spec_, index) : grid_step(spec_, layout_, index);
-    for (std::size_t role = 0; role < kCommRoleCount; ++role) join_group(rank, index, static_cast<CommRole>(role));
+    rank.ops = spec_.pattern == Pattern::kHalo ? halo_step(spec_, index)
+                                               : grid_step(spec_, layout_, index);
+    for (std::size_t role = 0; role < kCommRoleCount; ++role)
+      join_group(rank, index, static_cast<CommRole>(role));
     for (const Op& op : rank.ops) {
       rank.channel_of.push_back(channel_of(index, op));
       if (op.kind != OpKind::kWork) continue;
@@ -121,14 +127,21 @@ class Simulation {
     const std::vector<std::int32_t> members = layout_.members(role, index);
     const auto key = std::pair(role, members.front());
     const auto [found, is_new] = group_index_.emplace(key, groups_.size());
-    if (is_new) groups_.push_back({static_cast<std::uint64_t>(role) << 32 | static_cast<std::uint32_t>(members.front()), members, 0, 0.0, {}});
+    if (is_new)
+      groups_.push_back(
+          {static_cast<std::uint64_t>(role) << 32 | static_cast<std::uint32_t>(members.front()),
+           members,
+           0,
+           0.0,
+           {}});
     rank.group_of[static_cast<std::size_t>(role)] = found->second;
   }
 
   std::size_t channel_of(std::int32_t rank, const Op& op) {
     const bool is_send = op.kind == OpKind::kSend || op.kind == OpKind::kIsend;
     if (!is_send && op.kind != OpKind::kRecv && op.kind != OpKind::kIrecv) return 0;
-    const auto key = is_send ? std::tuple(rank, op.peer_world, op.tag) : std::tuple(op.peer_world, rank, op.tag);
+    const auto key = is_send ? std::tuple(rank, op.peer_world, op.tag)
+                             : std::tuple(op.peer_world, rank, op.tag);
     const auto [found, is_new] = channel_index_.emplace(key, channels_.size());
     if (is_new) {
       channels_.emplace_back();
@@ -155,7 +168,8 @@ class Simulation {
       }
       rank.at = 0;
       rank.work_index = 0;
-      if (++rank.step < spec_.steps) rank.state = model_.begin_step(index, rank.step, rank.work_ns, rank.work_count);
+      if (++rank.step < spec_.steps)
+        rank.state = model_.begin_step(index, rank.step, rank.work_ns, rank.work_count);
     }
   }
 
@@ -163,20 +177,25 @@ class Simulation {
   bool perform(std::int32_t index, Rank& rank, const Op& op) {
     switch (op.kind) {
       case OpKind::kWork:
-        rank.now += model_.work_ns(rank.state, index, rank.step, rank.work_index++, op.pieces, static_cast<double>(op.amount));
+        rank.now += model_.work_ns(rank.state, index, rank.step, rank.work_index++, op.pieces,
+                                   static_cast<double>(op.amount));
         return true;
-      case OpKind::kAllreduce: return reduce(index, rank, op);
-      case OpKind::kWaitall: return wait_all(index, rank);
+      case OpKind::kAllreduce:
+        return reduce(index, rank, op);
+      case OpKind::kWaitall:
+        return wait_all(index, rank);
       case OpKind::kIsend:
       case OpKind::kIrecv: {
         const double enter = rank.now + kBetweenNs;
         const Request request = post(rank, op, enter, rank.next_request++);
         rank.requests.push_back(request);
         rank.now = enter + kCallNs;
-        store(index, op.kind == OpKind::kIsend ? kIsend : kIrecv, enter, rank.now, request.fact.comm, {&request.fact, 1});
+        store(index, op.kind == OpKind::kIsend ? kIsend : kIrecv, enter, rank.now,
+              request.fact.comm, {&request.fact, 1});
         return true;
       }
-      default: return send_or_receive(index, rank, op);
+      default:
+        return send_or_receive(index, rank, op);
     }
   }
 
@@ -187,24 +206,33 @@ class Simulation {
     Channel& channel = channels_[request.channel];
     request.number = request.is_send ? channel.sent_count++ : channel.posted_count++;
     Channel::Message& message = channel.at(request.number);
-    if (request.is_send) message.sent = time;
-    else message.posted = time;
+    if (request.is_send)
+      message.sent = time;
+    else
+      message.posted = time;
     message.step = rank.step;
     settle(channel, message, request.number);
     const FactKind kind = op.kind == OpKind::kSend    ? FactKind::kSend
                           : op.kind == OpKind::kRecv  ? FactKind::kRecv
                           : op.kind == OpKind::kIsend ? FactKind::kSendRequest
                                                       : FactKind::kRecvRequest;
-    request.fact = {.kind = kind, .comm = layout_.comm_id(op.comm), .request = id, .peer = op.peer, .tag = op.tag, .bytes = op.amount};
+    request.fact = {.kind = kind,
+                    .comm = layout_.comm_id(op.comm),
+                    .request = id,
+                    .peer = op.peer,
+                    .tag = op.tag,
+                    .bytes = op.amount};
     return request;
   }
 
   /// What follows from what is known of a message.
   void settle(Channel& channel, Channel::Message& message, std::uint64_t number) {
     const bool is_buffered = channel.bytes < kEagerBytes || spec_.pattern == Pattern::kInterleaved;
-    if (message.sent >= 0 && is_buffered && message.send_done < 0) message.send_done = message.sent + kCallNs;
+    if (message.sent >= 0 && is_buffered && message.send_done < 0)
+      message.send_done = message.sent + kCallNs;
     if (message.sent < 0 || message.posted < 0) return;
-    const double wire = model_.transfer_ns(channel.from, channel.to, message.step, number, channel.bytes);
+    const double wire = model_.transfer_ns(channel.from, channel.to, message.step, number,
+                                           channel.bytes);
     const double begin = is_buffered ? message.sent : std::max(message.sent, message.posted);
     message.receive_done = std::max(message.posted + kCallNs, begin + wire);
     if (!is_buffered) message.send_done = begin + wire;
@@ -227,7 +255,8 @@ class Simulation {
     if (end < 0) return false;
     rank.requests.pop_back();
     rank.now = std::max(end, rank.entered + kCallNs);
-    store(index, request.is_send ? kSend : kRecv, rank.entered, rank.now, request.fact.comm, {&request.fact, 1});
+    store(index, request.is_send ? kSend : kRecv, rank.entered, rank.now, request.fact.comm,
+          {&request.fact, 1});
     channels_[request.channel].leave(request.number);
     return true;
   }
@@ -264,7 +293,8 @@ class Simulation {
       rank.entered = rank.now + kBetweenNs;
       group.latest = std::max(group.latest, rank.entered);
       if (++group.arrived == group.members.size()) {
-        group.done.push_back(group.latest + model_.reduction_ns(group.name, number, group.members.size(), op.amount));
+        group.done.push_back(group.latest + model_.reduction_ns(group.name, number,
+                                                                group.members.size(), op.amount));
         group.arrived = 0;
         group.latest = 0.0;
         for (const std::int32_t member : group.members) {
@@ -275,13 +305,17 @@ class Simulation {
     if (group.done.size() <= number) return false;
     ++rank.reduction_count[role];
     rank.now = group.done[number];
-    const Fact fact{.kind = FactKind::kCollective, .comm = layout_.comm_id(op.comm), .sequence = static_cast<std::uint32_t>(number),
-                    .bytes = op.amount, .bytes_received = op.amount};
+    const Fact fact{.kind = FactKind::kCollective,
+                    .comm = layout_.comm_id(op.comm),
+                    .sequence = static_cast<std::uint32_t>(number),
+                    .bytes = op.amount,
+                    .bytes_received = op.amount};
     store(index, kAllreduce, rank.entered, rank.now, fact.comm, {&fact, 1});
     return true;
   }
 
-  void store(std::int32_t index, RegionId region, double enter, double leave, CommId comm, std::span<const Fact> facts) {
+  void store(std::int32_t index, RegionId region, double enter, double leave, CommId comm,
+             std::span<const Fact> facts) {
     RankCalls& to = result_[static_cast<std::size_t>(index)];
     StoredCall call;
     call.enter_ns = static_cast<std::uint64_t>(enter);
@@ -309,6 +343,8 @@ class Simulation {
 
 }  // namespace
 
-std::vector<RankCalls> simulate(const RunSpec& spec, const Layout& layout) { return Simulation(spec, layout).run(); }
+std::vector<RankCalls> simulate(const RunSpec& spec, const Layout& layout) {
+  return Simulation(spec, layout).run();
+}
 
 }  // namespace megascope::synth

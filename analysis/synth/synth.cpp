@@ -1,9 +1,9 @@
 #include "analysis/synth/synth.h"
 
+#include "analysis/synth/random.h"
+
 #include <algorithm>
 #include <string>
-
-#include "analysis/synth/random.h"
 
 namespace megascope::synth {
 namespace {
@@ -40,11 +40,16 @@ ProcessDefinitions define(const RunSpec& spec, const Layout& layout, std::int32_
   process.info.interfaces = kInterfaceC;
   for (std::size_t i = 0; i < std::size(kRegions); ++i) {
     const RegionRow& row = kRegions[i];
-    process.regions.push_back({.id = static_cast<RegionId>(i + 1), .name = row.name, .role = row.role, .paradigm = Paradigm::kMpi,
-                               .collective_op = row.op, .group = row.group});
+    process.regions.push_back({.id = static_cast<RegionId>(i + 1),
+                               .name = row.name,
+                               .role = row.role,
+                               .paradigm = Paradigm::kMpi,
+                               .collective_op = row.op,
+                               .group = row.group});
   }
   process.comms = layout.definitions(rank);
-  process.locations = {{.id = 0, .name = "main thread", .system_thread_id = process.info.pid, .is_main = true}};
+  process.locations = {
+      {.id = 0, .name = "main thread", .system_thread_id = process.info.pid, .is_main = true}};
   return process;
 }
 
@@ -75,32 +80,48 @@ Status check_fault(const RunSpec& spec, const Fault& fault) {
   if (fault.kind == FaultKind::kSlowHost) limit = hosts;
   if (fault.kind == FaultKind::kStageImbalance) limit = is_halo ? 0 : spec.pp;
   if (fault.kind == FaultKind::kInputImbalance) limit = is_halo ? 0 : spec.dp;
-  if (fault.where < 0 || fault.where >= limit) return Status::error("a fault is at " + std::to_string(fault.where) + ", of " + std::to_string(limit));
-  if (fault.kind == FaultKind::kSlowLink && (fault.to < 0 || fault.to >= limit || fault.to == fault.where)) {
+  if (fault.where < 0 || fault.where >= limit)
+    return Status::error("a fault is at " + std::to_string(fault.where) + ", of " +
+                         std::to_string(limit));
+  if (fault.kind == FaultKind::kSlowLink &&
+      (fault.to < 0 || fault.to >= limit || fault.to == fault.where)) {
     return Status::error("a slow link needs two ranks");
   }
-  if (!(fault.severity > 0.0 && fault.severity <= 1000.0)) return Status::error("a fault's severity must be above 0 and at most 1000");
-  if (fault.period < 1 || fault.active < 1 || fault.onset < 0) return Status::error("a fault's steps are out of range");
+  if (!(fault.severity > 0.0 && fault.severity <= 1000.0))
+    return Status::error("a fault's severity must be above 0 and at most 1000");
+  if (fault.period < 1 || fault.active < 1 || fault.onset < 0)
+    return Status::error("a fault's steps are out of range");
   return {};
 }
 
 }  // namespace
 
 Status check(const RunSpec& spec) {
-  const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
+  const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) {
+    return value >= low && value <= high;
+  };
   if (spec.pattern == Pattern::kHalo) {
-    if (!in(spec.grid_x, 1, kMostRanks) || !in(spec.grid_y, 1, kMostRanks)) return Status::error("the grid is out of range");
+    if (!in(spec.grid_x, 1, kMostRanks) || !in(spec.grid_y, 1, kMostRanks))
+      return Status::error("the grid is out of range");
     if (!in(spec.sweeps, 1, 10'000)) return Status::error("sweeps must be 1 to 10000");
-  } else if (!in(spec.tp, 1, kMostRanks) || !in(spec.pp, 1, kMostRanks) || !in(spec.dp, 1, kMostRanks)) {
+  } else if (!in(spec.tp, 1, kMostRanks) || !in(spec.pp, 1, kMostRanks) ||
+             !in(spec.dp, 1, kMostRanks)) {
     return Status::error("tp, pp and dp must be 1 to 1024");
   }
-  const std::int64_t ranks = spec.pattern == Pattern::kHalo ? std::int64_t{spec.grid_x} * spec.grid_y
-                                                            : std::int64_t{spec.tp} * spec.pp * spec.dp;
-  if (!in(ranks, 1, kMostRanks)) return Status::error("there are " + std::to_string(ranks) + " ranks, at most 1024 can be made");
-  if (!in(spec.steps, 1, 1'000'000) || !in(spec.ranks_per_host, 1, kMostRanks)) return Status::error("steps or ranks per host are out of range");
-  if (!in(spec.micro_batches, 1, 10'000) || !in(spec.layers, 1, 1'000)) return Status::error("micro-batches or layers are out of range");
-  if (spec.pattern == Pattern::kInterleaved && (!in(spec.chunks, 1, 64) || spec.micro_batches % spec.pp != 0)) {
-    return Status::error("the interleaved schedule needs 1 to 64 chunks and micro-batches that are a multiple of pp");
+  const std::int64_t ranks = spec.pattern == Pattern::kHalo
+                                 ? std::int64_t{spec.grid_x} * spec.grid_y
+                                 : std::int64_t{spec.tp} * spec.pp * spec.dp;
+  if (!in(ranks, 1, kMostRanks))
+    return Status::error("there are " + std::to_string(ranks) + " ranks, at most 1024 can be made");
+  if (!in(spec.steps, 1, 1'000'000) || !in(spec.ranks_per_host, 1, kMostRanks))
+    return Status::error("steps or ranks per host are out of range");
+  if (!in(spec.micro_batches, 1, 10'000) || !in(spec.layers, 1, 1'000))
+    return Status::error("micro-batches or layers are out of range");
+  if (spec.pattern == Pattern::kInterleaved &&
+      (!in(spec.chunks, 1, 64) || spec.micro_batches % spec.pp != 0)) {
+    return Status::error(
+        "the interleaved schedule needs 1 to 64 chunks and micro-batches that are a multiple of "
+        "pp");
   }
   Status status;
   for (const Fault& fault : spec.faults) status.update(check_fault(spec, fault));
@@ -133,7 +154,8 @@ std::vector<RankClock> clocks_of(const RunSpec& spec) {
     const std::int32_t host = rank / spec.ranks_per_host;
     Random random(spec.seed, kClockKey, static_cast<std::uint64_t>(host));
     const double offset = random.between(-1.0, 1.0) * spec.clocks.offset_ns;
-    clocks.push_back({host, static_cast<std::int64_t>(offset), random.between(-1.0, 1.0) * spec.clocks.drift_ppm});
+    clocks.push_back({host, static_cast<std::int64_t>(offset),
+                      random.between(-1.0, 1.0) * spec.clocks.drift_ppm});
   }
   return clocks;
 }

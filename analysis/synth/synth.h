@@ -1,21 +1,23 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "analysis/synth/layout.h"
 #include "analysis/synth/run_spec.h"
 #include "analysis/synth/simulation.h"
 #include "core/base/status.h"
 #include "core/record/source.h"
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace megascope::synth {
 
-/// Is the spec one that can be made? Else the sentence says which value is out of range. At most 1024 ranks.
+/// Is the spec one that can be made? Else the sentence says which value is out of range. At most
+/// 1024 ranks.
 Status check(const RunSpec& spec);
 
-/// A synthetic run in memory: what the simulation of a spec gives, on one perfect clock. Equal for equal specs.
+/// A synthetic run in memory: what the simulation of a spec gives, on one perfect clock. Equal for
+/// equal specs.
 class SynthRun final : public RecordSource {
  public:
   /// spec: one that check() accepts.
@@ -23,7 +25,9 @@ class SynthRun final : public RecordSource {
 
   std::int32_t world_size() const override { return static_cast<std::int32_t>(ranks_.size()); }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
-  const ProcessDefinitions& process(std::int32_t rank) const override { return processes_[static_cast<std::size_t>(rank)]; }
+  const ProcessDefinitions& process(std::int32_t rank) const override {
+    return processes_[static_cast<std::size_t>(rank)];
+  }
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return 1'700'000'000'000'000'000; }
   std::uint64_t end_ns() const override { return end_ns_; }
@@ -37,7 +41,8 @@ class SynthRun final : public RecordSource {
   std::uint64_t end_ns_ = 0;
 };
 
-/// Each rank's clock as the spec spreads them, one a host: offset in ns, drift in ppm. By world rank, from the seed.
+/// Each rank's clock as the spec spreads them, one a host: offset in ns, drift in ppm. By world
+/// rank, from the seed.
 struct RankClock {
   std::int32_t host = 0;
   std::int64_t offset_ns = 0;

@@ -1,9 +1,9 @@
 #include "analysis/synth/truth.h"
 
+#include "analysis/synth/work_model.h"
+
 #include <algorithm>
 #include <set>
-
-#include "analysis/synth/work_model.h"
 
 namespace megascope::synth {
 namespace {
@@ -11,11 +11,16 @@ namespace {
 bool takes_part(const Fault& fault, const Layout& layout, std::int32_t rank) {
   switch (fault.kind) {
     case FaultKind::kSlowCompute:
-    case FaultKind::kHostStall: return rank == fault.where;
-    case FaultKind::kSlowLink: return rank == fault.where || rank == fault.to;
-    case FaultKind::kSlowHost: return layout.host_of(rank) == fault.where;
-    case FaultKind::kStageImbalance: return layout.coordinates(rank).pp == fault.where;
-    case FaultKind::kInputImbalance: return layout.coordinates(rank).dp == fault.where;
+    case FaultKind::kHostStall:
+      return rank == fault.where;
+    case FaultKind::kSlowLink:
+      return rank == fault.where || rank == fault.to;
+    case FaultKind::kSlowHost:
+      return layout.host_of(rank) == fault.where;
+    case FaultKind::kStageImbalance:
+      return layout.coordinates(rank).pp == fault.where;
+    case FaultKind::kInputImbalance:
+      return layout.coordinates(rank).dp == fault.where;
   }
   return false;
 }
@@ -43,7 +48,8 @@ double mean_share(const RunSpec& spec, const Fault& fault) {
 }  // namespace
 
 std::string name_of(FaultKind kind) {
-  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance"};
+  constexpr const char* kNames[] = {"slow_compute", "slow_host",       "slow_link",
+                                    "host_stall",   "stage_imbalance", "input_imbalance"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "analysis/synth/layout.h"
+#include "analysis/synth/run_spec.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "analysis/synth/layout.h"
-#include "analysis/synth/run_spec.h"
 
 namespace megascope::synth {
 

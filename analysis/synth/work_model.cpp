@@ -19,25 +19,35 @@ constexpr double kBytesPerNs = 10.0;
 constexpr double kParetoShape = 2.5;
 constexpr double kParetoScale = 0.2;
 
-std::uint64_t key(std::uint64_t what, std::uint64_t high, std::uint64_t low) { return what << 56 | high << 28 | low; }
+std::uint64_t key(std::uint64_t what, std::uint64_t high, std::uint64_t low) {
+  return what << 56 | high << 28 | low;
+}
 
 }  // namespace
 
 double input_share(const RunSpec& spec, const Fault& fault, std::int32_t step) {
-  return Random(spec.seed, kInput, static_cast<std::uint64_t>(fault.where), static_cast<std::uint64_t>(step)).between(0.0, 2.0);
+  return Random(spec.seed, kInput, static_cast<std::uint64_t>(fault.where),
+                static_cast<std::uint64_t>(step))
+      .between(0.0, 2.0);
 }
 
 bool WorkModel::slows(const Fault& fault, std::int32_t rank) const {
   switch (fault.kind) {
-    case FaultKind::kSlowCompute: return fault.where == rank;
-    case FaultKind::kSlowHost: return layout_.host_of(rank) == fault.where;
-    case FaultKind::kStageImbalance: return layout_.coordinates(rank).pp == fault.where;
-    case FaultKind::kInputImbalance: return layout_.coordinates(rank).dp == fault.where;
-    default: return false;
+    case FaultKind::kSlowCompute:
+      return fault.where == rank;
+    case FaultKind::kSlowHost:
+      return layout_.host_of(rank) == fault.where;
+    case FaultKind::kStageImbalance:
+      return layout_.coordinates(rank).pp == fault.where;
+    case FaultKind::kInputImbalance:
+      return layout_.coordinates(rank).dp == fault.where;
+    default:
+      return false;
   }
 }
 
-WorkModel::Step WorkModel::begin_step(std::int32_t rank, std::int32_t step, double work_ns, std::int32_t work_count) const {
+WorkModel::Step WorkModel::begin_step(std::int32_t rank, std::int32_t step, double work_ns,
+                                      std::int32_t work_count) const {
   Step state;
   const auto rank_key = static_cast<std::uint64_t>(rank);
   const auto step_key = static_cast<std::uint64_t>(step);
@@ -63,9 +73,10 @@ WorkModel::Step WorkModel::begin_step(std::int32_t rank, std::int32_t step, doub
   return state;
 }
 
-double WorkModel::work_ns(const Step& state, std::int32_t rank, std::int32_t step, std::int32_t index, std::int32_t pieces,
-                          double amount_ns) const {
-  Random random(spec_.seed, key(kWork, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(step)),
+double WorkModel::work_ns(const Step& state, std::int32_t rank, std::int32_t step,
+                          std::int32_t index, std::int32_t pieces, double amount_ns) const {
+  Random random(spec_.seed,
+                key(kWork, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(step)),
                 static_cast<std::uint64_t>(index));
   const double piece_ns = amount_ns / pieces;
   double sum = 0.0;
@@ -82,23 +93,28 @@ double WorkModel::work_ns(const Step& state, std::int32_t rank, std::int32_t ste
   return time_ns;
 }
 
-double WorkModel::transfer_ns(std::int32_t from, std::int32_t to, std::int32_t step, std::uint64_t number,
-                              std::uint64_t bytes) const {
-  Random random(spec_.seed, key(kTransfer, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to)), number);
+double WorkModel::transfer_ns(std::int32_t from, std::int32_t to, std::int32_t step,
+                              std::uint64_t number, std::uint64_t bytes) const {
+  Random random(spec_.seed,
+                key(kTransfer, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to)),
+                number);
   double factor = std::exp(spec_.noise.link_sigma * random.normal());
   for (const Fault& fault : spec_.faults) {
     if (fault.kind != FaultKind::kSlowLink || !fault.is_active(step)) continue;
-    const bool is_it = (fault.where == from && fault.to == to) || (fault.where == to && fault.to == from);
+    const bool is_it = (fault.where == from && fault.to == to) ||
+                       (fault.where == to && fault.to == from);
     if (is_it) factor *= 1.0 + fault.severity;
   }
   return (kLatencyNs + static_cast<double>(bytes) / kBytesPerNs) * factor;
 }
 
-double WorkModel::reduction_ns(std::uint64_t comm_name, std::uint64_t number, std::size_t members, std::uint64_t bytes) const {
+double WorkModel::reduction_ns(std::uint64_t comm_name, std::uint64_t number, std::size_t members,
+                               std::uint64_t bytes) const {
   Random random(spec_.seed, kReduction, comm_name, number);
   const double rounds = std::ceil(std::log2(static_cast<double>(members)));
   const double share = 2.0 * static_cast<double>(members - 1) / static_cast<double>(members);
-  const double plain_ns = 2.0 * rounds * kLatencyNs + share * static_cast<double>(bytes) / (4.0 * kBytesPerNs);
+  const double plain_ns = 2.0 * rounds * kLatencyNs +
+                          share * static_cast<double>(bytes) / (4.0 * kBytesPerNs);
   return plain_ns * std::exp(spec_.noise.link_sigma * random.normal());
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 class Walk {
  public:
-  Walk(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals, const MatchTables& tables)
+  Walk(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals,
+       const MatchTables& tables)
       : stops_(stops), totals_(totals), tables_(tables) {
     path_.by_track_ns.resize(stops.size());
     for (const auto& of_track : stops) left_.push_back(static_cast<std::uint32_t>(of_track.size()));
@@ -25,7 +26,8 @@ class Walk {
   }
 
  private:
-  /// Along the track back to its last wait, and over to the culprit. False when the track never waited before.
+  /// Along the track back to its last wait, and over to the culprit. False when the track never
+  /// waited before.
   bool to_last_wait() {
     std::uint32_t& left = left_[track_];
     while (left != 0) {
@@ -50,7 +52,8 @@ class Walk {
   }
   void add_call(const WaitingStop& stop, std::uint64_t until_ns) {
     if (until_ns >= time_ns_) return;
-    path_.by_function_ns[tables_.function_of(track_, static_cast<RegionId>(stop.region))] += time_ns_ - until_ns;
+    path_.by_function_ns[tables_.function_of(
+        track_, static_cast<RegionId>(stop.region))] += time_ns_ - until_ns;
     go_to(until_ns);
   }
   void go_to(std::uint64_t time_ns) {
@@ -70,7 +73,8 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals, const MatchTables& tables) {
+CriticalPath critical_path(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals,
+                           const MatchTables& tables) {
   return Walk(stops, totals, tables).run();
 }
 

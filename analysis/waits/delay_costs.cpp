@@ -7,8 +7,8 @@
 namespace megascope::analysis {
 namespace {
 
-/// Walks all waits from the last to the first in time. A cost that a range of a track's waits must bear is kept as a rate
-/// (cost a ns of wait) at the range's ends, because it is met from above.
+/// Walks all waits from the last to the first in time. A cost that a range of a track's waits must
+/// bear is kept as a rate (cost a ns of wait) at the range's ends, because it is met from above.
 class Replay {
  public:
   explicit Replay(const WaitStates::Stops& stops) : stops_(stops), tracks_(stops.size()) {
@@ -16,12 +16,14 @@ class Replay {
       TrackState& track = tracks_[i];
       track.marks.reserve(stops[i].size() + 1);
       track.marks.emplace_back();
-      for (const WaitingStop& stop : stops[i]) track.marks.push_back({track.marks.back().waited_ns + stop.wait_ns, 0.0});
+      for (const WaitingStop& stop : stops[i])
+        track.marks.push_back({track.marks.back().waited_ns + stop.wait_ns, 0.0});
       track.left = static_cast<std::uint32_t>(stops[i].size());
     }
     costs_.caused_ns.resize(stops.size());
     costs_.direct_ns.resize(stops.size());
-    for (const TrackState& track : tracks_) costs_.suffered_ns.push_back(track.marks.back().waited_ns);
+    for (const TrackState& track : tracks_)
+      costs_.suffered_ns.push_back(track.marks.back().waited_ns);
   }
 
   DelayCosts run() {
@@ -43,9 +45,9 @@ class Replay {
     double rate_change = 0;       ///< to the stop before
   };
   struct TrackState {
-    std::vector<Mark> marks;               ///< before each stop, and behind the last
-    double rate = 0;                       ///< of the stop that was met last
-    std::uint32_t left = 0;                ///< stops not met yet
+    std::vector<Mark> marks;  ///< before each stop, and behind the last
+    double rate = 0;          ///< of the stop that was met last
+    std::uint32_t left = 0;   ///< stops not met yet
   };
 
   /// The track's next wait, downwards; stops without one are passed by.
@@ -67,7 +69,9 @@ class Replay {
   std::uint64_t waited(Track track, std::uint32_t first, std::uint32_t end) const {
     const auto& marks = tracks_[track].marks;
     const auto last = static_cast<std::uint32_t>(marks.size() - 1);
-    return first < end ? marks[std::min(end, last)].waited_ns - marks[std::min(first, last)].waited_ns : 0;
+    return first < end
+               ? marks[std::min(end, last)].waited_ns - marks[std::min(first, last)].waited_ns
+               : 0;
   }
 
   void distribute(Track track, std::uint32_t index) {
@@ -78,7 +82,8 @@ class Replay {
     const std::uint32_t end = std::min(stop.culprit_stop, culprit.left);
     const std::uint64_t culprit_waited = waited(culprit_track, stop.culprit_met, end);
     const auto own_waited = static_cast<std::int64_t>(waited(track, stop.own_met, index));
-    const auto delay = std::max<std::int64_t>(0, stop.later_ns() - static_cast<std::int64_t>(culprit_waited) + own_waited);
+    const auto delay = std::max<std::int64_t>(
+        0, stop.later_ns() - static_cast<std::int64_t>(culprit_waited) + own_waited);
     const double whole = static_cast<double>(delay) + static_cast<double>(culprit_waited);
     const double own_part = culprit_waited == 0 ? cost : cost * static_cast<double>(delay) / whole;
     costs_.caused_ns[culprit_track] += own_part;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "analysis/waits/wait_states.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "analysis/waits/wait_states.h"
 
 namespace megascope::analysis {
 
@@ -11,15 +11,16 @@ namespace megascope::analysis {
 struct DelayCosts {
   std::vector<std::uint64_t> suffered_ns;  ///< by track
   std::vector<double> caused_ns;           ///< by track; their sum is that of suffered_ns
-  std::vector<double> direct_ns;           ///< the part that tracks which waited for it themselves suffered
+  std::vector<double> direct_ns;  ///< the part that tracks which waited for it themselves suffered
 };
 
-/// Who caused the waits, carried back along chains (D. Böhme et al., "Identifying the root causes of wait states in
-/// large-scale parallel applications", ICPP 2010): in the interval since the two met before, the culprit of a wait took some
-/// time more than the waiter outside of waits (its *delay*), and waited itself for others. The wait is divided in proportion
-/// between the delay, which the culprit caused, and those waits, whose cost is carried to their own culprits. Where there is
-/// neither, the culprit caused it.
-/// One pass from the last stop to the first: O(stops · log tracks). Memory: 16 bytes a stop.
+/// Who caused the waits, carried back along chains (D. Böhme et al., "Identifying the root causes
+/// of wait states in large-scale parallel applications", ICPP 2010): in the interval since the two
+/// met before, the culprit of a wait took some time more than the waiter outside of waits (its
+/// *delay*), and waited itself for others. The wait is divided in proportion between the delay,
+/// which the culprit caused, and those waits, whose cost is carried to their own culprits. Where
+/// there is neither, the culprit caused it. One pass from the last stop to the first: O(stops · log
+/// tracks). Memory: 16 bytes a stop.
 DelayCosts delay_costs(const WaitStates::Stops& stops);
 
 }  // namespace megascope::analysis

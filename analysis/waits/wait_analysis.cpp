@@ -1,8 +1,8 @@
 #include "analysis/waits/wait_analysis.h"
 
-#include <utility>
-
 #include "analysis/common/parallel.h"
+
+#include <utility>
 
 namespace megascope::analysis {
 namespace {
@@ -51,8 +51,8 @@ class WaitsByCulprit {
   std::vector<Track> touched_;
 };
 
-void add_waits(WaitAnalysis& analysis, WaitsByCulprit& by_culprit, RankWaits& rank, const GrowingArray<WaitingStop>& stops, const MatchTables& tables,
-               Track track) {
+void add_waits(WaitAnalysis& analysis, WaitsByCulprit& by_culprit, RankWaits& rank,
+               const GrowingArray<WaitingStop>& stops, const MatchTables& tables, Track track) {
   std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
   for (const WaitingStop& stop : stops) {
@@ -84,7 +84,8 @@ void add_waits(WaitAnalysis& analysis, WaitsByCulprit& by_culprit, RankWaits& ra
 
 }  // namespace
 
-WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching, const MatchTables& tables, unsigned jobs) {
+WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
+                           const MatchTables& tables, unsigned jobs) {
   WaitAnalysis analysis;
   DelayCosts costs;
   for_each_index(2, jobs, [&](std::size_t part) {
@@ -95,7 +96,8 @@ WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching, co
       analysis.waited_for.resize(tables.track_count());
       WaitsByCulprit by_culprit(tables.track_count());
       for (Track track = 0; track < tables.track_count(); ++track) {
-        add_waits(analysis, by_culprit, rank_of(analysis, tables.place(track).world_rank), waits.stops()[track], tables, track);
+        add_waits(analysis, by_culprit, rank_of(analysis, tables.place(track).world_rank),
+                  waits.stops()[track], tables, track);
       }
     }
   });

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "analysis/waits/critical_path.h"
+#include "analysis/waits/delay_costs.h"
+#include "analysis/waits/wait_states.h"
+
 #include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
-
-#include "analysis/waits/critical_path.h"
-#include "analysis/waits/delay_costs.h"
-#include "analysis/waits/wait_states.h"
 
 namespace megascope::analysis {
 
@@ -24,11 +24,11 @@ struct WaitSum {
 /// One rank, over its threads.
 struct RankWaits {
   std::int32_t world_rank = 0;
-  std::uint64_t wall_ns = 0;      ///< from its first call to its last return, of each thread
-  std::uint64_t mpi_ns = 0;       ///< of it in MPI
+  std::uint64_t wall_ns = 0;  ///< from its first call to its last return, of each thread
+  std::uint64_t mpi_ns = 0;   ///< of it in MPI
   std::uint64_t suffered_ns = 0;
-  double caused_ns = 0;           ///< as docs/analysis.md defines it; over all ranks equal to suffered_ns
-  std::uint64_t path_ns = 0;      ///< of the critical path
+  double caused_ns = 0;  ///< as docs/analysis.md defines it; over all ranks equal to suffered_ns
+  std::uint64_t path_ns = 0;  ///< of the critical path
   WaitSum by_kind[kWaitKindCount];
 };
 
@@ -40,19 +40,20 @@ struct WaitedFor {
 };
 
 struct WaitAnalysis {
-  std::vector<RankWaits> ranks;   ///< ascending
+  std::vector<RankWaits> ranks;  ///< ascending
   WaitSum by_kind[kWaitKindCount];
-  std::map<std::uint32_t, WaitSum> by_function;     ///< FunctionIndex
+  std::map<std::uint32_t, WaitSum> by_function;  ///< FunctionIndex
   std::map<std::uint32_t, std::array<WaitSum, kWaitKindCount>> kinds_of_function;
   std::map<CommTable::Index, WaitSum> by_comm;
   std::vector<WaitedFor> waited_for;  ///< by track
   CollectiveCosts collectives;
   CriticalPath path;
-  std::uint64_t wall_ns = 0;      ///< sum over threads
+  std::uint64_t wall_ns = 0;  ///< sum over threads
   std::uint64_t suffered_ns = 0;
 };
 
 /// jobs: threads. matching: of the pass that filled `waits`.
-WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching, const MatchTables& tables, unsigned jobs);
+WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
+                           const MatchTables& tables, unsigned jobs);
 
 }  // namespace megascope::analysis

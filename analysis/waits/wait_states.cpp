@@ -1,37 +1,46 @@
 #include "analysis/waits/wait_states.h"
 
-#include <algorithm>
-
 #include "analysis/match/collective_flow.h"
+
+#include <algorithm>
 
 namespace megascope::analysis {
 namespace {
 
-/// Messages up to this size leave the sender before they are received, so that a completion of several requests did not wait
-/// for their receivers.
+/// Messages up to this size leave the sender before they are received, so that a completion of
+/// several requests did not wait for their receivers.
 constexpr std::uint64_t kMayHaveLeft = 64 * 1024;
 
 WaitKind kind_of(const FunctionTable::Function& function) {
   if (function.op == CollectiveOp::kBarrier) return WaitKind::kBarrier;
   switch (flow_of(function)) {
-    case Flow::kNone: return WaitKind::kNone;
-    case Flow::kAll: return WaitKind::kNxN;
-    case Flow::kFromRoot: return WaitKind::kLateBroadcast;
-    case Flow::kToRoot: return WaitKind::kEarlyReduce;
-    case Flow::kPrefix: return WaitKind::kPrefix;
-    case Flow::kPerhaps: break;
+    case Flow::kNone:
+      return WaitKind::kNone;
+    case Flow::kAll:
+      return WaitKind::kNxN;
+    case Flow::kFromRoot:
+      return WaitKind::kLateBroadcast;
+    case Flow::kToRoot:
+      return WaitKind::kEarlyReduce;
+    case Flow::kPrefix:
+      return WaitKind::kPrefix;
+    case Flow::kPerhaps:
+      break;
   }
   return WaitKind::kOther;
 }
 
-std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { return late_ns > early_ns ? late_ns - early_ns : 0; }
+std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) {
+  return late_ns > early_ns ? late_ns - early_ns : 0;
+}
 
 }  // namespace
 
 void WaitStates::add_stop(Track track, const Stop& stop) {
   WaitingStop waiting;
   waiting.enter_ns = stop.enter_ns;
-  waiting.duration_ns = WaitingStop::packed(time_between(stop.enter_ns, stop.leave_ns)) & WaitingStop::kLongest;
+  waiting.duration_ns = WaitingStop::packed(time_between(stop.enter_ns, stop.leave_ns)) &
+                        WaitingStop::kLongest;
   waiting.region = stop.region;
   stops_[track].push_back(waiting);
 }
@@ -50,10 +59,13 @@ namespace {
 
 /// How long `own` waited for `culprit`: both are ends of a message or of a collective.
 template <class End>
-WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, const Meeting& own_met, const Meeting& culprit_met) {
+WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, const Meeting& own_met,
+                         const Meeting& culprit_met) {
   const std::uint64_t until_ns = std::min(culprit.start_ns, own.leave_ns);
-  const auto own_ns = static_cast<std::int64_t>(own.enter_ns - std::min(own_met.time_ns, own.enter_ns));
-  const auto culprit_ns = static_cast<std::int64_t>(culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
+  const auto own_ns = static_cast<std::int64_t>(own.enter_ns -
+                                                std::min(own_met.time_ns, own.enter_ns));
+  const auto culprit_ns = static_cast<std::int64_t>(
+      culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
   WaitingStop wait;
   wait.enter_ns = own.enter_ns;
   wait.wait_ns = WaitingStop::packed(time_between(own.enter_ns, until_ns)) & WaitingStop::kLongest;
@@ -73,14 +85,17 @@ void WaitStates::add_message(std::size_t task, const MessageEnd& send, const Mes
   if (receive.stop != kNoStop && send.start_ns > receive.enter_ns) {
     // The receiver's tracks are this task's.
     apply({receive.stop_track, receive.stop,
-           wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end, send.met_at_start)});
+           wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end,
+                        send.met_at_start)});
     return;
   }
-  const bool waited = send.stop != kNoStop && receive.start_ns > send.enter_ns && send.leave_ns >= receive.start_ns &&
+  const bool waited = send.stop != kNoStop && receive.start_ns > send.enter_ns &&
+                      send.leave_ns >= receive.start_ns &&
                       (send.is_alone || send.bytes > kMayHaveLeft);
   if (!waited) return;
-  tasks_[task].found.push_back(
-      {send.stop_track, send.stop, wait_between(send, receive, WaitKind::kLateReceiver, send.met_at_end, receive.met_at_start)});
+  tasks_[task].found.push_back({send.stop_track, send.stop,
+                                wait_between(send, receive, WaitKind::kLateReceiver,
+                                             send.met_at_end, receive.met_at_start)});
 }
 
 void WaitStates::add_collective(std::size_t task, const Collective& collective) {
@@ -88,7 +103,8 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   CollectiveCost& cost = tasks_[task].costs[{collective.comm, collective.function}];
   std::uint64_t shortest_ns = ~std::uint64_t{0};
-  for (const CollectiveEnd& end : collective.members) shortest_ns = std::min(shortest_ns, end.leave_ns - end.enter_ns);
+  for (const CollectiveEnd& end : collective.members)
+    shortest_ns = std::min(shortest_ns, end.leave_ns - end.enter_ns);
   ++cost.count;
   cost.wire_ns += shortest_ns;
   const std::uint64_t bytes = collective.members.front().block_bytes;
@@ -99,9 +115,12 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
   for (const CollectiveEnd& end : collective.members) {
     cost.skew_ns += end.leave_ns - end.enter_ns - shortest_ns;
     const CollectiveEnd* culprit = last.of(end);
-    if (culprit == nullptr || culprit == &end || end.stop == kNoStop || culprit->start_ns <= end.enter_ns) continue;
+    if (culprit == nullptr || culprit == &end || end.stop == kNoStop ||
+        culprit->start_ns <= end.enter_ns)
+      continue;
     if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
-    tasks_[task].found.push_back({end.stop_track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
+    tasks_[task].found.push_back(
+        {end.stop_track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
   }
 }
 

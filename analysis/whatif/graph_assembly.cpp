@@ -11,9 +11,11 @@ namespace {
 using analysis::MatchTables;
 using pieces::Piece;
 
-/// On a rank, what is told as regions runs on several streams: an operation comes behind the one that ended last of those that
-/// began before and overlap it by less than a tenth of the shorter. order: one rank's operations of a step, by begin.
-void chain_streams(const std::vector<Piece>& pieces, const std::vector<std::uint32_t>& order, std::vector<Operation>& operations) {
+/// On a rank, what is told as regions runs on several streams: an operation comes behind the one
+/// that ended last of those that began before and overlap it by less than a tenth of the shorter.
+/// order: one rank's operations of a step, by begin.
+void chain_streams(const std::vector<Piece>& pieces, const std::vector<std::uint32_t>& order,
+                   std::vector<Operation>& operations) {
   constexpr double kOverlap = 0.1;
   std::multimap<std::uint64_t, std::uint32_t> by_end;
   std::vector<std::uint32_t> same_begin;
@@ -21,15 +23,21 @@ void chain_streams(const std::vector<Piece>& pieces, const std::vector<std::uint
   for (const std::uint32_t index : order) {
     const Piece& piece = pieces[index];
     if (piece.begin_ns != begin_ns) {
-      for (const std::uint32_t earlier : same_begin) by_end.emplace(pieces[earlier].end_ns, earlier);
+      for (const std::uint32_t earlier : same_begin)
+        by_end.emplace(pieces[earlier].end_ns, earlier);
       same_begin.clear();
       begin_ns = piece.begin_ns;
     }
     const auto length = static_cast<double>(piece.end_ns - piece.begin_ns);
-    for (auto at = by_end.upper_bound(piece.begin_ns + static_cast<std::uint64_t>(kOverlap * length)); at != by_end.begin();) {
+    for (auto at =
+             by_end.upper_bound(piece.begin_ns + static_cast<std::uint64_t>(kOverlap * length));
+         at != by_end.begin();) {
       const Piece& earlier = pieces[(--at)->second];
-      const double shorter = std::min(length, static_cast<double>(earlier.end_ns - earlier.begin_ns));
-      if (static_cast<double>(earlier.end_ns) > static_cast<double>(piece.begin_ns) + kOverlap * shorter) continue;
+      const double shorter = std::min(length,
+                                      static_cast<double>(earlier.end_ns - earlier.begin_ns));
+      if (static_cast<double>(earlier.end_ns) >
+          static_cast<double>(piece.begin_ns) + kOverlap * shorter)
+        continue;
       operations[index].before = at->second;
       break;
     }
@@ -42,13 +50,16 @@ void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
   std::vector<std::uint32_t> order(pieces.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](std::uint32_t i) {
-    return std::tuple(graph.rank_of[i], graph.has_separate_steps ? graph.step_of[i] : 0, pieces[i].begin_ns, pieces[i].end_ns, i);
+    return std::tuple(graph.rank_of[i], graph.has_separate_steps ? graph.step_of[i] : 0,
+                      pieces[i].begin_ns, pieces[i].end_ns, i);
   };
-  std::sort(order.begin(), order.end(), [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::sort(order.begin(), order.end(),
+            [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   std::vector<std::uint32_t> run;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool is_first = i == 0 || graph.rank_of[order[i]] != graph.rank_of[order[i - 1]] ||
-                          (graph.has_separate_steps && graph.step_of[order[i]] != graph.step_of[order[i - 1]]);
+                          (graph.has_separate_steps &&
+                           graph.step_of[order[i]] != graph.step_of[order[i - 1]]);
     if (!graph.has_separate_steps) {
       if (!is_first) graph.operations[order[i]].before = order[i - 1];
       continue;
@@ -63,7 +74,8 @@ void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
 }
 
 /// Types, steps and ranks of the pieces. Their durations are whole yet.
-void add_operations(const std::vector<Piece>& pieces, const MatchTables& tables, OperationGraph& graph) {
+void add_operations(const std::vector<Piece>& pieces, const MatchTables& tables,
+                    OperationGraph& graph) {
   std::unordered_map<std::uint64_t, std::uint32_t> type_of;
   std::map<std::int64_t, std::uint32_t> step_of;
   for (const Piece& piece : pieces) step_of.try_emplace(piece.step, 0);
@@ -72,9 +84,13 @@ void add_operations(const std::vector<Piece>& pieces, const MatchTables& tables,
     graph.step_numbers.push_back(step);
   }
   for (const Piece& piece : pieces) {
-    const auto [type, is_new] = type_of.try_emplace(piece.kind, static_cast<std::uint32_t>(graph.types.size()));
+    const auto [type, is_new] = type_of.try_emplace(piece.kind,
+                                                    static_cast<std::uint32_t>(graph.types.size()));
     if (is_new) graph.types.push_back({piece.name, piece.is_work});
-    graph.operations.push_back({.before = kNone, .type = type->second, .group = kNone, .duration_ns = static_cast<float>(piece.end_ns - piece.begin_ns)});
+    graph.operations.push_back({.before = kNone,
+                                .type = type->second,
+                                .group = kNone,
+                                .duration_ns = static_cast<float>(piece.end_ns - piece.begin_ns)});
     graph.step_of.push_back(step_of.at(piece.step));
     graph.rank_of.push_back(tables.place(piece.track).process_index);
   }
@@ -86,7 +102,9 @@ void begin_group(OperationGraph& graph) {
 void add_starter(OperationIndex piece, OperationGraph& graph) {
   if (piece != kNone) graph.starters.push_back(piece);
 }
-void end_group(OperationGraph& graph) { graph.group_begin.push_back(static_cast<std::uint32_t>(graph.starters.size())); }
+void end_group(OperationGraph& graph) {
+  graph.group_begin.push_back(static_cast<std::uint32_t>(graph.starters.size()));
+}
 
 /// Waits become groups.
 void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& graph) {
@@ -96,7 +114,8 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
     for (const PieceKey key : meeting.starts) add_starter(numbers.of(key), graph);
     for (const PieceKey key : meeting.ends) {
       const OperationIndex piece = key == kNoPiece ? kNone : numbers.of(key);
-      if (piece != kNone) graph.operations[piece].group = group;  // of several that one call ends, the last counts
+      if (piece != kNone)
+        graph.operations[piece].group = group;  // of several that one call ends, the last counts
     }
     end_group(graph);
   }
@@ -111,11 +130,13 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
     Operation& operation = graph.operations[piece];
     std::vector<OperationIndex> starters;
     if (operation.group != kNone) {  // it ends a collective as well
-      starters.assign(graph.starters.begin() + graph.group_begin[operation.group], graph.starters.begin() + graph.group_begin[operation.group + 1]);
+      starters.assign(graph.starters.begin() + graph.group_begin[operation.group],
+                      graph.starters.begin() + graph.group_begin[operation.group + 1]);
     }
     for (; i < needs.size() && needs[i].piece == waiting; ++i) {
       const OperationIndex needed = numbers.of(needs[i].of);
-      const bool is_in_time = needed != kNone && (!graph.has_separate_steps || graph.step_of[needed] == graph.step_of[piece]);
+      const bool is_in_time = needed != kNone && (!graph.has_separate_steps ||
+                                                  graph.step_of[needed] == graph.step_of[piece]);
       if (is_in_time) starters.push_back(needed);
     }
     if (starters.empty()) continue;
@@ -125,18 +146,21 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
   }
 }
 
-/// What communication took from when it need wait no longer. A call that only finished what had come before tells no more than
-/// that the transfer was shorter.
+/// What communication took from when it need wait no longer. A call that only finished what had
+/// come before tells no more than that the transfer was shorter.
 void set_durations(const std::vector<Piece>& pieces, OperationGraph& graph) {
   constexpr double kWaited = 0.05;  ///< of the transfer: a call that took less did not wait
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Operation& operation = graph.operations[i];
     if (operation.group == kNone) continue;
     std::uint64_t from_ns = 0;
-    for (std::uint32_t s = graph.group_begin[operation.group]; s < graph.group_begin[operation.group + 1]; ++s) {
+    for (std::uint32_t s = graph.group_begin[operation.group];
+         s < graph.group_begin[operation.group + 1]; ++s) {
       from_ns = std::max(from_ns, pieces[graph.starters[s]].begin_ns);
     }
-    const auto transfer_ns = from_ns < pieces[i].end_ns ? static_cast<double>(pieces[i].end_ns - from_ns) : 0.0;
+    const auto transfer_ns = from_ns < pieces[i].end_ns
+                                 ? static_cast<double>(pieces[i].end_ns - from_ns)
+                                 : 0.0;
     const auto inside_ns = static_cast<double>(pieces[i].end_ns - pieces[i].begin_ns);
     const bool is_known = from_ns >= pieces[i].begin_ns || inside_ns > kWaited * transfer_ns;
     operation.duration_ns = is_known ? static_cast<float>(transfer_ns) : kUnknownDuration;
@@ -146,7 +170,8 @@ void set_durations(const std::vector<Piece>& pieces, OperationGraph& graph) {
 
 }  // namespace
 
-void assemble(const std::vector<Piece>& pieces, WaitSink& waits, const PieceNumbers& numbers, const MatchTables& tables, OperationGraph& graph) {
+void assemble(const std::vector<Piece>& pieces, WaitSink& waits, const PieceNumbers& numbers,
+              const MatchTables& tables, OperationGraph& graph) {
   if (pieces.empty()) return;
   add_operations(pieces, tables, graph);
   chain(pieces, graph);

@@ -1,13 +1,13 @@
 #include "analysis/whatif/graph_builder.h"
 
-#include <algorithm>
-#include <limits>
-#include <map>
-
 #include "analysis/detect/step_finder.h"
 #include "analysis/pieces/piece.h"
 #include "analysis/whatif/graph_assembly.h"
 #include "analysis/whatif/program_graph.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
 
 namespace megascope::whatif {
 namespace {
@@ -35,10 +35,12 @@ std::pair<std::int64_t, std::size_t> end_of_kept(const pieces::RegionRun& run, s
   return {std::numeric_limits<std::int64_t>::max(), counts.size()};
 }
 
-KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options, OperationGraph& graph) {
+KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options,
+                       OperationGraph& graph) {
   const auto [end, count] = end_of_kept(run, options.most_told_operations);
   if (end != std::numeric_limits<std::int64_t>::max()) {
-    graph.limitations.push_back("only steps before " + std::to_string(end) + " of " + std::to_string(count) + " steps were replayed");
+    graph.limitations.push_back("only steps before " + std::to_string(end) + " of " +
+                                std::to_string(count) + " steps were replayed");
   }
   KeptPieces kept;
   for (const auto& process : run.processes) {
@@ -52,7 +54,8 @@ KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options
   return kept;
 }
 
-/// Work that synchronises inside becomes a group: it takes what the shortest member took, once all have begun.
+/// Work that synchronises inside becomes a group: it takes what the shortest member took, once all
+/// have begun.
 void add_hidden(const pieces::HiddenSync& hidden, const KeptPieces& kept, OperationGraph& graph) {
   if (graph.operations.empty()) return;
   graph.is_shared.assign(graph.group_count(), false);
@@ -79,11 +82,13 @@ PieceIndex index_of(const std::vector<Piece>& pieces, std::size_t track_count) {
   }
   std::ranges::stable_sort(order, {}, [&pieces](std::uint32_t i) { return pieces[i].begin_ns; });
   PieceIndex index(track_count);
-  for (const std::uint32_t i : order) index.add(pieces[i].track, pieces[i].begin_ns, piece_key(0, i));
+  for (const std::uint32_t i : order)
+    index.add(pieces[i].track, pieces[i].begin_ns, piece_key(0, i));
   return index;
 }
 
-OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& tables, const GraphOptions& options) {
+OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& tables,
+                                const GraphOptions& options) {
   OperationGraph graph;
   graph.world_ranks = source.world_ranks();
   graph.has_separate_steps = true;
@@ -93,7 +98,8 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
   graph.names = run.names;
   const KeptPieces kept = kept_pieces(run, options, graph);
   const std::vector<Piece>& pieces = kept.pieces;
-  if (pieces.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");
+  if (pieces.empty())
+    graph.limitations.emplace_back("nothing was replayed: no operation says its step");
   const PieceIndex index = index_of(pieces, tables.track_count());
   WaitSink sink(index, /*is_synchronous=*/true);
   PieceNumbers numbers;
@@ -106,12 +112,16 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
 
 }  // namespace
 
-OperationGraph build_graph(const RecordSource& source, const MatchTables& tables, const GraphOptions& options) {
+OperationGraph build_graph(const RecordSource& source, const MatchTables& tables,
+                           const GraphOptions& options) {
   if (pieces::is_of_regions(source)) return graph_of_regions(source, tables, options);
   const bool is_told = options.told != nullptr && options.told->is_there();
-  std::vector<detect::StepTimes> steps = is_told ? std::vector<detect::StepTimes>() : detect::find_step_times(source, options.jobs);
+  std::vector<detect::StepTimes> steps = is_told ? std::vector<detect::StepTimes>()
+                                                 : detect::find_step_times(source, options.jobs);
   for (std::size_t i = 0; is_told && i < source.world_ranks().size(); ++i) {
-    steps.push_back(detect::step_times_of(source, source.world_ranks()[i], options.told->marks.begin_ns[i], options.told->marks.end_ns[i]));
+    steps.push_back(detect::step_times_of(source, source.world_ranks()[i],
+                                          options.told->marks.begin_ns[i],
+                                          options.told->marks.end_ns[i]));
   }
   ProgramGraph program(source, tables, plan_steps(std::move(steps), options));
   (void)analysis::match_run(source, tables, program, options.jobs);

@@ -1,10 +1,10 @@
 #include "analysis/whatif/program_graph.h"
 
+#include "analysis/whatif/graph_assembly.h"
+
 #include <algorithm>
 #include <functional>
 #include <utility>
-
-#include "analysis/whatif/graph_assembly.h"
 
 namespace megascope::whatif {
 namespace {
@@ -40,30 +40,42 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
     plan.limitations.emplace_back("nothing was replayed: not every rank has steps that come back");
     return plan;
   }
-  constexpr std::size_t kMaxRatio = 2;  // beyond it, which of a rank's steps is which of another's is not known
+  constexpr std::size_t
+      kMaxRatio = 2;  // beyond it, which of a rank's steps is which of another's is not known
   if (most_found > kMaxRatio * count) {
-    plan.limitations.emplace_back("nothing was replayed: some ranks have more than twice as many steps as others");
+    plan.limitations.emplace_back(
+        "nothing was replayed: some ranks have more than twice as many steps as others");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
   const std::size_t a_step = std::max<std::size_t>(2 * call_count / count, 1);
   constexpr std::size_t kMostOfOneStep = 4;  // times what is replayed
   if (a_step > kMostOfOneStep * options.most_operations) {
-    plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) + " operations");
+    plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) +
+                               " operations");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
   // Where the program begins to count anew, its numbers tell no step from another.
-  const bool has_numbers = options.told != nullptr && options.told->is_there() && std::ranges::is_sorted(options.told->numbers, std::less_equal<>());
+  const bool has_numbers = options.told != nullptr && options.told->is_there() &&
+                           std::ranges::is_sorted(options.told->numbers, std::less_equal<>());
   if (has_numbers) plan.numbers = options.told->numbers;
   plan.is_kept = kept_steps(count, options.most_operations / a_step);
-  const auto kept = static_cast<std::size_t>(std::count(plan.is_kept.begin(), plan.is_kept.end(), true));
-  if (kept < count) plan.limitations.push_back(std::to_string(kept) + " of " + std::to_string(count) + " steps, from all over the run, were replayed");
+  const auto kept = static_cast<std::size_t>(
+      std::count(plan.is_kept.begin(), plan.is_kept.end(), true));
+  if (kept < count)
+    plan.limitations.push_back(std::to_string(kept) + " of " + std::to_string(count) +
+                               " steps, from all over the run, were replayed");
   return plan;
 }
 
-ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTables& tables, StepPlan plan)
-    : source_(source), tables_(tables), plan_(std::move(plan)), index_(tables.track_count()), waits_(index_, /*is_synchronous=*/false) {
+ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTables& tables,
+                           StepPlan plan)
+    : source_(source),
+      tables_(tables),
+      plan_(std::move(plan)),
+      index_(tables.track_count()),
+      waits_(index_, /*is_synchronous=*/false) {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     processes_.emplace_back(source, tables, i, plan_.steps[i], plan_.is_kept, names_);
   }
@@ -72,7 +84,8 @@ ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTabl
 void ProgramGraph::add_call(analysis::Track track, const Call& call) {
   const std::size_t process_index = tables_.place(track).process_index;
   pieces::ProgramPieces& process = processes_[process_index];
-  if (track == process.track() && process.add(call)) index_.add(track, call.enter_ns, piece_key(process_index, process.added_count() - 1));
+  if (track == process.track() && process.add(call))
+    index_.add(track, call.enter_ns, piece_key(process_index, process.added_count() - 1));
 }
 
 OperationGraph ProgramGraph::take() {
@@ -92,7 +105,8 @@ OperationGraph ProgramGraph::take() {
     const auto step = static_cast<std::size_t>(piece.step);
     if (step < plan_.numbers.size()) piece.step = plan_.numbers[step];
   }
-  if (all.empty() && graph.limitations.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");
+  if (all.empty() && graph.limitations.empty())
+    graph.limitations.emplace_back("nothing was replayed: no operation says its step");
   assemble(all, waits_, numbers, tables_, graph);
   return graph;
 }

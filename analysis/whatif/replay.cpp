@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "analysis/whatif/replay.h"
+
+#include <algorithm>
 
 namespace megascope::whatif {
 namespace {
@@ -9,7 +9,11 @@ namespace {
 class Sorter {
  public:
   Sorter(OperationGraph& graph, const NumberLists& waiting)
-      : graph_(graph), waiting_(waiting), left_(graph.group_count()), has_started_(graph.operations.size()), has_ended_(graph.operations.size()) {
+      : graph_(graph),
+        waiting_(waiting),
+        left_(graph.group_count()),
+        has_started_(graph.operations.size()),
+        has_ended_(graph.operations.size()) {
     const std::vector<Operation>& all = graph.operations;
     followers_ = NumberLists(all.size(), [&all](auto&& emit) {
       for (std::uint32_t i = 0; i < all.size(); ++i) {
@@ -21,7 +25,8 @@ class Sorter {
         if (all[i].group != kNone) emit(all[i].group, i);
       }
     });
-    for (std::uint32_t g = 0; g < graph.group_count(); ++g) left_[g] = graph.group_begin[g + 1] - graph.group_begin[g];
+    for (std::uint32_t g = 0; g < graph.group_count(); ++g)
+      left_[g] = graph.group_begin[g + 1] - graph.group_begin[g];
   }
 
   /// visit(operation, is_end), in order. Returns how many waits were cut.
@@ -56,7 +61,8 @@ class Sorter {
   template <class Visit>
   void end_members(std::uint32_t group, Visit& visit) {
     for (const OperationIndex member : members_.of(group)) {
-      if (has_started_[member] && !has_ended_[member] && graph_.operations[member].group == group) end(member, visit);
+      if (has_started_[member] && !has_ended_[member] && graph_.operations[member].group == group)
+        end(member, visit);
     }
   }
   template <class Visit>
@@ -122,7 +128,8 @@ struct Kept {
 NumberLists waiting_groups(const OperationGraph& graph) {
   return NumberLists(graph.operations.size(), [&graph](auto&& emit) {
     for (std::uint32_t group = 0; group < graph.group_count(); ++group) {
-      for (std::uint32_t i = graph.group_begin[group]; i < graph.group_begin[group + 1]; ++i) emit(graph.starters[i], group);
+      for (std::uint32_t i = graph.group_begin[group]; i < graph.group_begin[group + 1]; ++i)
+        emit(graph.starters[i], group);
     }
   });
 }
@@ -134,7 +141,9 @@ Replay::Replay(OperationGraph& graph) : graph_(graph) {
   Sorter sorter(graph_, waiting);
   std::vector<std::uint32_t> order;
   order.reserve(2 * graph.operations.size());
-  cut_count_ = sorter.run([&order](OperationIndex operation, bool is_end) { order.push_back(operation << 1 | (is_end ? 1U : 0U)); });
+  cut_count_ = sorter.run([&order](OperationIndex operation, bool is_end) {
+    order.push_back(operation << 1 | (is_end ? 1U : 0U));
+  });
   std::vector<Kept> ends(graph.operations.size());
   std::vector<Kept> groups(graph.group_count());
   for (const Operation& operation : graph.operations) {

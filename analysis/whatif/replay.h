@@ -1,15 +1,16 @@
 #pragma once
 
+#include "analysis/whatif/operation_graph.h"
+
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "analysis/whatif/operation_graph.h"
-
 namespace megascope::whatif {
 
-/// Replays a graph, several times at once with different durations. Everything comes in an order found once, and what an end or a
-/// group is needed for is kept only until the last that needs it: the state of a replay is as small as what runs at once.
+/// Replays a graph, several times at once with different durations. Everything comes in an order
+/// found once, and what an end or a group is needed for is kept only until the last that needs it:
+/// the state of a replay is as small as what runs at once.
 class Replay {
  public:
   /// Replays that are made in one go.
@@ -39,8 +40,8 @@ class Replay {
   struct Event {
     OperationIndex operation = 0;
     std::uint32_t from = kNothing;  ///< slot of the end before it
-    std::uint32_t to = 0;    ///< slot of its own end
-    std::uint32_t group : 30 = 0;  ///< slot
+    std::uint32_t to = 0;           ///< slot of its own end
+    std::uint32_t group : 30 = 0;   ///< slot
     std::uint32_t kind : 2 = 0;
   };
 
@@ -54,7 +55,8 @@ class Replay {
       return;
     }
     if (kind == Kind::kStart) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) ready[lane] = from[lane] > ready[lane] ? from[lane] : ready[lane];
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        ready[lane] = from[lane] > ready[lane] ? from[lane] : ready[lane];
       return;
     }
     Lanes end;
@@ -71,7 +73,8 @@ class Replay {
     }
     ends_[event.to] = end;
     Lanes& step = last[graph_.step_of[event.operation]];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) step[lane] = end[lane] > step[lane] ? end[lane] : step[lane];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      step[lane] = end[lane] > step[lane] ? end[lane] : step[lane];
   }
   static void make_differences(std::vector<Lanes>& last);
 

@@ -15,23 +15,29 @@ constexpr double kMinNoise = 0.002;  ///< of a duration
 /// Of one rank and type.
 class Cell {
  public:
-  Cell(const OperationGraph& graph, std::span<const OperationIndex> operations, double usual_ns) : graph_(graph), operations_(operations), usual_ns_(usual_ns) {}
+  Cell(const OperationGraph& graph, std::span<const OperationIndex> operations, double usual_ns)
+      : graph_(graph), operations_(operations), usual_ns_(usual_ns) {}
 
   void shorten(std::vector<float>& durations_ns) const {
     const double noise = noise_of_one();
     const double whole = factor(operations_, usual_ns_, noise);
     for (std::size_t first = 0; first < operations_.size();) {
       std::size_t last = first;
-      while (last < operations_.size() && graph_.step_of[operations_[last]] == graph_.step_of[operations_[first]]) ++last;
+      while (last < operations_.size() &&
+             graph_.step_of[operations_[last]] == graph_.step_of[operations_[first]])
+        ++last;
       const auto of_step = operations_.subspan(first, last - first);
       const double all = whole * factor(of_step, usual_ns_ * whole, noise);
-      for (const OperationIndex index : of_step) durations_ns[index] = static_cast<float>(graph_.operations[index].duration_ns / all);
+      for (const OperationIndex index : of_step)
+        durations_ns[index] = static_cast<float>(graph_.operations[index].duration_ns / all);
       first = last;
     }
   }
 
  private:
-  double duration(OperationIndex index) const { return static_cast<double>(graph_.operations[index].duration_ns); }
+  double duration(OperationIndex index) const {
+    return static_cast<double>(graph_.operations[index].duration_ns);
+  }
   double mean(std::span<const OperationIndex> some) const {
     double sum = 0.0;
     for (const OperationIndex index : some) sum += duration(index);
@@ -52,7 +58,9 @@ class Cell {
   double factor(std::span<const OperationIndex> some, double usual_ns, double noise) const {
     if (usual_ns <= 0.0) return 1.0;
     const double above = mean(some) / usual_ns;
-    return above > 1.0 + kStandardErrors * noise / std::sqrt(static_cast<double>(some.size())) ? above : 1.0;
+    return above > 1.0 + kStandardErrors * noise / std::sqrt(static_cast<double>(some.size()))
+               ? above
+               : 1.0;
   }
 
   const OperationGraph& graph_;
@@ -65,7 +73,8 @@ class Cell {
 std::vector<float> usual_durations_ns(const OperationGraph& graph) {
   std::vector<std::vector<float>> by_type(graph.types.size());
   for (const Operation& operation : graph.operations) {
-    if (operation.duration_ns != kUnknownDuration) by_type[operation.type].push_back(operation.duration_ns);
+    if (operation.duration_ns != kUnknownDuration)
+      by_type[operation.type].push_back(operation.duration_ns);
   }
   std::vector<float> usual;
   for (std::size_t type = 0; type < by_type.size(); ++type) {
@@ -74,26 +83,32 @@ std::vector<float> usual_durations_ns(const OperationGraph& graph) {
     if (all.empty()) {
       usual.push_back(0.0F);
     } else if (graph.types[type].is_work) {
-      usual.push_back(static_cast<float>(std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size())));
+      usual.push_back(static_cast<float>(std::accumulate(all.begin(), all.end(), 0.0) /
+                                         static_cast<double>(all.size())));
     } else {
       std::nth_element(all.begin(), middle, all.end());
       const float upper = *middle;
-      usual.push_back(all.size() % 2 == 1 ? upper : (*std::max_element(all.begin(), middle) + upper) / 2);
+      usual.push_back(all.size() % 2 == 1 ? upper
+                                          : (*std::max_element(all.begin(), middle) + upper) / 2);
     }
   }
   return usual;
 }
 
-std::vector<float> durations_without_slowness_ns(const OperationGraph& graph, const std::vector<float>& usual_ns) {
+std::vector<float> durations_without_slowness_ns(const OperationGraph& graph,
+                                                 const std::vector<float>& usual_ns) {
   std::vector<float> durations_ns;
   std::vector<OperationIndex> order;
   for (OperationIndex i = 0; i < graph.operations.size(); ++i) {
     durations_ns.push_back(graph.operations[i].duration_ns);
     if (graph.operations[i].duration_ns != kUnknownDuration) order.push_back(i);
   }
-  const auto cell_of = [&graph](OperationIndex i) { return std::pair(graph.operations[i].type, graph.rank_of[i]); };
+  const auto cell_of = [&graph](OperationIndex i) {
+    return std::pair(graph.operations[i].type, graph.rank_of[i]);
+  };
   std::sort(order.begin(), order.end(), [&](OperationIndex a, OperationIndex b) {
-    return std::tuple(cell_of(a), graph.step_of[a], a) < std::tuple(cell_of(b), graph.step_of[b], b);
+    return std::tuple(cell_of(a), graph.step_of[a], a) <
+           std::tuple(cell_of(b), graph.step_of[b], b);
   });
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first;

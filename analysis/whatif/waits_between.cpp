@@ -12,12 +12,16 @@ constexpr std::uint64_t kEagerBytes = 4096;
 
 PieceKey PieceIndex::at(analysis::Track track, std::uint64_t begin_ns) const {
   const auto& entries = by_track_[track];
-  if (entries.empty() || entries.back().begin_ns < begin_ns) return kNoPiece;  // most of what is not replayed
-  const auto found = std::lower_bound(entries.begin(), entries.end(), begin_ns, [](const Entry& entry, std::uint64_t wanted) { return entry.begin_ns < wanted; });
+  if (entries.empty() || entries.back().begin_ns < begin_ns)
+    return kNoPiece;  // most of what is not replayed
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), begin_ns,
+      [](const Entry& entry, std::uint64_t wanted) { return entry.begin_ns < wanted; });
   return found->begin_ns == begin_ns ? found->piece : kNoPiece;
 }
 
-void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send, const analysis::MessageEnd& receive) {
+void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send,
+                           const analysis::MessageEnd& receive) {
   const PieceKey received = index_.at(receive.track, receive.enter_ns);
   if (received == kNoPiece) return;
   const PieceKey sent = index_.at(send.track, send.start_ns);
@@ -30,16 +34,19 @@ void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send, c
   if (send_end == kNoPiece) return;
   // A send that took more time before its receive was posted than behind that has waited for it.
   const bool is_late = receive.start_ns > send.enter_ns && receive.start_ns < send.leave_ns &&
-                       receive.start_ns - send.enter_ns > send.leave_ns - receive.start_ns && send.bytes > kEagerBytes;
+                       receive.start_ns - send.enter_ns > send.leave_ns - receive.start_ns &&
+                       send.bytes > kEagerBytes;
   if (!is_synchronous_ && !is_late) return;
   needs.push_back({send_end, posted});
   needs.push_back({send_end, sent});
 }
 
 /// Members need the root, and the root the members, as far as they did not leave before.
-void WaitSink::add_rooted(Task& task, const analysis::Collective& collective, const Meeting& meeting) {
+void WaitSink::add_rooted(Task& task, const analysis::Collective& collective,
+                          const Meeting& meeting) {
   const auto add = [&](std::size_t waiting, std::size_t needed) {
-    const bool has_waited = collective.members[needed].start_ns <= collective.members[waiting].leave_ns;
+    const bool has_waited = collective.members[needed].start_ns <=
+                            collective.members[waiting].leave_ns;
     if (has_waited && meeting.ends[waiting] != kNoPiece && meeting.starts[needed] != kNoPiece) {
       task.needs.push_back({meeting.ends[waiting], meeting.starts[needed]});
     }
@@ -65,10 +72,13 @@ void WaitSink::add_collective(std::size_t task, const analysis::Collective& coll
     meeting.ends.push_back(index_.at(member.track, member.enter_ns));
     latest_ns = std::max(latest_ns, member.start_ns);
   }
-  const bool all_wait = std::all_of(collective.members.begin(), collective.members.end(),
-                                    [latest_ns](const analysis::CollectiveEnd& member) { return member.leave_ns >= latest_ns; });
-  if (all_wait || is_synchronous_) tasks_[task].meetings.push_back(std::move(meeting));
-  else add_rooted(tasks_[task], collective, meeting);
+  const bool all_wait = std::all_of(
+      collective.members.begin(), collective.members.end(),
+      [latest_ns](const analysis::CollectiveEnd& member) { return member.leave_ns >= latest_ns; });
+  if (all_wait || is_synchronous_)
+    tasks_[task].meetings.push_back(std::move(meeting));
+  else
+    add_rooted(tasks_[task], collective, meeting);
 }
 
 std::vector<WaitSink::Need> WaitSink::take_needs() {

@@ -1,4 +1,7 @@
 /// Precision and recall of the detection: README.md.
+#include "bench/detection/scenario.h"
+#include "bench/detection/score.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,21 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "bench/detection/scenario.h"
-#include "bench/detection/score.h"
-
 namespace megascope::bench {
 namespace {
 
 struct Arguments {
   bool is_full = false;
-  bool is_check = false;       ///< fail where a target of the table is missed
-  std::uint64_t runs = 0;      ///< a cell; 0: as the grid says
-  std::string cell;            ///< only cells whose name contains it
-  std::uint64_t seed = 0;      ///< only this run
-  std::uint64_t first = 1;     ///< seed of a cell's first run
+  bool is_check = false;    ///< fail where a target of the table is missed
+  std::uint64_t runs = 0;   ///< a cell; 0: as the grid says
+  std::string cell;         ///< only cells whose name contains it
+  std::uint64_t seed = 0;   ///< only this run
+  std::uint64_t first = 1;  ///< seed of a cell's first run
   int jobs = 2;
-  int listed = 3;              ///< runs a cell in which something was missed or accused
+  int listed = 3;  ///< runs a cell in which something was missed or accused
 };
 
 struct Task {
@@ -29,19 +29,24 @@ struct Task {
   std::uint64_t runs;
 };
 
-constexpr const char* kCauses[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance"};
+constexpr const char* kCauses[] = {"slow_compute", "slow_host",       "slow_link",
+                                   "host_stall",   "stage_imbalance", "input_imbalance"};
 
 std::vector<Task> grid(const Arguments& arguments) {
   std::vector<Task> tasks;
   const auto add = [&](const Cell& cell, std::uint64_t runs) {
-    if (cell.name().find(arguments.cell) != std::string::npos) tasks.push_back({cell, arguments.runs != 0 ? arguments.runs : runs});
+    if (cell.name().find(arguments.cell) != std::string::npos)
+      tasks.push_back({cell, arguments.runs != 0 ? arguments.runs : runs});
   };
   const std::uint64_t few = arguments.is_full ? 1000 : 60;
-  for (const double noise : {0.02, 0.05, 0.1}) add({"healthy", 0.0, noise, 20, 8}, arguments.is_full ? 3000 : 200);
-  for (const int size : {32, 64}) add({"healthy", 0.0, 0.05, 20, size}, arguments.is_full ? 1000 : 20);
+  for (const double noise : {0.02, 0.05, 0.1})
+    add({"healthy", 0.0, noise, 20, 8}, arguments.is_full ? 3000 : 200);
+  for (const int size : {32, 64})
+    add({"healthy", 0.0, 0.05, 20, size}, arguments.is_full ? 1000 : 20);
   add({"healthy", 0.0, 0.1, 100, 8}, arguments.is_full ? 1000 : 30);
   for (const double severity : {0.02, 0.05, 0.1, 0.5}) {
-    for (const char* cause : kCauses) add({cause, severity, 0.02, 20, 8}, arguments.is_full ? 3000 : few);
+    for (const char* cause : kCauses)
+      add({cause, severity, 0.02, 20, 8}, arguments.is_full ? 3000 : few);
     add({"several", severity, 0.02, 20, 32}, arguments.is_full ? 1000 : 20);
   }
   for (const char* cause : kCauses) {
@@ -53,13 +58,17 @@ std::vector<Task> grid(const Arguments& arguments) {
     add({cause, 0.1, 0.02, 100, 8}, 300);
   }
   if (arguments.is_full) {
-    for (const double severity : {0.02, 0.05, 0.1}) add({"slow_compute", severity, 0.02, 20, 2}, 1000);
-    for (const char* cause : {"healthy", "slow_compute", "slow_host"}) add({cause, 0.1, 0.02, 20, 1024}, 30);
+    for (const double severity : {0.02, 0.05, 0.1})
+      add({"slow_compute", severity, 0.02, 20, 2}, 1000);
+    for (const char* cause : {"healthy", "slow_compute", "slow_host"})
+      add({cause, 0.1, 0.02, 20, 1024}, 30);
   }
-  for (const double noise : {0.02, 0.05, 0.1}) add({"healthy", 0.0, noise, 20, 8, 2}, arguments.is_full ? 3000 : 60);
+  for (const double noise : {0.02, 0.05, 0.1})
+    add({"healthy", 0.0, noise, 20, 8, 2}, arguments.is_full ? 3000 : 60);
   add({"healthy", 0.0, 0.05, 20, 32, 2}, arguments.is_full ? 1000 : 20);
   for (const double severity : {0.02, 0.05, 0.1, 0.5}) {
-    for (const char* cause : kCauses) add({cause, severity, 0.02, 20, 8, 2}, arguments.is_full ? 3000 : few);
+    for (const char* cause : kCauses)
+      add({cause, severity, 0.02, 20, 8, 2}, arguments.is_full ? 3000 : few);
   }
   return tasks;
 }
@@ -75,10 +84,13 @@ void run_one(const Cell& cell, std::uint64_t seed, bool is_listed, Outcome& outc
   const detect::Detection detection = detect::detect(*scenario.run);
   const Score score = score_run(scenario.truth, detection.culprits);
   outcome.score.add(score);
-  for (const OracleHint& hint : scenario.hints) outcome.oracle += oracle_chance(hint, *scenario.run);
-  const bool is_flawed = score.found != score.truths || score.wrong != 0 || score.cause_right != score.found;
+  for (const OracleHint& hint : scenario.hints)
+    outcome.oracle += oracle_chance(hint, *scenario.run);
+  const bool is_flawed = score.found != score.truths || score.wrong != 0 ||
+                         score.cause_right != score.found;
   if (!is_flawed && !is_listed) return;
-  std::string text = "  seed " + std::to_string(seed) + ", " + scenario.text + ", " + std::to_string(detection.step_count) + " steps; true:";
+  std::string text = "  seed " + std::to_string(seed) + ", " + scenario.text + ", " +
+                     std::to_string(detection.step_count) + " steps; true:";
   for (const auto& culprit : scenario.truth) text += " [" + text_of(culprit) + "]";
   text += "; found:";
   for (const auto& culprit : detection.culprits) text += " [" + text_of(culprit) + "]";
@@ -96,7 +108,9 @@ Outcome run_task(const Task& task, const Arguments& arguments) {
   for (int part = 0; part < arguments.jobs; ++part) {
     parts.push_back(std::async(std::launch::async, [&, part] {
       Outcome outcome;
-      for (std::uint64_t i = static_cast<std::uint64_t>(part); i < task.runs; i += static_cast<std::uint64_t>(arguments.jobs)) run_one(task.cell, arguments.first + i, false, outcome);
+      for (std::uint64_t i = static_cast<std::uint64_t>(part); i < task.runs;
+           i += static_cast<std::uint64_t>(arguments.jobs))
+        run_one(task.cell, arguments.first + i, false, outcome);
       return outcome;
     }));
   }
@@ -118,33 +132,47 @@ std::string share(std::uint64_t hits, std::uint64_t count) {
   return text;
 }
 
-/// Of a trimmed grid, whose cells are small: what a regression breaks, not what chance does. The targets and what is reached of
-/// them are in docs/detection.md.
+/// Of a trimmed grid, whose cells are small: what a regression breaks, not what chance does. The
+/// targets and what is reached of them are in docs/detection.md.
 bool is_missed(const Cell& cell, const Score& score) {
-  const auto share_of = [](std::uint64_t a, std::uint64_t b) { return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b); };
-  if (cell.cause == "healthy") return score.accused_runs > 1 && share_of(score.accused_runs, score.runs) > 0.02;
+  const auto share_of = [](std::uint64_t a, std::uint64_t b) {
+    return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+  };
+  if (cell.cause == "healthy")
+    return score.accused_runs > 1 && share_of(score.accused_runs, score.runs) > 0.02;
   if (cell.noise > 0.021) return false;
   const bool is_hard = cell.cause == "slow_link" || cell.generator == 2 || cell.cause == "several";
   double least = cell.severity >= 0.05 ? 0.9 : 0.85;
   const double precision = 0.9;
   if (is_hard) least = cell.severity >= 0.1 ? 0.85 : cell.severity >= 0.05 ? 0.6 : 0.0;
-  return share_of(score.found, score.truths) < least || share_of(score.found, score.found + score.wrong) < precision ||
+  return share_of(score.found, score.truths) < least ||
+         share_of(score.found, score.found + score.wrong) < precision ||
          share_of(score.cause_right, score.found) < 0.85;
 }
 
 int run(const Arguments& arguments) {
   bool has_missed = false;
-  std::printf("| cell | n | recall | oracle | precision | cause right | onset ± 1 | severity ± 20 %% | runs accused wrongly |\n|---|---|---|---|---|---|---|---|---|\n");
+  std::printf(
+      "| cell | n | recall | oracle | precision | cause right | onset ± 1 | severity ± 20 %% | "
+      "runs accused wrongly |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const Task& task : grid(arguments)) {
     const Outcome outcome = run_task(task, arguments);
     const Score& score = outcome.score;
     char oracle[32] = "-";
-    if (score.truths != 0) std::snprintf(oracle, sizeof oracle, "%.4f", outcome.oracle / static_cast<double>(score.truths));
-    std::printf("| %s | %llu | %s | %s | %s | %s | %s | %s | %llu |\n", task.cell.name().c_str(), static_cast<unsigned long long>(score.runs),
-                share(score.found, score.truths).c_str(), oracle, share(score.found, score.found + score.wrong).c_str(),
-                share(score.cause_right, score.found).c_str(), share(score.onset_right, score.found).c_str(),
-                share(score.factor_right, score.found).c_str(), static_cast<unsigned long long>(score.accused_runs));
-    for (std::size_t i = 0; i < outcome.listed.size() && i < static_cast<std::size_t>(arguments.listed); ++i) std::printf("%s\n", outcome.listed[i].c_str());
+    if (score.truths != 0)
+      std::snprintf(oracle, sizeof oracle, "%.4f",
+                    outcome.oracle / static_cast<double>(score.truths));
+    std::printf("| %s | %llu | %s | %s | %s | %s | %s | %s | %llu |\n", task.cell.name().c_str(),
+                static_cast<unsigned long long>(score.runs),
+                share(score.found, score.truths).c_str(), oracle,
+                share(score.found, score.found + score.wrong).c_str(),
+                share(score.cause_right, score.found).c_str(),
+                share(score.onset_right, score.found).c_str(),
+                share(score.factor_right, score.found).c_str(),
+                static_cast<unsigned long long>(score.accused_runs));
+    for (std::size_t i = 0;
+         i < outcome.listed.size() && i < static_cast<std::size_t>(arguments.listed); ++i)
+      std::printf("%s\n", outcome.listed[i].c_str());
     std::fflush(stdout);
     if (is_missed(task.cell, score)) {
       has_missed = true;
@@ -161,15 +189,27 @@ int main(int argc, char** argv) {
   megascope::bench::Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const auto value = [&] { return i + 1 < argc ? argv[++i] : const_cast<char*>("0"); };
-    if (std::strcmp(argv[i], "--full") == 0) arguments.is_full = true;
-    else if (std::strcmp(argv[i], "--check") == 0) arguments.is_check = true;
-    else if (std::strcmp(argv[i], "--runs") == 0) arguments.runs = std::strtoull(value(), nullptr, 10);
-    else if (std::strcmp(argv[i], "--cell") == 0) arguments.cell = value();
-    else if (std::strcmp(argv[i], "--seed") == 0) arguments.seed = std::strtoull(value(), nullptr, 10);
-    else if (std::strcmp(argv[i], "--first") == 0) arguments.first = std::strtoull(value(), nullptr, 10);
-    else if (std::strcmp(argv[i], "--jobs") == 0) arguments.jobs = std::max(1, std::atoi(value()));
-    else if (std::strcmp(argv[i], "--list") == 0) arguments.listed = std::atoi(value());
-    else return std::fprintf(stderr, "usage: detection_accuracy [--full] [--check] [--runs N] [--cell NAME] [--seed N] [--first N] [--jobs N] [--list N]\n"), 2;
+    if (std::strcmp(argv[i], "--full") == 0)
+      arguments.is_full = true;
+    else if (std::strcmp(argv[i], "--check") == 0)
+      arguments.is_check = true;
+    else if (std::strcmp(argv[i], "--runs") == 0)
+      arguments.runs = std::strtoull(value(), nullptr, 10);
+    else if (std::strcmp(argv[i], "--cell") == 0)
+      arguments.cell = value();
+    else if (std::strcmp(argv[i], "--seed") == 0)
+      arguments.seed = std::strtoull(value(), nullptr, 10);
+    else if (std::strcmp(argv[i], "--first") == 0)
+      arguments.first = std::strtoull(value(), nullptr, 10);
+    else if (std::strcmp(argv[i], "--jobs") == 0)
+      arguments.jobs = std::max(1, std::atoi(value()));
+    else if (std::strcmp(argv[i], "--list") == 0)
+      arguments.listed = std::atoi(value());
+    else
+      return std::fprintf(stderr,
+                          "usage: detection_accuracy [--full] [--check] [--runs N] [--cell NAME] "
+                          "[--seed N] [--first N] [--jobs N] [--list N]\n"),
+             2;
   }
   return megascope::bench::run(arguments);
 }

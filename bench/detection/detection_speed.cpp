@@ -1,14 +1,13 @@
 /// Records per CPU second of the detection over native traces: detection_speed RUN. README.md.
-#include <sys/resource.h>
-#include <time.h>
+#include "analysis/detect/detect.h"
+#include "core/trace/run_folder.h"
 
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <sys/resource.h>
+#include <time.h>
 #include <vector>
-
-#include "analysis/detect/detect.h"
-#include "core/trace/run_folder.h"
 
 namespace {
 
@@ -35,7 +34,8 @@ int main(int argc, char** argv) {
   std::unique_ptr<megascope::trace::RunSource> run;
   std::vector<std::string> problems;
   const megascope::Status status = megascope::trace::RunSource::open(argv[1], {}, run, problems);
-  if (!status.is_ok()) return std::fprintf(stderr, "detection_speed: %s\n", status.message().c_str()), 2;
+  if (!status.is_ok())
+    return std::fprintf(stderr, "detection_speed: %s\n", status.message().c_str()), 2;
   const double start = cpu_seconds();
   const unsigned long long count = count_calls(*run);
   const double read = cpu_seconds();
@@ -43,8 +43,12 @@ int main(int argc, char** argv) {
   const double end = cpu_seconds();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%llu calls, %zu ranks, %d steps, %zu culprits: reading %.3f s (%.1f M/s), detection %.3f s (%.1f M/s), peak %ld KiB (%.1f B a call)\n",
-              count, run->world_ranks().size(), detection.step_count, detection.culprits.size(), read - start, 1e-6 * static_cast<double>(count) / (read - start),
-              end - read, 1e-6 * static_cast<double>(count) / (end - read), usage.ru_maxrss, 1024.0 * static_cast<double>(usage.ru_maxrss) / static_cast<double>(count));
+  std::printf(
+      "%llu calls, %zu ranks, %d steps, %zu culprits: reading %.3f s (%.1f M/s), detection %.3f s "
+      "(%.1f M/s), peak %ld KiB (%.1f B a call)\n",
+      count, run->world_ranks().size(), detection.step_count, detection.culprits.size(),
+      read - start, 1e-6 * static_cast<double>(count) / (read - start), end - read,
+      1e-6 * static_cast<double>(count) / (end - read), usage.ru_maxrss,
+      1024.0 * static_cast<double>(usage.ru_maxrss) / static_cast<double>(count));
   return 0;
 }

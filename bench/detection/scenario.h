@@ -1,13 +1,13 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "analysis/detect/detect.h"
 #include "analysis/synth/synth.h"
 #include "analysis/synth/truth.h"
 #include "bench/detection/oracle.h"
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace megascope::bench {
 
@@ -17,8 +17,8 @@ struct Cell {
   double severity = 0.1;
   double noise = 0.02;
   int steps = 20;
-  int size = 8;                   ///< ranks, about
-  int generator = 1;              ///< 2: tests/analysis/second_generator.h
+  int size = 8;       ///< ranks, about
+  int generator = 1;  ///< 2: tests/analysis/second_generator.h
 
   std::string name() const;
 };
@@ -28,11 +28,12 @@ struct Scenario {
   std::unique_ptr<RecordSource> run;
   std::vector<synth::TrueCulprit> truth;
   std::vector<OracleHint> hints;  ///< by true culprit
-  std::string text;  ///< for people: grid and faults
+  std::string text;               ///< for people: grid and faults
 };
 
-/// Draws shape, place, onset, end and pattern from the seed. Faults are active in at least four steps; where one stage is one
-/// rank or one host, faults that could be either begin later than the first step.
+/// Draws shape, place, onset, end and pattern from the seed. Faults are active in at least four
+/// steps; where one stage is one rank or one host, faults that could be either begin later than the
+/// first step.
 synth::RunSpec draw_spec(const Cell& cell, std::uint64_t seed);
 Scenario draw(const Cell& cell, std::uint64_t seed);
 

@@ -9,7 +9,8 @@ namespace {
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < 6; ++i) text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
+  for (std::size_t i = 0; i < ranks.size() && i < 6; ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
   return ranks.size() > 6 ? text + ",.. (" + std::to_string(ranks.size()) + ")" : text;
 }
 
@@ -26,7 +27,8 @@ void Score::add(const Score& other) {
   factor_right += other.factor_right;
 }
 
-Score score_run(const std::vector<synth::TrueCulprit>& truth, const std::vector<detect::Culprit>& answer) {
+Score score_run(const std::vector<synth::TrueCulprit>& truth,
+                const std::vector<detect::Culprit>& answer) {
   Score score{.runs = 1, .truths = truth.size()};
   std::vector<bool> is_used(answer.size(), false);
   for (const synth::TrueCulprit& culprit : truth) {
@@ -39,7 +41,8 @@ Score score_run(const std::vector<synth::TrueCulprit>& truth, const std::vector<
     if (best == answer.size()) continue;
     is_used[best] = true;
     ++score.found;
-    score.cause_right += detect::name_of(answer[best].cause) == synth::name_of(culprit.kind) ? 1 : 0;
+    score.cause_right += detect::name_of(answer[best].cause) == synth::name_of(culprit.kind) ? 1
+                                                                                             : 0;
     score.onset_right += std::abs(answer[best].onset_step - culprit.onset_step) <= 1 ? 1 : 0;
     const double ratio = (answer[best].factor - 1.0) / (culprit.factor - 1.0);
     score.factor_right += ratio >= 0.8 && ratio <= 1.2 ? 1 : 0;
@@ -55,20 +58,22 @@ Bounds bounds_of(std::uint64_t hits, std::uint64_t count) {
   const auto n = static_cast<double>(count);
   const double share = static_cast<double>(hits) / n;
   const double centre = (share + kZ * kZ / (2.0 * n)) / (1.0 + kZ * kZ / n);
-  const double half = kZ / (1.0 + kZ * kZ / n) * std::sqrt(share * (1.0 - share) / n + kZ * kZ / (4.0 * n * n));
+  const double half = kZ / (1.0 + kZ * kZ / n) *
+                      std::sqrt(share * (1.0 - share) / n + kZ * kZ / (4.0 * n * n));
   return {share, std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
 std::string text_of(const synth::TrueCulprit& culprit) {
   char text[128];
-  std::snprintf(text, sizeof text, " x%.3f steps %d-%d", culprit.factor, culprit.onset_step, culprit.last_step);
+  std::snprintf(text, sizeof text, " x%.3f steps %d-%d", culprit.factor, culprit.onset_step,
+                culprit.last_step);
   return synth::name_of(culprit.kind) + " " + list(culprit.ranks) + text;
 }
 
 std::string text_of(const detect::Culprit& culprit) {
   char text[128];
-  std::snprintf(text, sizeof text, " x%.3f steps %d-%d (%d active)", culprit.factor, culprit.onset_step, culprit.last_step,
-                culprit.active_steps);
+  std::snprintf(text, sizeof text, " x%.3f steps %d-%d (%d active)", culprit.factor,
+                culprit.onset_step, culprit.last_step, culprit.active_steps);
   return detect::name_of(culprit.cause) + " " + list(culprit.ranks) + text;
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "analysis/detect/detect.h"
+#include "analysis/synth/truth.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "analysis/detect/detect.h"
-#include "analysis/synth/truth.h"
-
 namespace megascope::bench {
 
-/// Counts over runs. A true culprit is found when an answer names the same ranks (of a link the same two ends).
+/// Counts over runs. A true culprit is found when an answer names the same ranks (of a link the
+/// same two ends).
 struct Score {
   std::uint64_t runs = 0;
   std::uint64_t accused_runs = 0;  ///< in which something was named that is not there
@@ -22,7 +23,8 @@ struct Score {
 
   void add(const Score& other);
 };
-Score score_run(const std::vector<synth::TrueCulprit>& truth, const std::vector<detect::Culprit>& answer);
+Score score_run(const std::vector<synth::TrueCulprit>& truth,
+                const std::vector<detect::Culprit>& answer);
 
 /// Wilson's 95 % interval of a share.
 struct Bounds {

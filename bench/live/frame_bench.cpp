@@ -1,17 +1,17 @@
-// What one layer's tiles cost rank 0's live view on their way from two letters to a WebSocket frame, beside the same as JSON text, as the
-// reference sends it. 4096 tokens of 96 tiles, means, float16. Counters: bytes sent.
+// What one layer's tiles cost rank 0's live view on their way from two letters to a WebSocket
+// frame, beside the same as JSON text, as the reference sends it. 4096 tokens of 96 tiles, means,
+// float16. Counters: bytes sent.
+
+#include "plugin/live/hub.h"
+#include "plugin/tensors/letter.h"
 
 #include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "plugin/live/hub.h"
-#include "plugin/tensors/letter.h"
 
 namespace megascope {
 namespace {
@@ -37,9 +37,15 @@ std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint
   part.tile_width = kWidth;
   part.tile_extent = kTiles * kWidth;
   part.stretches = {{0, rank * (kTiles / 2), kTiles / 2}};
-  for (std::uint64_t i = 0; i < kTokens * kTiles / 2; ++i) part.elements.push_back(value_at(i) * kWidth);
+  for (std::uint64_t i = 0; i < kTokens * kTiles / 2; ++i)
+    part.elements.push_back(value_at(i) * kWidth);
   tensors::LetterWriter letter;
-  letter.add(tensors::TensorName{.key = 1, .layer = 0, .kind = TensorKind::kActvOut, .type = ElementType::kBfloat16, .name = "mlp", .shape = part.full_shape});
+  letter.add(tensors::TensorName{.key = 1,
+                                 .layer = 0,
+                                 .kind = TensorKind::kActvOut,
+                                 .type = ElementType::kBfloat16,
+                                 .name = "mlp",
+                                 .shape = part.full_shape});
   letter.add(part);
   return letter.take();
 }
@@ -50,7 +56,10 @@ void tiles_to_frame(benchmark::State& state, bool parts) {
   settings.world_size = 2;
   live::Hub hub(settings);
   const auto client = *hub.connect(0);
-  hub.receive(client, R"({"type":"subscribe","panel":"t","what":"tensor","name":"mlp","view":{"type":"tile","tiles":96}})", 0);
+  hub.receive(
+      client,
+      R"({"type":"subscribe","panel":"t","what":"tensor","name":"mlp","view":{"type":"tile","tiles":96}})",
+      0);
   std::vector<std::byte> wishes;
   hub.take_changed_wishes(wishes);
   const std::uint32_t wish = tensors::unpack_wishes(wishes).at(0).id;
@@ -81,7 +90,10 @@ void as_json_text(benchmark::State& state) {
   for (std::uint64_t i = 0; i < kTokens * kTiles; ++i) values.push_back(value_at(i));
   std::size_t bytes = 0;
   for (auto _ : state) {
-    const nlohmann::json message{{"update_type", 1}, {"layer_id", 0}, {"args", {1, kTokens, kTiles}}, {"result", std::vector<double>(values.begin(), values.end())}};
+    const nlohmann::json message{{"update_type", 1},
+                                 {"layer_id", 0},
+                                 {"args", {1, kTokens, kTiles}},
+                                 {"result", std::vector<double>(values.begin(), values.end())}};
     const std::string text = message.dump();
     bytes = text.size();
     benchmark::DoNotOptimize(text.data());

@@ -1,10 +1,9 @@
 #include "core/base/clock.h"
 
-#include <unistd.h>
+#include "core/base/first_line.h"
 
 #include <algorithm>
-
-#include "core/base/first_line.h"
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -43,9 +42,12 @@ void set_test_clock(const TestClock& clock) {
 
 std::uint64_t test_clock_ns() noexcept {
   const auto true_ns = static_cast<std::int64_t>(monotonic_ns());
-  const auto drift_ns = static_cast<std::int64_t>(static_cast<double>(true_ns) * g_test_clock.drift_ppm * 1e-6);
-  auto shown_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(true_ns + drift_ns + g_test_clock.offset_ns, 0));
-  if (g_test_clock.jitter_ns != 0) shown_ns += random_bits() % (std::uint64_t{g_test_clock.jitter_ns} + 1);
+  const auto drift_ns = static_cast<std::int64_t>(static_cast<double>(true_ns) *
+                                                  g_test_clock.drift_ppm * 1e-6);
+  auto shown_ns = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(true_ns + drift_ns + g_test_clock.offset_ns, 0));
+  if (g_test_clock.jitter_ns != 0)
+    shown_ns += random_bits() % (std::uint64_t{g_test_clock.jitter_ns} + 1);
   t_last_shown_ns = std::max(t_last_shown_ns, shown_ns);
   return t_last_shown_ns;
 }
@@ -59,7 +61,8 @@ bool tsc_is_usable() {
   constexpr unsigned kInvariantTscBit = 1U << 8;
   if (__get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) == 0) return false;
   const bool is_invariant = (edx & kInvariantTscBit) != 0;
-  const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string source = first_line(
+      "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   return is_invariant && source == "tsc";
 #else
   return false;

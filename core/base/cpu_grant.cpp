@@ -15,7 +15,9 @@ namespace {
 double ratio_of(std::string_view quota, std::string_view period) {
   const std::optional<std::uint64_t> quota_us = parse_count(quota);
   const std::optional<std::uint64_t> period_us = parse_count(period);
-  return quota_us && period_us && *period_us != 0 ? static_cast<double>(*quota_us) / static_cast<double>(*period_us) : 0;
+  return quota_us && period_us && *period_us != 0
+             ? static_cast<double>(*quota_us) / static_cast<double>(*period_us)
+             : 0;
 }
 
 double granted_in_version_2(const std::string& folder) {
@@ -25,11 +27,13 @@ double granted_in_version_2(const std::string& folder) {
 }
 
 double granted_in_version_1(const std::string& folder) {
-  return ratio_of(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
+  return ratio_of(first_line(folder + "/cpu.cfs_quota_us"),
+                  first_line(folder + "/cpu.cfs_period_us"));
 }
 
 bool has_cpu(std::string_view controllers) {
-  return controllers == "cpu" || controllers.starts_with("cpu,") || controllers.ends_with(",cpu") || controllers.find(",cpu,") != controllers.npos;
+  return controllers == "cpu" || controllers.starts_with("cpu,") || controllers.ends_with(",cpu") ||
+         controllers.find(",cpu,") != controllers.npos;
 }
 
 }  // namespace
@@ -37,7 +41,8 @@ bool has_cpu(std::string_view controllers) {
 CpuGrant cpu_grant(const std::string& groups, const std::string& mounts) {
   CpuGrant least;
   const auto take = [&least](double granted, const std::string& group) {
-    if (granted > 0 && (least.processors == 0 || granted < least.processors)) least = {granted, group};
+    if (granted > 0 && (least.processors == 0 || granted < least.processors))
+      least = {granted, group};
   };
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
@@ -51,7 +56,8 @@ CpuGrant cpu_grant(const std::string& groups, const std::string& mounts) {
       if (controllers.empty()) take(granted_in_version_2(mounts + path), path);
       if (controllers.empty()) take(granted_in_version_2(mounts + "/unified" + path), path);
       if (!controllers.empty()) take(granted_in_version_1(mounts + "/" + controllers + path), path);
-      if (controllers.find(',') != std::string::npos) take(granted_in_version_1(mounts + "/cpu" + path), path);
+      if (controllers.find(',') != std::string::npos)
+        take(granted_in_version_1(mounts + "/cpu" + path), path);
       if (path.find('/') == std::string::npos) break;
     }
   }

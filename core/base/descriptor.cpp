@@ -1,8 +1,7 @@
 #include "core/base/descriptor.h"
 
-#include <unistd.h>
-
 #include <cerrno>
+#include <unistd.h>
 #include <utility>
 
 namespace megascope::files {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "core/base/status.h"
+
+#include <string>
 
 namespace megascope::files {
 

@@ -1,16 +1,15 @@
 #include "core/base/node_cpus.h"
 
-#include <sched.h>
+#include "core/base/cpu_grant.h"
+#include "core/base/first_line.h"
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <optional>
-
-#include "core/base/cpu_grant.h"
-#include "core/base/first_line.h"
-#include "core/base/text.h"
+#include <sched.h>
 
 namespace megascope {
 namespace {
@@ -39,12 +38,14 @@ std::vector<std::uint32_t> usable_processors() {
 std::vector<std::uint32_t> siblings_of(std::uint32_t processor, const std::string& root) {
   const std::string folder = root + kCpuFolder + "cpu" + std::to_string(processor) + "/topology/";
   std::vector<std::uint32_t> siblings;
-  if (parse_number_list(first_line(folder + "thread_siblings_list"), siblings) && !siblings.empty()) return siblings;
+  if (parse_number_list(first_line(folder + "thread_siblings_list"), siblings) && !siblings.empty())
+    return siblings;
   return {processor};
 }
 
 /// Each core by its lowest processor. processors: ascending.
-std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors, const std::string& root) {
+std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors,
+                                    const std::string& root) {
   if (first_line(root + kCpuFolder + "smt/active") == "0") return processors;
   std::vector<std::uint32_t> cores;
   std::vector<std::uint32_t> seen;  // further processors of a core that is counted, ascending
@@ -52,7 +53,8 @@ std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors
     if (std::ranges::binary_search(seen, processor)) continue;
     const std::vector<std::uint32_t> siblings = siblings_of(processor, root);
     cores.push_back(siblings.front());
-    for (const std::uint32_t sibling : siblings) seen.insert(std::ranges::upper_bound(seen, sibling), sibling);
+    for (const std::uint32_t sibling : siblings)
+      seen.insert(std::ranges::upper_bound(seen, sibling), sibling);
   }
   std::ranges::sort(cores);
   cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
@@ -61,7 +63,8 @@ std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors
 
 std::optional<std::uint32_t> number_of(std::string_view text) {
   const std::optional<std::uint64_t> number = parse_count(text);
-  return number && *number < kMaxNumber ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+  return number && *number < kMaxNumber ? std::optional(static_cast<std::uint32_t>(*number))
+                                        : std::nullopt;
 }
 
 std::string whole_text(const std::string& path) {
@@ -72,9 +75,11 @@ std::string whole_text(const std::string& path) {
 void add_grant(const std::string& root, NodeCpus& cpus) {
   const CpuGrant grant = cpu_grant(whole_text(root + "/proc/self/cgroup"), root + "/sys/fs/cgroup");
   if (grant.processors <= 0 || grant.processors >= 1e6) return;
-  cpus.granted_milli = static_cast<std::uint32_t>(std::max(1.0, std::round(grant.processors * 1000)));
+  cpus.granted_milli = static_cast<std::uint32_t>(
+      std::max(1.0, std::round(grant.processors * 1000)));
   cpus.group = grant.group.substr(0, kMaxGroupBytes);
-  std::ranges::replace_if(cpus.group, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7F'; }, '_');
+  std::ranges::replace_if(
+      cpus.group, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7F'; }, '_');
 }
 
 bool set_word(std::string_view name, std::string_view value, NodeCpus& cpus) {
@@ -111,8 +116,10 @@ NodeCpus node_cpus(const std::vector<std::uint32_t>& processors, const std::stri
 }
 
 std::string to_text(const NodeCpus& cpus) {
-  std::string text = "cores=" + number_list(cpus.cores) + " processors=" + std::to_string(cpus.processors) +
-                     " node_cores=" + std::to_string(cpus.node_cores) + " node_processors=" + std::to_string(cpus.node_processors);
+  std::string text = "cores=" + number_list(cpus.cores) +
+                     " processors=" + std::to_string(cpus.processors) +
+                     " node_cores=" + std::to_string(cpus.node_cores) +
+                     " node_processors=" + std::to_string(cpus.node_processors);
   if (cpus.granted_milli != 0) text += " granted_milli=" + std::to_string(cpus.granted_milli);
   if (!cpus.group.empty()) text += " group=" + cpus.group;
   return cpus.has_core_wait ? text : text + " core_wait=unknown";
@@ -124,7 +131,9 @@ bool parse(std::string_view text, NodeCpus& cpus) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
     const std::size_t equal = word.find('=');
-    if (equal == std::string_view::npos || !set_word(word.substr(0, equal), word.substr(equal + 1), cpus)) return false;
+    if (equal == std::string_view::npos ||
+        !set_word(word.substr(0, equal), word.substr(equal + 1), cpus))
+      return false;
   }
   return true;
 }
@@ -136,8 +145,11 @@ bool parse_number_list(std::string_view text, std::vector<std::uint32_t>& number
     text.remove_prefix(std::min(part.size() + 1, text.size()));
     const std::size_t dash = std::min(part.find('-'), part.size());
     const std::optional<std::uint32_t> first = number_of(part.substr(0, dash));
-    const std::optional<std::uint32_t> last = dash == part.size() ? first : number_of(part.substr(dash + 1));
-    if (!first || !last || *last < *first || (!numbers.empty() && *first <= numbers.back())) return false;
+    const std::optional<std::uint32_t> last = dash == part.size()
+                                                  ? first
+                                                  : number_of(part.substr(dash + 1));
+    if (!first || !last || *last < *first || (!numbers.empty() && *first <= numbers.back()))
+      return false;
     if (numbers.size() + (*last - *first) >= kMaxNumbers) return false;
     for (std::uint32_t number = *first; number <= *last; ++number) numbers.push_back(number);
   }

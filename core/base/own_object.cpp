@@ -20,8 +20,12 @@ void* found_by_program(const char* symbol) noexcept {
   return program != nullptr ? dlsym(program, symbol) : nullptr;
 }
 
-bool is_of_this_library(const void* address) noexcept { return address != nullptr && base_of(address) == base_of(&kInHere); }
+bool is_of_this_library(const void* address) noexcept {
+  return address != nullptr && base_of(address) == base_of(&kInHere);
+}
 
-bool is_loaded_with_program() noexcept { return is_of_this_library(found_by_program("megascope_version")); }
+bool is_loaded_with_program() noexcept {
+  return is_of_this_library(found_by_program("megascope_version"));
+}
 
 }  // namespace megascope

@@ -1,5 +1,8 @@
 #include "core/base/safe_file.h"
 
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,10 +10,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
 #include <utility>
 
 namespace megascope::files {
@@ -32,24 +31,32 @@ int open_retried(const Base& base, const std::string& name, int flags, mode_t mo
 }
 
 Status cannot_open(const std::string& path, int error_number) {
-  if (error_number == ELOOP) return Status::error("cannot open " + path + ": it is a symbolic link");
-  if (error_number == ENXIO) return Status::error("cannot open " + path + ": it is not a regular file");
+  if (error_number == ELOOP)
+    return Status::error("cannot open " + path + ": it is a symbolic link");
+  if (error_number == ENXIO)
+    return Status::error("cannot open " + path + ": it is not a regular file");
   return Status::from_errno("cannot open " + path, error_number);
 }
 
 Status judge_file(int file, const std::string& path, Owner owner) {
   struct stat info {};
   if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
-  if (!S_ISREG(info.st_mode)) return Status::error("cannot open " + path + ": it is not a regular file");
+  if (!S_ISREG(info.st_mode))
+    return Status::error("cannot open " + path + ": it is not a regular file");
   const bool is_anyones = owner == Owner::kAnyone || owner == Owner::kAnyoneOneName;
-  if (!is_anyones && info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
+  if (!is_anyones && info.st_uid != geteuid())
+    return Status::error("cannot use " + path + ": it belongs to another user");
   // A hard link to a file elsewhere may have been made where the kernel does not protect them.
   const bool has_one_name = owner == Owner::kThisUserOnly || owner == Owner::kAnyoneOneName;
-  if (has_one_name && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links); remove its other names, or put a copy in its place");
+  if (has_one_name && info.st_nlink > 1)
+    return Status::error("cannot use " + path +
+                         ": it has more than one name (hard links); remove its other names, or put "
+                         "a copy in its place");
   return Status::ok();
 }
 
-Status open_regular(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result) {
+Status open_regular(const Base& base, const std::string& name, int flags, Owner owner,
+                    Descriptor& result) {
   const std::string path = path_of(base, name);
   Descriptor file(open_retried(base, name, flags | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return cannot_open(path, errno);
@@ -59,14 +66,17 @@ Status open_regular(const Base& base, const std::string& name, int flags, Owner 
 }
 
 /// A directory and what fstat says of it. A link is refused.
-Status open_directory(const Base& base, const std::string& name, Descriptor& result, struct stat& info) {
+Status open_directory(const Base& base, const std::string& name, Descriptor& result,
+                      struct stat& info) {
   const std::string path = path_of(base, name);
   Descriptor directory(open_retried(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
   if (!directory.is_open()) {
-    if (errno == ELOOP || errno == ENOTDIR) return Status::error("cannot use " + path + ": it is not a directory");
+    if (errno == ELOOP || errno == ENOTDIR)
+      return Status::error("cannot use " + path + ": it is not a directory");
     return Status::from_errno("cannot open " + path, errno);
   }
-  if (fstat(directory.number(), &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  if (fstat(directory.number(), &info) != 0)
+    return Status::from_errno("cannot inspect " + path, errno);
   result = std::move(directory);
   return Status::ok();
 }
@@ -99,7 +109,9 @@ std::string random_digits() {
   if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);  // uniqueness is enough: O_EXCL refuses names that exist
-    bits = (static_cast<std::uint64_t>(now.tv_nsec) << 32 ^ static_cast<std::uint64_t>(now.tv_sec)) * 0x9E3779B97F4A7C15U ^
+    bits = (static_cast<std::uint64_t>(now.tv_nsec) << 32 ^
+            static_cast<std::uint64_t>(now.tv_sec)) *
+               0x9E3779B97F4A7C15U ^
            static_cast<std::uint64_t>(getpid());
   }
   char text[kDigitCount + 1];
@@ -109,15 +121,19 @@ std::string random_digits() {
 
 bool is_part_of(std::string_view entry, std::string_view name) {
   if (entry.size() != name.size() + 1 + kDigitCount + kPartSuffix.size()) return false;
-  if (!entry.starts_with(name) || entry[name.size()] != '.' || !entry.ends_with(kPartSuffix)) return false;
-  return entry.substr(name.size() + 1, kDigitCount).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  if (!entry.starts_with(name) || entry[name.size()] != '.' || !entry.ends_with(kPartSuffix))
+    return false;
+  return entry.substr(name.size() + 1, kDigitCount).find_first_not_of("0123456789abcdef") ==
+         std::string_view::npos;
 }
 
 bool remove_if_stale(const Base& base, const std::string& part, const std::string& name) {
-  if (is_same_file(base, part, base, name)) return unlinkat(base.directory, part.c_str(), 0) == 0;  // a kill in rename_new_by_link()
+  if (is_same_file(base, part, base, name))
+    return unlinkat(base.directory, part.c_str(), 0) == 0;  // a kill in rename_new_by_link()
   Descriptor file;
   if (!open_existing(base, part, O_RDWR, Owner::kThisUserOnly, file).is_ok()) return false;
-  return flock(file.number(), LOCK_EX | LOCK_NB) == 0 && unlinkat(base.directory, part.c_str(), 0) == 0;
+  return flock(file.number(), LOCK_EX | LOCK_NB) == 0 &&
+         unlinkat(base.directory, part.c_str(), 0) == 0;
 }
 
 bool is_there(const Base& base, const std::string& name) {
@@ -125,8 +141,8 @@ bool is_there(const Base& base, const std::string& name) {
   return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
-/// Where the file system has no RENAME_NOREPLACE: files get a second name; directories, and files where there are no hard links,
-/// are renamed once nothing is seen that has the name.
+/// Where the file system has no RENAME_NOREPLACE: files get a second name; directories, and files
+/// where there are no hard links, are renamed once nothing is seen that has the name.
 int rename_new_by_link(const Base& base, const std::string& from, const std::string& to) {
   if (linkat(base.directory, from.c_str(), base.directory, to.c_str(), 0) == 0) {
     unlinkat(base.directory, from.c_str(), 0);
@@ -141,26 +157,31 @@ int rename_new_by_link(const Base& base, const std::string& from, const std::str
 }
 
 Status rename_new_in(const Base& base, const std::string& from, const std::string& to) {
-  int result = renameat2(base.directory, from.c_str(), base.directory, to.c_str(), RENAME_NOREPLACE);
-  if (result != 0 && (errno == EINVAL || errno == ENOSYS)) result = rename_new_by_link(base, from, to);
+  int result = renameat2(base.directory, from.c_str(), base.directory, to.c_str(),
+                         RENAME_NOREPLACE);
+  if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+    result = rename_new_by_link(base, from, to);
   if (result == 0) return Status::ok();
   const int error_number = errno;
   const std::string target = path_of(base, to);
-  if (error_number == EEXIST) return Status::error(target + " exists already: it is not overwritten");
+  if (error_number == EEXIST)
+    return Status::error(target + " exists already: it is not overwritten");
   return Status::from_errno("cannot create " + target, error_number);
 }
 
 /// Renaming over /dev/null, as root, would be the end of it.
 bool is_special(const Base& base, const std::string& name) {
   struct stat info {};
-  return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode);
+  return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode);
 }
 
 }  // namespace
 
 Base current_directory() { return {AT_FDCWD, {}}; }
 
-Status open_existing(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result) {
+Status open_existing(const Base& base, const std::string& name, int flags, Owner owner,
+                     Descriptor& result) {
   return open_regular(base, name, flags | O_NOFOLLOW, owner, result);
 }
 
@@ -183,7 +204,9 @@ Status create_new(const Base& base, const std::string& name, mode_t mode, Descri
   return Status::ok();
 }
 
-Status create_new(const std::string& path, mode_t mode, Descriptor& result) { return create_new(current_directory(), path, mode, result); }
+Status create_new(const std::string& path, mode_t mode, Descriptor& result) {
+  return create_new(current_directory(), path, mode, result);
+}
 
 Status open_private_directory(const Base& base, const std::string& name, Descriptor& result) {
   const std::string path = path_of(base, name);
@@ -191,13 +214,17 @@ Status open_private_directory(const Base& base, const std::string& name, Descrip
   Descriptor directory;
   const Status status = open_directory(base, name, directory, info);
   if (!status.is_ok()) return status;
-  if (info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return Status::error("cannot use " + path + ": other users can write to it");
+  if (info.st_uid != geteuid())
+    return Status::error("cannot use " + path + ": it belongs to another user");
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return Status::error("cannot use " + path + ": other users can write to it");
   result = std::move(directory);
   return Status::ok();
 }
 
-Status open_private_directory(const std::string& path, Descriptor& result) { return open_private_directory(current_directory(), path, result); }
+Status open_private_directory(const std::string& path, Descriptor& result) {
+  return open_private_directory(current_directory(), path, result);
+}
 
 Status open_own_directory(const Base& base, const std::string& name, Descriptor& result) {
   struct stat info {};
@@ -206,14 +233,17 @@ Status open_own_directory(const Base& base, const std::string& name, Descriptor&
   if (!status.is_ok()) return status;
   if (info.st_uid != geteuid()) {
     const std::string user = std::to_string(info.st_uid);
-    return Status::error("cannot use " + path_of(base, name) + ": it belongs to another user (uid " + user + "), not to uid " +
+    return Status::error("cannot use " + path_of(base, name) +
+                         ": it belongs to another user (uid " + user + "), not to uid " +
                          std::to_string(geteuid()) + "; run this as that user");
   }
   result = std::move(directory);
   return Status::ok();
 }
 
-std::vector<std::string> names_in(const Base& base, std::size_t max_count) { return names_of(open_entries(base), max_count); }
+std::vector<std::string> names_in(const Base& base, std::size_t max_count) {
+  return names_of(open_entries(base), max_count);
+}
 
 std::vector<std::string> names_in(const std::string& path, std::size_t max_count) {
   return names_of(open_entries(current_directory(), path), max_count);
@@ -245,7 +275,8 @@ Status create_nameless(const std::string& directory, Descriptor& result) {
   FreshFile file;  // where the file system has no O_TMPFILE
   const Status status = file.create(directory + "/nameless", kMode);
   if (status.is_ok()) result = Descriptor(::fcntl(file.number(), F_DUPFD_CLOEXEC, 0));
-  if (status.is_ok() && !result.is_open()) return Status::from_errno("cannot create a file in " + directory, errno);
+  if (status.is_ok() && !result.is_open())
+    return Status::from_errno("cannot create a file in " + directory, errno);
   return status;
 }
 
@@ -253,7 +284,8 @@ Status read_small(const std::string& path, std::size_t max_bytes, std::string& t
   return read_small(current_directory(), path, max_bytes, text);
 }
 
-Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text, Owner owner) {
+Status read_small(const Base& base, const std::string& name, std::size_t max_bytes,
+                  std::string& text, Owner owner) {
   const std::string path = path_of(base, name);
   Descriptor file;
   const Status status = open_existing(base, name, O_RDONLY, owner, file);
@@ -284,27 +316,38 @@ Status FreshFile::create(Base base, const std::string& name, mode_t mode) {
     if (!status.is_ok() && errno != EEXIST) break;
     if (!status.is_ok()) continue;
     fresh_name_ = fresh;
-    // Where there are no locks, remove_stale_parts() removes nothing either. Who has the lock already takes the file for stale and is
-    // about to remove it, or reads it where its mode allows that and must not hold us for ever.
-    const bool is_taken_for_stale = flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    // Where there are no locks, remove_stale_parts() removes nothing either. Who has the lock
+    // already takes the file for stale and is about to remove it, or reads it where its mode allows
+    // that and must not hold us for ever.
+    const bool is_taken_for_stale = flock(file_.number(), LOCK_EX | LOCK_NB) != 0 &&
+                                    errno == EWOULDBLOCK;
     struct stat info {};
     const bool is_removed = fstat(file_.number(), &info) == 0 && info.st_nlink == 0;
     if (!is_removed && (!is_taken_for_stale || tries + 1 == kMaxTries)) return status;
     discard();
   }
-  if (status.is_ok()) status = Status::error("cannot create " + path() + ": other processes remove it as soon as it is there");
+  if (status.is_ok())
+    status = Status::error("cannot create " + path() +
+                           ": other processes remove it as soon as it is there");
   return status;
 }
 
-Status FreshFile::create(const std::string& path, mode_t mode) { return create(current_directory(), path, mode); }
+Status FreshFile::create(const std::string& path, mode_t mode) {
+  return create(current_directory(), path, mode);
+}
 
-std::string FreshFile::path() const { return path_of(base_, fresh_name_.empty() ? name_ : fresh_name_); }
+std::string FreshFile::path() const {
+  return path_of(base_, fresh_name_.empty() ? name_ : fresh_name_);
+}
 
 Status FreshFile::publish(Existing existing) {
   const std::string target = path_of(base_, name_);
-  const Descriptor lock(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));  // closing tells errors; the lock stays until it has its name
+  const Descriptor lock(::fcntl(file_.number(), F_DUPFD_CLOEXEC,
+                                0));  // closing tells errors; the lock stays until it has its name
   Status status = file_.close(path());
-  if (existing == Existing::kReplace && is_special(base_, name_)) status.update(Status::error("cannot create " + target + ": it exists, and is not a regular file"));
+  if (existing == Existing::kReplace && is_special(base_, name_))
+    status.update(
+        Status::error("cannot create " + target + ": it exists, and is not a regular file"));
   if (!status.is_ok()) {
     discard();
     return status;
@@ -329,7 +372,8 @@ Status write_all(int file, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Status::from_errno("cannot write " + name, written < 0 ? errno : ENOSPC);
+    if (written <= 0)
+      return Status::from_errno("cannot write " + name, written < 0 ? errno : ENOSPC);
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return Status::ok();
@@ -343,12 +387,15 @@ Status write_file(const std::string& path, std::string_view text, mode_t mode) {
   return status;
 }
 
-bool is_same_file(const Base& base, const std::string& name, const Base& other_base, const std::string& other_name) {
+bool is_same_file(const Base& base, const std::string& name, const Base& other_base,
+                  const std::string& other_name) {
   struct stat one {};
   struct stat other {};
   const bool are_there = fstatat(base.directory, name.c_str(), &one, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         fstatat(other_base.directory, other_name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0;
-  return are_there && S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+                         fstatat(other_base.directory, other_name.c_str(), &other,
+                                 AT_SYMLINK_NOFOLLOW) == 0;
+  return are_there && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
 }
 
 int remove_stale_parts(const Base& base, const std::string& name) {
@@ -365,9 +412,11 @@ int remove_stale_parts(const Base& base, const std::string& name) {
 int remove_stale_parts(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return remove_stale_parts(Base{AT_FDCWD, {}}, path);
-  Descriptor directory(open_retried(current_directory(), path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
+  Descriptor directory(
+      open_retried(current_directory(), path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
   if (!directory.is_open()) return 0;
-  return remove_stale_parts(Base{directory.number(), path.substr(0, slash)}, path.substr(slash + 1));
+  return remove_stale_parts(Base{directory.number(), path.substr(0, slash)},
+                            path.substr(slash + 1));
 }
 
 Status make_fresh_directory(const std::string& path, std::string& fresh_path) {
@@ -381,6 +430,8 @@ Status make_fresh_directory(const std::string& path, std::string& fresh_path) {
   return status;
 }
 
-Status rename_new(const std::string& from, const std::string& to) { return rename_new_in(current_directory(), from, to); }
+Status rename_new(const std::string& from, const std::string& to) {
+  return rename_new_in(current_directory(), from, to);
+}
 
 }  // namespace megascope::files

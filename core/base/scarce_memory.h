@@ -1,15 +1,17 @@
 #pragma once
 
+#include "core/base/status.h"
+
 #include <exception>
 #include <utility>
 
-#include "core/base/status.h"
-
-/// For functions that run inside the application's calls and must not throw: an exception there would end the process.
+/// For functions that run inside the application's calls and must not throw: an exception there
+/// would end the process.
 namespace megascope {
 
-/// Runs `work`, and `failed` if `work` throws, which it does when memory runs out. What `work` has done until then stays. Returns
-/// what `work` returns, a default value after a failure. Not for code that calls the application or MPI callbacks.
+/// Runs `work`, and `failed` if `work` throws, which it does when memory runs out. What `work` has
+/// done until then stays. Returns what `work` returns, a default value after a failure. Not for
+/// code that calls the application or MPI callbacks.
 template <class Work, class Failed>
 auto without_throwing(Work&& work, Failed&& failed) noexcept -> decltype(work()) {
   try {

@@ -1,10 +1,10 @@
 #include "core/base/standard_error.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "core/base/no_cancel.h"
 #include "core/base/write_signals.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace megascope::standard_error {
 namespace {
@@ -32,7 +32,8 @@ Identity at_load;
 
 bool is_unchanged() noexcept {
   const Identity one = now();
-  return one.is_open && at_load.is_open && one.device == at_load.device && one.inode == at_load.inode && one.type == at_load.type;
+  return one.is_open && at_load.is_open && one.device == at_load.device &&
+         one.inode == at_load.inode && one.type == at_load.type;
 }
 
 bool is_terminal() noexcept { return is_unchanged() && isatty(STDERR_FILENO) == 1; }

@@ -5,8 +5,9 @@
 
 namespace megascope {
 
-/// Result of an operation that may fail: success, or one sentence that names the object and the reason.
-/// The sentence is for the user: no prefix, no final newline. Cheap when it is success (an empty string).
+/// Result of an operation that may fail: success, or one sentence that names the object and the
+/// reason. The sentence is for the user: no prefix, no final newline. Cheap when it is success (an
+/// empty string).
 class [[nodiscard]] Status {
  public:
   Status() = default;

@@ -97,8 +97,8 @@ std::optional<std::uint64_t> parse_size_bytes(std::string_view text) {
   const char* const end = lower.data() + lower.size();
   const auto [rest, error] = std::from_chars(lower.data(), end, number, std::chars_format::fixed);
   if (error != std::errc{}) return std::nullopt;
-  const auto exponent =
-      binary_exponent(trimmed(std::string_view(rest, static_cast<std::size_t>(end - rest))));
+  const auto exponent = binary_exponent(
+      trimmed(std::string_view(rest, static_cast<std::size_t>(end - rest))));
   if (!exponent) return std::nullopt;
   const double size = std::ldexp(number, 10 * *exponent);
   if (size >= std::ldexp(1.0, 63)) return std::nullopt;

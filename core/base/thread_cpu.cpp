@@ -1,5 +1,9 @@
 #include "core/base/thread_cpu.h"
 
+#include "core/base/errno_kept.h"
+#include "core/base/no_cancel.h"
+
+#include <charconv>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,18 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <charconv>
-
-#include "core/base/errno_kept.h"
-#include "core/base/no_cancel.h"
-
 namespace megascope {
 namespace {
 
 constexpr char kPath[] = "/proc/thread-self/schedstat";
-constexpr int kLeastNumber = 512;  // of the descriptor: applications expect low numbers for their own files
+constexpr int
+    kLeastNumber = 512;  // of the descriptor: applications expect low numbers for their own files
 
-/// "<CPU time> <time on the run queue> <time slices>\n", ns. A thread that runs has had a time slice, unless the kernel does not count.
+/// "<CPU time> <time on the run queue> <time slices>\n", ns. A thread that runs has had a time
+/// slice, unless the kernel does not count.
 bool parse_schedstat(const char* text, const char* end, std::uint64_t& wait_ns) noexcept {
   std::uint64_t numbers[3] = {};
   for (std::uint64_t& number : numbers) {
@@ -58,7 +59,8 @@ std::uint64_t ThreadCpuReader::read_wait() noexcept {
   if (state_ == kOpen && !is_ours()) open();
   if (state_ != kOpen) return ThreadCpu::kUnknown;
   char text[96];
-  const long size = ::syscall(SYS_pread64, file_, text, sizeof text, 0L);  // pread() is a cancellation point
+  const long size = ::syscall(SYS_pread64, file_, text, sizeof text,
+                              0L);  // pread() is a cancellation point
   std::uint64_t wait_ns = 0;
   return size > 0 && parse_schedstat(text, text + size, wait_ns) ? wait_ns : ThreadCpu::kUnknown;
 }
@@ -67,11 +69,14 @@ ThreadCpu ThreadCpuReader::read() noexcept {
   const ErrnoKept errno_kept;
   ThreadCpu now;
   timespec time{};
-  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) {  // exact; that of schedstat is as old as the last tick
-    now.cpu_ns = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) ==
+      0) {  // exact; that of schedstat is as old as the last tick
+    now.cpu_ns = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+                 static_cast<std::uint64_t>(time.tv_nsec);
   }
   rusage usage{};
-  if (getrusage(RUSAGE_THREAD, &usage) == 0) now.switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
+  if (getrusage(RUSAGE_THREAD, &usage) == 0)
+    now.switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
   now.wait_ns = read_wait();
   return now;
 }

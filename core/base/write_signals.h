@@ -1,15 +1,15 @@
 #pragma once
 
+#include <cerrno>
 #include <signal.h>
 #include <time.h>
 
-#include <cerrno>
-
 namespace megascope {
 
-/// While it lives, what this thread writes raises no signal in the application: SIGPIPE (nobody reads our messages) and
-/// SIGXFSZ (file-size limit), which the kernel sends to the writing thread and which would end the program. The write's
-/// own error (EPIPE, EFBIG) remains. A signal that was pending before stays pending. Threads started meanwhile inherit it.
+/// While it lives, what this thread writes raises no signal in the application: SIGPIPE (nobody
+/// reads our messages) and SIGXFSZ (file-size limit), which the kernel sends to the writing thread
+/// and which would end the program. The write's own error (EPIPE, EFBIG) remains. A signal that was
+/// pending before stays pending. Threads started meanwhile inherit it.
 class WriteSignalsBlocked {
  public:
   WriteSignalsBlocked() noexcept {

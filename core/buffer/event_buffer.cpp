@@ -1,20 +1,20 @@
 #include "core/buffer/event_buffer.h"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <new>
-
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
 #include "core/record/decode_words.h"
 #include "core/record/hook_words.h"
 
+#include <algorithm>
+#include <new>
+#include <sys/mman.h>
+
 namespace megascope {
 namespace {
 
-// A thread that makes a few calls should cost little; one that makes many, few system calls. A mapped chunk is small enough
-// to stay in the core's own cache while it is written, folded and copied; a written one goes over a network.
+// A thread that makes a few calls should cost little; one that makes many, few system calls. A
+// mapped chunk is small enough to stay in the core's own cache while it is written, folded and
+// copied; a written one goes over a network.
 constexpr std::size_t kFirstChunkBytes = std::size_t{64} << 10;
 constexpr std::size_t kMappedChunkBytes = std::size_t{256} << 10;
 constexpr std::size_t kWrittenChunkBytes = std::size_t{1} << 20;
@@ -64,7 +64,8 @@ bool EventBuffer::next_chunk() noexcept {
   return begin_chunk(chunk_);
 }
 
-/// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is in.
+/// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is
+/// in.
 bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   if (chunk == nullptr) {
     park();
@@ -72,11 +73,14 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   }
   trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
-  if (pending.words[0] == fold_decoder_.last_outer_word()) pending.words[0] = kNoCall;  // recorded; its facts go on
+  if (pending.words[0] == fold_decoder_.last_outer_word())
+    pending.words[0] = kNoCall;  // recorded; its facts go on
   if (encoding::is_region(pending.words[0])) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
     const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
-    pending.words[0] = encoding::time_fits(entered, now.ticks) ? encoding::entry_word(entered, now.ticks, region) : kNoCall;
+    pending.words[0] = encoding::time_fits(entered, now.ticks)
+                           ? encoding::entry_word(entered, now.ticks, region)
+                           : kNoCall;
   }
   chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -120,7 +124,8 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
     return chunk_;
   }
   if (status.is_ok()) {
-    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes)) return move_on(rest);
+    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes))
+      return move_on(rest);
   } else {
     recorder_.note_storage(status);
   }
@@ -141,14 +146,16 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
   return to;
 }
 
-/// Policy flight: the current chunk is written over the oldest one of this location. False: that is not possible.
+/// Policy flight: the current chunk is written over the oldest one of this location. False: that is
+/// not possible.
 bool EventBuffer::give_up_oldest() noexcept {
   trace::ChunkStore& store = recorder_.store_;
   const Kept current = kept_.back();
   kept_.pop_back();
   Status status;
   while (!kept_.empty() && kept_.front().bytes != current.bytes) {
-    status.update(status_of([&] { return store.clear(chunk_, kept_.front().offset, kept_.front().bytes); }));
+    status.update(
+        status_of([&] { return store.clear(chunk_, kept_.front().offset, kept_.front().bytes); }));
     count_dropped(kept_.front().calls);
     kept_.pop_front();
   }
@@ -169,7 +176,8 @@ bool EventBuffer::give_up_oldest() noexcept {
 trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
   is_lossy_ = true;
   if (discard_ != nullptr) return discard_;
-  void* memory = mmap(nullptr, kFirstChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, kFirstChunkBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return nullptr;
@@ -185,14 +193,15 @@ void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
   recorder_.count_loss(recorder_.cause_of_loss(), calls);
 }
 
-/// Adds what a chunk holds to the profile and returns how many calls that were. A call whose facts may go on in
-/// the next chunk counts there.
+/// Adds what a chunk holds to the profile and returns how many calls that were. A call whose facts
+/// may go on in the next chunk counts there.
 std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
   std::uint64_t count = 0;
   try {
     define_for_fold();
     const std::uint64_t used = chunk.used_bytes.load(std::memory_order_acquire);
-    const std::span<const Word> words(trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word));
+    const std::span<const Word> words(trace::first_word(&chunk),
+                                      (used - sizeof chunk) / sizeof(Word));
     if (kind_ == trace::ChunkKind::kHooks) {
       hook_decoder_.begin_chunk(words, chunk.base_ticks);
       count = hook_decoder_.add_all_to(folded_);
@@ -214,7 +223,8 @@ Profile EventBuffer::profile_so_far() {
   trace::CallDecoder decoder = fold_decoder_;
   const auto add = [&](trace::ChunkHeader& chunk) {
     const std::uint64_t used = chunk.used_bytes.load(std::memory_order_acquire);
-    decoder.begin_chunk({trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word)}, chunk.base_ticks);
+    decoder.begin_chunk({trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word)},
+                        chunk.base_ticks);
     (void)decoder.add_all_to(sum);
   };
   if (aside_.chunk != nullptr) add(*aside_.chunk);
@@ -227,9 +237,12 @@ Profile EventBuffer::profile_so_far() {
 void EventBuffer::define_for_fold() {
   const std::lock_guard lock(recorder_.mutex_);
   const ProcessDefinitions& all = recorder_.definitions_;
-  for (; defined_regions_ < all.regions.size(); ++defined_regions_) folded_.define(all.regions[defined_regions_]);
-  for (; defined_comms_ < all.comms.size(); ++defined_comms_) folded_.define(all.comms[defined_comms_]);
-  for (; defined_files_ < all.files.size(); ++defined_files_) folded_.define(all.files[defined_files_]);
+  for (; defined_regions_ < all.regions.size(); ++defined_regions_)
+    folded_.define(all.regions[defined_regions_]);
+  for (; defined_comms_ < all.comms.size(); ++defined_comms_)
+    folded_.define(all.comms[defined_comms_]);
+  for (; defined_files_ < all.files.size(); ++defined_files_)
+    folded_.define(all.files[defined_files_]);
 }
 
 bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
@@ -246,8 +259,10 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 void EventBuffer::release() noexcept {
   end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
-  if (is_usable() && chunk_ != discard_) recorder_.note_storage(status_of([&] { return recorder_.store_.release(chunk_); }));
-  if (aside_.chunk != nullptr) recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
+  if (is_usable() && chunk_ != discard_)
+    recorder_.note_storage(status_of([&] { return recorder_.store_.release(chunk_); }));
+  if (aside_.chunk != nullptr)
+    recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
   aside_ = {};
   park();
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
@@ -258,8 +273,10 @@ bool EventBuffer::keep(bool is_kept) noexcept {
   const std::lock_guard lock(mutex_);
   const bool was_kept = aside_.chunk == nullptr;
   if (is_kept == was_kept || is_ended_ || !is_usable()) return false;
-  if (is_kept) take_back();
-  else if (chunk_ != discard_) set_aside();
+  if (is_kept)
+    take_back();
+  else if (chunk_ != discard_)
+    set_aside();
   return true;
 }
 
@@ -288,11 +305,14 @@ void EventBuffer::take_back() noexcept {
   base_ticks_ = aside_.base_ticks;
   aside_ = {};
   const std::uint64_t entered = encoding::entry_ticks(pending.words[0], other_base);
-  const bool is_in_call = encoding::is_region(pending.words[0]) && pending.words[0] != fold_decoder_.last_outer_word() &&
+  const bool is_in_call = encoding::is_region(pending.words[0]) &&
+                          pending.words[0] != fold_decoder_.last_outer_word() &&
                           encoding::time_fits(entered, base_ticks_);
   chunk_->pending[0] = pending;
-  chunk_->pending[0].words[0] =
-      is_in_call ? encoding::entry_word(entered, base_ticks_, static_cast<RegionId>(pending.words[0] & 0xFFFF)) : kNoCall;
+  chunk_->pending[0].words[0] = is_in_call ? encoding::entry_word(
+                                                 entered, base_ticks_,
+                                                 static_cast<RegionId>(pending.words[0] & 0xFFFF))
+                                           : kNoCall;
 }
 
 void EventBuffer::park() noexcept {
@@ -300,8 +320,8 @@ void EventBuffer::park() noexcept {
   cursor_ = limit_ = nullptr;
 }
 
-/// A call that the mark names and no record tells was left by whatever ended the thread, or before. Returns the number of
-/// calls added.
+/// A call that the mark names and no record tells was left by whatever ended the thread, or before.
+/// Returns the number of calls added.
 std::uint64_t EventBuffer::record_unreturned() noexcept {
   const Word* mark = chunk_->pending[0].words;
   if (!encoding::is_region(mark[0]) || mark[0] == fold_decoder_.last_outer_word()) return 0;
@@ -324,25 +344,29 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
   return 1;
 }
 
-/// What is behind the last chunk, whose last call has no more facts. Returns the number of calls added.
+/// What is behind the last chunk, whose last call has no more facts. Returns the number of calls
+/// added.
 std::uint64_t EventBuffer::fold_rest() noexcept {
   Call call;
   const bool has_call = recorder_.guarded([&] { return fold_decoder_.flush(call); });
   if (has_call) (void)recorder_.guarded([&] { folded_.add(call); });
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
-  recorder_.count_loss(LossCause::kDamaged, fold_decoder_.damaged_count() + hook_decoder_.damaged_count());
+  recorder_.count_loss(LossCause::kDamaged,
+                       fold_decoder_.damaged_count() + hook_decoder_.damaged_count());
   return has_call ? call.count : 0;
 }
 
 /// The thread tells no more: the program's regions that are open end here.
 void EventBuffer::record_end() noexcept {
   const std::uint64_t now = recorder_.ticks();
-  if (kind_ != trace::ChunkKind::kHooks || !has_room(1) || !encoding::time_fits(now, base_ticks_)) return;
+  if (kind_ != trace::ChunkKind::kHooks || !has_room(1) || !encoding::time_fits(now, base_ticks_))
+    return;
   *cursor_ = hook_words::timed(now, base_ticks_, hook_words::kEnd);
   commit(cursor_ + 1);
 }
 
-/// The owner's fields are left alone: it may be writing to memory that is read by nobody from now on.
+/// The owner's fields are left alone: it may be writing to memory that is read by nobody from now
+/// on.
 void EventBuffer::end_aside() noexcept {
   (void)fold(*chunk_);
   (void)fold(*aside_.chunk);

@@ -1,31 +1,33 @@
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <mutex>
-
 #include "core/record/profile.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/decoder.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
 namespace megascope {
 
 class Recorder;
 
-/// Where one thread records calls, or what the program tells through hooks: a chunk of the process's trace file, mapped, which is copied behind the others in the file when
-/// it is full and begun anew, and what its records add up to. One writer thread; the end of recording may come from another.
-/// Nothing in it allocates, locks or makes a system call, except `make_room` once per chunk, whose time is counted as
-/// overhead.
+/// Where one thread records calls, or what the program tells through hooks: a chunk of the
+/// process's trace file, mapped, which is copied behind the others in the file when it is full and
+/// begun anew, and what its records add up to. One writer thread; the end of recording may come
+/// from another. Nothing in it allocates, locks or makes a system call, except `make_room` once per
+/// chunk, whose time is counted as overhead.
 class EventBuffer {
  public:
   using Word = encoding::Word;
 
   /// kind: kEvents or kHooks.
-  EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKind kind = trace::ChunkKind::kEvents);
+  EventBuffer(Recorder& recorder, LocationId location,
+              trace::ChunkKind kind = trace::ChunkKind::kEvents);
   ~EventBuffer();
   EventBuffer(const EventBuffer&) = delete;
   EventBuffer& operator=(const EventBuffer&) = delete;
@@ -39,7 +41,8 @@ class EventBuffer {
   /// Makes what was written up to `end` part of the trace.
   void commit(Word* end) noexcept {
     cursor_ = end;
-    const auto used = reinterpret_cast<const std::byte*>(end) - reinterpret_cast<const std::byte*>(chunk_);
+    const auto used = reinterpret_cast<const std::byte*>(end) -
+                      reinterpret_cast<const std::byte*>(chunk_);
     chunk_->used_bytes.store(static_cast<std::uint64_t>(used), std::memory_order_release);
   }
 
@@ -54,23 +57,26 @@ class EventBuffer {
   LocationId location() const noexcept { return location_; }
   /// Must every record stand for itself, because what it refers to may be gone?
   bool is_lossy() const noexcept { return is_lossy_; }
-  /// Can anything be recorded? False after memory ran out, and when the thread's last moments have come.
+  /// Can anything be recorded? False after memory ran out, and when the thread's last moments have
+  /// come.
   bool is_usable() const noexcept { return chunk_ != &parked_; }
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
-  /// Of the owning thread: what its calls add up to so far, times in ticks; of calls alone (kEvents). Decodes one chunk at most. May throw
-  /// bad_alloc.
+  /// Of the owning thread: what its calls add up to so far, times in ticks; of calls alone
+  /// (kEvents). Decodes one chunk at most. May throw bad_alloc.
   Profile profile_so_far();
 
-  /// Of the owning thread: are records from now on part of the trace, or do they only feed the profile? Costs a lock where that
-  /// changes; returns whether it did. What is written while they are not is no loss.
+  /// Of the owning thread: are records from now on part of the trace, or do they only feed the
+  /// profile? Costs a lock where that changes; returns whether it did. What is written while they
+  /// are not is no loss.
   bool keep(bool is_kept) noexcept;
 
  private:
   friend class Recorder;
 
-  static constexpr Word kNoCall = Word{1} << 16;  ///< a mark's first word: the thread goes on, in no call
+  static constexpr Word kNoCall = Word{1}
+                                  << 16;  ///< a mark's first word: the thread goes on, in no call
 
   bool make_room(std::size_t words) noexcept;
   bool next_chunk() noexcept;
@@ -101,8 +107,8 @@ class EventBuffer {
   bool is_lossy_ = false;
 
   Recorder& recorder_;
-  trace::ChunkHeader parked_{};              ///< in place of a chunk, with no room
-  trace::ChunkHeader* discard_ = nullptr;    ///< private memory whose records only feed the profile
+  trace::ChunkHeader parked_{};            ///< in place of a chunk, with no room
+  trace::ChunkHeader* discard_ = nullptr;  ///< private memory whose records only feed the profile
   /// The chunk that goes on when records are kept again.
   struct Aside {
     trace::ChunkHeader* chunk = nullptr;
@@ -118,11 +124,11 @@ class EventBuffer {
     std::size_t bytes;
     std::uint64_t calls;
   };
-  std::deque<Kept> kept_;                    ///< what may be given up, oldest first (policy flight)
+  std::deque<Kept> kept_;  ///< what may be given up, oldest first (policy flight)
 
-  std::mutex mutex_;                         ///< a full chunk and the end of recording
+  std::mutex mutex_;  ///< a full chunk and the end of recording
   bool is_ended_ = false;
-  Profile folded_;                           ///< of all full chunks; after end() of all records
+  Profile folded_;  ///< of all full chunks; after end() of all records
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;

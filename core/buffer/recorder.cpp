@@ -1,17 +1,16 @@
 #include "core/buffer/recorder.h"
 
-#include <limits.h>
-#include <pthread.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
 #include "core/base/clock.h"
 #include "core/base/scarce_memory.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <utility>
 
 namespace megascope {
 namespace {
@@ -29,7 +28,9 @@ constinit thread_local Recorder::ThreadBuffers Recorder::t_buffers;
 constinit thread_local bool OwnTime::t_is_counting = false;
 
 OwnTime::OwnTime(Recorder& recorder) noexcept
-    : recorder_(recorder), is_outermost_(!std::exchange(t_is_counting, true)), begin_(recorder.ticks()) {}
+    : recorder_(recorder),
+      is_outermost_(!std::exchange(t_is_counting, true)),
+      begin_(recorder.ticks()) {}
 
 OwnTime::~OwnTime() {
   if (!is_outermost_) return;
@@ -44,7 +45,8 @@ Recorder::~Recorder() = default;
 Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
   const std::string folder = options_.path.substr(0, options_.path.rfind('/'));
-  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes, options_.local_ranks);
+  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes,
+                                options_.local_ranks);
   if (status.is_ok()) {
     header_ = store_.header();
     has_storage_ = true;
@@ -52,8 +54,10 @@ Status Recorder::open(const ProcessInfo& info) {
     note_storage(status);
   }
   write_header(info);
-  for (const trace::DefinitionBytes& property : trace::encode_properties(info)) append_definition(property);
-  if (!g_has_thread_key) g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
+  for (const trace::DefinitionBytes& property : trace::encode_properties(info))
+    append_definition(property);
+  if (!g_has_thread_key)
+    g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
   is_recording_.store(true, std::memory_order_release);
   return status;
 }
@@ -63,8 +67,9 @@ void Recorder::write_header(const ProcessInfo& info) {
   ProcessInfo& mine = definitions_.info;
   mine.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
   mine.start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
-  mine.clock_points = {info.clock_points.empty() ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
-                                                 : info.clock_points.front()};
+  mine.clock_points = {info.clock_points.empty()
+                           ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
+                           : info.clock_points.front()};
   trace::begin_header(*header_, mine);
 }
 
@@ -99,18 +104,22 @@ bool Recorder::define_this_thread() {
   location.system_thread_id = gettid();
   location.is_main = location.id == 0;
   location.name = location.is_main ? "main thread" : "thread " + std::to_string(location.id);
-  if (const auto named = thread_names_.extract(location.system_thread_id)) location.name = named.mapped();
+  if (const auto named = thread_names_.extract(location.system_thread_id))
+    location.name = named.mapped();
   if (!add(definitions_.locations, location)) return false;
   t_buffers.location = location.id;
   t_buffers.has_location = true;
   return true;
 }
 
-/// The application's own destructors of thread-specific data may call MPI, in any order with this one: theirs first, as long
-/// as the C library asks again (in the last round ThreadSanitizer is gone).
+/// The application's own destructors of thread-specific data may call MPI, in any order with this
+/// one: theirs first, as long as the C library asks again (in the last round ThreadSanitizer is
+/// gone).
 void Recorder::on_thread_exit(void* recorder) {
   auto* mine = static_cast<Recorder*>(recorder);
-  if (++t_buffers.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(g_thread_key, recorder) == 0) return;
+  if (++t_buffers.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
+      pthread_setspecific(g_thread_key, recorder) == 0)
+    return;
   if (mine->pid_ == getpid()) mine->close_this_thread();
 }
 
@@ -156,14 +165,26 @@ bool Recorder::add(std::vector<Definition>& list, const Definition& definition) 
   });
 }
 
-bool Recorder::define(const RegionDefinition& region) noexcept { return add(definitions_.regions, region); }
+bool Recorder::define(const RegionDefinition& region) noexcept {
+  return add(definitions_.regions, region);
+}
 bool Recorder::define(const CommDefinition& comm) noexcept { return add(definitions_.comms, comm); }
 bool Recorder::define(const FileDefinition& file) noexcept { return add(definitions_.files, file); }
-bool Recorder::define(const WindowDefinition& window) noexcept { return add(definitions_.windows, window); }
-bool Recorder::define(const GroupDefinition& group) noexcept { return add(definitions_.groups, group); }
-bool Recorder::define(const CounterDefinition& counter) noexcept { return add(definitions_.counters, counter); }
-bool Recorder::define(const CallSiteDefinition& site) noexcept { return add(definitions_.call_sites, site); }
-bool Recorder::add(const ClockSample& sample) noexcept { return add(definitions_.info.clock_samples, sample); }
+bool Recorder::define(const WindowDefinition& window) noexcept {
+  return add(definitions_.windows, window);
+}
+bool Recorder::define(const GroupDefinition& group) noexcept {
+  return add(definitions_.groups, group);
+}
+bool Recorder::define(const CounterDefinition& counter) noexcept {
+  return add(definitions_.counters, counter);
+}
+bool Recorder::define(const CallSiteDefinition& site) noexcept {
+  return add(definitions_.call_sites, site);
+}
+bool Recorder::add(const ClockSample& sample) noexcept {
+  return add(definitions_.info.clock_samples, sample);
+}
 
 void Recorder::rename_comm(CommId comm, const std::string& name) noexcept {
   (void)guarded([&] {
@@ -178,8 +199,10 @@ void Recorder::name_thread(std::int64_t system_thread_id, const std::string& nam
   (void)guarded([&] {
     const std::lock_guard lock(mutex_);
     auto& all = definitions_.locations;
-    const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id, &LocationDefinition::system_thread_id);
-    if (last == all.rend() || last->has_ended) {  // the system gives numbers of ended threads to others
+    const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id,
+                                        &LocationDefinition::system_thread_id);
+    if (last == all.rend() ||
+        last->has_ended) {  // the system gives numbers of ended threads to others
       if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
       return;
     }
@@ -220,9 +243,12 @@ void Recorder::note_interface(std::uint8_t interface) noexcept {
   (void)guarded([&] {
     const std::lock_guard lock(mutex_);
     if ((definitions_.info.interfaces & interface) != 0) return;
-    const char* const name = interface == kInterfaceC ? "c" : interface == kInterfaceFortran ? "fortran" : "fortran08";
+    const char* const name = interface == kInterfaceC         ? "c"
+                             : interface == kInterfaceFortran ? "fortran"
+                                                              : "fortran08";
     append_definition(trace::encode_property(trace::kPropertyInterface, name));
-    definitions_.info.interfaces = static_cast<std::uint8_t>(definitions_.info.interfaces | interface);
+    definitions_.info.interfaces = static_cast<std::uint8_t>(definitions_.info.interfaces |
+                                                             interface);
   });
 }
 
@@ -255,10 +281,12 @@ bool Recorder::make_definition_room(std::size_t bytes) noexcept {
     definition_chunk_ = nullptr;
   }
   const std::size_t wanted = std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader));
-  const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment * trace::kChunkAlignment;
+  const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment *
+                              trace::kChunkAlignment;
   note_storage(status_of([&] {
     Status status;
-    definition_chunk_ = store_.acquire(rounded, rounded, status, trace::ChunkStore::Use::kDefinitions);
+    definition_chunk_ = store_.acquire(rounded, rounded, status,
+                                       trace::ChunkStore::Use::kDefinitions);
     return status;
   }));
   if (definition_chunk_ == nullptr) return false;
@@ -279,12 +307,14 @@ void Recorder::note_storage(const Status& status) noexcept {
   const bool is_memory = status.message() == no_memory().message();
   (is_memory ? has_no_memory_ : has_storage_trouble_).store(true, std::memory_order_relaxed);
   const std::lock_guard lock(storage_mutex_);
-  without_throwing([&] { storage_status_.update(status); }, [this] { storage_status_ = no_memory(); });
+  without_throwing([&] { storage_status_.update(status); },
+                   [this] { storage_status_ = no_memory(); });
 }
 
 LossCause Recorder::cause_of_loss() const noexcept {
   if (has_storage_trouble_.load(std::memory_order_relaxed)) return LossCause::kStorage;
-  return has_no_memory_.load(std::memory_order_relaxed) ? LossCause::kNoBuffer : LossCause::kBufferFull;
+  return has_no_memory_.load(std::memory_order_relaxed) ? LossCause::kNoBuffer
+                                                        : LossCause::kBufferFull;
 }
 
 Status Recorder::storage_status() const {
@@ -302,13 +332,15 @@ void Recorder::add_overhead(std::uint64_t ticks) noexcept {
 
 Losses Recorder::losses() const noexcept {
   Losses losses{};
-  for (std::size_t i = 0; i < kLossCauseCount; ++i) losses[i] = header_->losses[i].load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kLossCauseCount; ++i)
+    losses[i] = header_->losses[i].load(std::memory_order_relaxed);
   return losses;
 }
 
 Status Recorder::finish(EndState state) {
   is_recording_.store(false, std::memory_order_release);
-  for (EventBuffer* buffer : all_buffers()) buffer->end(buffer == t_buffers.calls || buffer == t_buffers.hooks);
+  for (EventBuffer* buffer : all_buffers())
+    buffer->end(buffer == t_buffers.calls || buffer == t_buffers.hooks);
   const std::lock_guard lock(mutex_);
   if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);

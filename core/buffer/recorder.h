@@ -1,5 +1,13 @@
 #pragma once
 
+#include "core/base/clock.h"
+#include "core/base/scarce_memory.h"
+#include "core/base/status.h"
+#include "core/buffer/event_buffer.h"
+#include "core/config/options.h"
+#include "core/record/definitions.h"
+#include "core/trace/chunk_store.h"
+
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -8,14 +16,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/base/clock.h"
-#include "core/base/scarce_memory.h"
-#include "core/base/status.h"
-#include "core/buffer/event_buffer.h"
-#include "core/config/options.h"
-#include "core/record/definitions.h"
-#include "core/trace/chunk_store.h"
 
 namespace megascope {
 
@@ -39,41 +39,44 @@ class OwnTime {
 };
 
 struct RecorderOptions {
-  std::string path;               ///< of the trace file to make; its folder exists
-  std::uint64_t size_bytes = 0;   ///< bound of the file
+  std::string path;              ///< of the trace file to make; its folder exists
+  std::uint64_t size_bytes = 0;  ///< bound of the file
   BufferPolicy policy = BufferPolicy::kStop;
   bool use_tsc = true;
   bool has_windows = false;       ///< records are kept now and then only (EventBuffer::keep)
-  std::uint32_t local_ranks = 0;  ///< processes of the job on this node, which leave room for the application together; 0: no room is left
+  std::uint32_t local_ranks = 0;  ///< processes of the job on this node, which leave room for the
+                                  ///< application together; 0: no room is left
 };
 
-/// Recording of one process: its trace file, its threads' buffers, its definitions and loss counters.
-/// Any thread, except where said. Made once and never destroyed before the process ends, because other threads may be in
-/// a call at any time.
+/// Recording of one process: its trace file, its threads' buffers, its definitions and loss
+/// counters. Any thread, except where said. Made once and never destroyed before the process ends,
+/// because other threads may be in a call at any time.
 class Recorder {
  public:
   explicit Recorder(RecorderOptions options);
   ~Recorder();
 
-  /// Makes the trace file. After an error recording goes on without a file: only the profile is kept.
+  /// Makes the trace file. After an error recording goes on without a file: only the profile is
+  /// kept.
   Status open(const ProcessInfo& info);
 
-  /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after finish() or when
-  /// memory ran out (counted).
+  /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after
+  /// finish() or when memory ran out (counted).
   EventBuffer* buffer_of_this_thread() noexcept;
   /// The same without making one.
   const EventBuffer* calls_of_this_thread() const noexcept { return t_buffers.calls; }
   /// The same for what the program tells through hooks: a stream of its own of the same location.
   EventBuffer* hooks_of_this_thread() noexcept;
 
-  // Of what follows nothing throws. Where memory runs out the loss is counted, and what returns a bool returns false: the definition
-  // is not in the trace.
+  // Of what follows nothing throws. Where memory runs out the loss is counted, and what returns a
+  // bool returns false: the definition is not in the trace.
 
   bool define(const RegionDefinition& region) noexcept;
   bool define(const CommDefinition& comm) noexcept;
   bool define(const FileDefinition& file) noexcept;
   void rename_comm(CommId comm, const std::string& name) noexcept;
-  /// Threads are known by gettid(). Of one that has recorded nothing yet the name waits for it; empty: it has none any more.
+  /// Threads are known by gettid(). Of one that has recorded nothing yet the name waits for it;
+  /// empty: it has none any more.
   void name_thread(std::int64_t system_thread_id, const std::string& name) noexcept;
   bool define(const WindowDefinition& window) noexcept;
   void rename_window(WinId window, const std::string& name) noexcept;
@@ -88,7 +91,8 @@ class Recorder {
   bool add(const ClockSample& sample) noexcept;
   /// MPI is called through it: kInterfaceC ….
   void note_interface(std::uint8_t interface) noexcept;
-  /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a procedure.
+  /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a
+  /// procedure.
   void note_unrecorded(const std::string& procedure) noexcept;
   /// From here on some messages may not be recorded, though others are.
   void note_message_gaps() noexcept;
@@ -98,7 +102,9 @@ class Recorder {
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
   /// Time of ours outside of the calls.
   void add_overhead(std::uint64_t ticks) noexcept;
-  std::uint64_t overhead_ticks() const noexcept { return header_->overhead_ticks.load(std::memory_order_relaxed); }
+  std::uint64_t overhead_ticks() const noexcept {
+    return header_->overhead_ticks.load(std::memory_order_relaxed);
+  }
   std::uint64_t ticks() const noexcept { return clock::ticks(options_.use_tsc); }
 
   /// The first reason why records could no longer be stored; ok while they can.
@@ -108,18 +114,22 @@ class Recorder {
   /// Is the reason that room is left for the application?
   bool is_out_of_room() const noexcept { return store_.is_out_of_room(); }
   /// Of the trace file: RecorderOptions::size_bytes, or what its file system in memory allows.
-  std::uint64_t bound_bytes() const noexcept { return has_storage_ ? store_.bound_bytes() : options_.size_bytes; }
+  std::uint64_t bound_bytes() const noexcept {
+    return has_storage_ ? store_.bound_bytes() : options_.size_bytes;
+  }
 
-  /// Ends recording: the time, the end state, everything on disk. Threads may still hold buffers; what they record from
-  /// now on may or may not be kept.
+  /// Ends recording: the time, the end state, everything on disk. Threads may still hold buffers;
+  /// what they record from now on may or may not be kept.
   Status finish(EndState state);
 
   /// The process is about to end by MPI_Abort: says so in the trace, brings everything to disk.
   void note_abort();
 
-  /// What all records add up to, those that were dropped for want of room too; times in ticks. After finish().
+  /// What all records add up to, those that were dropped for want of room too; times in ticks.
+  /// After finish().
   Profile profile() const;
-  /// What the calls of the calling thread add up to so far; times in ticks. Costs as much as decoding one chunk. May throw bad_alloc.
+  /// What the calls of the calling thread add up to so far; times in ticks. Costs as much as
+  /// decoding one chunk. May throw bad_alloc.
   Profile profile_so_far();
   /// "MPI_Send"; empty: there is no such region.
   std::string region_name(RegionId region) const;
@@ -168,8 +178,8 @@ class Recorder {
   trace::ChunkStore store_;
   trace::FileHeader fallback_header_{};  ///< counters when there is no file
   trace::FileHeader* header_ = &fallback_header_;
-  /// Definitions, threads. Taken after a buffer's own lock, never before it. Recursive: a thread's first buffer is made, and
-  /// may need the definitions, under it.
+  /// Definitions, threads. Taken after a buffer's own lock, never before it. Recursive: a thread's
+  /// first buffer is made, and may need the definitions, under it.
   mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;

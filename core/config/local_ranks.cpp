@@ -1,9 +1,9 @@
 #include "core/config/local_ranks.h"
 
+#include "core/base/text.h"
+
 #include <algorithm>
 #include <string_view>
-
-#include "core/base/text.h"
 
 namespace megascope::config {
 namespace {
@@ -22,14 +22,16 @@ std::uint64_t largest_count(std::string_view list) {
 }  // namespace
 
 std::uint32_t local_rank_count(EnvironmentView environment, std::uint32_t world_size) {
-  constexpr std::string_view kNames[] = {"OMPI_COMM_WORLD_LOCAL_SIZE=", "MPI_LOCALNRANKS=", "PMI_LOCAL_SIZE=", "LOCAL_WORLD_SIZE=",
-                                         "SLURM_STEP_TASKS_PER_NODE=", "SLURM_TASKS_PER_NODE="};
+  constexpr std::string_view kNames[] = {
+      "OMPI_COMM_WORLD_LOCAL_SIZE=", "MPI_LOCALNRANKS=",           "PMI_LOCAL_SIZE=",
+      "LOCAL_WORLD_SIZE=",           "SLURM_STEP_TASKS_PER_NODE=", "SLURM_TASKS_PER_NODE="};
   const std::uint64_t most = std::max(world_size, 1U);
   std::uint64_t found = 0;
   // The largest: torchrun may start many processes in one task of Slurm.
   for (const std::string_view name : kNames) {
     for (const std::string& entry : environment) {
-      if (std::string_view(entry).starts_with(name)) found = std::max(found, largest_count(std::string_view(entry).substr(name.size())));
+      if (std::string_view(entry).starts_with(name))
+        found = std::max(found, largest_count(std::string_view(entry).substr(name.size())));
     }
   }
   return static_cast<std::uint32_t>(found == 0 ? most : std::min(found, most));

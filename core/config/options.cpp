@@ -92,7 +92,8 @@ bool parse(const OptionRow& row, std::string_view text, Seconds& value) {
   double parsed = 0.0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
   const bool is_number = error == std::errc{} && end == number.data() + number.size();
-  if (!is_number || !(parsed >= 0.0 && parsed <= static_cast<double>(row.accepts.most))) return false;
+  if (!is_number || !(parsed >= 0.0 && parsed <= static_cast<double>(row.accepts.most)))
+    return false;
   value.value = parsed;
   return true;
 }
@@ -120,8 +121,8 @@ std::optional<std::string_view> find_value(EnvironmentView environment, std::str
 }
 
 std::string bad_value_text(const OptionRow& row, std::string_view value) {
-  std::string text =
-      std::string(row.name) + "=" + printable(value) + ": accepted is " + accepted_text(row) + "; ";
+  std::string text = std::string(row.name) + "=" + printable(value) + ": accepted is " +
+                     accepted_text(row) + "; ";
   if (row.default_text.empty())
     return text + "used instead: the default, " + std::string(row.empty_default);
   return text + "used instead: the default, " + std::string(row.default_text);
@@ -148,8 +149,8 @@ std::string unknown_name_text(std::string_view name) {
   std::vector<std::string_view> known;
   for (const OptionRow& row : kRows) known.push_back(row.name.substr(kPrefix.size()));
   const std::string shown = printable(name);
-  const std::string_view nearest =
-      nearest_name(std::string_view(shown).substr(kPrefix.size()), known);
+  const std::string_view nearest = nearest_name(std::string_view(shown).substr(kPrefix.size()),
+                                                known);
   const std::string text = shown + " is no option and is ignored";
   if (nearest.empty()) return text + "; `megascope info` lists the options";
   return text + ": did you mean " + std::string(kPrefix) + std::string(nearest) + "?";
@@ -193,7 +194,8 @@ std::string accepted_text(const OptionRow& row) {
       return "a size from " + human_bytes(row.accepts.least) + " to " +
              human_bytes(row.accepts.most);
     case Accepts::Kind::kCount:
-      return "a whole number from " + std::to_string(row.accepts.least) + " to " + std::to_string(row.accepts.most);
+      return "a whole number from " + std::to_string(row.accepts.least) + " to " +
+             std::to_string(row.accepts.most);
     case Accepts::Kind::kWords:
       return "one of " + joined(words, ", ");
     case Accepts::Kind::kItems:
@@ -201,7 +203,8 @@ std::string accepted_text(const OptionRow& row) {
     case Accepts::Kind::kSeconds:
       return "a number of seconds from 0 to " + std::to_string(row.accepts.most);
     case Accepts::Kind::kPort:
-      return "a port from 1 to " + std::to_string(row.accepts.most) + ", 0 for any that is free, or off";
+      return "a port from 1 to " + std::to_string(row.accepts.most) +
+             ", 0 for any that is free, or off";
     case Accepts::Kind::kList:
       return "a list of " + joined(words, ", ") + " (none stands alone)";
   }

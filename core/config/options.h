@@ -41,7 +41,8 @@ enum class Otf2Intercomm { MEGASCOPE_OTF2_INTERCOMMS(MEGASCOPE_CHOICE_ENUMERATOR
 enum class LiveControl { MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
-/// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items` says it for people.
+/// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items`
+/// says it for people.
 struct Accepts {
   enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
   Kind kind = Kind::kAnything;

@@ -48,8 +48,8 @@ std::string options_markdown() {
       "# Configuration\n\n"
       "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target "
       "megascope_gen_docs -->\n\n"
-      "MegaScope is configured by environment variables. All ranks should see the same ones (no job hangs where they differ); rank "
-      "0 says once what is\n"
+      "MegaScope is configured by environment variables. All ranks should see the same ones (no "
+      "job hangs where they differ); rank 0 says once what is\n"
       "wrong with them. An empty value is the default. A bad value is replaced by the default, an "
       "unknown name is\n"
       "ignored, and both are said, unless `MEGASCOPE_STRICT=1` makes them fatal. Lists accept `,` "
@@ -59,8 +59,8 @@ std::string options_markdown() {
       "source.\n\n"
       "| variable | default | accepted | example |\n|---|---|---|---|\n";
   for (const OptionRow& row : option_rows()) {
-    const std::string shown_default =
-        row.default_text.empty() ? cell(row.empty_default) : code(row.default_text);
+    const std::string shown_default = row.default_text.empty() ? cell(row.empty_default)
+                                                               : code(row.default_text);
     text += "| [" + code(row.name) + "](#" + lower_case(row.name) + ") | " + shown_default + " | " +
             cell(accepted_text(row)) + " | " + code(row.example) + " |\n";
   }

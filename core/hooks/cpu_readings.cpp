@@ -1,15 +1,14 @@
 #include "core/hooks/cpu_readings.h"
 
-#include <pthread.h>
-#include <sched.h>
-
-#include <atomic>
-#include <optional>
-
 #include "core/base/errno_kept.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hook_thread.h"
 #include "core/hooks/hooks.h"
+
+#include <atomic>
+#include <optional>
+#include <pthread.h>
+#include <sched.h>
 
 namespace megascope::hooks {
 namespace {
@@ -39,19 +38,24 @@ void on_thread_exit(void* ended) {
 
 void add_to_totals(const ThreadCpu& last, const ThreadCpu& now) noexcept {
   const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t before, std::uint64_t after) {
-    const bool is_known = before != ThreadCpu::kUnknown && after != ThreadCpu::kUnknown && after >= before;
+    const bool is_known = before != ThreadCpu::kUnknown && after != ThreadCpu::kUnknown &&
+                          after >= before;
     if (is_known) sum.fetch_add(after - before, std::memory_order_relaxed);
     return is_known;
   };
   add(g_totals.cpu_ns, last.cpu_ns, now.cpu_ns);
   add(g_totals.switches, last.switches, now.switches);
-  if (add(g_totals.wait_ns, last.wait_ns, now.wait_ns)) g_totals.has_wait.store(true, std::memory_order_relaxed);
+  if (add(g_totals.wait_ns, last.wait_ns, now.wait_ns))
+    g_totals.has_wait.store(true, std::memory_order_relaxed);
 }
 
-/// Processors in the calling thread's affinity mask; kUnknown on machines with more than CPU_SETSIZE.
+/// Processors in the calling thread's affinity mask; kUnknown on machines with more than
+/// CPU_SETSIZE.
 std::uint64_t usable_processor_count() noexcept {
   cpu_set_t mask;
-  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? static_cast<std::uint64_t>(CPU_COUNT(&mask)) : ThreadCpu::kUnknown;
+  return sched_getaffinity(0, sizeof mask, &mask) == 0
+             ? static_cast<std::uint64_t>(CPU_COUNT(&mask))
+             : ThreadCpu::kUnknown;
 }
 
 void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexcept {
@@ -60,7 +64,8 @@ void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexce
   encoding::Word* to = buffer.cursor();
   const auto put_counter = [&](CpuCounter counter, std::uint64_t value) {
     if (value == ThreadCpu::kUnknown) return;
-    to = hook_words::encode_counter(to, ticks, buffer.base_ticks(), cpu_counter_id(counter), static_cast<double>(value));
+    to = hook_words::encode_counter(to, ticks, buffer.base_ticks(), cpu_counter_id(counter),
+                                    static_cast<double>(value));
   };
   put_counter(CpuCounter::kCpuTime, now.cpu_ns);
   put_counter(CpuCounter::kCoreWait, now.wait_ns);
@@ -81,7 +86,8 @@ void read(HookThread& thread) noexcept {
   if (state.has_last) {
     add_to_totals(state.last, now);
     const std::uint64_t cost = clock::ticks(thread.use_tsc) - begin;
-    if (state.cost_ticks == 0 || cost < state.cost_ticks) state.cost_ticks = cost;  // the least: the thread may lose its core meanwhile
+    if (state.cost_ticks == 0 || cost < state.cost_ticks)
+      state.cost_ticks = cost;  // the least: the thread may lose its core meanwhile
   } else if (g_has_key.load(std::memory_order_relaxed)) {
     (void)pthread_setspecific(g_key, &thread);
   }
@@ -93,7 +99,8 @@ void read(HookThread& thread) noexcept {
 }  // namespace
 
 void prepare_cpu_readings() noexcept {
-  if (!g_has_key.load(std::memory_order_relaxed)) g_has_key.store(pthread_key_create(&g_key, &on_thread_exit) == 0, std::memory_order_relaxed);
+  if (!g_has_key.load(std::memory_order_relaxed))
+    g_has_key.store(pthread_key_create(&g_key, &on_thread_exit) == 0, std::memory_order_relaxed);
 }
 
 std::uint64_t read_cpu() noexcept {
@@ -117,8 +124,11 @@ bool reads_cpu() noexcept { return (g_gate.load(std::memory_order_relaxed) & kCp
 
 CpuTotals cpu_totals() noexcept {
   const auto load = [](const auto& value) { return value.load(std::memory_order_relaxed); };
-  return {.cpu_ns = load(g_totals.cpu_ns), .wait_ns = load(g_totals.wait_ns), .switches = load(g_totals.switches),
-          .readings = load(g_totals.readings), .has_wait = load(g_totals.has_wait)};
+  return {.cpu_ns = load(g_totals.cpu_ns),
+          .wait_ns = load(g_totals.wait_ns),
+          .switches = load(g_totals.switches),
+          .readings = load(g_totals.readings),
+          .has_wait = load(g_totals.has_wait)};
 }
 
 }  // namespace megascope::hooks

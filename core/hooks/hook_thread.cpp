@@ -1,11 +1,5 @@
 #include "core/hooks/hook_thread.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <mutex>
-#include <vector>
-
 #include "core/base/never_destroyed.h"
 #include "core/base/no_cancel.h"
 #include "core/base/scarce_memory.h"
@@ -16,15 +10,21 @@
 #include "core/hooks/refusals.h"
 #include "core/lifecycle/runtime.h"
 
+#include <algorithm>
+#include <mutex>
+#include <unistd.h>
+#include <vector>
+
 namespace megascope::hooks {
 namespace {
 
 HookThread g_closed_thread{};
 std::atomic<Recorder*> g_recorder{nullptr};
-constinit std::atomic<pid_t> g_pid{0};     // where recording began; 0: nowhere yet, and a forked child may be the one that does
-std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
-std::atomic<std::uint8_t> g_beside{0};     // and what is beside, kept or not
-std::mutex g_threads_mutex;  // not taken in a forked child
+constinit std::atomic<pid_t> g_pid{
+    0};  // where recording began; 0: nowhere yet, and a forked child may be the one that does
+std::atomic<std::uint8_t> g_all{0};     // g_gate where records are kept
+std::atomic<std::uint8_t> g_beside{0};  // and what is beside, kept or not
+std::mutex g_threads_mutex;             // not taken in a forked child
 std::vector<HookThread*>& threads() {
   static NeverDestroyed<std::vector<HookThread*>> all;
   return *all;
@@ -32,14 +32,16 @@ std::vector<HookThread*>& threads() {
 
 HookThread* make_thread(Recorder& recorder) noexcept {
   EventBuffer* buffer = recorder.hooks_of_this_thread();
-  auto* thread = static_cast<HookThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(HookThread)) : nullptr);
+  auto* thread = static_cast<HookThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(HookThread))
+                                                            : nullptr);
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
   thread->step = -1;
   const std::lock_guard lock(g_threads_mutex);
-  const bool is_noted = without_throwing([thread] { return threads().push_back(thread), true; },
-                                         [&recorder] { recorder.count_loss(LossCause::kNoBuffer); });
+  const bool is_noted = without_throwing(
+      [thread] { return threads().push_back(thread), true; },
+      [&recorder] { recorder.count_loss(LossCause::kNoBuffer); });
   return is_noted ? thread : nullptr;  // one whose gate nobody could close
 }
 
@@ -53,7 +55,9 @@ bool is_forked_child() noexcept {
   return pid != 0 && getpid() != pid;
 }
 
-Recorder* recorder() noexcept { return is_forked_child() ? nullptr : g_recorder.load(std::memory_order_acquire); }
+Recorder* recorder() noexcept {
+  return is_forked_child() ? nullptr : g_recorder.load(std::memory_order_acquire);
+}
 
 namespace {
 
@@ -61,7 +65,8 @@ namespace {
 void set_gate(std::uint8_t gate) noexcept {
   const std::lock_guard lock(g_threads_mutex);
   g_gate.store(gate, std::memory_order_relaxed);
-  for (HookThread* thread : threads()) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
+  for (HookThread* thread : threads())
+    std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
 }
 
 std::uint8_t gate_where(bool is_kept) noexcept {
@@ -82,7 +87,8 @@ void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept 
   }
 }
 
-/// The thread's records go where those of the process go. Regions that are open end in one place and go on in the other.
+/// The thread's records go where those of the process go. Regions that are open end in one place
+/// and go on in the other.
 void follow(HookThread& thread) noexcept {
   const bool is_outside = !is_kept();
   if (thread.is_outside == is_outside || thread.is_held) return;
@@ -134,10 +140,13 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
   for (;;) {
     follow(*t_hooks);
     const std::lock_guard lock(g_threads_mutex);
-    if (t_hooks->is_outside == is_kept() && !t_hooks->is_held) continue;  // it has changed meanwhile, and the gate was closed for it before this
+    if (t_hooks->is_outside == is_kept() && !t_hooks->is_held)
+      continue;  // it has changed meanwhile, and the gate was closed for it before this
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
     const bool is_plain = (gate & kRegions) != 0 && t_hooks->use_tsc;
-    std::atomic_ref(t_hooks->gate).store(static_cast<std::uint8_t>(gate | (is_plain ? kPlain : 0)), std::memory_order_relaxed);
+    std::atomic_ref(t_hooks->gate)
+        .store(static_cast<std::uint8_t>(gate | (is_plain ? kPlain : 0)),
+               std::memory_order_relaxed);
     return (gate & bits) != 0 ? t_hooks : nullptr;
   }
 }
@@ -156,16 +165,20 @@ KeptWhile::~KeptWhile() {
   (void)begin_thread(kSteps);  // follows what has changed meanwhile
 }
 
-void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
+void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept {
+  put(thread, ticks, what);
+}
 
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
-  return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
+  return buffer.ensure(words + encoding::kTimeBaseWords) &&
+         (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
 }
 
 void leave_at(HookThread& thread, std::uint32_t index) noexcept {
   const std::uint64_t now = clock::ticks(thread.use_tsc);
-  for (std::uint32_t depth = thread.depth; depth > index; --depth) put(thread, now, hook_words::kLeave);
+  for (std::uint32_t depth = thread.depth; depth > index; --depth)
+    put(thread, now, hook_words::kLeave);
   std::copy(thread.open + index + 1, thread.open + thread.depth, thread.open + index);
   --thread.depth;
   go_on(thread, now, index);
@@ -179,15 +192,18 @@ void leave_until(HookThread& thread, RegionId region) noexcept {
   const RegionId* const begin = thread.open;
   const RegionId* found = begin + thread.depth;
   while (found != begin && *(found - 1) != region) --found;
-  if (found == begin) return refuse(LossCause::kUnbalanced, "a region was left that the thread is not in");
+  if (found == begin)
+    return refuse(LossCause::kUnbalanced, "a region was left that the thread is not in");
   const std::uint64_t now = clock::ticks(thread.use_tsc);
   const auto kept = static_cast<std::uint32_t>(found - 1 - begin);
   for (std::uint32_t depth = thread.depth; depth > kept + 1; --depth) {
     put(thread, now, hook_words::kLeave);
-    if (!may_cross(thread.open[depth - 1])) refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
+    if (!may_cross(thread.open[depth - 1]))
+      refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
   }
   put(thread, now, hook_words::kLeave);
-  RegionId* const end = std::copy_if(thread.open + kept + 1, thread.open + thread.depth, thread.open + kept, may_cross);
+  RegionId* const end = std::copy_if(thread.open + kept + 1, thread.open + thread.depth,
+                                     thread.open + kept, may_cross);
   thread.depth = static_cast<std::uint32_t>(end - thread.open);
   go_on(thread, now, kept);
 }

@@ -1,17 +1,17 @@
 #include "core/hooks/hooks.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <map>
-#include <new>
-
 #include "core/base/scarce_memory.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/cpu_readings.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
 #include "core/record/user_regions.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <new>
 
 namespace megascope::hooks {
 
@@ -34,12 +34,13 @@ struct TensorName {
   TensorKinds wanted_kinds = 0;
 };
 
-/// All names, and which of them the recorder knows: those before the recording began when it begins.
+/// All names, and which of them the recorder knows: those before the recording began when it
+/// begins.
 struct Names {
   ProcessLock lock;
   NameTable<RegionName> regions;
   std::map<std::int64_t, std::string> threads;  ///< by gettid()
-  NameTable<std::string> counters;  ///< with their units
+  NameTable<std::string> counters;              ///< with their units
   NameTable<TensorName> tensors;
   TensorSink* sink = nullptr;
 };
@@ -58,8 +59,10 @@ RegionDefinition definition_of(std::uint32_t number) {
   region.name = key.substr(0, names().regions.entry(number).bytes);
   region.role = RegionRole::kCode;
   region.paradigm = Paradigm::kUser;
-  if (region.name.size() < key.size()) region.group = key.substr(region.name.size() + 1);
-  else if (region.name == kStepRegionName) region.group = "step";
+  if (region.name.size() < key.size())
+    region.group = key.substr(region.name.size() + 1);
+  else if (region.name == kStepRegionName)
+    region.group = "step";
   return region;
 }
 
@@ -67,7 +70,8 @@ std::string_view cut(std::string_view name) { return name.substr(0, kMostNameByt
 
 /// The number of the name, made where it is new: `define` tells the recorder. kAbsent: it has none.
 template <class Entry, class Define>
-std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, std::uint32_t most, Define define) noexcept {
+std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, std::uint32_t most,
+                        Define define) noexcept {
   constexpr std::uint32_t kNone = NameTable<Entry>::kAbsent;
   if (name.empty()) {
     refuse(LossCause::kRefused, "a name is missing or empty");
@@ -87,7 +91,8 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
   return kNone;
 }
 
-/// `define` tells the recorder of the name that was just added. Where memory runs out the name is removed again. Throws then.
+/// `define` tells the recorder of the name that was just added. Where memory runs out the name is
+/// removed again. Throws then.
 template <class Entry, class Define>
 std::uint32_t keep_if_defined(NameTable<Entry>& table, std::uint32_t added, Define define) {
   Recorder* const active = recorder();
@@ -97,29 +102,37 @@ std::uint32_t keep_if_defined(NameTable<Entry>& table, std::uint32_t added, Defi
 }
 
 TensorId tensor(std::string_view name) noexcept {
-  return number_of(&Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
-    TensorSink* const sink = names().sink;
-    const std::uint32_t added = names().tensors.add(whole, {.wanted_kinds = sink != nullptr ? sink->wanted_kinds(whole) : TensorKinds{0}});
-    return keep_if_defined(names().tensors, added, [&](Recorder& active) { return active.define_tensor(added, std::string(whole)); });
-  });
+  return number_of(
+      &Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
+        TensorSink* const sink = names().sink;
+        const std::uint32_t added = names().tensors.add(
+            whole, {.wanted_kinds = sink != nullptr ? sink->wanted_kinds(whole) : TensorKinds{0}});
+        return keep_if_defined(names().tensors, added, [&](Recorder& active) {
+          return active.define_tensor(added, std::string(whole));
+        });
+      });
 }
 
 /// Who takes tensors of this name and one of these kinds; nullptr: nobody.
 TensorSink* sink_of(TensorId tensor, TensorKinds kinds) noexcept {
   const ProcessGuard locked(names().lock);
-  return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink : nullptr;
+  return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink
+                                                                             : nullptr;
 }
 
 /// Whatever an application's handle is, only ids that were given count.
 std::atomic<std::uint32_t> g_counter_count{0};  ///< of names().counters, for who has no lock
 std::atomic<CounterSink*> g_counter_sink{nullptr};
-bool is_known_counter(CounterId counter) { return counter < g_counter_count.load(std::memory_order_relaxed); }
+bool is_known_counter(CounterId counter) {
+  return counter < g_counter_count.load(std::memory_order_relaxed);
+}
 
 }  // namespace
 
 RegionId region(std::string_view name, std::string_view group) noexcept {
   group = name.empty() ? group.substr(0, 0) : group.substr(0, kMostGroupBytes);
-  const std::size_t bytes = std::min(name.size(), group.empty() ? kMostNameBytes : kMostNameBytes - 1 - group.size());
+  const std::size_t bytes = std::min(
+      name.size(), group.empty() ? kMostNameBytes : kMostNameBytes - 1 - group.size());
   char key[kMostNameBytes];
   std::copy_n(name.data(), bytes, key);
   std::size_t size = bytes;
@@ -127,17 +140,26 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
     key[size++] = '\0';
     size += group.copy(key + size, group.size());
   }
-  const std::uint32_t number = number_of(&Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
-    const std::uint32_t added = names().regions.add(whole, {bytes});
-    const std::uint32_t id = kFirstProgramRegion + added;
-    if (bytes < whole.size()) g_crossing[id / 64].fetch_or(std::uint64_t{1} << id % 64, std::memory_order_relaxed);
-    else g_crossing[id / 64].fetch_and(~(std::uint64_t{1} << id % 64), std::memory_order_relaxed);
-    return keep_if_defined(names().regions, added, [added](Recorder& active) { return active.define(definition_of(added)); });
-  });
-  return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
+  const std::uint32_t number = number_of(
+      &Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
+        const std::uint32_t added = names().regions.add(whole, {bytes});
+        const std::uint32_t id = kFirstProgramRegion + added;
+        if (bytes < whole.size())
+          g_crossing[id / 64].fetch_or(std::uint64_t{1} << id % 64, std::memory_order_relaxed);
+        else
+          g_crossing[id / 64].fetch_and(~(std::uint64_t{1} << id % 64), std::memory_order_relaxed);
+        return keep_if_defined(names().regions, added, [added](Recorder& active) {
+          return active.define(definition_of(added));
+        });
+      });
+  return number == NameTable<RegionName>::kAbsent
+             ? kNoRegion
+             : static_cast<RegionId>(kFirstProgramRegion + number);
 }
 
-bool may_cross(RegionId region) noexcept { return (g_crossing[region / 64].load(std::memory_order_relaxed) >> region % 64 & 1) != 0; }
+bool may_cross(RegionId region) noexcept {
+  return (g_crossing[region / 64].load(std::memory_order_relaxed) >> region % 64 & 1) != 0;
+}
 
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {
@@ -164,7 +186,9 @@ void leave_slowly(RegionId region) noexcept {
 
 void enter(RegionId region, std::span<const Number> numbers) noexcept {
   HookThread* thread = thread_for(kRegions);
-  if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion || !push(*thread, region)) return;
+  if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion ||
+      !push(*thread, region))
+    return;
   numbers = numbers.first(std::min(numbers.size(), kMostNumbers));
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
@@ -178,7 +202,8 @@ void enter(RegionId region, std::span<const Number> numbers) noexcept {
 void leave_innermost() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
-  if (thread->depth == 0) return refuse(LossCause::kUnbalanced, "a region was left while the thread is in none");
+  if (thread->depth == 0)
+    return refuse(LossCause::kUnbalanced, "a region was left while the thread is in none");
   leave(thread->open[thread->depth - 1]);
 }
 
@@ -186,7 +211,8 @@ CounterId counter(std::string_view name, std::string_view unit) noexcept {
   return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
     const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
     const std::uint32_t kept = keep_if_defined(names().counters, added, [&](Recorder& active) {
-      return active.define(CounterDefinition{added, std::string(whole), names().counters.entry(added)});
+      return active.define(
+          CounterDefinition{added, std::string(whole), names().counters.entry(added)});
     });
     if (kept == added) g_counter_count.store(added + 1, std::memory_order_relaxed);
     return kept;
@@ -196,12 +222,15 @@ CounterId counter(std::string_view name, std::string_view unit) noexcept {
 void count(CounterId counter, double value) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
-  if (!is_known_counter(counter)) return refuse(LossCause::kRefused, "a counter was set that was never defined");
-  if (CounterSink* const sink = g_counter_sink.load(std::memory_order_acquire)) [[unlikely]] sink->set(counter, value);
+  if (!is_known_counter(counter))
+    return refuse(LossCause::kRefused, "a counter was set that was never defined");
+  if (CounterSink* const sink = g_counter_sink.load(std::memory_order_acquire)) [[unlikely]]
+    sink->set(counter, value);
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
   if (!has_room(buffer, hook_words::kCounterWords, now)) return;
-  buffer.commit(hook_words::encode_counter(buffer.cursor(), now, buffer.base_ticks(), counter, value));
+  buffer.commit(
+      hook_words::encode_counter(buffer.cursor(), now, buffer.base_ticks(), counter, value));
 }
 
 void mark(RegionId name) noexcept {
@@ -223,7 +252,8 @@ void show_slowly(TensorView& view) noexcept {
     EventBuffer& buffer = *thread->buffer;
     const std::uint64_t now = clock::ticks(thread->use_tsc);
     if (has_room(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
-      buffer.commit(hook_words::encode_tensor(buffer.cursor(), now, buffer.base_ticks(), view.id, view.shape));
+      buffer.commit(hook_words::encode_tensor(buffer.cursor(), now, buffer.base_ticks(), view.id,
+                                              view.shape));
     }
   }
   if ((gate_of(*thread) & kShows) == 0) return;
@@ -243,20 +273,25 @@ void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
 void show_tensors(bool is_wanted) noexcept {
   const ProcessGuard locked(names().lock);
   if (!locked || names().sink == nullptr) return;
-  for (std::uint32_t i = 0; i < names().tensors.size(); ++i) names().tensors.entry(i).wanted_kinds = names().sink->wanted_kinds(names().tensors.name(i));
+  for (std::uint32_t i = 0; i < names().tensors.size(); ++i)
+    names().tensors.entry(i).wanted_kinds = names().sink->wanted_kinds(names().tensors.name(i));
   look_beside(is_wanted ? kShows : std::uint8_t{0});
 }
 
-void show_counters(CounterSink* sink) noexcept { g_counter_sink.store(sink, std::memory_order_release); }
+void show_counters(CounterSink* sink) noexcept {
+  g_counter_sink.store(sink, std::memory_order_release);
+}
 
 std::string counter_name(CounterId counter) {
   const ProcessGuard locked(names().lock);
-  return locked && counter < names().counters.size() ? names().counters.name(counter) : std::string();
+  return locked && counter < names().counters.size() ? names().counters.name(counter)
+                                                     : std::string();
 }
 
 std::string counter_unit(CounterId counter) {
   const ProcessGuard locked(names().lock);
-  return locked && counter < names().counters.size() ? names().counters.entry(counter) : std::string();
+  return locked && counter < names().counters.size() ? names().counters.entry(counter)
+                                                     : std::string();
 }
 
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept {
@@ -264,8 +299,10 @@ void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexc
     const ProcessGuard locked(names().lock);
     if (!locked) return;
     for (std::uint32_t i = 0; i < names().regions.size(); ++i) recorder.define(definition_of(i));
-    for (std::uint32_t i = 0; i < names().counters.size(); ++i) recorder.define(CounterDefinition{i, names().counters.name(i), names().counters.entry(i)});
-    for (std::uint32_t i = 0; i < names().tensors.size(); ++i) recorder.define_tensor(i, names().tensors.name(i));
+    for (std::uint32_t i = 0; i < names().counters.size(); ++i)
+      recorder.define(CounterDefinition{i, names().counters.name(i), names().counters.entry(i)});
+    for (std::uint32_t i = 0; i < names().tensors.size(); ++i)
+      recorder.define_tensor(i, names().tensors.name(i));
     for (const auto& [thread, name] : names().threads) recorder.name_thread(thread, name);
   } catch (const std::bad_alloc&) {
     return;

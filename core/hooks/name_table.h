@@ -1,18 +1,18 @@
 #pragma once
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <sched.h>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace megascope::hooks {
 
-/// A lock that a forked child never waits for: whoever held it in the parent is not there to give it back.
+/// A lock that a forked child never waits for: whoever held it in the parent is not there to give
+/// it back.
 class ProcessLock {
  public:
   /// False in such a child.
@@ -47,8 +47,8 @@ class ProcessGuard {
   bool is_held_;
 };
 
-/// Names by number, from 0 on, each once. Made at the first use and never destroyed: hooks are called at any time. Entries stay
-/// where they are. Under its owner's lock.
+/// Names by number, from 0 on, each once. Made at the first use and never destroyed: hooks are
+/// called at any time. Entries stay where they are. Under its owner's lock.
 template <class Entry>
 class NameTable {
  public:

@@ -27,7 +27,8 @@ bool read_dimension(std::string_view item, ParallelIndex& dimension) {
   dimension.name = item.substr(0, equals);
   const std::string_view size = item.substr(equals + 1);
   const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), dimension.size);
-  return error == std::errc{} && end == size.data() + size.size() && dimension.size > 0 && is_dimension_name(dimension.name);
+  return error == std::errc{} && end == size.data() + size.size() && dimension.size > 0 &&
+         is_dimension_name(dimension.name);
 }
 
 /// Puts the dimensions into the order given. False: it does not name each of them once.
@@ -55,12 +56,14 @@ std::string product_text(const std::vector<ParallelIndex>& dimensions) {
 }  // namespace
 
 bool is_dimension_name(std::string_view name) {
-  const auto is_allowed = [](unsigned char c) { return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_'; };
+  const auto is_allowed = [](unsigned char c) {
+    return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
+  };
   return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, is_allowed);
 }
 
-std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std::int32_t world_rank, std::int32_t world_size,
-                                     std::string& problem) {
+std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std::int32_t world_rank,
+                                     std::int32_t world_size, std::string& problem) {
   std::vector<ParallelIndex> dimensions;
   std::vector<std::string> order;
   for (const std::string& item : items) {
@@ -69,9 +72,12 @@ std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std:
       continue;
     }
     ParallelIndex dimension;
-    const bool is_new = read_dimension(item, dimension) && std::ranges::find(dimensions, dimension.name, &ParallelIndex::name) == dimensions.end();
+    const bool is_new = read_dimension(item, dimension) &&
+                        std::ranges::find(dimensions, dimension.name, &ParallelIndex::name) ==
+                            dimensions.end();
     if (!is_new) {
-      problem = "parallel groups: " + item.substr(0, kMostNameBytes) + " is not <name>=<size>, once a name";
+      problem = "parallel groups: " + item.substr(0, kMostNameBytes) +
+                " is not <name>=<size>, once a name";
       return {};
     }
     dimensions.push_back(std::move(dimension));
@@ -81,9 +87,11 @@ std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std:
     return {};
   }
   std::int64_t product = 1;
-  for (const ParallelIndex& dimension : dimensions) product = std::min<std::int64_t>(product * dimension.size, std::int64_t{1} << 31);
+  for (const ParallelIndex& dimension : dimensions)
+    product = std::min<std::int64_t>(product * dimension.size, std::int64_t{1} << 31);
   if (product != world_size) {
-    problem = "parallel groups: " + product_text(dimensions) + " is not the number of ranks, " + std::to_string(world_size);
+    problem = "parallel groups: " + product_text(dimensions) + " is not the number of ranks, " +
+              std::to_string(world_size);
     return {};
   }
   std::int32_t rest = world_rank;

@@ -1,12 +1,12 @@
-#include <atomic>
-#include <new>
-#include <string>
-
 #include "core/base/text.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/parallel_layout.h"
 #include "core/hooks/refusals.h"
+
+#include <atomic>
+#include <new>
+#include <string>
 
 namespace megascope::hooks {
 namespace {
@@ -17,7 +17,8 @@ std::atomic<std::uint32_t> g_version{0};
 Recorder* recorder_of_places() noexcept {
   (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
   Recorder* active = recorder();
-  if (active == nullptr) refuse(LossCause::kRefused, "a place in a parallel group was told while nothing is recorded");
+  if (active == nullptr)
+    refuse(LossCause::kRefused, "a place in a parallel group was told while nothing is recorded");
   return active;
 }
 
@@ -29,7 +30,9 @@ bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noe
   Recorder* const active = recorder_of_places();
   if (active == nullptr) return false;
   if (!is_dimension_name(name) || index < 0 || index >= size) {
-    refuse(LossCause::kRefused, "a place in a parallel group is not 0 <= index < size, or its name is not of letters, digits, '-' and '_'");
+    refuse(LossCause::kRefused,
+           "a place in a parallel group is not 0 <= index < size, or its name is not of letters, "
+           "digits, '-' and '_'");
     return false;
   }
   try {
@@ -47,7 +50,8 @@ bool set_places(std::string_view layout) noexcept {
   try {
     std::string problem;
     const ProcessInfo info = active->info();
-    const std::vector<ParallelIndex> places = places_in(split_list(layout), info.world_rank, info.world_size, problem);
+    const std::vector<ParallelIndex> places = places_in(split_list(layout), info.world_rank,
+                                                        info.world_size, problem);
     for (const ParallelIndex& place : places) active->set_place(place);
     g_version.fetch_add(1, std::memory_order_release);
     if (!problem.empty()) refuse(LossCause::kRefused, problem.c_str());

@@ -1,7 +1,7 @@
-#include <atomic>
-
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
+
+#include <atomic>
 
 namespace megascope::hooks {
 namespace {
@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint64_t kBeingMade = ~std::uint64_t{0};
 constexpr int kMostTries = 64;  ///< a program that stops few of its ranges shall not pay for it
 
-/// A range that is open, at its number modulo kMostRanges. Numbers are not given twice: who changes one from open to free has it
-/// for himself, and what he read of it before was still its own.
+/// A range that is open, at its number modulo kMostRanges. Numbers are not given twice: who changes
+/// one from open to free has it for himself, and what he read of it before was still its own.
 struct OpenRange {
   std::atomic<std::uint64_t> number{0};  ///< 0: free
   std::atomic<std::uint64_t> start_ticks{0};
@@ -24,7 +24,9 @@ std::uint64_t take_number() noexcept {
   for (int i = 0; i < kMostTries; ++i) {
     const std::uint64_t number = g_last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     std::uint64_t free = 0;
-    if (g_open[number % kMostRanges].number.compare_exchange_strong(free, kBeingMade, std::memory_order_acquire)) return number;
+    if (g_open[number % kMostRanges].number.compare_exchange_strong(free, kBeingMade,
+                                                                    std::memory_order_acquire))
+      return number;
   }
   return 0;
 }
@@ -46,7 +48,8 @@ std::uint64_t start_range(RegionId name) noexcept {
   range.number.store(number, std::memory_order_release);
   EventBuffer& buffer = *thread->buffer;
   if (has_room(buffer, hook_words::kRangeStartWords, now)) {
-    buffer.commit(hook_words::encode_range_start(buffer.cursor(), now, buffer.base_ticks(), name, number));
+    buffer.commit(
+        hook_words::encode_range_start(buffer.cursor(), now, buffer.base_ticks(), name, number));
   }
   return number;
 }
@@ -58,13 +61,15 @@ void stop_range(std::uint64_t number) noexcept {
   std::uint64_t open = range.number.load(std::memory_order_acquire);
   const std::uint64_t start_ticks = range.start_ticks.load(std::memory_order_relaxed);
   const RegionId name = range.name.load(std::memory_order_relaxed);
-  if (number == kBeingMade || open != number || !range.number.compare_exchange_strong(open, 0, std::memory_order_release)) {
+  if (number == kBeingMade || open != number ||
+      !range.number.compare_exchange_strong(open, 0, std::memory_order_release)) {
     return refuse(LossCause::kUnbalanced, "a range was stopped that is not open");
   }
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
   if (!has_room(buffer, hook_words::kRangeStopWords, now)) return;
-  buffer.commit(hook_words::encode_range_stop(buffer.cursor(), now, buffer.base_ticks(), name, number, start_ticks));
+  buffer.commit(hook_words::encode_range_stop(buffer.cursor(), now, buffer.base_ticks(), name,
+                                              number, start_ticks));
 }
 
 }  // namespace megascope::hooks

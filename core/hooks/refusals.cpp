@@ -1,10 +1,10 @@
 #include "core/hooks/refusals.h"
 
-#include <atomic>
-#include <cstring>
-
 #include "core/buffer/recorder.h"
 #include "core/hooks/hook_thread.h"
+
+#include <atomic>
+#include <cstring>
 
 namespace megascope::hooks {
 namespace {
@@ -19,8 +19,10 @@ std::atomic<std::uint64_t> g_early[kLossCauseCount];
 void refuse(LossCause cause, const char* reason) noexcept {
   std::strncpy(t_reason, reason, kReasonBytes - 1);
   if (is_forked_child()) return;  // the recorder's memory is not there
-  if (Recorder* recorder = g_counts.load(std::memory_order_acquire)) recorder->count_loss(cause);
-  else g_early[static_cast<std::size_t>(cause)].fetch_add(1, std::memory_order_relaxed);
+  if (Recorder* recorder = g_counts.load(std::memory_order_acquire))
+    recorder->count_loss(cause);
+  else
+    g_early[static_cast<std::size_t>(cause)].fetch_add(1, std::memory_order_relaxed);
 }
 
 const char* last_refusal() noexcept { return t_reason; }

@@ -1,10 +1,5 @@
 #include "core/hooks/requests.h"
 
-#include <atomic>
-#include <deque>
-#include <new>
-#include <utility>
-
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
 #include "core/base/scarce_memory.h"
@@ -13,6 +8,11 @@
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
+
+#include <atomic>
+#include <deque>
+#include <new>
+#include <utility>
 
 namespace megascope::hooks {
 namespace {
@@ -92,7 +92,8 @@ void offer_request(std::string text) {
   if (!locked) return;
   if (waiting().requests.size() == kMostWaitingRequests) {
     waiting().requests.pop_front();
-    refuse(LossCause::kRefused, "a client's request was forgotten: the program did not ask for it in time");
+    refuse(LossCause::kRefused,
+           "a client's request was forgotten: the program did not ask for it in time");
   }
   waiting().requests.push_back(std::move(text));
 }
@@ -106,11 +107,14 @@ void note_step_end() noexcept {
   if (!std::exchange(t_step.has_polled_in_vain, false) || t_step.hooks == nullptr) return;
   const StepMark now = mark_of_this_thread();
   RequestSink* const sink = g_sink.load(std::memory_order_acquire);
-  const bool is_idle = now.hooks == t_step.hooks && now.calls == t_step.calls && now.ns - t_step.ns < kIdleNs;
+  const bool is_idle = now.hooks == t_step.hooks && now.calls == t_step.calls &&
+                       now.ns - t_step.ns < kIdleNs;
   if (is_idle && sink != nullptr) sink->ended_idle_step();
 }
 
 void set_request_sink(RequestSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }
-void set_reply_follower(ReplyFollower follower) noexcept { g_follower.store(follower, std::memory_order_release); }
+void set_reply_follower(ReplyFollower follower) noexcept {
+  g_follower.store(follower, std::memory_order_release);
+}
 
 }  // namespace megascope::hooks

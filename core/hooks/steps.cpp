@@ -1,11 +1,11 @@
-#include <algorithm>
-#include <atomic>
-
 #include "core/hooks/cpu_readings.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "core/hooks/requests.h"
 #include "core/record/user_regions.h"
+
+#include <algorithm>
+#include <atomic>
 
 namespace megascope::hooks {
 namespace {
@@ -19,7 +19,8 @@ std::atomic<std::int64_t> g_also_count{0};
 
 bool is_wanted(std::int64_t step) noexcept {
   const std::int64_t behind = step - g_also_first.load(std::memory_order_relaxed);
-  return g_window.has(step) || (behind >= 0 && behind < g_also_count.load(std::memory_order_relaxed));
+  return g_window.has(step) ||
+         (behind >= 0 && behind < g_also_count.load(std::memory_order_relaxed));
 }
 
 RegionId step_region() noexcept {
@@ -38,13 +39,17 @@ bool is_in_step(const HookThread& thread) noexcept {
 
 }  // namespace
 
-bool is_step(RegionId region) noexcept { return region != kNoRegion && region == g_region.load(std::memory_order_relaxed); }
+bool is_step(RegionId region) noexcept {
+  return region != kNoRegion && region == g_region.load(std::memory_order_relaxed);
+}
 
 std::int64_t current_step() noexcept { return g_step.load(std::memory_order_relaxed); }
 
 void set_window(const StepWindow& window) noexcept { g_window = window; }
 
-void set_step_follower(StepFollower follower) noexcept { g_follower.store(follower, std::memory_order_release); }
+void set_step_follower(StepFollower follower) noexcept {
+  g_follower.store(follower, std::memory_order_release);
+}
 
 void also_keep(std::int64_t first, std::int64_t count) noexcept {
   g_also_first.store(first, std::memory_order_relaxed);
@@ -59,7 +64,9 @@ void begin_step(std::int64_t step) noexcept {
     leave(step_region());
     read_cpu_at_boundary();
   }
-  if (step <= thread->step) refuse(LossCause::kUnbalanced, "a step began that does not follow the one before: steps should count up");
+  if (step <= thread->step)
+    refuse(LossCause::kUnbalanced,
+           "a step began that does not follow the one before: steps should count up");
   thread->step = step;
   g_step.store(step, std::memory_order_relaxed);
   if (const StepFollower follower = g_follower.load(std::memory_order_acquire)) follower(step);
@@ -73,7 +80,8 @@ void begin_step(std::int64_t step) noexcept {
 void end_step() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
-  if (!is_in_step(*thread)) return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
+  if (!is_in_step(*thread))
+    return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
   note_step_end();
   leave(step_region());
   read_cpu_at_boundary();

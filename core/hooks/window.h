@@ -4,8 +4,8 @@
 
 namespace megascope::hooks {
 
-/// Which steps are recorded: step s if s >= start and (s - start) mod interval < count. Holds for each step by itself, whatever
-/// steps came before: numbers may repeat, go back, or leave gaps.
+/// Which steps are recorded: step s if s >= start and (s - start) mod interval < count. Holds for
+/// each step by itself, whatever steps came before: numbers may repeat, go back, or leave gaps.
 struct StepWindow {
   std::uint64_t start = 0;
   std::uint64_t interval = 1;  ///< > 0

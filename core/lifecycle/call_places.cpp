@@ -4,8 +4,8 @@
 
 namespace megascope {
 
-void resolve_places(const std::string& folder, std::span<CallSiteDefinition* const> sites, std::int64_t run_start_ns,
-                    std::vector<std::string>& notes) {
+void resolve_places(const std::string& folder, std::span<CallSiteDefinition* const> sites,
+                    std::int64_t run_start_ns, std::vector<std::string>& notes) {
   if (sites.empty()) return;
   const ModuleTable* module = nullptr;
   const Status status = load_module(folder, "symbols", module);

@@ -8,7 +8,8 @@ namespace megascope {
 class CounterSink {
  public:
   virtual ~CounterSink() = default;
-  /// Any thread, several at a time, inside the program's call: no lock that a thread may hold for long, nothing thrown.
+  /// Any thread, several at a time, inside the program's call: no lock that a thread may hold for
+  /// long, nothing thrown.
   virtual void set(CounterId counter, double value) noexcept = 0;
 };
 

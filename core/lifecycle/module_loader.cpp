@@ -1,28 +1,31 @@
 #include "core/lifecycle/module_loader.h"
 
-#include <dlfcn.h>
-
 #include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 
 namespace megascope {
 
 namespace {
 
-/// Path in a line of /proc/self/maps that covers the address; empty: it does not, or nothing is mapped there that has a path.
+/// Path in a line of /proc/self/maps that covers the address; empty: it does not, or nothing is
+/// mapped there that has a path.
 std::string path_in(const std::string& line, std::uintptr_t address) {
   unsigned long long begin = 0;
   unsigned long long end = 0;
-  if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) != 2 || address < begin || address >= end) return {};
+  if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) != 2 || address < begin ||
+      address >= end)
+    return {};
   const std::size_t slash = line.find('/');
   return slash == std::string::npos ? std::string() : line.substr(slash);
 }
 
-/// The file that is mapped at an address, as the kernel knows it: absolute, also where the loader was given a relative path.
+/// The file that is mapped at an address, as the kernel knows it: absolute, also where the loader
+/// was given a relative path.
 std::string mapped_file(const void* address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -36,20 +39,25 @@ std::string mapped_file(const void* address) {
 
 Status load_module(const std::string& folder, const std::string& name, const ModuleTable*& table) {
   // A relative path would be looked for in the current directory, which may be anybody's.
-  if (!folder.starts_with('/')) return Status::error("cannot load the module " + name + ": the library's own directory is not known");
+  if (!folder.starts_with('/'))
+    return Status::error("cannot load the module " + name +
+                         ": the library's own directory is not known");
   const std::string path = folder + "/libmegascope_" + name + ".so";
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* reason = dlerror();
-    return Status::error("cannot load the module " + name + ": " + (reason != nullptr ? reason : path));
+    return Status::error("cannot load the module " + name + ": " +
+                         (reason != nullptr ? reason : path));
   }
   const std::string symbol = "megascope_module_" + name;
   using Entry = const ModuleTable* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(module, symbol.c_str()));
-  if (entry == nullptr) return Status::error(path + " is not a MegaScope module: it has no " + symbol);
+  if (entry == nullptr)
+    return Status::error(path + " is not a MegaScope module: it has no " + symbol);
   table = entry();
   if (table == nullptr || table->build == nullptr || std::strcmp(table->build, kModuleBuild) != 0) {
-    return Status::error(path + " comes from another build (" + (table != nullptr && table->build != nullptr ? table->build : "?") +
+    return Status::error(path + " comes from another build (" +
+                         (table != nullptr && table->build != nullptr ? table->build : "?") +
                          ", this is " + kModuleBuild + ")");
   }
   return Status::ok();
@@ -60,7 +68,8 @@ std::string folder_of_code(const void* address) {
   if (path.empty()) {  // no /proc
     Dl_info info{};
     char resolved[PATH_MAX];
-    const bool is_absolute = dladdr(address, &info) != 0 && info.dli_fname != nullptr && info.dli_fname[0] == '/';
+    const bool is_absolute = dladdr(address, &info) != 0 && info.dli_fname != nullptr &&
+                             info.dli_fname[0] == '/';
     if (!is_absolute) return {};
     path = realpath(info.dli_fname, resolved) != nullptr ? resolved : info.dli_fname;
   }

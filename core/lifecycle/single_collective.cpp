@@ -14,12 +14,16 @@ class SingleCollective final : public TreeCollective {
   }
 
  private:
-  Status send(std::span<const std::byte>, int) override { return Status::error("there is nobody to send to"); }
+  Status send(std::span<const std::byte>, int) override {
+    return Status::error("there is nobody to send to");
+  }
   Status receive(Bytes&, int) override { return Status::error("there is nobody to receive from"); }
 };
 
 }  // namespace
 
-std::unique_ptr<Collective> make_single_collective() { return std::make_unique<SingleCollective>(); }
+std::unique_ptr<Collective> make_single_collective() {
+  return std::make_unique<SingleCollective>();
+}
 
 }  // namespace megascope

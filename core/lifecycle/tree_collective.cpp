@@ -9,7 +9,8 @@ namespace {
 
 using Bytes = Collective::Bytes;
 
-/// Several byte strings as one message, each behind its size; such messages behind each other are one again.
+/// Several byte strings as one message, each behind its size; such messages behind each other are
+/// one again.
 void pack(std::span<const std::byte> part, Bytes& message) {
   const std::uint64_t size_bytes = part.size();
   const auto* first = reinterpret_cast<const std::byte*>(&size_bytes);
@@ -33,7 +34,8 @@ Status unpack(std::span<const std::byte>& message, std::span<const std::byte>& p
 
 std::vector<int> BinomialTree::children() const {
   std::vector<int> ranks;
-  for (int step = 1; step < size_ - rank_ && (rank_ & step) == 0; step *= 2) ranks.push_back(rank_ + step);
+  for (int step = 1; step < size_ - rank_ && (rank_ & step) == 0; step *= 2)
+    ranks.push_back(rank_ + step);
   return ranks;
 }
 
@@ -71,7 +73,8 @@ Status TreeCollective::bcast_resized(Bytes& data, int root) {
   if (rank_ == root) from_root.swap(data);
   Status status = move_to_top(from_root, root);
   if (status.is_ok() && rank_ != 0) status = receive(from_root, tree_.parent());
-  for (std::size_t i = children_.size(); i-- > 0 && status.is_ok();) status = send(from_root, children_[i]);  // the largest subtree first
+  for (std::size_t i = children_.size(); i-- > 0 && status.is_ok();)
+    status = send(from_root, children_[i]);  // the largest subtree first
   data = std::move(from_root);
   return status;
 }
@@ -96,7 +99,8 @@ Status TreeCollective::merge_up(Bytes& mine, const Merge& merge) {
   return rank_ == 0 ? Status::ok() : send(mine, tree_.parent());
 }
 
-Status TreeCollective::gatherv(std::span<const std::byte> mine, std::vector<Bytes>& parts, int root) {
+Status TreeCollective::gatherv(std::span<const std::byte> mine, std::vector<Bytes>& parts,
+                               int root) {
   Bytes all;
   pack(mine, all);
   Status status = merge_up(all, [](Bytes& lower, std::span<const std::byte> higher) {
@@ -111,7 +115,8 @@ Status TreeCollective::gatherv(std::span<const std::byte> mine, std::vector<Byte
     status = unpack(rest, part);
     parts.emplace_back(part.begin(), part.end());
   }
-  if (status.is_ok() && parts.size() != static_cast<std::size_t>(size_)) return Status::error("gather: a member's part is missing");
+  if (status.is_ok() && parts.size() != static_cast<std::size_t>(size_))
+    return Status::error("gather: a member's part is missing");
   return status;
 }
 
@@ -129,7 +134,8 @@ Status TreeCollective::gather(std::span<const std::byte> mine, Bytes& all, int r
 Status TreeCollective::scatterv(const std::vector<Bytes>& parts, Bytes& mine, int root) {
   Bytes message;
   if (rank_ == root) {
-    if (parts.size() != static_cast<std::size_t>(size_)) return Status::error("scatter: one part a member is needed");
+    if (parts.size() != static_cast<std::size_t>(size_))
+      return Status::error("scatter: one part a member is needed");
     for (const Bytes& part : parts) pack(part, message);
   }
   Status status = move_to_top(message, root);
@@ -142,18 +148,22 @@ Status TreeCollective::scatterv(const std::vector<Bytes>& parts, Bytes& mine, in
   for (const int child : children_) {
     const std::byte* first = rest.data();
     std::span<const std::byte> part;
-    for (int i = 0; i < tree_.subtree_count(child) && status.is_ok(); ++i) status = unpack(rest, part);
+    for (int i = 0; i < tree_.subtree_count(child) && status.is_ok(); ++i)
+      status = unpack(rest, part);
     runs.emplace_back(first, rest.data());
   }
-  for (std::size_t i = children_.size(); i-- > 0 && status.is_ok();) status = send(runs[i], children_[i]);
+  for (std::size_t i = children_.size(); i-- > 0 && status.is_ok();)
+    status = send(runs[i], children_[i]);
   mine.assign(own.begin(), own.end());
   return status;
 }
 
-Status TreeCollective::scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) {
+Status TreeCollective::scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                               int root) {
   std::vector<Bytes> parts;
   if (rank_ == root) {
-    if (all.size() != mine.size() * static_cast<std::size_t>(size_)) return Status::error("scatter: sizes differ");
+    if (all.size() != mine.size() * static_cast<std::size_t>(size_))
+      return Status::error("scatter: sizes differ");
     for (; parts.size() < static_cast<std::size_t>(size_); all = all.subspan(mine.size())) {
       const auto part = all.first(mine.size());
       parts.emplace_back(part.begin(), part.end());

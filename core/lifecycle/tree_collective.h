@@ -1,15 +1,15 @@
 #pragma once
 
+#include "core/lifecycle/collective.h"
+
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "core/lifecycle/collective.h"
-
 namespace megascope {
 
-/// The shape of a binomial tree over ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k below the rank's lowest
-/// set bit. A subtree is a run of ranks.
+/// The shape of a binomial tree over ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k
+/// below the rank's lowest set bit. A subtree is a run of ranks.
 class BinomialTree {
  public:
   BinomialTree(int rank, int size) : rank_(rank), size_(size) {}
@@ -28,13 +28,14 @@ class BinomialTree {
   int size_;
 };
 
-/// A Collective of which only sending and receiving a message is left to say. All operations use the edges of one
-/// BinomialTree: a member has at most log2(size) neighbours and sends each at most two messages an operation. A root other
-/// than 0 gets and gives through member 0. What is gathered or scattered passes every level: a member holds the parts of its
-/// subtree.
+/// A Collective of which only sending and receiving a message is left to say. All operations use
+/// the edges of one BinomialTree: a member has at most log2(size) neighbours and sends each at most
+/// two messages an operation. A root other than 0 gets and gives through member 0. What is gathered
+/// or scattered passes every level: a member holds the parts of its subtree.
 class TreeCollective : public Collective {
  public:
-  TreeCollective(int rank, int size) : tree_(rank, size), children_(tree_.children()), rank_(rank), size_(size) {}
+  TreeCollective(int rank, int size)
+      : tree_(rank, size), children_(tree_.children()), rank_(rank), size_(size) {}
 
   int rank() const final { return rank_; }
   int size() const final { return size_; }
@@ -48,7 +49,8 @@ class TreeCollective : public Collective {
   Status bcast_resized(Bytes& data, int root) final;
 
  protected:
-  /// A whole message of any size, 0 included, to my parent or a child of mine. May wait until it is received.
+  /// A whole message of any size, 0 included, to my parent or a child of mine. May wait until it is
+  /// received.
   virtual Status send(std::span<const std::byte> message, int to) = 0;
   /// The next message of `from`, in the order sent. message: resized.
   virtual Status receive(Bytes& message, int from) = 0;

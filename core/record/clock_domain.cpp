@@ -1,10 +1,10 @@
 #include "core/record/clock_domain.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "core/record/hash.h"
 #include "core/record/wire.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace megascope {
 namespace {
@@ -38,7 +38,9 @@ ClockDomain parse_domain(WireReader& from) {
   domain.last = parse_point(from);
   domain.samples.resize(from.count(kMostSamples));
   for (ClockSample& sample : domain.samples) {
-    sample = {.peer_domain = from.number(), .sent_ticks = from.number(), .received_ticks = from.number(),
+    sample = {.peer_domain = from.number(),
+              .sent_ticks = from.number(),
+              .received_ticks = from.number(),
               .peer_ticks = from.number()};
   }
   return domain;
@@ -59,7 +61,8 @@ void join(ClockDomain& mine, const ClockDomain& theirs) {
 
 /// count: at least 2, and less than there are.
 std::vector<ClockSample> thinned(std::vector<ClockSample> samples, std::size_t count) {
-  std::sort(samples.begin(), samples.end(), [](const ClockSample& a, const ClockSample& b) { return a.sent_ticks < b.sent_ticks; });
+  std::sort(samples.begin(), samples.end(),
+            [](const ClockSample& a, const ClockSample& b) { return a.sent_ticks < b.sent_ticks; });
   std::vector<ClockSample> kept = {samples.front()};
   const std::size_t parts = count - 2;
   const std::size_t inner = samples.size() - 2;
@@ -99,11 +102,14 @@ ClockDomain clock_domain_of(const ProcessInfo& info) {
 }
 
 std::vector<ClockDomain> one_a_domain(std::vector<ClockDomain> processes) {
-  std::stable_sort(processes.begin(), processes.end(), [](const ClockDomain& a, const ClockDomain& b) { return a.id < b.id; });
+  std::stable_sort(processes.begin(), processes.end(),
+                   [](const ClockDomain& a, const ClockDomain& b) { return a.id < b.id; });
   std::vector<ClockDomain> all;
   for (ClockDomain& domain : processes) {
-    if (all.empty() || all.back().id != domain.id) all.push_back(std::move(domain));
-    else join(all.back(), domain);
+    if (all.empty() || all.back().id != domain.id)
+      all.push_back(std::move(domain));
+    else
+      join(all.back(), domain);
   }
   return all;
 }

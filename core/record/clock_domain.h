@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/record/definitions.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "core/record/definitions.h"
 
 namespace megascope {
 
@@ -31,8 +31,8 @@ ClockDomain clock_domain_of(const ProcessInfo& info);
 std::vector<ClockDomain> one_a_domain(std::vector<ClockDomain> processes);
 /// Adds the domains of other processes. all, more: one entry a domain, ascending id.
 void merge_clock_domains(std::vector<ClockDomain>& all, std::vector<ClockDomain> more);
-/// Leaves at most `most` samples in all domains together, at least two of each that has them: the quickest of equal parts of the
-/// time, the first and the last.
+/// Leaves at most `most` samples in all domains together, at least two of each that has them: the
+/// quickest of equal parts of the time, the first and the last.
 void thin_out(std::vector<ClockDomain>& all, std::size_t most);
 void serialize(const std::vector<ClockDomain>& domains, WireWriter& to);
 /// Faults are left in the reader.

@@ -1,8 +1,8 @@
 #include "core/record/collective_sums.h"
 
-#include <algorithm>
-
 #include "core/record/wire.h"
+
+#include <algorithm>
 
 namespace megascope {
 namespace {
@@ -29,7 +29,8 @@ void CollectiveSums::merge(const CollectiveSums& other) {
 }
 
 void CollectiveSums::serialize(WireWriter& to) const {
-  const auto used = std::ranges::count_if(slots_, [](const Slot& slot) { return slot.sum.count != 0; });
+  const auto used = std::ranges::count_if(slots_,
+                                          [](const Slot& slot) { return slot.sum.count != 0; });
   to.number(static_cast<std::uint64_t>(used));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].sum.count == 0) continue;

@@ -1,27 +1,30 @@
 #pragma once
 
+#include "core/record/definitions.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "core/record/definitions.h"
 
 namespace megascope {
 
 class WireReader;
 class WireWriter;
 
-/// Whether the members of a communicator called the same collectives can be told from this, without asking them for more:
-/// equal in all of them when they did, and else, but by chance, not.
+/// Whether the members of a communicator called the same collectives can be told from this, without
+/// asking them for more: equal in all of them when they did, and else, but by chance, not.
 struct CollectiveSum {
   std::uint64_t count = 0;
   std::uint64_t hash = 0;  ///< over function, number and root of each, in any order
-  std::uint64_t reached = 0;  ///< the greatest number, + 1; more than `count` when some were not recorded
+  std::uint64_t
+      reached = 0;  ///< the greatest number, + 1; more than `count` when some were not recorded
 
   bool operator==(const CollectiveSum&) const = default;
 };
 
-/// The collectives of one process, by communicator: windows and files that are made on it count as well. Bytes are left out: in many collectives they differ by rank. So are the
-/// roots of intercommunicators, which the two groups name differently. One thread at a time. Memory: 24 bytes a communicator.
+/// The collectives of one process, by communicator: windows and files that are made on it count as
+/// well. Bytes are left out: in many collectives they differ by rank. So are the roots of
+/// intercommunicators, which the two groups name differently. One thread at a time. Memory: 24
+/// bytes a communicator.
 class CollectiveSums {
  public:
   /// Before collectives on it are added.
@@ -36,7 +39,8 @@ class CollectiveSums {
       if (!make_room(comm)) return;
     }
     Slot& slot = slots_[comm];
-    const std::uint64_t call = std::uint64_t{sequence} << 32 | (static_cast<std::uint32_t>(root) & slot.root_mask);
+    const std::uint64_t call = std::uint64_t{sequence} << 32 |
+                               (static_cast<std::uint32_t>(root) & slot.root_mask);
     ++slot.sum.count;
     slot.sum.hash += hash_of(call, region);
     if (sequence >= slot.sum.reached) slot.sum.reached = std::uint64_t{sequence} + 1;
@@ -51,7 +55,9 @@ class CollectiveSums {
   /// Of the same process.
   void merge(const CollectiveSums& other);
   /// Zeros for a communicator without collectives.
-  CollectiveSum on(CommId comm) const { return comm < slots_.size() ? slots_[comm].sum : CollectiveSum{}; }
+  CollectiveSum on(CommId comm) const {
+    return comm < slots_.size() ? slots_[comm].sum : CollectiveSum{};
+  }
 
   void serialize(WireWriter& to) const;
   /// Replaces the sums; what was defined stays. Faults are left in the reader.

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/record/encoding.h"
+
 #include <cstddef>
 #include <cstdint>
-
-#include "core/record/encoding.h"
 
 /// A call's own words, for the two that read them: the decoder and the sum into a profile.
 namespace megascope::encoding {
@@ -16,28 +16,43 @@ inline bool is_region(Word word) {
 }
 
 inline Fact folded_message(FactKind kind, CommId comm, Word envelope, Word payload) {
-  return {.kind = kind, .comm = comm, .request = high32(payload),
-          .peer = static_cast<std::int32_t>(low32(envelope)), .tag = static_cast<std::int32_t>(high32(envelope)),
+  return {.kind = kind,
+          .comm = comm,
+          .request = high32(payload),
+          .peer = static_cast<std::int32_t>(low32(envelope)),
+          .tag = static_cast<std::int32_t>(high32(envelope)),
           .bytes = low32(payload)};
 }
 
 inline Fact folded_collective(CommId comm, Word head, Word payload) {
-  return {.kind = FactKind::kCollective, .comm = comm, .sequence = high32(head),
-          .peer = static_cast<std::int32_t>(low32(head)), .bytes = low32(payload), .bytes_received = high32(payload)};
+  return {.kind = FactKind::kCollective,
+          .comm = comm,
+          .sequence = high32(head),
+          .peer = static_cast<std::int32_t>(low32(head)),
+          .bytes = low32(payload),
+          .bytes_received = high32(payload)};
 }
 
 inline void split_sendrecv(CommId comm, const Word* words, Fact* facts) {
   const Word peers = words[0];
   const Word tags = words[1];
   const Word bytes = words[2];
-  facts[0] = {.kind = FactKind::kSend, .comm = comm, .peer = static_cast<std::int32_t>(low32(peers)),
-              .tag = static_cast<std::int32_t>(low32(tags)), .bytes = low32(bytes)};
-  facts[1] = {.kind = FactKind::kRecv, .comm = comm, .peer = static_cast<std::int32_t>(high32(peers)),
-              .tag = static_cast<std::int32_t>(high32(tags)), .bytes = high32(bytes)};
+  facts[0] = {.kind = FactKind::kSend,
+              .comm = comm,
+              .peer = static_cast<std::int32_t>(low32(peers)),
+              .tag = static_cast<std::int32_t>(low32(tags)),
+              .bytes = low32(bytes)};
+  facts[1] = {.kind = FactKind::kRecv,
+              .comm = comm,
+              .peer = static_cast<std::int32_t>(high32(peers)),
+              .tag = static_cast<std::int32_t>(high32(tags)),
+              .bytes = high32(bytes)};
 }
 
 inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
-  Fact fact{.kind = kind, .comm = comm, .peer = static_cast<std::int32_t>(low32(words[0])),
+  Fact fact{.kind = kind,
+            .comm = comm,
+            .peer = static_cast<std::int32_t>(low32(words[0])),
             .tag = static_cast<std::int32_t>(high32(words[0]))};
   (is_get(kind) ? fact.bytes_received : fact.bytes) = low32(words[1]);
   (is_folded_sync(kind) ? fact.sequence : fact.request) = high32(words[1]);
@@ -45,9 +60,11 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   return fact;
 }
 
-/// What lies in the call's own words. facts: room for two. Returns the number of words, 0 when they are no call.
-[[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available, std::uint64_t base_ticks,
-                                                       Call& call, Fact* facts, std::size_t& fact_count) {
+/// What lies in the call's own words. facts: room for two. Returns the number of words, 0 when they
+/// are no call.
+[[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available,
+                                                       std::uint64_t base_ticks, Call& call,
+                                                       Fact* facts, std::size_t& fact_count) {
   if (available < kBareWords || !is_region(words[0])) return 0;
   const Word second = words[1];
   const auto kind = static_cast<FactKind>((second >> 48) & 0xFF);

@@ -8,14 +8,15 @@ namespace megascope {
 
 std::string_view loss_cause_name(LossCause cause) {
   static constexpr std::array<std::string_view, kLossCauseCount> kNames = {
-      "buffer_full",  "storage",      "no_buffer", "unknown_request",
-      "size_unknown", "foreign", "damaged", "unbalanced", "refused"};
+      "buffer_full", "storage", "no_buffer",  "unknown_request", "size_unknown",
+      "foreign",     "damaged", "unbalanced", "refused"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
 const RegionDefinition* ProcessDefinitions::region(RegionId id) const {
-  const auto found = std::lower_bound(regions.begin(), regions.end(), id,
-                                      [](const RegionDefinition& region, RegionId wanted) { return region.id < wanted; });
+  const auto found = std::lower_bound(
+      regions.begin(), regions.end(), id,
+      [](const RegionDefinition& region, RegionId wanted) { return region.id < wanted; });
   return found != regions.end() && found->id == id ? &*found : nullptr;
 }
 
@@ -43,14 +44,18 @@ bool parse(std::string_view text, ParallelIndex& parallel) {
   const std::size_t end = std::min(text.find(' '), text.size());
   parallel.name = text.substr(0, end);
   text.remove_prefix(end);
-  const bool is_read = take_space(text) && take_number(text, parallel.index) && take_space(text) && take_number(text, parallel.size);
-  return is_read && text.empty() && !parallel.name.empty() && parallel.index >= 0 && parallel.index < parallel.size;
+  const bool is_read = take_space(text) && take_number(text, parallel.index) && take_space(text) &&
+                       take_number(text, parallel.size);
+  return is_read && text.empty() && !parallel.name.empty() && parallel.index >= 0 &&
+         parallel.index < parallel.size;
 }
 
 void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel) {
   const auto same = std::ranges::find(all, parallel.name, &ParallelIndex::name);
-  if (same == all.end()) all.push_back(std::move(parallel));
-  else *same = std::move(parallel);
+  if (same == all.end())
+    all.push_back(std::move(parallel));
+  else
+    *same = std::move(parallel);
 }
 
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs) {
@@ -90,8 +95,10 @@ std::int64_t rank_count(const std::vector<RankRun>& runs) {
 std::string place_of(const CallSiteDefinition& site) {
   const auto plain = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   char offset[32];
-  std::snprintf(offset, sizeof offset, "%s0x%llx", site.module.empty() ? "" : "+", static_cast<unsigned long long>(site.offset));
-  const std::string place = site.line != 0 ? plain(site.file) + ":" + std::to_string(site.line) : plain(site.module) + offset;
+  std::snprintf(offset, sizeof offset, "%s0x%llx", site.module.empty() ? "" : "+",
+                static_cast<unsigned long long>(site.offset));
+  const std::string place = site.line != 0 ? plain(site.file) + ":" + std::to_string(site.line)
+                                           : plain(site.module) + offset;
   return site.function.empty() ? place : site.function + " (" + place + ")";
 }
 

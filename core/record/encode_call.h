@@ -3,21 +3,26 @@
 #include "core/record/call.h"
 #include "core/record/encoding.h"
 
-/// How a call becomes words: what the wrappers write and what the offline writer (core/trace/trace_writer.h) writes are the
-/// same functions. Hot path: always inlined, no allocation, no branch that a wrapper does not need.
+/// How a call becomes words: what the wrappers write and what the offline writer
+/// (core/trace/trace_writer.h) writes are the same functions. Hot path: always inlined, no
+/// allocation, no branch that a wrapper does not need.
 namespace megascope::encoding {
 
-[[gnu::always_inline]] inline Word comm_field(CommId comm) noexcept { return Word{comm < kWideComm ? comm : kWideComm} << 32; }
-
-/// Do the facts fit the call's own words? comm: the call's. second: of a send and receive, the receive; else none.
-[[gnu::always_inline]] inline bool folds(const Fact& main, const Fact& second, CommId comm) noexcept {
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
-  return main.bytes < kLimit && main.bytes_received < kLimit && second.bytes < kLimit && main.comm < kWideComm &&
-         main.comm == comm;
+[[gnu::always_inline]] inline Word comm_field(CommId comm) noexcept {
+  return Word{comm < kWideComm ? comm : kWideComm} << 32;
 }
 
-/// Words 2 to 4 and the kind that goes into word 1, of what folds. Words that the kind does not use are undefined to the
-/// reader: they lie behind the record.
+/// Do the facts fit the call's own words? comm: the call's. second: of a send and receive, the
+/// receive; else none.
+[[gnu::always_inline]] inline bool folds(const Fact& main, const Fact& second,
+                                         CommId comm) noexcept {
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
+  return main.bytes < kLimit && main.bytes_received < kLimit && second.bytes < kLimit &&
+         main.comm < kWideComm && main.comm == comm;
+}
+
+/// Words 2 to 4 and the kind that goes into word 1, of what folds. Words that the kind does not use
+/// are undefined to the reader: they lie behind the record.
 struct Folded {
   FactKind kind = FactKind::kNone;
   Word words[3] = {0, 0, 0};
@@ -26,18 +31,22 @@ struct Folded {
   const auto bytes = static_cast<std::uint32_t>(main.bytes);
   if (main.kind == FactKind::kNone) return {};
   if (main.kind == FactKind::kCollective) {
-    return {main.kind, {pack(static_cast<std::uint32_t>(main.peer), main.sequence),
-                        pack(bytes, static_cast<std::uint32_t>(main.bytes_received)), 0}};
+    return {main.kind,
+            {pack(static_cast<std::uint32_t>(main.peer), main.sequence),
+             pack(bytes, static_cast<std::uint32_t>(main.bytes_received)), 0}};
   }
   if (main.kind == FactKind::kSendrecv) {
-    return {main.kind, {pack(main.peer, second.peer), pack(main.tag, second.tag),
-                        pack(bytes, static_cast<std::uint32_t>(second.bytes))}};
+    return {main.kind,
+            {pack(main.peer, second.peer), pack(main.tag, second.tag),
+             pack(bytes, static_cast<std::uint32_t>(second.bytes))}};
   }
   if (is_folded_rma(main.kind)) {
     const auto received = static_cast<std::uint32_t>(main.bytes_received);
-    return {main.kind, {pack(main.peer, main.tag),
-                        pack(is_get(main.kind) ? received : bytes, is_folded_sync(main.kind) ? main.sequence : main.request),
-                        received}};
+    return {main.kind,
+            {pack(main.peer, main.tag),
+             pack(is_get(main.kind) ? received : bytes,
+                  is_folded_sync(main.kind) ? main.sequence : main.request),
+             received}};
   }
   return {main.kind, {pack(main.peer, main.tag), pack(bytes, main.request), 0}};
 }
@@ -51,12 +60,15 @@ struct CallWords {
   CommId comm = kNoComm;
 };
 
-/// Writes the call's own words and returns their end. to: room for kMaxCallWords. What does not fold is not in `folded`.
-[[gnu::always_inline]] inline Word* encode_call(Word* to, const CallWords& call, const Folded& folded,
-                                                std::uint64_t base_ticks, bool has_facts) noexcept {
+/// Writes the call's own words and returns their end. to: room for kMaxCallWords. What does not
+/// fold is not in `folded`.
+[[gnu::always_inline]] inline Word* encode_call(Word* to, const CallWords& call,
+                                                const Folded& folded, std::uint64_t base_ticks,
+                                                bool has_facts) noexcept {
   const unsigned flags = call.depth | (has_facts ? kHasFacts : 0U);
   to[0] = entry_word(call.enter_ticks, base_ticks, call.region);
-  to[1] = call.duration | comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48 | Word{flags} << 56;
+  to[1] = call.duration | comm_field(call.comm) |
+          Word{static_cast<std::uint8_t>(folded.kind)} << 48 | Word{flags} << 56;
   if (folded.kind == FactKind::kNone) return to + kBareWords;
   to[2] = folded.words[0];
   to[3] = folded.words[1];

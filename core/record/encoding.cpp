@@ -22,7 +22,8 @@ std::size_t encode_fact(const Fact& fact, Word* to) noexcept {
     to[0] = header(kShortFact, fact);
     return kShortWords;
   }
-  const bool is_medium = fact.sequence == 0 && fact.bytes_received == 0 && fact.bytes < kMediumBytesLimit &&
+  const bool is_medium = fact.sequence == 0 && fact.bytes_received == 0 &&
+                         fact.bytes < kMediumBytesLimit &&
                          (fact.comm < kWideComm || fact.comm == kNoComm);
   if (is_medium) {
     const Word comm = fact.comm == kNoComm ? kWideComm : fact.comm;

@@ -1,26 +1,29 @@
 #pragma once
 
+#include "core/record/call.h"
+
 #include <cstddef>
 #include <cstdint>
 
-#include "core/record/call.h"
-
-/// How calls lie in memory and on disk, in 64-bit little-endian words. docs/trace_format.md is the reference.
+/// How calls lie in memory and on disk, in 64-bit little-endian words. docs/trace_format.md is the
+/// reference.
 ///
 /// A call at its return, 2, 4 or 5 words:
 ///   word 0   bits 0–15 region, 16–63 entry time minus the time base (signed)
-///   word 1   bits 0–31 duration, 32–47 communicator, 48–55 FactKind of the folded fact, 56–63 flags
-///   words 2, 3 of a message: peer | tag << 32, bytes | request << 32
-///   words 2, 3 of a collective: root | sequence << 32, sent | received << 32
-///   words 2–4 of a send and receive: destination | source << 32, send tag | receive tag << 32, sent | received << 32
-///   words 2, 3 of a one-sided operation: target | window << 32, bytes | matching id << 32; bytes that go both ways: 2–4,
+///   word 1   bits 0–31 duration, 32–47 communicator, 48–55 FactKind of the folded fact, 56–63
+///   flags words 2, 3 of a message: peer | tag << 32, bytes | request << 32 words 2, 3 of a
+///   collective: root | sequence << 32, sent | received << 32 words 2–4 of a send and receive:
+///   destination | source << 32, send tag | receive tag << 32, sent | received << 32 words 2, 3 of
+///   a one-sided operation: target | window << 32, bytes | matching id << 32; bytes that go both
+///   ways: 2–4,
 ///     and received
 ///   words 2, 3 of a synchronisation: target | window << 32, bytes | sequence << 32
-/// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no region:
-///   short   bits 0–15 kShortFact, 16–23 FactKind, 24–31 how many further requests in a row, 32–63 the first request
-///   medium  header, peer | tag << 32, bytes | communicator << 48
-///   wide    header, communicator | sequence << 32, peer | tag << 32, bytes, bytes received
-///   time    kTimeBase: the next word is the new time base, in ticks
+/// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no
+/// region:
+///   short   bits 0–15 kShortFact, 16–23 FactKind, 24–31 how many further requests in a row, 32–63
+///   the first request medium  header, peer | tag << 32, bytes | communicator << 48 wide    header,
+///   communicator | sequence << 32, peer | tag << 32, bytes, bytes received time    kTimeBase: the
+///   next word is the new time base, in ticks
 namespace megascope::encoding {
 
 using Word = std::uint64_t;
@@ -34,8 +37,8 @@ inline constexpr std::uint32_t kLongDuration = 0xFFFFFFFF;  ///< a kDuration fac
 inline constexpr std::uint32_t kWideComm = 0xFFFF;          ///< none, or in a wide fact
 
 // Flags of a call.
-inline constexpr unsigned kDepthMask = 0x07;   ///< nesting depth, saturating
-inline constexpr unsigned kHasFacts = 0x08;    ///< facts follow the call
+inline constexpr unsigned kDepthMask = 0x07;  ///< nesting depth, saturating
+inline constexpr unsigned kHasFacts = 0x08;   ///< facts follow the call
 
 inline constexpr std::size_t kBareWords = 2;
 inline constexpr std::size_t kMessageWords = 4;
@@ -46,18 +49,22 @@ inline constexpr std::size_t kWideWords = 5;
 inline constexpr std::size_t kTimeBaseWords = 2;
 inline constexpr std::size_t kMaxFactWords = kWideWords;
 
-inline constexpr Word pack(std::uint32_t low, std::uint32_t high) { return Word{low} | Word{high} << 32; }
+inline constexpr Word pack(std::uint32_t low, std::uint32_t high) {
+  return Word{low} | Word{high} << 32;
+}
 inline constexpr Word pack(std::int32_t low, std::int32_t high) {
   return pack(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
 }
 inline constexpr std::uint32_t low32(Word word) { return static_cast<std::uint32_t>(word); }
 inline constexpr std::uint32_t high32(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
-/// An entry time as it is stored, and whether it fits (within 2^47 ticks of the base: 15 hours at 2.5 GHz).
+/// An entry time as it is stored, and whether it fits (within 2^47 ticks of the base: 15 hours
+/// at 2.5 GHz).
 inline constexpr bool time_fits(std::uint64_t enter_ticks, std::uint64_t base_ticks) {
   return ((enter_ticks - base_ticks + (Word{1} << 47)) >> 48) == 0;
 }
-inline constexpr Word entry_word(std::uint64_t enter_ticks, std::uint64_t base_ticks, RegionId region) {
+inline constexpr Word entry_word(std::uint64_t enter_ticks, std::uint64_t base_ticks,
+                                 RegionId region) {
   return (enter_ticks - base_ticks) << 16 | region;
 }
 inline constexpr std::uint64_t entry_ticks(Word word, std::uint64_t base_ticks) {
@@ -71,17 +78,27 @@ inline constexpr bool is_folded_message(FactKind kind) {
 }
 /// Is it a one-sided operation of which bytes go both ways?
 inline constexpr bool is_folded_exchange(FactKind kind) {
-  return kind == FactKind::kGetAccumulate || kind == FactKind::kCompareAndSwap || kind == FactKind::kRgetAccumulate;
+  return kind == FactKind::kGetAccumulate || kind == FactKind::kCompareAndSwap ||
+         kind == FactKind::kRgetAccumulate;
 }
 /// Is it a synchronisation, with a sequence number in place of the matching id?
-inline constexpr bool is_folded_sync(FactKind kind) { return kind >= FactKind::kWinCreated && kind <= FactKind::kWindow; }
-inline constexpr bool is_folded_rma(FactKind kind) { return is_rma_operation(kind) || is_folded_sync(kind); }
-inline constexpr bool is_get(FactKind kind) { return kind == FactKind::kGet || kind == FactKind::kRget; }
+inline constexpr bool is_folded_sync(FactKind kind) {
+  return kind >= FactKind::kWinCreated && kind <= FactKind::kWindow;
+}
+inline constexpr bool is_folded_rma(FactKind kind) {
+  return is_rma_operation(kind) || is_folded_sync(kind);
+}
+inline constexpr bool is_get(FactKind kind) {
+  return kind == FactKind::kGet || kind == FactKind::kRget;
+}
 /// Words 2 to 4 are used.
-inline constexpr bool has_fifth_word(FactKind kind) { return kind == FactKind::kSendrecv || is_folded_exchange(kind); }
+inline constexpr bool has_fifth_word(FactKind kind) {
+  return kind == FactKind::kSendrecv || is_folded_exchange(kind);
+}
 inline constexpr std::size_t call_words(FactKind folded) {
   if (has_fifth_word(folded)) return kMaxCallWords;
-  const bool is_folded = is_folded_message(folded) || folded == FactKind::kCollective || is_folded_rma(folded);
+  const bool is_folded = is_folded_message(folded) || folded == FactKind::kCollective ||
+                         is_folded_rma(folded);
   return is_folded ? kMessageWords : kBareWords;
 }
 
@@ -89,15 +106,17 @@ inline constexpr unsigned kMaxShortRun = 0xFF;
 inline constexpr Word short_fact(FactKind kind, RequestId request) {
   return Word{kShortFact} | Word{static_cast<std::uint8_t>(kind)} << 16 | Word{request} << 32;
 }
-inline constexpr std::uint32_t short_run(Word word) { return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun); }
+inline constexpr std::uint32_t short_run(Word word) {
+  return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun);
+}
 /// Does `kind` of `request` continue what the short fact `word` says?
 inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
-  return (word & 0xFFFFFF) == (short_fact(kind, 0) & 0xFFFFFF) && high32(word) + short_run(word) + 1 == request &&
-         short_run(word) < kMaxShortRun;
+  return (word & 0xFFFFFF) == (short_fact(kind, 0) & 0xFFFFFF) &&
+         high32(word) + short_run(word) + 1 == request && short_run(word) < kMaxShortRun;
 }
 
-/// Writes a fact that does not fold, in the smallest form that holds it, and returns the words used.
-/// to: room for kMaxFactWords.
+/// Writes a fact that does not fold, in the smallest form that holds it, and returns the words
+/// used. to: room for kMaxFactWords.
 std::size_t encode_fact(const Fact& fact, Word* to) noexcept;
 
 }  // namespace megascope::encoding

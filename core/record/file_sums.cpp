@@ -8,7 +8,8 @@ namespace {
 
 std::uint64_t key_of(std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
-  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+  for (const char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
   return hash;
 }
 
@@ -48,7 +49,8 @@ void FileSums::Row::note(const Fact& fact) {
   if (fact.kind == FactKind::kFileOpened) ++totals.opens;
   const bool is_write = is_file_write(fact.kind);
   if (starts_transfer(fact.kind)) ++(is_write ? totals.writes : totals.reads);
-  if (ends_transfer(fact.kind)) (is_write ? totals.bytes_written : totals.bytes_read) += transferred(fact);
+  if (ends_transfer(fact.kind))
+    (is_write ? totals.bytes_written : totals.bytes_read) += transferred(fact);
 }
 
 std::uint32_t FileSums::index_of(std::uint64_t key) {
@@ -62,7 +64,8 @@ std::uint32_t FileSums::index_of(std::uint64_t key) {
 }
 
 void FileSums::define(const FileDefinition& file) {
-  if (file.id == by_id_.size()) by_id_.push_back(index_of(key_of(file.name)));  // else known already, or damaged
+  if (file.id == by_id_.size())
+    by_id_.push_back(index_of(key_of(file.name)));  // else known already, or damaged
 }
 
 void FileSums::merge(const FileSums& other) {
@@ -77,7 +80,8 @@ void FileSums::merge(const FileSums& other) {
 
 const FileTotals* FileSums::find(std::string_view name) const {
   const auto found = by_key_.find(key_of(name));
-  return found != by_key_.end() && rows_[found->second].is_used ? &rows_[found->second].totals : nullptr;
+  return found != by_key_.end() && rows_[found->second].is_used ? &rows_[found->second].totals
+                                                                : nullptr;
 }
 
 void FileSums::serialize(WireWriter& to) const {
@@ -102,7 +106,8 @@ void FileSums::parse(WireReader& from) {
 
 void FileSums::adopt_definitions(const FileSums& from) {
   by_id_.clear();
-  for (const std::uint32_t index : from.by_id_) by_id_.push_back(index == kOthers ? kOthers : index_of(from.rows_[index].key));
+  for (const std::uint32_t index : from.by_id_)
+    by_id_.push_back(index == kOthers ? kOthers : index_of(from.rows_[index].key));
 }
 
 }  // namespace megascope

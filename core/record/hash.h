@@ -6,7 +6,8 @@
 /// Hashes of words: the same in all processes, so that what they make of equal things is equal.
 namespace megascope {
 
-/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of SplitMix64).
+/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of
+/// SplitMix64).
 inline constexpr std::uint64_t mix(std::uint64_t value) {
   value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
   value = (value ^ value >> 27) * 0x94D049BB133111EBU;

@@ -1,26 +1,26 @@
 #pragma once
 
+#include "core/record/encoding.h"
+#include "core/record/point.h"
+#include "core/record/value_fact.h"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "core/record/encoding.h"
-#include "core/record/point.h"
-#include "core/record/value_fact.h"
-
-/// How what a program tells through hooks lies in memory and on disk: words of chunks of their own (trace::ChunkKind::kHooks),
-/// each record within one chunk. docs/trace_format.md is the reference. Word 0 of all is as that of a call: bits 16–63 the time
-/// minus the time base (signed), bits 0–15 a region that is entered, or one of these.
+/// How what a program tells through hooks lies in memory and on disk: words of chunks of their own
+/// (trace::ChunkKind::kHooks), each record within one chunk. docs/trace_format.md is the reference.
+/// Word 0 of all is as that of a call: bits 16–63 the time minus the time base (signed), bits 0–15
+/// a region that is entered, or one of these.
 ///   leave    the innermost region was left
 ///   end      all regions were: the thread told no more
-///   value    32–63 a number (signed) that goes with the region entered just before, 16–31 its ValueName; no time
-///   wide     the same with the number in the next word
-///   counter  and: counter, the value's bits
-///   mark     and: region that is its name
-///   start    and: region that is its name, the range's number: a range started, which is no matter of the thread
-///   stop     and: region, number, time at which it started, in ticks
-///   tensor   and: name | kind << 32 | element type << 40 | dimensions << 48 | (split dimension + 1) << 56, layer | micro-batch << 32,
+///   value    32–63 a number (signed) that goes with the region entered just before, 16–31 its
+///   ValueName; no time wide     the same with the number in the next word counter  and: counter,
+///   the value's bits mark     and: region that is its name start    and: region that is its name,
+///   the range's number: a range started, which is no matter of the thread stop     and: region,
+///   number, time at which it started, in ticks tensor   and: name | kind << 32 | element type <<
+///   40 | dimensions << 48 | (split dimension + 1) << 56, layer | micro-batch << 32,
 ///            the extents
 namespace megascope::hook_words {
 
@@ -59,7 +59,8 @@ inline Word* encode_value(Word* to, ValueName name, std::int64_t value) {
   return to;
 }
 
-inline Word* encode_counter(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, CounterId counter, double value) {
+inline Word* encode_counter(Word* to, std::uint64_t ticks, std::uint64_t base_ticks,
+                            CounterId counter, double value) {
   to[0] = timed(ticks, base_ticks, kCounter);
   to[1] = counter;
   to[2] = std::bit_cast<Word>(value);
@@ -72,15 +73,16 @@ inline Word* encode_mark(Word* to, std::uint64_t ticks, std::uint64_t base_ticks
   return to + kMarkWords;
 }
 
-inline Word* encode_range_start(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, RegionId name, std::uint64_t range) {
+inline Word* encode_range_start(Word* to, std::uint64_t ticks, std::uint64_t base_ticks,
+                                RegionId name, std::uint64_t range) {
   to[0] = timed(ticks, base_ticks, kRangeStart);
   to[1] = name;
   to[2] = range;
   return to + kRangeStartWords;
 }
 
-inline Word* encode_range_stop(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, RegionId name, std::uint64_t range,
-                               std::uint64_t start_ticks) {
+inline Word* encode_range_stop(Word* to, std::uint64_t ticks, std::uint64_t base_ticks,
+                               RegionId name, std::uint64_t range, std::uint64_t start_ticks) {
   to[0] = timed(ticks, base_ticks, kRangeStop);
   to[1] = name;
   to[2] = range;
@@ -89,10 +91,12 @@ inline Word* encode_range_stop(Word* to, std::uint64_t ticks, std::uint64_t base
 }
 
 /// shape.dimension_count: at most kMaxTensorDimensions.
-inline Word* encode_tensor(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, TensorId name, const TensorShape& shape) {
+inline Word* encode_tensor(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, TensorId name,
+                           const TensorShape& shape) {
   to[0] = timed(ticks, base_ticks, kTensor);
-  to[1] = Word{name} | Word{static_cast<std::uint8_t>(shape.kind)} << 32 | Word{static_cast<std::uint8_t>(shape.type)} << 40 |
-          Word{shape.dimension_count} << 48 | Word{static_cast<std::uint8_t>(shape.split_dimension + 1)} << 56;
+  to[1] = Word{name} | Word{static_cast<std::uint8_t>(shape.kind)} << 32 |
+          Word{static_cast<std::uint8_t>(shape.type)} << 40 | Word{shape.dimension_count} << 48 |
+          Word{static_cast<std::uint8_t>(shape.split_dimension + 1)} << 56;
   to[2] = encoding::pack(shape.layer, shape.micro_batch);
   to += kTensorWords;
   for (unsigned i = 0; i < shape.dimension_count; ++i) *to++ = shape.extents[i];

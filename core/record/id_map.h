@@ -1,16 +1,16 @@
 #pragma once
 
+#include "core/record/ids.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "core/record/ids.h"
-
 namespace megascope {
 
-/// Small values by an unsigned number that is not 0: an id, a hash. Constant time, no allocation while it does not grow;
-/// memory follows the greatest number that were in it at once, and is kept.
+/// Small values by an unsigned number that is not 0: an id, a hash. Constant time, no allocation
+/// while it does not grow; memory follows the greatest number that were in it at once, and is kept.
 template <class Key, class Value>
 class IdMap {
  public:
@@ -57,7 +57,9 @@ class IdMap {
 
   std::size_t mask() const { return slots_.size() - 1; }
   /// Spreads ids that count up, which would lie in one long run that every removal walks along.
-  std::size_t home(Key key) const { return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask(); }
+  std::size_t home(Key key) const {
+    return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask();
+  }
   /// Where the key is, or would be: open addressing, at most half full.
   std::size_t find(Key key) const {
     std::size_t index = home(key);
@@ -66,7 +68,8 @@ class IdMap {
   }
   /// Closes the gap, so that later entries of the same run are still found.
   void erase(std::size_t gap) {
-    for (std::size_t index = (gap + 1) & mask(); slots_[index].key != kNone; index = (index + 1) & mask()) {
+    for (std::size_t index = (gap + 1) & mask(); slots_[index].key != kNone;
+         index = (index + 1) & mask()) {
       const std::size_t distance_from_home = (index - home(slots_[index].key)) & mask();
       if (distance_from_home < ((index - gap) & mask())) continue;
       slots_[gap] = slots_[index];

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/record/source.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
-
-#include "core/record/source.h"
 
 namespace megascope {
 
@@ -19,7 +19,8 @@ class MemorySource final : public RecordSource {
   struct Process {
     ProcessDefinitions definitions;
     std::vector<std::vector<OwnedCall>> locations;  ///< calls in order of entry, by LocationId
-    std::vector<std::vector<Point>> points = {};    ///< in order of time, by LocationId; may be shorter
+    std::vector<std::vector<Point>> points =
+        {};  ///< in order of time, by LocationId; may be shorter
   };
 
   explicit MemorySource(std::int32_t world_size) : world_size_(world_size) {}
@@ -36,7 +37,9 @@ class MemorySource final : public RecordSource {
 
   std::int32_t world_size() const override { return world_size_; }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
-  const ProcessDefinitions& process(std::int32_t rank) const override { return processes_.at(rank).definitions; }
+  const ProcessDefinitions& process(std::int32_t rank) const override {
+    return processes_.at(rank).definitions;
+  }
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override {
     return std::make_unique<Stream>(processes_.at(rank).locations.at(location));
   }

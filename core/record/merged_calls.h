@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/record/mpi_calls.h"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/record/mpi_calls.h"
-
 namespace megascope {
 
-/// Calls of MPI of all locations of a process (mpi_calls.h), in order of entry. Memory: a stream a location.
+/// Calls of MPI of all locations of a process (mpi_calls.h), in order of entry. Memory: a stream a
+/// location.
 class MergedCalls {
  public:
   MergedCalls(const RecordSource& source, std::int32_t world_rank) {

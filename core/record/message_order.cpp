@@ -1,17 +1,18 @@
 #include "core/record/message_order.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/record/hash.h"
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
 #include "core/record/message_series.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace megascope {
 
-/// The pass over one process's calls. A *posting* is a send or receive at its place in posting order; it holds the hash of
-/// its series, 0 while it belongs to none. Slots of locations refer to postings by index + 1.
+/// The pass over one process's calls. A *posting* is a send or receive at its place in posting
+/// order; it holds the hash of its series, 0 while it belongs to none. Slots of locations refer to
+/// postings by index + 1.
 class MessageScan {
  public:
   MessageScan(const RecordSource& source, std::int32_t world_rank)
@@ -25,7 +26,8 @@ class MessageScan {
     while (const Call* call = calls.next(location)) {
       for (const Fact& fact : call->facts) add(fact, result_.flow_ids_[location]);
     }
-    if (lacks_messages()) postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
+    if (lacks_messages())
+      postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
     count_postings();
     for (auto& slots : result_.flow_ids_) {
       for (std::uint64_t& slot : slots) slot = slot == 0 ? 0 : postings_[slot - 1];
@@ -36,12 +38,15 @@ class MessageScan {
  private:
   bool lacks_messages() const {
     return source_.process(world_rank_).info.has_message_gaps ||
-           std::ranges::any_of(source_.process(world_rank_).locations, &LocationDefinition::lacks_beginning);
+           std::ranges::any_of(source_.process(world_rank_).locations,
+                               &LocationDefinition::lacks_beginning);
   }
   void add(const Fact& fact, std::vector<std::uint64_t>& slots) {
     switch (fact.kind) {
-      case FactKind::kSend: return slots.push_back(post(sent(fact)));
-      case FactKind::kSendRequest: return slots.push_back(open(fact, sent(fact)));
+      case FactKind::kSend:
+        return slots.push_back(post(sent(fact)));
+      case FactKind::kSendRequest:
+        return slots.push_back(open(fact, sent(fact)));
       case FactKind::kRecvRequest:
         if (!was_probed(fact.request)) open(fact, is_wild(fact) ? 0 : received(fact));
         return;
@@ -49,14 +54,20 @@ class MessageScan {
         open(fact, received(fact));
         if (fact.request != kNoRequest) probed_[fact.request] = true;
         return;
-      case FactKind::kRecv: return slots.push_back(fact.request == kNoRequest ? post(received(fact)) : complete(fact));
-      case FactKind::kRecvComplete: return slots.push_back(complete(fact));
+      case FactKind::kRecv:
+        return slots.push_back(fact.request == kNoRequest ? post(received(fact)) : complete(fact));
+      case FactKind::kRecvComplete:
+        return slots.push_back(complete(fact));
       case FactKind::kSendComplete:
-      case FactKind::kRequestFreed: close(fact.request); return;
-      case FactKind::kCancelled:
-        if (const std::uint64_t posting = close(fact.request); posting != 0) postings_[posting - 1] = 0;
+      case FactKind::kRequestFreed:
+        close(fact.request);
         return;
-      default: return;
+      case FactKind::kCancelled:
+        if (const std::uint64_t posting = close(fact.request); posting != 0)
+          postings_[posting - 1] = 0;
+        return;
+      default:
+        return;
     }
   }
 
@@ -80,7 +91,8 @@ class MessageScan {
     if (open_.take(request, posting)) was_probed(request);
     return posting;
   }
-  /// The posting of a receive that completes, now that its series is known; 0 where it was posted before the trace began.
+  /// The posting of a receive that completes, now that its series is known; 0 where it was posted
+  /// before the trace began.
   std::uint64_t complete(const Fact& fact) {
     const std::uint64_t posting = close(fact.request);
     if (posting != 0) postings_[posting - 1] = received(fact);

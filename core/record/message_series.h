@@ -1,37 +1,45 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "core/record/call.h"
 #include "core/record/hash.h"
 #include "core/record/world_ranks.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace megascope {
 
-/// The series that a message of one process belongs to: a hash of (communicator's global name, world rank of the sender, of
-/// the receiver, tag), the same at both ends. Messages of one series do not overtake each other (MPI-4.1 §3.5), so that the
-/// n-th sent is the n-th received. Any thread may ask.
+/// The series that a message of one process belongs to: a hash of (communicator's global name,
+/// world rank of the sender, of the receiver, tag), the same at both ends. Messages of one series
+/// do not overtake each other (MPI-4.1 §3.5), so that the n-th sent is the n-th received. Any
+/// thread may ask.
 class MessageSeries {
  public:
-  explicit MessageSeries(const ProcessDefinitions& process) : world_rank_(process.info.world_rank), world_ranks_(process) {
+  explicit MessageSeries(const ProcessDefinitions& process)
+      : world_rank_(process.info.world_rank), world_ranks_(process) {
     for (const CommDefinition& comm : process.comms) comm_hashes_.push_back(mix(comm.global_name));
   }
 
-  /// Of what the process sends, or receives; 0 where the fact does not tell. fact: names a communicator, peer and tag.
+  /// Of what the process sends, or receives; 0 where the fact does not tell. fact: names a
+  /// communicator, peer and tag.
   std::uint64_t sent(const Fact& fact) const { return of(fact, world_rank_, partner(fact)); }
   std::uint64_t received(const Fact& fact) const { return of(fact, partner(fact), world_rank_); }
   /// World rank of the other end; negative where there is none.
   std::int32_t partner(const Fact& fact) const { return world_ranks_.of(fact.comm, fact.peer); }
 
-  /// The name of a series' message of this number, counted from 0. Unlike by chance, no two messages have the same. Never 0.
-  static std::uint64_t name(std::uint64_t series, std::uint64_t number) { return not_zero(combined(series, number)); }
+  /// The name of a series' message of this number, counted from 0. Unlike by chance, no two
+  /// messages have the same. Never 0.
+  static std::uint64_t name(std::uint64_t series, std::uint64_t number) {
+    return not_zero(combined(series, number));
+  }
 
  private:
   std::uint64_t of(const Fact& fact, std::int32_t sender, std::int32_t receiver) const {
     if (sender < 0 || receiver < 0) return 0;
-    const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(sender)} << 32 | static_cast<std::uint32_t>(receiver);
-    return not_zero(combined(combined(comm_hashes_[fact.comm], ends), static_cast<std::uint32_t>(fact.tag)));
+    const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(sender)} << 32 |
+                               static_cast<std::uint32_t>(receiver);
+    return not_zero(
+        combined(combined(comm_hashes_[fact.comm], ends), static_cast<std::uint32_t>(fact.tag)));
   }
 
   std::int32_t world_rank_;

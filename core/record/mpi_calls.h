@@ -1,19 +1,21 @@
 #pragma once
 
-#include <memory>
-#include <utility>
-
 #include "core/record/source.h"
 #include "core/record/user_regions.h"
 
+#include <memory>
+#include <utility>
+
 namespace megascope {
 
-/// A location's calls without what the program told beside them: the same as if it had told nothing. Of a process that calls no
-/// MPI, whose regions are all there is, all of them.
+/// A location's calls without what the program told beside them: the same as if it had told
+/// nothing. Of a process that calls no MPI, whose regions are all there is, all of them.
 class MpiCalls final : public CallStream {
  public:
   MpiCalls(const RecordSource& source, std::int32_t world_rank, LocationId location)
-      : all_(source.calls(world_rank, location)), regions_(source.process(world_rank)), passes_over_(regions_.are_beside_mpi()) {}
+      : all_(source.calls(world_rank, location)),
+        regions_(source.process(world_rank)),
+        passes_over_(regions_.are_beside_mpi()) {}
 
   bool next(Call& call) override {
     while (all_->next(call)) {
@@ -29,8 +31,10 @@ class MpiCalls final : public CallStream {
 };
 
 /// For those who ask what MPI did. A new stream from the beginning.
-inline std::unique_ptr<CallStream> mpi_calls(const RecordSource& source, std::int32_t world_rank, LocationId location) {
-  if (!UserRegions(source.process(world_rank)).are_beside_mpi()) return source.calls(world_rank, location);
+inline std::unique_ptr<CallStream> mpi_calls(const RecordSource& source, std::int32_t world_rank,
+                                             LocationId location) {
+  if (!UserRegions(source.process(world_rank)).are_beside_mpi())
+    return source.calls(world_rank, location);
   return std::make_unique<MpiCalls>(source, world_rank, location);
 }
 

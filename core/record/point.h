@@ -1,37 +1,63 @@
 #pragma once
 
+#include "core/record/ids.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "core/record/ids.h"
-
 namespace megascope {
 
 /// What a program tells about a moment. Append only: stored in traces.
 enum class PointKind : std::uint8_t {
-  kCounter,  ///< a counter has a new value
-  kMark,     ///< a moment with a name
-  kTensor,   ///< a tensor is as it is said to be
+  kCounter,     ///< a counter has a new value
+  kMark,        ///< a moment with a name
+  kTensor,      ///< a tensor is as it is said to be
   kRangeStart,  ///< a range of time begins that nests with nothing, and any thread may stop
   kRangeStop,
 };
 
-/// What a tensor is in a training step. Append only: stored in traces, and the numbers of megascope.h.
+/// What a tensor is in a training step. Append only: stored in traces, and the numbers of
+/// megascope.h.
 enum class TensorKind : std::uint8_t {
-  kWeight, kWeightUpdated, kGradUnreduced, kGradReduced, kActvIn, kActvOut, kActvGradIn, kActvGradOut, kExpAvg, kExpAvgSq,
-  kInputTokens, kOther, kCount,
+  kWeight,
+  kWeightUpdated,
+  kGradUnreduced,
+  kGradReduced,
+  kActvIn,
+  kActvOut,
+  kActvGradIn,
+  kActvGradOut,
+  kExpAvg,
+  kExpAvgSq,
+  kInputTokens,
+  kOther,
+  kCount,
 };
 /// Type of a tensor's elements. Append only, as TensorKind.
 enum class ElementType : std::uint8_t {
-  kFloat64, kFloat32, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kInt64, kUint8, kUint16, kUint32, kUint64, kCount,
+  kFloat64,
+  kFloat32,
+  kFloat16,
+  kBfloat16,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kCount,
 };
-inline constexpr std::array<std::string_view, static_cast<std::size_t>(TensorKind::kCount)> kTensorKindNames{
-    "weight", "weight_updated", "grad_unreduced", "grad_reduced", "actv_in", "actv_out", "actv_grad_in", "actv_grad_out",
-    "exp_avg", "exp_avg_sq", "input_tokens", "other"};
-inline constexpr std::array<std::string_view, static_cast<std::size_t>(ElementType::kCount)> kElementTypeNames{
-    "float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"};
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(TensorKind::kCount)>
+    kTensorKindNames{"weight",  "weight_updated", "grad_unreduced", "grad_reduced",
+                     "actv_in", "actv_out",       "actv_grad_in",   "actv_grad_out",
+                     "exp_avg", "exp_avg_sq",     "input_tokens",   "other"};
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(ElementType::kCount)>
+    kElementTypeNames{"float64", "float32", "float16", "bfloat16", "int8",   "int16",
+                      "int32",   "int64",   "uint8",   "uint16",   "uint32", "uint64"};
 static_assert(!kTensorKindNames.back().empty() && !kElementTypeNames.back().empty());
 inline constexpr unsigned kMaxTensorDimensions = 8;
 inline constexpr std::int32_t kNoLayer = -1;       ///< the tensor belongs to no layer
@@ -54,9 +80,9 @@ struct TensorShape {
 struct Point {
   std::uint64_t time_ns = 0;
   PointKind kind = PointKind::kMark;
-  std::uint32_t id = 0;     ///< CounterId, RegionId of a mark's or range's name, or TensorId
-  double value = 0.0;       ///< of a counter
-  TensorShape tensor = {};  ///< of a tensor
+  std::uint32_t id = 0;        ///< CounterId, RegionId of a mark's or range's name, or TensorId
+  double value = 0.0;          ///< of a counter
+  TensorShape tensor = {};     ///< of a tensor
   std::uint64_t range = 0;     ///< of a range: its number in the process
   std::uint64_t start_ns = 0;  ///< kRangeStop: when it started
 

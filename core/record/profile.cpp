@@ -41,7 +41,7 @@ struct Profile::CallShape {
   PeerClass peer = PeerClass::kNone;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  FileSums::Row* file = nullptr;     ///< that all facts name
+  FileSums::Row* file = nullptr;  ///< that all facts name
   bool is_of_one_file = true;
   RequestId site = 0;  ///< 1 + its number
 
@@ -128,9 +128,9 @@ void Profile::define(const CommDefinition& comm) {
 std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
   if (comm >= comms_.size() || comms_[comm].empty() || peer < 0) return kNoPeer;
   const std::vector<Run>& runs = comms_[comm];
-  const auto after =
-      std::upper_bound(runs.begin(), runs.end(), peer,
-                       [](std::int32_t rank, const Run& run) { return rank < run.begin; });
+  const auto after = std::upper_bound(
+      runs.begin(), runs.end(), peer,
+      [](std::int32_t rank, const Run& run) { return rank < run.begin; });
   const Run& run = *(after - 1);  // the first run begins at 0
   const std::int32_t index = peer - run.begin;
   return index < run.ranks.count ? run.ranks.first + index * run.ranks.stride : kNoPeer;
@@ -147,7 +147,8 @@ CallTotals& Profile::find_row(std::uint64_t packed, std::uint64_t call_count) {
   const bool is_mixed = key.sizes == kMixedSizes;
   std::uint32_t index = keys_.find(packed);
   if (index == KeyIndex::kAbsent) {
-    if (!is_mixed && keys_.size() >= kMaxProfileKeys) return find_row(mixed_key(key.region), call_count);
+    if (!is_mixed && keys_.size() >= kMaxProfileKeys)
+      return find_row(mixed_key(key.region), call_count);
     if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxRows - 1) {
       return find_row(mixed_key(kNoRegion), call_count);
     }
@@ -187,12 +188,14 @@ void Profile::note_file(const Fact& fact, CallShape& shape) {
   file.note(fact);
   shape.on_file(&file);
   shape.on_comm(fact.comm);
-  if (ends_transfer(fact.kind)) (is_file_write(fact.kind) ? shape.bytes_sent : shape.bytes_received) += transferred(fact);
+  if (ends_transfer(fact.kind))
+    (is_file_write(fact.kind) ? shape.bytes_sent : shape.bytes_received) += transferred(fact);
 }
 
 void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
   if (is_file_fact(fact.kind)) {
-    if (fact.kind == FactKind::kFileOpened) collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
+    if (fact.kind == FactKind::kFileOpened)
+      collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
     return note_file(fact, shape);
   }
   switch (fact.kind) {
@@ -233,8 +236,10 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
       collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
       return;
     case FactKind::kFileCollective:
-      if (fact.comm != kNoComm) collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
-      else collectives_.add_on_file(shape.comm, region, fact.request);
+      if (fact.comm != kNoComm)
+        collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
+      else
+        collectives_.add_on_file(shape.comm, region, fact.request);
       return;
     case FactKind::kCallSite:
       shape.site = fact.request;
@@ -248,12 +253,17 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
 
 void Profile::add_region(const Call& call) {
   const std::uint64_t time = call.leave_ns > call.enter_ns ? call.leave_ns - call.enter_ns : 0;
-  regions_.add({.region = call.region, .count = is_continued(call) ? 0U : 1U, .time = time, .max_time = time});
+  regions_.add({.region = call.region,
+                .count = is_continued(call) ? 0U : 1U,
+                .time = time,
+                .max_time = time});
 }
 
 void Profile::add(const Point& point) {
   if (point.kind == PointKind::kRangeStart) add_range_start(static_cast<RegionId>(point.id));
-  if (point.kind == PointKind::kRangeStop) add_range_stop(static_cast<RegionId>(point.id), point.time_ns - std::min(point.start_ns, point.time_ns));
+  if (point.kind == PointKind::kRangeStop)
+    add_range_stop(static_cast<RegionId>(point.id),
+                   point.time_ns - std::min(point.start_ns, point.time_ns));
 }
 
 void Profile::add(const Call& call) {
@@ -263,7 +273,8 @@ void Profile::add(const Call& call) {
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
   const std::uint64_t returned = call.is_pending ? 0 : call.count;
   CallTotals& totals = row(
-      pack({call.region, comm, size_class(shape.bytes_sent + shape.bytes_received), shape.peer}), returned);
+      pack({call.region, comm, size_class(shape.bytes_sent + shape.bytes_received), shape.peer}),
+      returned);
   totals.calls += returned;
   totals.bytes_sent += shape.bytes_sent;
   totals.bytes_received += shape.bytes_received;
@@ -272,9 +283,11 @@ void Profile::add(const Call& call) {
     time = time_inside(call);
     totals.time += time;
     totals.max_time = std::max(totals.max_time, time / call.count);
-    if (shape.file != nullptr && shape.is_of_one_file && shape.peer == PeerClass::kNone) shape.file->totals.time += time;
+    if (shape.file != nullptr && shape.is_of_one_file && shape.peer == PeerClass::kNone)
+      shape.file->totals.time += time;
   }
-  if (shape.site != 0) sites_.add({.site = shape.site - 1, .region = call.region, .calls = returned, .time = time});
+  if (shape.site != 0)
+    sites_.add({.site = shape.site - 1, .region = call.region, .calls = returned, .time = time});
   first_enter_ = std::min(first_enter_, call.enter_ns);
   last_leave_ = std::max(last_leave_, call.leave_ns);
 }

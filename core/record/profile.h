@@ -55,8 +55,8 @@ struct ProfileKey {
 
 /// A key in one word.
 constexpr std::uint64_t pack(const ProfileKey& key) {
-  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 | std::uint64_t{key.sizes} << 8 |
-         static_cast<std::uint64_t>(key.peer);
+  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 |
+         std::uint64_t{key.sizes} << 8 | static_cast<std::uint64_t>(key.peer);
 }
 
 /// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the
@@ -98,16 +98,16 @@ struct SizeTotals {
 };
 
 /// What one process's MPI calls add up to: function × communicator × size class × peer class, and a
-/// row of the communication matrix, and what was done with files. Of bounded size however long the run is: what does not fit goes
-/// to one row a function.
+/// row of the communication matrix, and what was done with files. Of bounded size however long the
+/// run is: what does not fit goes to one row a function.
 ///
 /// Bytes are counted where they become known: a send in the call that starts it, a receive in the
 /// call that completes it (MPI_Recv, MPI_Waitall …), a collective and a one-sided operation in the
-/// call that starts it (they are no messages of the communication matrix), bytes of files in the call
-/// that tells how many were read (received) or written (sent). Time
-/// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
-/// of all rows add up to the time in MPI. Regions that are not MPI's are summed up apart. One thread at a
-/// time. add() allocates only while the tables grow, and takes a few ns otherwise.
+/// call that starts it (they are no messages of the communication matrix), bytes of files in the
+/// call that tells how many were read (received) or written (sent). Time in a call made inside a
+/// callback of another call (depth > 0) belongs to the outer one: the times of all rows add up to
+/// the time in MPI. Regions that are not MPI's are summed up apart. One thread at a time. add()
+/// allocates only while the tables grow, and takes a few ns otherwise.
 class Profile {
  public:
   /// What calls refer to: whose process this is, regions, communicators. May be repeated as more
@@ -128,52 +128,63 @@ class Profile {
     std::uint8_t depth = 0;
     std::uint64_t enter = 0;
     std::uint64_t time = 0;
-    std::uint64_t sent = 0;      ///< of a collective
+    std::uint64_t sent = 0;  ///< of a collective
     std::uint64_t received = 0;
   };
   /// The same as add() of a call without facts.
   void add_plain(const PlainCall& call) {
-    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
+    if (is_foreign(call.region)) [[unlikely]]
+      return regions_.add(call.region, call.time);
     add_to_row(call, PeerClass::kNone);
   }
   /// The same as add() of a call with a collective, call.sent and call.received long, on call.comm.
   void add_collective(const PlainCall& call, std::uint32_t sequence, std::int32_t root) {
-    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
+    if (is_foreign(call.region)) [[unlikely]]
+      return regions_.add(call.region, call.time);
     collectives_.add(call.comm, call.region, sequence, root);
     add_to_row(call, PeerClass::kNone);
   }
-  /// The same as add() of a call with one message sent, or one received, of any number of bytes, on call.comm.
+  /// The same as add() of a call with one message sent, or one received, of any number of bytes, on
+  /// call.comm.
   void add_message(PlainCall call, bool is_sent, std::int32_t peer, std::uint64_t bytes) {
-    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
+    if (is_foreign(call.region)) [[unlikely]]
+      return regions_.add(call.region, call.time);
     KnownPeer& known = known_peer(call.comm, peer);
     if (is_sent) note_sent(bytes, known);
     (is_sent ? call.sent : call.received) = bytes;
     add_to_row(call, class_of(known, peer));
   }
-  /// The same as add() of a call with a message sent and one received, call.sent and call.received long, on call.comm.
+  /// The same as add() of a call with a message sent and one received, call.sent and call.received
+  /// long, on call.comm.
   void add_exchange(const PlainCall& call, std::int32_t to, std::int32_t from) {
-    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
+    if (is_foreign(call.region)) [[unlikely]]
+      return regions_.add(call.region, call.time);
     KnownPeer& known = known_peer(call.comm, to);
     note_sent(call.sent, known);
     const PeerClass sent = class_of(known, to);
     const PeerClass received = class_of(known_peer(call.comm, from), from);
     add_to_row(call, sent == received ? sent : PeerClass::kOther);
   }
-  /// The same as add() of a call with a one-sided operation on `target`, call.sent and call.received long, on call.comm.
+  /// The same as add() of a call with a one-sided operation on `target`, call.sent and
+  /// call.received long, on call.comm.
   void add_one_sided(const PlainCall& call, std::int32_t target) {
-    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
+    if (is_foreign(call.region)) [[unlikely]]
+      return regions_.add(call.region, call.time);
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
   /// Adds the place of one call that has been added: the same as its kCallSite fact given to add().
   void add_site(const PlainCall& call, std::uint32_t site) {
     if (is_foreign(call.region)) return;  // regions have no place
-    sites_.add({.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
+    sites_.add(
+        {.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
   }
   /// Adds a region of the program: add() of a call that is none of MPI's.
   void add_region(const RegionTotals& totals) { regions_.add(totals); }
   /// A range counts where it starts, and its time where it stops.
   void add_range_start(RegionId name) { regions_.add({.region = name, .count = 1}); }
-  void add_range_stop(RegionId name, std::uint64_t time) { regions_.add({.region = name, .count = 0, .time = time, .max_time = time}); }
+  void add_range_stop(RegionId name, std::uint64_t time) {
+    regions_.add({.region = name, .count = 0, .time = time, .max_time = time});
+  }
   /// Adds what a point says of a range; of others nothing.
   void add(const Point& point);
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
@@ -251,18 +262,24 @@ class Profile {
   CallTotals& append_row(std::uint64_t packed);
   PeerTotals& peer(std::int32_t world_rank);
 
-  bool is_foreign(RegionId region) const { return region < is_foreign_.size() && is_foreign_[region] != 0; }
+  bool is_foreign(RegionId region) const {
+    return region < is_foreign_.size() && is_foreign_[region] != 0;
+  }
   KnownPeer& known_peer(CommId comm, std::int32_t peer) {
-    KnownPeer& known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % kKnownPeerCount];
-    if (known.peer != peer || known.comm != comm) [[unlikely]] learn_peer(known, comm, peer);
+    KnownPeer&
+        known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % kKnownPeerCount];
+    if (known.peer != peer || known.comm != comm) [[unlikely]]
+      learn_peer(known, comm, peer);
     return known;
   }
   PeerClass class_of(const KnownPeer& known, std::int32_t peer) const {
     if (peer == kAnySource) return PeerClass::kAny;
-    return known.world_rank == world_rank_ && world_rank_ != kNoPeer ? PeerClass::kSelf : PeerClass::kOther;
+    return known.world_rank == world_rank_ && world_rank_ != kNoPeer ? PeerClass::kSelf
+                                                                     : PeerClass::kOther;
   }
   void note_sent(std::uint64_t bytes, KnownPeer& known) {
-    if (known.index == KeyIndex::kAbsent) [[unlikely]] find_peer(known);
+    if (known.index == KeyIndex::kAbsent) [[unlikely]]
+      find_peer(known);
     PeerTotals& to = known.index == KeyIndex::kAbsent ? unlisted_peers_ : peers_[known.index];
     ++to.messages;
     to.bytes += bytes;
@@ -272,12 +289,16 @@ class Profile {
   }
   CallTotals& row(std::uint64_t packed, std::uint64_t call_count) {
     const KnownRow& known = known_rows_[known_row_of(packed)];
-    if (known.key == packed && known.index != KeyIndex::kAbsent) [[likely]] return totals_[known.index];
+    if (known.key == packed && known.index != KeyIndex::kAbsent) [[likely]]
+      return totals_[known.index];
     return find_row(packed, call_count);
   }
-  static std::size_t known_row_of(std::uint64_t packed) { return ((packed ^ packed >> 40) * 0x9E3779B97F4A7C15U) >> 56; }
+  static std::size_t known_row_of(std::uint64_t packed) {
+    return ((packed ^ packed >> 40) * 0x9E3779B97F4A7C15U) >> 56;
+  }
   void add_to_row(const PlainCall& call, PeerClass peer) {
-    CallTotals& totals = row(pack({call.region, call.comm, size_class(call.sent + call.received), peer}), 1);
+    CallTotals& totals = row(
+        pack({call.region, call.comm, size_class(call.sent + call.received), peer}), 1);
     ++totals.calls;
     totals.bytes_sent += call.sent;
     totals.bytes_received += call.received;

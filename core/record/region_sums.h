@@ -1,16 +1,17 @@
 #pragma once
 
+#include "core/record/ids.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "core/record/ids.h"
 
 namespace megascope {
 
 class WireReader;
 class WireWriter;
 
-/// Times as in CallTotals. A region's time is that from its entry to its leave, whatever it encloses.
+/// Times as in CallTotals. A region's time is that from its entry to its leave, whatever it
+/// encloses.
 struct RegionTotals {
   RegionId region = kNoRegion;
   std::uint64_t count = 0;
@@ -23,7 +24,9 @@ struct RegionTotals {
 /// What one process's regions (those of the program, not MPI's) add up to. One thread at a time.
 class RegionSums {
  public:
-  void add(RegionId region, std::uint64_t time) { add({.region = region, .count = 1, .time = time, .max_time = time}); }
+  void add(RegionId region, std::uint64_t time) {
+    add({.region = region, .count = 1, .time = time, .max_time = time});
+  }
   void add(const RegionTotals& totals) {
     RegionTotals& row = row_of(totals.region);
     row.count += totals.count;

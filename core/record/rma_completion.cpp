@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int32_t kLowestTarget = std::numeric_limits<std::int32_t>::min();
 
-/// Its data comes to the origin, and then it has been at the target. Not so MPI_Rget_accumulate: the result may be here
-/// before the target is updated (MPI-4.1 §12.3.5).
+/// Its data comes to the origin, and then it has been at the target. Not so MPI_Rget_accumulate:
+/// the result may be here before the target is updated (MPI-4.1 §12.3.5).
 bool is_complete_with_its_data(FactKind kind) {
   return kind == FactKind::kGet || kind == FactKind::kRget || kind == FactKind::kGetAccumulate ||
          kind == FactKind::kCompareAndSwap;
@@ -26,9 +26,12 @@ std::span<const RmaCompletion::Done> RmaCompletion::add(const Fact& fact) {
   Reach reach = Reach::kTarget;
   switch (fact.kind) {
     case FactKind::kRmaComplete:
-    case FactKind::kRequestFreed: complete_request(fact.request); return done_;
+    case FactKind::kRequestFreed:
+      complete_request(fact.request);
+      return done_;
     case FactKind::kFence:
-    case FactKind::kUnlock: break;
+    case FactKind::kUnlock:
+      break;
     case FactKind::kFlush:
       if (fact.bytes != 0) reach = Reach::kOrigin;
       break;
@@ -36,8 +39,10 @@ std::span<const RmaCompletion::Done> RmaCompletion::add(const Fact& fact) {
       if ((fact.bytes & rma::kGroupSyncMask) != rma::kComplete) return done_;
       reach = Reach::kOriginForGood;  // the rest is the targets' MPI_Win_wait
       break;
-    case FactKind::kWinFreed: break;
-    default: return done_;
+    case FactKind::kWinFreed:
+      break;
+    default:
+      return done_;
   }
   if (fact.peer == kNoPeer) {
     complete_window(window_of(fact), reach);
@@ -50,7 +55,8 @@ std::span<const RmaCompletion::Done> RmaCompletion::add(const Fact& fact) {
 
 void RmaCompletion::issue(const Fact& fact) {
   const Target target{window_of(fact), fact.peer};
-  open_[target].issued.push_back({.id = fact.request, .is_get = is_complete_with_its_data(fact.kind)});
+  open_[target].issued.push_back(
+      {.id = fact.request, .is_get = is_complete_with_its_data(fact.kind)});
   if (has_rma_request(fact.kind)) requests_[fact.request] = target;
 }
 
@@ -81,13 +87,15 @@ void RmaCompletion::complete_request(RequestId request) {
   operation->is_local = true;
   operation->is_over = operation->is_get;
   operations.over_count += operation->is_over ? 1 : 0;
-  done_.push_back({.operation = request, .window = window, .is_local = true, .is_remote = operation->is_get});
+  done_.push_back(
+      {.operation = request, .window = window, .is_local = true, .is_remote = operation->is_get});
   tidy(operations);
 }
 
 void RmaCompletion::complete_window(WinId window, Reach reach) {
   auto at = open_.lower_bound({window, kLowestTarget});
-  for (; at != open_.end() && at->first.first == window; ++at) complete_target(window, at->second, reach);
+  for (; at != open_.end() && at->first.first == window; ++at)
+    complete_target(window, at->second, reach);
 }
 
 void RmaCompletion::complete_target(WinId window, Operations& operations, Reach reach) {
@@ -109,7 +117,8 @@ void RmaCompletion::complete_target(WinId window, Operations& operations, Reach 
 
 std::size_t RmaCompletion::open_count() const {
   std::size_t count = 0;
-  for (const auto& [target, operations] : open_) count += operations.issued.size() - operations.over_count;
+  for (const auto& [target, operations] : open_)
+    count += operations.issued.size() - operations.over_count;
   return count;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/record/call.h"
+
 #include <cstdint>
 #include <map>
 #include <span>
@@ -7,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/call.h"
-
 namespace megascope {
 
-/// Which one-sided operations of one process a synchronisation, or the completion of a request, completes. The trace does
-/// not say: a program may complete a million operations by one fence. MPI-4.1 §12.5.
+/// Which one-sided operations of one process a synchronisation, or the completion of a request,
+/// completes. The trace does not say: a program may complete a million operations by one fence.
+/// MPI-4.1 §12.5.
 ///
-/// Facts are to be given in the order in which their calls returned, those of all threads. One thread. Memory: 24 bytes for
-/// each operation that is not complete at its target. Constant time a fact and operation completed.
+/// Facts are to be given in the order in which their calls returned, those of all threads. One
+/// thread. Memory: 24 bytes for each operation that is not complete at its target. Constant time a
+/// fact and operation completed.
 class RmaCompletion {
  public:
   /// What is known of an operation from now on. A get is complete as a whole when its data is here.
@@ -26,7 +28,8 @@ class RmaCompletion {
     bool is_remote = false;  ///< and the target's holds it
   };
 
-  /// What the fact completes, in the order in which the operations were issued to each target; valid until the next call.
+  /// What the fact completes, in the order in which the operations were issued to each target;
+  /// valid until the next call.
   std::span<const Done> add(const Fact& fact);
 
   /// Operations of which completion at the origin or the target is yet to come.

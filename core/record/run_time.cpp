@@ -16,13 +16,16 @@ double ns_per_tick(const ClockDomain& clock) {
   if (clock.kind == ClockKind::kMonotonic) return 1.0;
   const auto ticks = static_cast<double>(clock.last.ticks - clock.first.ticks);
   const auto elapsed_ns = static_cast<double>(clock.last.monotonic_ns - clock.first.monotonic_ns);
-  // Without two distinct moments (a process that died at once), or with damaged ones, one tick counts as one ns.
+  // Without two distinct moments (a process that died at once), or with damaged ones, one tick
+  // counts as one ns.
   const double rate = clock.last.ticks > clock.first.ticks ? elapsed_ns / ticks : 0.0;
   return is_rate(rate) ? rate : 1.0;
 }
 
 /// By its own CLOCK_REALTIME.
-TimeMap wall_line(const ClockDomain& clock) { return {clock.first.ticks, ns_per_tick(clock), clock.first.realtime_ns}; }
+TimeMap wall_line(const ClockDomain& clock) {
+  return {clock.first.ticks, ns_per_tick(clock), clock.first.realtime_ns};
+}
 
 /// One moment on two clocks, and how far off that may be.
 struct Meeting {
@@ -38,25 +41,30 @@ double half_width_ns(const ClockSample& sample, double rate) {
   return static_cast<double>(sample.received_ticks - sample.sent_ticks) / 2 * rate;
 }
 
-/// In time order, without those that were disturbed: what a busy machine delayed says less than its neighbours.
+/// In time order, without those that were disturbed: what a busy machine delayed says less than its
+/// neighbours.
 std::vector<Meeting> calm(std::vector<Meeting> meetings) {
-  std::sort(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) { return a.ticks < b.ticks; });
+  std::sort(meetings.begin(), meetings.end(),
+            [](const Meeting& a, const Meeting& b) { return a.ticks < b.ticks; });
   if (meetings.size() < 3) return meetings;
   std::vector<double> halves;
   for (const Meeting& meeting : meetings) halves.push_back(meeting.half_ns);
-  std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2), halves.end());
+  std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2),
+                   halves.end());
   constexpr double kMostOfMedian = 4.0;
   const double most = kMostOfMedian * halves[halves.size() / 2];
   // The first and the last stay: between them nothing is extrapolated.
-  const auto end = std::remove_if(meetings.begin() + 1, meetings.end() - 1,
-                                  [most](const Meeting& meeting) { return meeting.half_ns > most; });
+  const auto end = std::remove_if(
+      meetings.begin() + 1, meetings.end() - 1,
+      [most](const Meeting& meeting) { return meeting.half_ns > most; });
   meetings.erase(end, meetings.end() - 1);
   return meetings;
 }
 
 constexpr double kMostNs = static_cast<double>(std::int64_t{1} << 61);
 
-/// The knots of the meetings, and how far off they may be. Two of them are far enough apart to tell the rate, or one stays.
+/// The knots of the meetings, and how far off they may be. Two of them are far enough apart to tell
+/// the rate, or one stays.
 struct Knots {
   std::vector<TimeMap::Knot> knots;
   std::vector<double> half_ns;
@@ -69,7 +77,9 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
     if (!found.knots.empty()) {
       const TimeMap::Knot& last = found.knots.back();
       const auto elapsed_ns = static_cast<double>(knot.time_ns - last.time_ns);
-      if (knot.ticks <= last.ticks || !is_rate(elapsed_ns / static_cast<double>(knot.ticks - last.ticks))) continue;
+      if (knot.ticks <= last.ticks ||
+          !is_rate(elapsed_ns / static_cast<double>(knot.ticks - last.ticks)))
+        continue;
     }
     found.knots.push_back(knot);
     found.half_ns.push_back(meeting.half_ns);
@@ -83,10 +93,11 @@ struct OuterRate {
   double doubt = 0.0;
 };
 
-/// What first and last knot tell, where they tell it well enough; else the clock's own. known_ns: what the time that the knots
-/// are placed by may be off, differently at each of them.
+/// What first and last knot tell, where they tell it well enough; else the clock's own. known_ns:
+/// what the time that the knots are placed by may be off, differently at each of them.
 OuterRate outer_rate(const Knots& found, double own_rate, double known_ns) {
-  constexpr double kQuartzDoubt = 50e-6;      // a measurement that is worse says less than the clock itself
+  constexpr double
+      kQuartzDoubt = 50e-6;  // a measurement that is worse says less than the clock itself
   constexpr double kTwoQuartzDoubt = 200e-6;  // two clocks of up to 100 ppm, one against the other
   const TimeMap::Knot& first = found.knots.front();
   const TimeMap::Knot& last = found.knots.back();
@@ -106,20 +117,23 @@ double reach_ns(const Knots& found, const ClockDomain& clock, double ns_per_tick
   return static_cast<double>(std::max(before, behind)) * ns_per_tick;
 }
 
-DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, const ClockDomain& clock) {
+DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known,
+                     const ClockDomain& clock) {
   const Knots found = knots_of(meetings, known.map);
   if (found.knots.empty()) return {};
   const OuterRate rate = outer_rate(found, ns_per_tick(clock), known.error_ns);
   const double measured_ns = *std::max_element(found.half_ns.begin(), found.half_ns.end());
   return {.map = TimeMap::through(found.knots, rate.ns_per_tick),
           .is_measured = true,
-          .error_ns = known.error_ns + measured_ns + reach_ns(found, clock, rate.ns_per_tick) * rate.doubt};
+          .error_ns = known.error_ns + measured_ns +
+                      reach_ns(found, clock, rate.ns_per_tick) * rate.doubt};
 }
 
 /// Places domain after domain, from the one whose time is the run's.
 class Placement {
  public:
-  explicit Placement(const std::vector<ClockDomain>& domains) : domains_(domains), times_(domains.size()), is_placed_(domains.size()) {
+  explicit Placement(const std::vector<ClockDomain>& domains)
+      : domains_(domains), times_(domains.size()), is_placed_(domains.size()) {
     for (std::size_t i = 0; i < domains.size(); ++i) index_[domains[i].id] = i;
     for (std::size_t i = 0; i < domains.size(); ++i) {
       for (const ClockSample& sample : domains[i].samples) add_meeting(i, sample);
@@ -127,9 +141,9 @@ class Placement {
   }
 
   const std::vector<DomainTime>& run() {
-    const auto root = std::min_element(domains_.begin(), domains_.end(), [](const ClockDomain& a, const ClockDomain& b) {
-      return a.lowest_rank < b.lowest_rank;
-    });
+    const auto root = std::min_element(
+        domains_.begin(), domains_.end(),
+        [](const ClockDomain& a, const ClockDomain& b) { return a.lowest_rank < b.lowest_rank; });
     const auto first = static_cast<std::size_t>(root - domains_.begin());
     place(first, {.map = wall_line(*root), .is_measured = true, .error_ns = 0.0});
     for (; !next_.empty(); next_.pop()) place_neighbours(next_.front());
@@ -142,7 +156,8 @@ class Placement {
  private:
   void add_meeting(std::size_t asker, const ClockSample& sample) {
     const auto peer = index_.find(sample.peer_domain);
-    if (peer == index_.end() || peer->second == asker || sample.received_ticks < sample.sent_ticks) return;
+    if (peer == index_.end() || peer->second == asker || sample.received_ticks < sample.sent_ticks)
+      return;
     const double half_ns = half_width_ns(sample, ns_per_tick(domains_[asker]));
     const std::uint64_t middle = middle_of(sample);
     meetings_[peer->second][asker].push_back({middle, sample.peer_ticks, half_ns});
@@ -165,14 +180,16 @@ class Placement {
   std::vector<DomainTime> times_;
   std::vector<bool> is_placed_;
   std::map<std::uint64_t, std::size_t> index_;
-  std::map<std::size_t, std::map<std::size_t, std::vector<Meeting>>> meetings_;  ///< by the known one, then the other
+  std::map<std::size_t, std::map<std::size_t, std::vector<Meeting>>>
+      meetings_;  ///< by the known one, then the other
   std::queue<std::size_t> next_;
 };
 
 /// When its first process began. A damaged start lies anywhere.
 std::int64_t start_of(const ClockDomain& clock, const TimeMap& map) {
   constexpr std::int64_t kFarNs = std::int64_t{1} << 60;
-  const std::int64_t first_ns = std::clamp(map.to_signed_ns(clock.first.ticks), -2 * kFarNs, 2 * kFarNs);
+  const std::int64_t first_ns = std::clamp(map.to_signed_ns(clock.first.ticks), -2 * kFarNs,
+                                           2 * kFarNs);
   return std::clamp(map.to_signed_ns(clock.start_ticks), first_ns - kFarNs, first_ns + kFarNs);
 }
 

@@ -38,17 +38,21 @@ std::vector<Cores> connected_sets(const Ranks& ranks) {
   return sets;
 }
 
-/// Processors of the set's cores: those of one rank that may use them all, else as many a core as this rank has.
+/// Processors of the set's cores: those of one rank that may use them all, else as many a core as
+/// this rank has.
 std::uint32_t processors_of(const Ranks& ranks, std::size_t cores) {
   std::uint32_t a_core = 1;
   for (const RankCpus* rank : ranks) {
-    a_core = std::max(a_core, rank->cpus.processors / static_cast<std::uint32_t>(rank->cpus.cores.size()));
+    a_core = std::max(a_core,
+                      rank->cpus.processors / static_cast<std::uint32_t>(rank->cpus.cores.size()));
   }
   return a_core * static_cast<std::uint32_t>(cores);
 }
 
 SharedCores shared_by(const Ranks& ranks, const Cores& cores) {
-  SharedCores shared{.host = ranks.front()->host, .ranks = {}, .cores = static_cast<std::uint32_t>(cores.size()),
+  SharedCores shared{.host = ranks.front()->host,
+                     .ranks = {},
+                     .cores = static_cast<std::uint32_t>(cores.size()),
                      .processors = processors_of(ranks, cores.size())};
   for (const RankCpus* rank : ranks) shared.ranks.push_back(rank->world_rank);
   std::ranges::sort(shared.ranks);
@@ -68,11 +72,14 @@ Ranks ranks_within(const Ranks& ranks, const Cores& cores) {
 void add_by_cores(const Ranks& ranks, std::vector<SharedCores>& all) {
   std::vector<Cores> candidates = connected_sets(ranks);
   for (const RankCpus* rank : ranks) candidates.push_back(rank->cpus.cores);
-  std::ranges::sort(candidates, [](const Cores& a, const Cores& b) { return a.size() != b.size() ? a.size() > b.size() : a < b; });
+  std::ranges::sort(candidates, [](const Cores& a, const Cores& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  });
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   std::vector<Cores> taken;
   for (const Cores& cores : candidates) {
-    const bool is_within = std::ranges::any_of(taken, [&](const Cores& other) { return std::ranges::includes(other, cores); });
+    const bool is_within = std::ranges::any_of(
+        taken, [&](const Cores& other) { return std::ranges::includes(other, cores); });
     const Ranks within = is_within ? Ranks() : ranks_within(ranks, cores);
     if (within.size() <= cores.size()) continue;
     all.push_back(shared_by(within, cores));
@@ -84,7 +91,8 @@ void add_by_cores(const Ranks& ranks, std::vector<SharedCores>& all) {
 void add_by_grant(const Ranks& ranks, std::vector<SharedCores>& all) {
   std::map<std::pair<std::string, std::uint32_t>, Ranks> groups;
   for (const RankCpus* rank : ranks) {
-    if (rank->cpus.granted_milli != 0) groups[{rank->cpus.group, rank->cpus.granted_milli}].push_back(rank);
+    if (rank->cpus.granted_milli != 0)
+      groups[{rank->cpus.group, rank->cpus.granted_milli}].push_back(rank);
   }
   for (const auto& [group, members] : groups) {
     Cores cores;
@@ -93,7 +101,9 @@ void add_by_grant(const Ranks& ranks, std::vector<SharedCores>& all) {
     if (granted >= static_cast<double>(std::min(members.size(), cores.size()))) continue;
     SharedCores shared = shared_by(members, cores);
     shared.granted = granted;
-    std::erase_if(all, [&](const SharedCores& other) { return std::ranges::includes(shared.ranks, other.ranks); });
+    std::erase_if(all, [&](const SharedCores& other) {
+      return std::ranges::includes(shared.ranks, other.ranks);
+    });
     all.push_back(std::move(shared));
   }
 }
@@ -117,9 +127,11 @@ std::vector<SharedCores> shared_cores(std::span<const RankCpus> ranks) {
 }
 
 std::string to_text(const SharedCores& shared) {
-  const std::string count = std::to_string(shared.ranks.size()) + (shared.ranks.size() == 1 ? " rank has " : " ranks share ");
+  const std::string count = std::to_string(shared.ranks.size()) +
+                            (shared.ranks.size() == 1 ? " rank has " : " ranks share ");
   std::string what = std::to_string(shared.cores) + (shared.cores == 1 ? " core" : " cores");
-  if (shared.processors > shared.cores) what += " (" + std::to_string(shared.processors) + " hyper-threads)";
+  if (shared.processors > shared.cores)
+    what += " (" + std::to_string(shared.processors) + " hyper-threads)";
   if (shared.granted > 0) {
     char number[32];
     std::snprintf(number, sizeof number, "%.3g", shared.granted);

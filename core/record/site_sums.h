@@ -1,12 +1,12 @@
 #pragma once
 
+#include "core/record/ids.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
-
-#include "core/record/ids.h"
 
 namespace megascope {
 
@@ -23,8 +23,9 @@ struct SiteTotals {
   bool operator==(const SiteTotals&) const = default;
 };
 
-/// What one process's calls add up to by the place they were made from, where places were recorded. Of bounded size: calls of
-/// further places are in the sums of their function only. One thread at a time.
+/// What one process's calls add up to by the place they were made from, where places were recorded.
+/// Of bounded size: calls of further places are in the sums of their function only. One thread at a
+/// time.
 class SiteSums {
  public:
   static constexpr std::size_t kMaxRows = 8192;
@@ -32,7 +33,8 @@ class SiteSums {
   void add(const SiteTotals& calls) {
     const std::uint64_t key = key_of(calls);
     const Known& known = known_[slot_of(key)];
-    if (known.key != key) [[unlikely]] return add_slowly(calls);
+    if (known.key != key) [[unlikely]]
+      return add_slowly(calls);
     rows_[known.index].calls += calls.calls;
     rows_[known.index].time += calls.time;
   }
@@ -53,7 +55,9 @@ class SiteSums {
   };
   static constexpr std::size_t kKnownCount = 64;
 
-  static std::uint64_t key_of(const SiteTotals& row) { return std::uint64_t{row.site} << 16 | row.region; }
+  static std::uint64_t key_of(const SiteTotals& row) {
+    return std::uint64_t{row.site} << 16 | row.region;
+  }
   static std::size_t slot_of(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15U) >> 58; }
   void add_slowly(const SiteTotals& calls);
 

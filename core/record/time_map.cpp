@@ -31,8 +31,9 @@ TimeMap TimeMap::counted_from(std::int64_t start_ns) const {
 
 const TimeMap::Line& TimeMap::line_of(std::uint64_t ticks) const {
   if (further_ == nullptr) return first_;
-  const auto after = std::upper_bound(further_->begin(), further_->end(), ticks,
-                                      [](std::uint64_t value, const Line& line) { return value < line.base_ticks; });
+  const auto after = std::upper_bound(
+      further_->begin(), further_->end(), ticks,
+      [](std::uint64_t value, const Line& line) { return value < line.base_ticks; });
   return *(after - 1);
 }
 

@@ -6,8 +6,9 @@
 
 namespace megascope {
 
-/// From ticks of one process's clock to ns of the run's time: a line, or lines joined end to end. Exact integer arithmetic,
-/// monotone. One multiplication; with several lines a binary search besides. Thread-safe for reading, cheap to copy.
+/// From ticks of one process's clock to ns of the run's time: a line, or lines joined end to end.
+/// Exact integer arithmetic, monotone. One multiplication; with several lines a binary search
+/// besides. Thread-safe for reading, cheap to copy.
 class TimeMap {
  public:
   /// A moment on both clocks.
@@ -21,7 +22,8 @@ class TimeMap {
   /// time_ns(ticks) = offset_ns + (ticks - base_ticks) * ns_per_tick.
   TimeMap(std::uint64_t base_ticks, double ns_per_tick, std::int64_t offset_ns)
       : first_{base_ticks, scale_of(ns_per_tick), offset_ns} {}
-  /// Through the knots, at least one, ascending in both clocks; before and behind them at ns_per_tick.
+  /// Through the knots, at least one, ascending in both clocks; before and behind them at
+  /// ns_per_tick.
   static TimeMap through(const std::vector<Knot>& knots, double ns_per_tick);
 
   /// The same with times counted from start_ns.
@@ -41,7 +43,9 @@ class TimeMap {
   static constexpr int kShift = 40;
   static constexpr double kOne = static_cast<double>(std::int64_t{1} << kShift);
   /// Never more than it is: a line must not end behind the beginning of the next.
-  static std::uint64_t scale_of(double ns_per_tick) { return static_cast<std::uint64_t>(ns_per_tick * kOne); }
+  static std::uint64_t scale_of(double ns_per_tick) {
+    return static_cast<std::uint64_t>(ns_per_tick * kOne);
+  }
 
   struct Line {
     std::uint64_t base_ticks = 0;
@@ -50,14 +54,16 @@ class TimeMap {
 
     std::int64_t at(std::uint64_t ticks) const {
       const auto delta = static_cast<std::int64_t>(ticks - base_ticks);
-      return static_cast<std::int64_t>(((static_cast<Wide>(delta) * static_cast<Wide>(scale)) >> kShift) + offset_ns);
+      return static_cast<std::int64_t>(
+          ((static_cast<Wide>(delta) * static_cast<Wide>(scale)) >> kShift) + offset_ns);
     }
   };
   const Line& line_of(std::uint64_t ticks) const;
 
   Line first_;
   std::uint64_t first_end_ticks_ = ~std::uint64_t{0};
-  std::shared_ptr<const std::vector<Line>> further_;  ///< ascending; the first begins at first_end_ticks_
+  std::shared_ptr<const std::vector<Line>>
+      further_;  ///< ascending; the first begins at first_end_ticks_
 };
 
 }  // namespace megascope

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "core/record/call.h"
 #include "core/record/definitions.h"
 #include "core/record/value_fact.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace megascope {
 
@@ -27,7 +27,8 @@ class UserRegions {
   bool has(RegionId region) const { return region < is_user_.size() && is_user_[region] != 0; }
   bool has(const Call& call) const { return has(call.region); }
   bool is_empty() const { return is_user_.empty(); }
-  /// Does the process call MPI, beside the regions? Else its regions are all there is: those of another tool's timeline.
+  /// Does the process call MPI, beside the regions? Else its regions are all there is: those of
+  /// another tool's timeline.
   bool are_beside_mpi() const { return has_mpi_ && !is_empty(); }
 
  private:
@@ -38,7 +39,8 @@ class UserRegions {
 /// The program's own number of the step that a region is told to be, or to be of; −1: it says none.
 inline std::int64_t step_told(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep) return value_of(fact);
+    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
+      return value_of(fact);
   }
   return -1;
 }

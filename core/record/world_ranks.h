@@ -1,27 +1,30 @@
 #pragma once
 
+#include "core/record/definitions.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "core/record/definitions.h"
-
 namespace megascope {
 
-/// Which world ranks a process's communicators mean by their ranks. Look-up takes constant time for a communicator whose
-/// members form one run, else O(log runs). Copies what it needs; any thread may read.
+/// Which world ranks a process's communicators mean by their ranks. Look-up takes constant time for
+/// a communicator whose members form one run, else O(log runs). Copies what it needs; any thread
+/// may read.
 class WorldRanks {
  public:
   explicit WorldRanks(const ProcessDefinitions& process) {
     comms_.reserve(process.comms.size());
     for (const CommDefinition& comm : process.comms) {
-      comms_.push_back(make_group(comm.kind == CommKind::kInter ? comm.remote_members : comm.members));
+      comms_.push_back(
+          make_group(comm.kind == CommKind::kInter ? comm.remote_members : comm.members));
       comms_.back().is_remote = comm.kind == CommKind::kRemote;
     }
   }
 
-  /// The world rank of a peer: `rank` is one of the communicator, of its remote group for an intercommunicator.
-  /// kNoPeer where there is none: unknown communicator, or no rank of it (kAnySource, kSelfRoot …).
+  /// The world rank of a peer: `rank` is one of the communicator, of its remote group for an
+  /// intercommunicator. kNoPeer where there is none: unknown communicator, or no rank of it
+  /// (kAnySource, kSelfRoot …).
   std::int32_t of(CommId comm, std::int32_t rank) const {
     if (comm >= comms_.size() || rank < 0 || rank >= comms_[comm].size) return kNoPeer;
     const Group& group = comms_[comm];

@@ -1,10 +1,9 @@
-#include <sys/vfs.h>
+#include "core/trace/chunk_store.h"
 
 #include <cstdint>
 #include <fstream>
 #include <string>
-
-#include "core/trace/chunk_store.h"
+#include <sys/vfs.h>
 
 namespace megascope::trace {
 namespace {
@@ -27,7 +26,8 @@ std::uint32_t file_system_of(const std::string& folder) {
   return static_cast<std::uint32_t>(info.f_type);
 }
 
-/// The file system below an overlay: that of its upper folder, or ext when that folder can't be seen from in here.
+/// The file system below an overlay: that of its upper folder, or ext when that folder can't be
+/// seen from in here.
 std::uint32_t overlay_upper(const std::string& folder) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_upper;
@@ -43,7 +43,9 @@ std::uint32_t overlay_upper(const std::string& folder) {
     }
     const std::string& mount_point = fields[4];
     const std::size_t upper = line.find("upperdir=");
-    if (upper == std::string::npos || !folder.starts_with(mount_point) || mount_point.size() < best_length) continue;
+    if (upper == std::string::npos || !folder.starts_with(mount_point) ||
+        mount_point.size() < best_length)
+      continue;
     best_length = mount_point.size();
     best_upper = line.substr(upper + 9, line.find_first_of(", ", upper) - upper - 9);
   }
@@ -60,14 +62,15 @@ std::uint32_t effective_file_system(const std::string& folder) {
 
 Backing backing_for(const std::string& folder) {
   const std::uint32_t type = effective_file_system(folder);
-  const bool is_mappable =
-      type == kExt || type == kXfs || type == kF2fs || type == kJfs || type == kTmpfs || type == kRamfs;
+  const bool is_mappable = type == kExt || type == kXfs || type == kF2fs || type == kJfs ||
+                           type == kTmpfs || type == kRamfs;
   return is_mappable ? Backing::kMapped : Backing::kWritten;
 }
 
 bool is_local_disk(const std::string& folder) {
   const std::uint32_t type = effective_file_system(folder);
-  return type == kExt || type == kXfs || type == kF2fs || type == kJfs || type == kBtrfs || type == kZfs || type == kBcachefs;
+  return type == kExt || type == kXfs || type == kF2fs || type == kJfs || type == kBtrfs ||
+         type == kZfs || type == kBcachefs;
 }
 
 bool is_in_memory(const std::string& folder) {

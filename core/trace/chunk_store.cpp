@@ -1,17 +1,16 @@
 #include "core/trace/chunk_store.h"
 
+#include "core/base/no_cancel.h"
+#include "core/base/safe_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-
-#include "core/base/no_cancel.h"
-#include "core/base/safe_file.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -25,11 +24,13 @@ constexpr std::uint64_t kDefinitionReserveBytes = std::uint64_t{64} << 20;
 bool exceeds_file_size_limit(std::uint64_t end) {
   rlimit limit{};
   // Beyond the limit the kernel would send SIGXFSZ to the application.
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         end > limit.rlim_cur;
 }
 
 Status file_size_error(const std::string& path) {
-  return Status::error("cannot extend " + path + ": the process's file-size limit (ulimit -f) is reached");
+  return Status::error("cannot extend " + path +
+                       ": the process's file-size limit (ulimit -f) is reached");
 }
 
 /// False: errno says why.
@@ -70,7 +71,8 @@ ChunkStore::~ChunkStore() {
   if (header_ != nullptr) munmap(header_, kFileHeaderBytes);
 }
 
-Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes, std::uint32_t local_ranks) {
+Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes,
+                          std::uint32_t local_ranks) {
   const NoCancel no_cancel;
   files::Descriptor file;
   Status status = files::create_new(path, 0600, file);
@@ -84,11 +86,13 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
   inode_ = info.st_ino;
   if (local_ranks != 0) {
     const bool is_memory = is_in_memory(path.substr(0, path.rfind('/')));
-    const Room::Kind kind = backing == Backing::kWritten ? Room::Kind::kLateDisk : Room::Kind::kDisk;
+    const Room::Kind kind = backing == Backing::kWritten ? Room::Kind::kLateDisk
+                                                         : Room::Kind::kDisk;
     room_.limit(local_ranks, is_memory ? Room::Kind::kMemory : kind, file.number());
   }
   status = ask_for_room(file.number(), kFileHeaderBytes, Use::kEvents);
-  if (status.is_ok()) header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
+  if (status.is_ok())
+    header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
   if (header_ == nullptr) {
     unlink(path.c_str());
     return status;
@@ -113,17 +117,20 @@ int ChunkStore::open_file(Status& status) const {
 
 Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) const {
   if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
-  // posix_fallocate would fall back to writing every block; a file system without fallocate is not worth mapping.
+  // posix_fallocate would fall back to writing every block; a file system without fallocate is not
+  // worth mapping.
   if (!allocate(file, 0, offset, bytes)) {
     return Status::from_errno("cannot reserve space in " + path_, errno);
   }
   return Status::ok();
 }
 
-/// Once refused, events are refused for good: a file that goes on when others have freed room would have a hole in the middle.
+/// Once refused, events are refused for good: a file that goes on when others have freed room would
+/// have a hole in the middle.
 Status ChunkStore::ask_for_room(int file, std::uint64_t bytes, Use use) const {
   Status status = room_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
-  if (!status.is_ok() && use == Use::kEvents) is_out_of_room_.store(true, std::memory_order_relaxed);
+  if (!status.is_ok() && use == Use::kEvents)
+    is_out_of_room_.store(true, std::memory_order_relaxed);
   return status;
 }
 
@@ -135,14 +142,15 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
   }
   status = extend(file, offset, bytes);
   if (!status.is_ok()) return nullptr;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                      static_cast<off_t>(offset));
   if (memory == MAP_FAILED) {
     status = Status::from_errno("cannot map " + path_, errno);
     return nullptr;
   }
   madvise(memory, bytes, MADV_DONTFORK);
-  // An error here (full tmpfs, broken disk) instead of SIGBUS at the first touch. EINVAL: a kernel before 5.14, where
-  // the reserved blocks are what we have.
+  // An error here (full tmpfs, broken disk) instead of SIGBUS at the first touch. EINVAL: a kernel
+  // before 5.14, where the reserved blocks are what we have.
   if (madvise(memory, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     status = Status::from_errno("cannot touch the mapping of " + path_, errno);
     munmap(memory, bytes);
@@ -151,19 +159,25 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
   return static_cast<ChunkHeader*>(memory);
 }
 
-ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status, Use use) {
+ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status,
+                                 Use use) {
   const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   status = Status::ok();
-  const std::uint64_t limit = size_limit_bytes_ + (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
-  if (header_ == nullptr || next_offset_ + least_bytes > limit || (use == Use::kEvents && is_out_of_room())) return nullptr;
-  bytes = std::min<std::uint64_t>(bytes, (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
+  const std::uint64_t limit = size_limit_bytes_ +
+                              (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
+  if (header_ == nullptr || next_offset_ + least_bytes > limit ||
+      (use == Use::kEvents && is_out_of_room()))
+    return nullptr;
+  bytes = std::min<std::uint64_t>(bytes,
+                                  (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
   open_.reserve(open_.size() + 1);
   const files::Descriptor file(open_file(status));
   if (!file.is_open()) return nullptr;
   status = ask_for_room(file.number(), bytes, use);
   if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
-  ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status) : nullptr;
+  ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status)
+                                            : nullptr;
   if (chunk == nullptr) return nullptr;
   open_.push_back({chunk, next_offset_, bytes});
   next_offset_ += bytes;
@@ -175,14 +189,16 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Sta
 
 ChunkStore::Offset ChunkStore::offset_of(const ChunkHeader* chunk) const {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const Open& open) { return open.chunk == chunk; });
   return found == open_.end() ? 0 : found->offset;
 }
 
 Status ChunkStore::release(ChunkHeader* chunk) {
   const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const Open& open) { return open.chunk == chunk; });
   if (found == open_.end()) return Status::ok();
   const std::size_t mapped_bytes = found->mapped_bytes;
   Status status;
@@ -201,7 +217,9 @@ ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& sta
   Offset offset = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ || is_out_of_room()) return 0;
+    if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ ||
+        is_out_of_room())
+      return 0;
     file = files::Descriptor(open_file(status));
     if (file.is_open()) status = ask_for_room(file.number(), header.chunk_bytes, Use::kEvents);
     if (status.is_ok()) status = write_definitions(file.number());
@@ -238,13 +256,16 @@ Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t 
   Status status;
   const int file = open_file(status);
   if (file < 0) return status;
-  if (!write_all(file, from, bytes, offset)) status = Status::from_errno("cannot write " + path_, errno);
+  if (!write_all(file, from, bytes, offset))
+    status = Status::from_errno("cannot write " + path_, errno);
   close(file);
   return status;
 }
 
-/// First an empty chunk, so that a reader can step over what is not all there, then what it holds, then the truth.
-Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk, Offset offset) const {
+/// First an empty chunk, so that a reader can step over what is not all there, then what it holds,
+/// then the truth.
+Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk,
+                              Offset offset) const {
   if (exceeds_file_size_limit(offset + header.chunk_bytes)) return file_size_error(path_);
   const std::uint64_t used = header.used_bytes.load(std::memory_order_relaxed);
   ChunkHeader empty{};
@@ -252,14 +273,16 @@ Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHe
   empty.used_bytes.store(sizeof empty, std::memory_order_relaxed);
   bool is_written = write_all(file, &empty, sizeof empty, offset);
   if (used > sizeof header) {
-    is_written = is_written && write_all(file, chunk + 1, used - sizeof header, offset + sizeof header) &&
+    is_written = is_written &&
+                 write_all(file, chunk + 1, used - sizeof header, offset + sizeof header) &&
                  write_all(file, &header, sizeof header, offset);
   }
   return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
 }
 
-/// What is private memory and makes events readable: the file's header and open chunks of definitions. Call with the lock. A kill
-/// at any moment leaves the older state of a chunk, or the newer one.
+/// What is private memory and makes events readable: the file's header and open chunks of
+/// definitions. Call with the lock. A kill at any moment leaves the older state of a chunk, or the
+/// newer one.
 Status ChunkStore::write_definitions(int file) const {
   if (backing_ != Backing::kWritten) return Status::ok();
   if (exceeds_file_size_limit(next_offset_)) return file_size_error(path_);
@@ -270,7 +293,9 @@ Status ChunkStore::write_definitions(int file) const {
     const std::uint64_t used = open.chunk->used_bytes.load(std::memory_order_acquire);
     header.used_bytes.store(used, std::memory_order_relaxed);
     if (header.kind != ChunkKind::kDefinitions) continue;
-    is_written = is_written && write_all(file, open.chunk + 1, used - sizeof header, open.offset + sizeof header) &&
+    is_written = is_written &&
+                 write_all(file, open.chunk + 1, used - sizeof header,
+                           open.offset + sizeof header) &&
                  write_all(file, &header, sizeof header, open.offset);
   }
   return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
@@ -287,7 +312,8 @@ void ChunkStore::trim(ChunkHeader* chunk) {
   const int file = open_file(status);
   if (file < 0) return;
   const std::uint64_t rest = chunk->chunk_bytes - keep;
-  const bool is_done = allocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset + keep, rest);
+  const bool is_done = allocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset + keep,
+                                rest);
   close(file);
   const std::lock_guard lock(mutex_);
   if (is_done && offset + chunk->chunk_bytes == next_offset_) {
@@ -308,7 +334,8 @@ Status ChunkStore::flush() {
   const std::lock_guard lock(mutex_);
   if (backing_ == Backing::kMapped || header_ == nullptr) return Status::ok();
   Status status = write_out(header_, kFileHeaderBytes, 0);
-  for (const Open& open : open_) status.update(write_out(open.chunk, open.chunk->chunk_bytes, open.offset));
+  for (const Open& open : open_)
+    status.update(write_out(open.chunk, open.chunk->chunk_bytes, open.offset));
   return status;
 }
 

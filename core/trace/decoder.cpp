@@ -1,8 +1,8 @@
 #include "core/trace/decoder.h"
 
-#include <algorithm>
-
 #include "core/record/decode_words.h"
+
+#include <algorithm>
 
 namespace megascope::trace {
 
@@ -12,8 +12,8 @@ namespace {
 
 /// Starts what a short fact may complete.
 bool is_start(FactKind kind) {
-  return kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest || kind == FactKind::kFileReadRequest ||
-         kind == FactKind::kFileWriteRequest;
+  return kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest ||
+         kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
 }
 /// Completes what was started, and in its short form says only which.
 bool is_completion(FactKind kind) {
@@ -38,8 +38,8 @@ bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
     return !is_completion(kind) && kind != FactKind::kFileTest && kind != FactKind::kFileCancelled;
   }
-  return kind <= FactKind::kRecvRequest || kind == FactKind::kCollective || kind == FactKind::kCollectiveRequest ||
-         names_window(kind);
+  return kind <= FactKind::kRecvRequest || kind == FactKind::kCollective ||
+         kind == FactKind::kCollectiveRequest || names_window(kind);
 }
 }  // namespace
 
@@ -58,7 +58,8 @@ bool CallDecoder::decode_mark(std::span<const Word> words, std::uint64_t base_ti
     const Word bare[kBareWords] = {words[0], words[1] & ~(Word{0xFF} << 48)};
     if (decode_words(bare, kBareWords, base_ticks, call, folded, count) == 0) return false;
     if (kind == FactKind::kRequestTest) folded[count++] = {.kind = kind, .bytes = low32(words[3])};
-    if (kind == FactKind::kFileCollective) folded[count++] = file_collective(call.comm, low32(words[2]), high32(words[3]));
+    if (kind == FactKind::kFileCollective)
+      folded[count++] = file_collective(call.comm, low32(words[2]), high32(words[3]));
   } else if (decode_words(words.data(), words.size(), base_ticks, call, folded, count) == 0) {
     return false;
   }
@@ -78,12 +79,13 @@ bool CallDecoder::resolve(Fact& fact) {
     return true;
   }
   const bool repeats_start = is_completion(fact.kind);
-  const bool ends = repeats_start || fact.kind == FactKind::kCancelled || fact.kind == FactKind::kFileCancelled ||
-                    fact.kind == FactKind::kRequestFreed;
+  const bool ends = repeats_start || fact.kind == FactKind::kCancelled ||
+                    fact.kind == FactKind::kFileCancelled || fact.kind == FactKind::kRequestFreed;
   if (!ends || fact.request == kNoRequest) return true;
   Fact start;
   const bool is_known = open_.take(fact.request, start);
-  const bool needs_start = repeats_start && fact == Fact{.kind = fact.kind, .request = fact.request};
+  const bool needs_start = repeats_start &&
+                           fact == Fact{.kind = fact.kind, .request = fact.request};
   if (!needs_start) return true;
   if (!is_known) {
     ++unknown_request_count_;
@@ -102,7 +104,9 @@ bool CallDecoder::decode_fact(std::size_t available) {
                            : layout == kWideFact   ? kWideWords
                                                    : 0;
   const auto kind = static_cast<FactKind>((words[0] >> 16) & 0xFF);
-  if (size == 0 || size > available || kind == FactKind::kNone || kind > kLastFactKind || !is_holding_) return false;
+  if (size == 0 || size > available || kind == FactKind::kNone || kind > kLastFactKind ||
+      !is_holding_)
+    return false;
   if (size == kShortWords && short_run(words[0]) != 0) return decode_run(words[0], kind);
   Fact fact{.kind = kind, .request = high32(words[0])};
   if (size == kMediumWords) {
@@ -158,7 +162,8 @@ bool CallDecoder::flush(Call& call) { return deliver(call); }
 bool CallDecoder::next(Call& call) {
   const Word* words = words_.data() + at_;
   const std::size_t available = words_.size() - at_;
-  if (is_holding_ || available < kBareWords || ((words[1] >> 56) & kHasFacts) != 0) return next_slowly(call);
+  if (is_holding_ || available < kBareWords || ((words[1] >> 56) & kHasFacts) != 0)
+    return next_slowly(call);
   std::size_t fact_count = 0;
   const std::size_t size = decode_words(words, available, base_ticks_, call, folded_, fact_count);
   if (size == 0) return next_slowly(call);

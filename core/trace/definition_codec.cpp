@@ -1,14 +1,15 @@
 #include "core/trace/definition_codec.h"
 
+#include "core/trace/layout.h"
+
 #include <cstring>
 #include <string>
-
-#include "core/trace/layout.h"
 
 namespace megascope::trace {
 namespace {
 
-/// Reads values from untrusted bytes; after a failure everything reads as zero and `is_ok` is false.
+/// Reads values from untrusted bytes; after a failure everything reads as zero and `is_ok` is
+/// false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -46,8 +47,8 @@ class Reader {
   static constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
   static bool is_plausible(const RankRun& run) {
     const std::int64_t last = run.first + (std::int64_t{run.count} - 1) * run.stride;
-    return run.count > 0 && run.count <= kMaxRanks && run.first >= 0 && run.first <= kMaxRanks && last >= 0 &&
-           last <= kMaxRanks;
+    return run.count > 0 && run.count <= kMaxRanks && run.first >= 0 && run.first <= kMaxRanks &&
+           last >= 0 && last <= kMaxRanks;
   }
   bool take(std::size_t size) {
     if (!is_ok_ || size > bytes_.size() - at_) {
@@ -77,22 +78,38 @@ bool add_parallel(std::string_view text, ProcessInfo& info) {
 }
 
 bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
-  if (name == kPropertyHost) info.host = std::move(value);
-  else if (name == kPropertyProgram) info.program = std::move(value);
-  else if (name == kPropertyCommandLine) info.command_line = std::move(value);
-  else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
-  else if (name == kPropertyJob) info.job = std::move(value);
-  else if (name == kPropertyRunFolder) info.run_folder = std::move(value);
-  else if (name.starts_with(kLauncherFactPrefix)) info.launcher.push_back({std::string(name), std::move(value)});
-  else if (name == kPropertyWorld) info.world = std::move(value);
-  else if (name == kPropertyParentWorld) info.parent_world = std::move(value);
-  else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
-  else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
-  else if (name == kPropertyUnrecorded) info.unrecorded.push_back(std::move(value));
-  else if (name == kPropertyParallel) return add_parallel(value, info);
-  else if (name == kPropertyCpus) return parse(value, info.cpus);
-  else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
-  else return false;
+  if (name == kPropertyHost)
+    info.host = std::move(value);
+  else if (name == kPropertyProgram)
+    info.program = std::move(value);
+  else if (name == kPropertyCommandLine)
+    info.command_line = std::move(value);
+  else if (name == kPropertyMpiLibrary)
+    info.mpi_library = std::move(value);
+  else if (name == kPropertyJob)
+    info.job = std::move(value);
+  else if (name == kPropertyRunFolder)
+    info.run_folder = std::move(value);
+  else if (name.starts_with(kLauncherFactPrefix))
+    info.launcher.push_back({std::string(name), std::move(value)});
+  else if (name == kPropertyWorld)
+    info.world = std::move(value);
+  else if (name == kPropertyParentWorld)
+    info.parent_world = std::move(value);
+  else if (name == kPropertyClockDomain)
+    info.clock_domain = std::move(value);
+  else if (name == kPropertyInterface)
+    info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
+  else if (name == kPropertyUnrecorded)
+    info.unrecorded.push_back(std::move(value));
+  else if (name == kPropertyParallel)
+    return add_parallel(value, info);
+  else if (name == kPropertyCpus)
+    return parse(value, info.cpus);
+  else if (name == kPropertyMessageGaps)
+    info.has_message_gaps = true;
+  else
+    return false;
   return true;
 }
 
@@ -105,7 +122,8 @@ bool decode_region(Reader& reader, ProcessDefinitions& into) {
   region.name = reader.get_string();
   region.group = reader.get_string();
   const bool is_ascending = into.regions.empty() || into.regions.back().id < region.id;
-  const bool is_known = region.role <= RegionRole::kCode && region.paradigm <= Paradigm::kMeasurement &&
+  const bool is_known = region.role <= RegionRole::kCode &&
+                        region.paradigm <= Paradigm::kMeasurement &&
                         region.collective_op <= CollectiveOp::kDestroyHandle;
   if (!reader.is_ok() || !is_ascending || !is_known || region.id == kNoRegion) return false;
   into.regions.push_back(std::move(region));
@@ -122,7 +140,8 @@ bool decode_comm(Reader& reader, ProcessDefinitions& into) {
   comm.name = reader.get_string();
   comm.members = reader.get_runs();
   comm.remote_members = reader.get_runs();
-  if (!reader.is_ok() || comm.id != into.comms.size() || comm.kind > CommKind::kRemote) return false;
+  if (!reader.is_ok() || comm.id != into.comms.size() || comm.kind > CommKind::kRemote)
+    return false;
   into.comms.push_back(std::move(comm));
   return true;
 }
@@ -159,7 +178,8 @@ bool decode_window(Reader& reader, ProcessDefinitions& into) {
   window.size_bytes = reader.get<std::uint64_t>();
   window.displacement_bytes = reader.get<std::uint32_t>();
   window.name = reader.get_string();
-  if (!reader.is_ok() || window.id != into.windows.size() || window.flavor > WindowFlavor::kShared) return false;
+  if (!reader.is_ok() || window.id != into.windows.size() || window.flavor > WindowFlavor::kShared)
+    return false;
   into.windows.push_back(std::move(window));
   return true;
 }

@@ -1,15 +1,17 @@
-#include <cstring>
-#include <string>
-
 #include "core/trace/definition_codec.h"
 #include "core/trace/layout.h"
+
+#include <cstring>
+#include <string>
 
 namespace megascope::trace {
 namespace {
 
 class Writer {
  public:
-  explicit Writer(DefinitionKind kind) : bytes_(kDefinitionHeaderBytes) { put_header(static_cast<std::uint32_t>(kind)); }
+  explicit Writer(DefinitionKind kind) : bytes_(kDefinitionHeaderBytes) {
+    put_header(static_cast<std::uint32_t>(kind));
+  }
 
   template <class T>
   Writer& put(T value) {
@@ -133,7 +135,11 @@ DefinitionBytes encode(const ClockSample& sample) {
 }
 
 DefinitionBytes encode(const CounterDefinition& counter) {
-  return Writer(DefinitionKind::kCounter).put(counter.id).put(std::string_view(counter.name)).put(std::string_view(counter.unit)).take();
+  return Writer(DefinitionKind::kCounter)
+      .put(counter.id)
+      .put(std::string_view(counter.name))
+      .put(std::string_view(counter.unit))
+      .take();
 }
 
 DefinitionBytes encode_tensor(TensorId id, std::string_view name) {

@@ -1,6 +1,5 @@
-#include "core/trace/decoder.h"
-
 #include "core/record/decode_words.h"
+#include "core/trace/decoder.h"
 
 namespace megascope::trace {
 
@@ -27,19 +26,23 @@ bool is_plain(Word first, Word second) {
   }
 }
 
-/// Is all that the call says in itself, or beside it only the place that it was made from? count: at least kMaxCallWords.
+/// Is all that the call says in itself, or beside it only the place that it was made from? count:
+/// at least kMaxCallWords.
 [[gnu::always_inline]] inline bool is_foldable(const Word* words, std::size_t count) {
   if (!is_plain(words[0], words[1])) return false;
-  if ((words[1] & kFactsFlag) == 0) [[likely]] return true;
+  if ((words[1] & kFactsFlag) == 0) [[likely]]
+    return true;
   const std::size_t own = call_words(static_cast<FactKind>((words[1] >> 48) & 0xFF));
   constexpr Word kPlace = short_fact(FactKind::kCallSite, 0);
-  return count >= own + 2 && (words[own] & 0xFFFFFFFF) == kPlace && high32(words[own]) != 0 && is_region(words[own + 1]);
+  return count >= own + 2 && (words[own] & 0xFFFFFFFF) == kPlace && high32(words[own]) != 0 &&
+         is_region(words[own + 1]);
 }
 
 }  // namespace
 
 /// Adds one such call; returns its number of words.
-[[gnu::always_inline]] inline std::size_t CallDecoder::add_plain(const Word* words, std::uint64_t base_ticks,
+[[gnu::always_inline]] inline std::size_t CallDecoder::add_plain(const Word* words,
+                                                                 std::uint64_t base_ticks,
                                                                  Profile& profile) {
   const Word second = words[1];
   const auto comm16 = static_cast<std::uint32_t>((second >> 32) & 0xFFFF);
@@ -67,8 +70,10 @@ bool is_plain(Word first, Word second) {
     return kMaxCallWords;
   }
   if (is_folded_sync(kind)) {
-    if (kind == FactKind::kWinCreated) profile.add_collective(call, high32(words[3]), kNoPeer);
-    else profile.add_plain(call);
+    if (kind == FactKind::kWinCreated)
+      profile.add_collective(call, high32(words[3]), kNoPeer);
+    else
+      profile.add_plain(call);
     return kMessageWords;
   }
   if (is_rma_operation(kind)) {
@@ -80,8 +85,12 @@ bool is_plain(Word first, Word second) {
   if (kind == FactKind::kRecvRequest) {
     const RequestId request = high32(words[3]);
     if (request != kNoRequest) {
-      open_[request] = {.kind = kind, .comm = call.comm, .request = request, .peer = peer,
-                        .tag = static_cast<std::int32_t>(high32(words[2])), .bytes = low32(words[3])};
+      open_[request] = {.kind = kind,
+                        .comm = call.comm,
+                        .request = request,
+                        .peer = peer,
+                        .tag = static_cast<std::int32_t>(high32(words[2])),
+                        .bytes = low32(words[3])};
     }
     profile.add_message(call, false, peer, 0);
   } else {
@@ -90,14 +99,18 @@ bool is_plain(Word first, Word second) {
   return kMessageWords;
 }
 
-/// Adds a call whose facts are completions in their short form, and all there. Returns its number of words; 0: it is another.
+/// Adds a call whose facts are completions in their short form, and all there. Returns its number
+/// of words; 0: it is another.
 std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& profile) {
-  if (words.size() < kBareWords + 1 || !is_region(words[0]) || (words[1] & kFactsFlag) == 0) return 0;
+  if (words.size() < kBareWords + 1 || !is_region(words[0]) || (words[1] & kFactsFlag) == 0)
+    return 0;
   if (((words[1] >> 48) & 0xFF) != 0) return 0;
   std::size_t end = kBareWords;
   for (; end < words.size() && (words[end] & 0xFFFF) == kShortFact; ++end) {
     const auto kind = static_cast<FactKind>((words[end] >> 16) & 0xFF);
-    if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration || kind == FactKind::kRepeated) return 0;
+    if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration ||
+        kind == FactKind::kRepeated)
+      return 0;
   }
   if (end == words.size() || !is_region(words[end])) return 0;
   facts_.clear();
@@ -126,13 +139,17 @@ std::uint64_t CallDecoder::add_all_to(Profile& profile) {
       const Word* at = words_.data() + at_;
       const Word* const end = words_.data() + words_.size();
       const std::uint64_t base_ticks = base_ticks_;
-      for (; end - at >= static_cast<std::ptrdiff_t>(kMaxCallWords) && is_foldable(at, static_cast<std::size_t>(end - at)); ++count) {
+      for (; end - at >= static_cast<std::ptrdiff_t>(kMaxCallWords) &&
+             is_foldable(at, static_cast<std::size_t>(end - at));
+           ++count) {
         const auto depth = static_cast<std::uint8_t>((at[1] >> 56) & kDepthMask);
         if (depth == 0) last_outer_word_ = at[0];
         const bool has_place = (at[1] & kFactsFlag) != 0;
-        const Profile::PlainCall plain{.region = static_cast<RegionId>(at[0] & 0xFFFF), .depth = depth, .time = low32(at[1])};
+        const Profile::PlainCall plain{
+            .region = static_cast<RegionId>(at[0] & 0xFFFF), .depth = depth, .time = low32(at[1])};
         at += add_plain(at, base_ticks, profile);
-        if (has_place) [[unlikely]] profile.add_site(plain, high32(*at++) - 1);
+        if (has_place) [[unlikely]]
+          profile.add_site(plain, high32(*at++) - 1);
       }
       at_ = static_cast<std::size_t>(at - words_.data());
     }

@@ -1,11 +1,10 @@
 #include "core/trace/header_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "core/record/definitions.h"
 
 #include <cstring>
-
-#include "core/record/definitions.h"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace megascope::trace {
 
@@ -14,11 +13,14 @@ bool read_header(int file, FileHeader& header) noexcept {
          std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) == 0;
 }
 
-void change_header(const std::string& path, HeaderChange change) { change_header(files::current_directory(), path, change); }
+void change_header(const std::string& path, HeaderChange change) {
+  change_header(files::current_directory(), path, change);
+}
 
 void change_header(const files::Base& directory, const std::string& name, HeaderChange change) {
   files::Descriptor opened;
-  if (!files::open_existing(directory, name, O_RDWR, files::Owner::kThisUserOnly, opened).is_ok()) return;
+  if (!files::open_existing(directory, name, O_RDWR, files::Owner::kThisUserOnly, opened).is_ok())
+    return;
   const int file = opened.number();
   FileHeader header{};
   if (read_header(file, header)) {

@@ -1,11 +1,11 @@
 #include "core/trace/hook_decoder.h"
 
-#include <algorithm>
-#include <bit>
-
 #include "core/record/cpu_reading.h"
 #include "core/record/decode_words.h"
 #include "core/record/hook_words.h"
+
+#include <algorithm>
+#include <bit>
 
 namespace megascope::trace {
 
@@ -14,10 +14,13 @@ using namespace encoding;
 namespace {
 
 unsigned what_of(Word word) { return static_cast<unsigned>(word & 0xFFFF); }
-bool is_value(Word word) { return what_of(word) == hook_words::kValue || what_of(word) == hook_words::kWideValue; }
+bool is_value(Word word) {
+  return what_of(word) == hook_words::kValue || what_of(word) == hook_words::kWideValue;
+}
 
 bool is_continued(const HookRecord& record) {
-  return std::ranges::any_of(record.values, [](const Fact& fact) { return value_name_of(fact) == ValueName::kContinued; });
+  return std::ranges::any_of(
+      record.values, [](const Fact& fact) { return value_name_of(fact) == ValueName::kContinued; });
 }
 
 }  // namespace
@@ -58,7 +61,8 @@ bool HookDecoder::decode_values(HookRecord& record) {
     const auto name = static_cast<ValueName>(static_cast<std::uint8_t>(words_[0] >> 16));
     const bool is_wide = what_of(words_[0]) == hook_words::kWideValue;
     if (is_wide && words_.size() < hook_words::kMostValueWords) return fail();
-    const auto number = is_wide ? static_cast<std::int64_t>(words_[1]) : static_cast<std::int32_t>(high32(words_[0]));
+    const auto number = is_wide ? static_cast<std::int64_t>(words_[1])
+                                : static_cast<std::int32_t>(high32(words_[0]));
     values_.push_back(value_fact(name, number));
     words_ = words_.subspan(is_wide ? 2 : 1);
   }
@@ -73,8 +77,11 @@ bool HookDecoder::decode_point(unsigned what, HookRecord& record) {
     point.kind = PointKind::kTensor;
     return decode_tensor(point);
   }
-  if (what == hook_words::kRangeStart || what == hook_words::kRangeStop) return decode_range(what, record);
-  const std::size_t size = what == hook_words::kCounter ? hook_words::kCounterWords : what == hook_words::kMark ? hook_words::kMarkWords : 0;
+  if (what == hook_words::kRangeStart || what == hook_words::kRangeStop)
+    return decode_range(what, record);
+  const std::size_t size = what == hook_words::kCounter ? hook_words::kCounterWords
+                           : what == hook_words::kMark  ? hook_words::kMarkWords
+                                                        : 0;
   if (size == 0 || words_.size() < size) return fail();
   point.kind = what == hook_words::kCounter ? PointKind::kCounter : PointKind::kMark;
   point.id = low32(words_[1]);
@@ -86,7 +93,8 @@ bool HookDecoder::decode_point(unsigned what, HookRecord& record) {
 bool HookDecoder::decode_range(unsigned what, HookRecord& record) {
   const bool is_stop = what == hook_words::kRangeStop;
   const std::size_t size = is_stop ? hook_words::kRangeStopWords : hook_words::kRangeStartWords;
-  if (words_.size() < size || !is_region(words_[1]) || words_[1] != what_of(words_[1])) return fail();
+  if (words_.size() < size || !is_region(words_[1]) || words_[1] != what_of(words_[1]))
+    return fail();
   record.point.kind = is_stop ? PointKind::kRangeStop : PointKind::kRangeStart;
   record.point.id = low32(words_[1]);
   record.point.range = words_[2];
@@ -107,7 +115,8 @@ bool HookDecoder::decode_tensor(Point& point) {
   shape.layer = static_cast<std::int32_t>(low32(words_[2]));
   shape.micro_batch = static_cast<std::int32_t>(high32(words_[2]));
   const bool is_known = shape.kind < TensorKind::kCount && shape.type < ElementType::kCount &&
-                        shape.dimension_count <= kMaxTensorDimensions && shape.split_dimension < shape.dimension_count;
+                        shape.dimension_count <= kMaxTensorDimensions &&
+                        shape.split_dimension < shape.dimension_count;
   words_ = words_.subspan(hook_words::kTensorWords);
   if (!is_known || words_.size() < shape.dimension_count) return fail();
   for (unsigned i = 0; i < shape.dimension_count; ++i) shape.extents[i] = words_[i];
@@ -120,11 +129,13 @@ bool HookDecoder::decode_tensor(Point& point) {
   if (open_.empty()) return;
   const Open& inner = open_.back();
   const std::uint64_t time = ticks > inner.ticks ? ticks - inner.ticks : 0;
-  profile.add_region({.region = inner.region, .count = inner.continues ? 0U : 1U, .time = time, .max_time = time});
+  profile.add_region(
+      {.region = inner.region, .count = inner.continues ? 0U : 1U, .time = time, .max_time = time});
   open_.pop_back();
 }
 
-/// Entries without numbers, and leaves, as long as there is nothing else. Returns the number of entries.
+/// Entries without numbers, and leaves, as long as there is nothing else. Returns the number of
+/// entries.
 std::uint64_t HookDecoder::add_plain(Profile& profile) {
   std::uint64_t count = 0;
   const Word* at = words_.data();
@@ -146,7 +157,8 @@ std::uint64_t HookDecoder::add_plain(Profile& profile) {
 void HookDecoder::add_range(const HookRecord& record, Profile& profile) {
   const auto name = static_cast<RegionId>(record.point.id);
   if (record.point.kind == PointKind::kRangeStart) profile.add_range_start(name);
-  if (record.point.kind == PointKind::kRangeStop) profile.add_range_stop(name, record.ticks - record.start_ticks);
+  if (record.point.kind == PointKind::kRangeStop)
+    profile.add_range_stop(name, record.ticks - record.start_ticks);
 }
 
 std::uint64_t HookDecoder::add_all_to(Profile& profile) {
@@ -159,7 +171,9 @@ std::uint64_t HookDecoder::add_all_to(Profile& profile) {
         open_.push_back({record.region, is_continued(record), record.ticks});
         ++count;
         break;
-      case HookRecord::Kind::kLeave: add_leave(record.ticks, profile); break;
+      case HookRecord::Kind::kLeave:
+        add_leave(record.ticks, profile);
+        break;
       case HookRecord::Kind::kEnd:
         while (!open_.empty()) add_leave(record.ticks, profile);
         break;

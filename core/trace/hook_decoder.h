@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "core/record/encoding.h"
 #include "core/record/point.h"
 #include "core/record/profile.h"
 #include "core/record/value_fact.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace megascope::trace {
 
@@ -17,24 +17,28 @@ struct HookRecord {
   Kind kind = Kind::kLeave;
   RegionId region = kNoRegion;  ///< kEnter
   std::uint64_t ticks = 0;
-  std::span<const Fact> values;  ///< kEnter: numbers that go with the region; valid until the next record
-  Point point;                   ///< kPoint; its times are not set
-  std::uint64_t start_ticks = 0; ///< of a PointKind::kRangeStop
+  std::span<const Fact>
+      values;   ///< kEnter: numbers that go with the region; valid until the next record
+  Point point;  ///< kPoint; its times are not set
+  std::uint64_t start_ticks = 0;  ///< of a PointKind::kRangeStop
 };
 
-/// Turns the words of a location's hook chunks (core/record/hook_words.h), one chunk after the other, into records. Untrusted
-/// input: what cannot be a record ends the chunk and is counted. One thread.
+/// Turns the words of a location's hook chunks (core/record/hook_words.h), one chunk after the
+/// other, into records. Untrusted input: what cannot be a record ends the chunk and is counted. One
+/// thread.
 class HookDecoder {
  public:
-  /// Begins the next chunk: its words and its time base. The words must stay valid while the chunk is read.
+  /// Begins the next chunk: its words and its time base. The words must stay valid while the chunk
+  /// is read.
   void begin_chunk(std::span<const encoding::Word> words, std::uint64_t base_ticks) {
     words_ = words;
     base_ticks_ = base_ticks;
   }
   /// False at the chunk's end.
   bool next(HookRecord& record);
-  /// Adds the regions that end in the chunk to a profile, those that began in an earlier one too. Returns how many records
-  /// of the program there were: a region counts once, readings of CPU times do not.
+  /// Adds the regions that end in the chunk to a profile, those that began in an earlier one too.
+  /// Returns how many records of the program there were: a region counts once, readings of CPU
+  /// times do not.
   std::uint64_t add_all_to(Profile& profile);
   std::uint64_t damaged_count() const { return damaged_count_; }
 

@@ -36,7 +36,8 @@ void RegionStream::find_leaves(const TraceFile& file, LocationId location) {
         for (const std::size_t index : open) leave_ticks_[index] = record.ticks;
         open.clear();
         break;
-      case HookRecord::Kind::kPoint: break;
+      case HookRecord::Kind::kPoint:
+        break;
     }
   }
 }
@@ -51,11 +52,14 @@ bool RegionStream::next(Call& call) {
   call.is_pending = leave_ticks == kNotLeft;
   call.facts = record_.values;
   call.enter_ns = map_.to_ns(record_.ticks);
-  call.leave_ns = std::max(call.enter_ns, map_.to_ns(call.is_pending ? std::max(end_ticks_, record_.ticks) : leave_ticks));
+  call.leave_ns = std::max(
+      call.enter_ns,
+      map_.to_ns(call.is_pending ? std::max(end_ticks_, record_.ticks) : leave_ticks));
   return true;
 }
 
-CallsAndRegions::CallsAndRegions(std::unique_ptr<CallStream> calls, std::unique_ptr<CallStream> regions)
+CallsAndRegions::CallsAndRegions(std::unique_ptr<CallStream> calls,
+                                 std::unique_ptr<CallStream> regions)
     : calls_{std::move(calls), {}, false}, regions_{std::move(regions), {}, false} {
   calls_.fetch();
   regions_.fetch();
@@ -63,7 +67,8 @@ CallsAndRegions::CallsAndRegions(std::unique_ptr<CallStream> calls, std::unique_
 
 bool CallsAndRegions::region_is_first() const {
   if (!calls_.has_call || !regions_.has_call) return regions_.has_call;
-  if (regions_.call.enter_ns != calls_.call.enter_ns) return regions_.call.enter_ns < calls_.call.enter_ns;
+  if (regions_.call.enter_ns != calls_.call.enter_ns)
+    return regions_.call.enter_ns < calls_.call.enter_ns;
   return regions_.call.leave_ns >= calls_.call.leave_ns;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "core/record/point.h"
 #include "core/record/time_map.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/reader.h"
+
+#include <memory>
+#include <vector>
 
 namespace megascope::trace {
 
@@ -22,8 +22,8 @@ class HookChunks {
   std::size_t index_ = 0;
 };
 
-/// The program's regions of one location in order of entry. Made in one pass over the records that finds when each region was
-/// left: 8 bytes a region. What was not left is pending.
+/// The program's regions of one location in order of entry. Made in one pass over the records that
+/// finds when each region was left: 8 bytes a region. What was not left is pending.
 class RegionStream final : public CallStream {
  public:
   RegionStream(const TraceFile& file, LocationId location, const TimeMap& map);
@@ -63,7 +63,8 @@ class CallsAndRegions final : public CallStream {
 
 class LocationPoints final : public PointStream {
  public:
-  LocationPoints(const TraceFile& file, LocationId location, const TimeMap& map) : records_(file, location), map_(map) {}
+  LocationPoints(const TraceFile& file, LocationId location, const TimeMap& map)
+      : records_(file, location), map_(map) {}
   bool next(Point& point) override;
 
  private:

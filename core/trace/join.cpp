@@ -1,17 +1,17 @@
 #include "core/trace/join.h"
 
+#include "core/base/safe_file.h"
+#include "core/trace/header_file.h"
+#include "core/trace/reader.h"
+#include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
-
-#include "core/base/safe_file.h"
-#include "core/trace/header_file.h"
-#include "core/trace/reader.h"
-#include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
 
 namespace megascope::trace {
 namespace fs = std::filesystem;
@@ -29,7 +29,8 @@ using Parts = std::map<std::int32_t, Part>;
 /// What the traces so far say of their job, each name from the first that has it.
 class Job {
  public:
-  /// Why `part` cannot be of it; empty when nothing speaks against that: it is then taken into account.
+  /// Why `part` cannot be of it; empty when nothing speaks against that: it is then taken into
+  /// account.
   std::string difference(const Part& part) {
     std::string reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
     if (reason.empty()) reason = compare("Slurm's steps are", {part.info.job, part.path}, step_);
@@ -44,7 +45,8 @@ class Job {
   static std::string compare(const char* what, Name name, Name& known) {
     if (known.text.empty()) std::swap(known, name);
     if (name.text.empty() || name.text == known.text) return {};
-    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text + " and " + name.text;
+    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text +
+           " and " + name.text;
   }
 
   Name world_;
@@ -58,9 +60,11 @@ Status add(Part part, Parts& parts) {
     return Status::ok();
   }
   Part& taken = same->second;
-  const bool is_same_process = taken.info.pid == part.info.pid && taken.info.run_id == part.info.run_id;
+  const bool is_same_process = taken.info.pid == part.info.pid &&
+                               taken.info.run_id == part.info.run_id;
   if (!is_same_process) {
-    return Status::error("rank " + std::to_string(part.info.world_rank) + " is in " + taken.path + " and, another process, in " + part.path);
+    return Status::error("rank " + std::to_string(part.info.world_rank) + " is in " + taken.path +
+                         " and, another process, in " + part.path);
   }
   if (part.used_bytes > taken.used_bytes) taken = std::move(part);
   return Status::ok();
@@ -73,7 +77,8 @@ std::vector<std::string> traces_of(const std::string& piece) {
   return {error ? piece : real.string()};
 }
 
-Status read_piece(const std::string& piece, std::vector<Part>& parts, std::vector<std::string>& problems) {
+Status read_piece(const std::string& piece, std::vector<Part>& parts,
+                  std::vector<std::string>& problems) {
   std::error_code error;
   if (!fs::exists(piece, error)) return Status::error("there is no " + piece);
   bool has_any = false;
@@ -85,23 +90,34 @@ Status read_piece(const std::string& piece, std::vector<Part>& parts, std::vecto
       continue;
     }
     has_any = true;
-    parts.push_back({.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()});
+    parts.push_back(
+        {.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()});
   }
   return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
 }
 
-/// Leaves out traces that tell another size of their world than most: damaged ones. An error where they may be of another world.
+/// Leaves out traces that tell another size of their world than most: damaged ones. An error where
+/// they may be of another world.
 Status settle_world_size(std::vector<Part>& parts, std::vector<std::string>& problems) {
   std::map<std::int32_t, std::size_t> counts;
   for (const Part& part : parts) ++counts[part.info.world_size];
-  const Part reference = *std::ranges::max_element(parts, {}, [&](const Part& part) { return counts[part.info.world_size]; });
-  const auto differs = [&](const Part& part) { return part.info.world_size != reference.info.world_size; };
+  const Part reference = *std::ranges::max_element(
+      parts, {}, [&](const Part& part) { return counts[part.info.world_size]; });
+  const auto differs = [&](const Part& part) {
+    return part.info.world_size != reference.info.world_size;
+  };
   for (const Part& part : parts) {
     if (!differs(part)) continue;
-    const bool is_same_world = part.info.run_id == reference.info.run_id || (!part.info.world.empty() && part.info.world == reference.info.world);
-    const std::string sizes = std::to_string(part.info.world_size) + " and " + std::to_string(reference.info.world_size) + " ranks";
-    if (!is_same_world) return Status::error(part.path + " and " + reference.path + " are not of one job: worlds of " + sizes);
-    problems.push_back(part.path + " is damaged, and was left out: of one world it and " + reference.path + " tell " + sizes);
+    const bool is_same_world = part.info.run_id == reference.info.run_id ||
+                               (!part.info.world.empty() &&
+                                part.info.world == reference.info.world);
+    const std::string sizes = std::to_string(part.info.world_size) + " and " +
+                              std::to_string(reference.info.world_size) + " ranks";
+    if (!is_same_world)
+      return Status::error(part.path + " and " + reference.path +
+                           " are not of one job: worlds of " + sizes);
+    problems.push_back(part.path + " is damaged, and was left out: of one world it and " +
+                       reference.path + " tell " + sizes);
   }
   std::erase_if(parts, differs);
   return Status::ok();
@@ -121,44 +137,60 @@ Status sort_by_rank(std::vector<Part> all, Parts& parts, std::vector<std::string
 /// Only names that the launcher, or a run id, gave tell jobs apart.
 void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
   const Part& first = parts.begin()->second;
-  const bool is_of_one_run = std::ranges::all_of(parts, [&](const auto& part) { return part.second.info.run_id == first.info.run_id; });
-  const bool has_unnamed = std::ranges::any_of(parts, [](const auto& part) { return part.second.info.world.empty() && part.second.info.job.empty(); });
-  if (has_unnamed && !is_of_one_run) problems.push_back("no launcher told the name of the job: that all pieces are of one is for you to know");
+  const bool is_of_one_run = std::ranges::all_of(
+      parts, [&](const auto& part) { return part.second.info.run_id == first.info.run_id; });
+  const bool has_unnamed = std::ranges::any_of(parts, [](const auto& part) {
+    return part.second.info.world.empty() && part.second.info.job.empty();
+  });
+  if (has_unnamed && !is_of_one_run)
+    problems.push_back(
+        "no launcher told the name of the job: that all pieces are of one is for you to know");
 }
 
-/// What a run folder has beside traces, from where rank 0's trace, or that of the lowest rank, came.
-void copy_notes(const Parts& parts, const fs::path& run_folder, std::vector<std::string>& problems) {
+/// What a run folder has beside traces, from where rank 0's trace, or that of the lowest rank,
+/// came.
+void copy_notes(const Parts& parts, const fs::path& run_folder,
+                std::vector<std::string>& problems) {
   const fs::path from = fs::path(parts.begin()->second.path).parent_path();
   for (const char* name : {kRunIdFile, kOptionsFile}) {
     std::error_code error;
     if (!fs::exists(from / name, error)) continue;
-    const Status status = copy_file((from / name).string(), (run_folder / name).string(), files::Owner::kAnyoneOneName);
+    const Status status = copy_file((from / name).string(), (run_folder / name).string(),
+                                    files::Owner::kAnyoneOneName);
     if (!status.is_ok()) problems.push_back(status.message());
   }
 }
 
-/// A piece may be the trace itself in scratch storage, or a copy, of which only the identity tells something.
+/// A piece may be the trace itself in scratch storage, or a copy, of which only the identity tells
+/// something.
 Liveness liveness_of_part(const Part& part) {
   const Liveness by_identity = liveness_of(part.info);
   OpenTrace trace;
-  if (by_identity != Liveness::kUnknown || !open_trace({files::current_directory(), part.path}, trace).is_ok()) return by_identity;
+  if (by_identity != Liveness::kUnknown ||
+      !open_trace({files::current_directory(), part.path}, trace).is_ok())
+    return by_identity;
   const Liveness by_file = liveness_of_writer(trace.file.number(), trace.header);
   return by_file == Liveness::kRuns ? by_file : Liveness::kUnknown;
 }
 
-Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id, std::vector<std::string>& problems) {
+Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id,
+                 std::vector<std::string>& problems) {
   const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
   const Status status = copy_file(part.path, to);
   if (!status.is_ok()) return status;
-  const bool runs = liveness_of_part(part) == Liveness::kRuns && part.info.end_state == EndState::kRunning;
-  if (runs) problems.push_back("rank " + std::to_string(part.info.world_rank) + " still runs: its trace so far was copied");
+  const bool runs = liveness_of_part(part) == Liveness::kRuns &&
+                    part.info.end_state == EndState::kRunning;
+  if (runs)
+    problems.push_back("rank " + std::to_string(part.info.world_rank) +
+                       " still runs: its trace so far was copied");
   change_header(to, {.is_gone = !runs, .is_together = true, .run_id = run_id});
   return Status::ok();
 }
 
 Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& result) {
   for (const auto& [rank, part] : parts) {
-    const Status status = copy_part(part, run_folder, parts.begin()->second.info.run_id, result.problems);
+    const Status status = copy_part(part, run_folder, parts.begin()->second.info.run_id,
+                                    result.problems);
     if (!status.is_ok()) return status;
     result.world_size = part.info.world_size;
     result.ranks.push_back(rank);
@@ -169,7 +201,8 @@ Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& r
 
 }  // namespace
 
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder, JoinResult& result) {
+Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder,
+                JoinResult& result) {
   std::vector<Part> all;
   for (const std::string& piece : pieces) {
     const Status status = read_piece(piece, all, result.problems);

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/record/definitions.h"
+#include "core/record/encoding.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "core/record/definitions.h"
-#include "core/record/encoding.h"
-
-/// The native trace of one process: a header page, then chunks, each of one kind and, for events, of one location.
-/// Little endian. Written through shared mappings: whatever was stored is in the file when the process is gone.
-/// docs/trace_format.md is the reference; `kFormatVersion` moves when a reader of the old format could misread a file.
+/// The native trace of one process: a header page, then chunks, each of one kind and, for events,
+/// of one location. Little endian. Written through shared mappings: whatever was stored is in the
+/// file when the process is gone. docs/trace_format.md is the reference; `kFormatVersion` moves
+/// when a reader of the old format could misread a file.
 namespace megascope::trace {
 
 inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};
@@ -21,14 +22,16 @@ inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
 inline constexpr std::size_t kMaxLossCauses = 64;  ///< that the header page has room for
 
-/// kHooks: what the program told on a location (core/record/hook_words.h), in a sequence of its own.
+/// kHooks: what the program told on a location (core/record/hook_words.h), in a sequence of its
+/// own.
 enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
 
-/// A call that has been entered and has not returned: its first words as they would be recorded, duration 0.
-/// Stands until the same call is recorded; then word 0 equals that of the last record. All zero when the thread has ended; word 0 names no
-/// region when nothing is known of what it is in.
-/// What the call was called with, as its words would be, except: of a send and receive (kSendrecv) peers and tags only; of a
-/// probe what it looks for, as kRecv; of a completing call kRequestTest and, as bytes, over how many requests.
+/// A call that has been entered and has not returned: its first words as they would be recorded,
+/// duration 0. Stands until the same call is recorded; then word 0 equals that of the last record.
+/// All zero when the thread has ended; word 0 names no region when nothing is known of what it is
+/// in. What the call was called with, as its words would be, except: of a send and receive
+/// (kSendrecv) peers and tags only; of a probe what it looks for, as kRecv; of a completing call
+/// kRequestTest and, as bytes, over how many requests.
 struct PendingCall {
   encoding::Word words[4];
 };
@@ -36,14 +39,15 @@ struct PendingCall {
 /// One writer thread. `used_bytes` is published with release order after what it covers.
 struct ChunkHeader {
   std::uint32_t magic;
-  std::uint32_t chunk_bytes;  ///< header included; a multiple of kChunkAlignment
+  std::uint32_t chunk_bytes;              ///< header included; a multiple of kChunkAlignment
   std::atomic<std::uint64_t> used_bytes;  ///< from the chunk's start, header included
-  std::uint64_t base_ticks;   ///< time base at the first record
+  std::uint64_t base_ticks;               ///< time base at the first record
   std::uint64_t lost_before;  ///< records of this location that were dropped before this chunk
   PendingCall pending[1];     ///< of depth 0; in the same cache line as used_bytes
   ChunkKind kind;
   std::uint32_t location;
-  std::uint32_t sequence;     ///< of the location's chunks, from 0, without holes unless some were overwritten
+  std::uint32_t
+      sequence;  ///< of the location's chunks, from 0, without holes unless some were overwritten
   std::uint32_t reserved;
   std::uint64_t moment_ticks;  ///< one moment on three clocks, taken when the chunk was begun
   std::int64_t moment_monotonic_ns;
@@ -60,36 +64,49 @@ struct FileHeader {
   std::int32_t world_rank;
   std::int32_t world_size;
   std::int64_t pid;
-  std::uint32_t clock_kind;    ///< ClockKind
+  std::uint32_t clock_kind;  ///< ClockKind
   std::uint32_t thread_level;
-  std::uint32_t end_state;     ///< EndState
+  std::uint32_t end_state;  ///< EndState
   std::uint32_t is_solo;
-  std::uint64_t start_ticks;   ///< when recording began
+  std::uint64_t start_ticks;         ///< when recording began
   std::uint64_t first_moment_ticks;  ///< one moment on three clocks, before MPI was started
   std::int64_t first_moment_monotonic_ns;
   std::int64_t first_moment_realtime_ns;
-  std::uint64_t end_ticks;     ///< 0 while running
+  std::uint64_t end_ticks;  ///< 0 while running
   std::int64_t end_monotonic_ns;
   std::int64_t end_realtime_ns;
   std::atomic<std::uint64_t> overhead_ticks;
-  char run_id[64];             ///< NUL-terminated
+  char run_id[64];  ///< NUL-terminated
   std::atomic<std::uint64_t> losses[kLossCauseCount];
   std::uint64_t reserved_losses[kMaxLossCauses - kLossCauseCount];  ///< 0; causes to come
-  std::uint64_t pid_namespace;  ///< ProcessIdentity of the writer; 0 and empty: not recorded, as in files of version 0.1
+  std::uint64_t pid_namespace;  ///< ProcessIdentity of the writer; 0 and empty: not recorded, as in
+                                ///< files of version 0.1
   std::uint64_t process_start_ticks;
-  char boot_id[40];             ///< NUL-terminated
-  std::uint32_t is_mapped;      ///< 1: the writer maps this page as long as it writes. 0: it does not, or not recorded
+  char boot_id[40];         ///< NUL-terminated
+  std::uint32_t is_mapped;  ///< 1: the writer maps this page as long as it writes. 0: it does not,
+                            ///< or not recorded
   std::uint32_t reserved_flags;
 };
 static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 static_assert(offsetof(FileHeader, pid_namespace) == 688);
 static_assert(offsetof(FileHeader, is_mapped) == 744);
 
-/// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
+/// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next
+/// word.
 inline constexpr std::size_t kDefinitionHeaderBytes = 8;
 enum class DefinitionKind : std::uint32_t {
-  kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7, kCallSite = 8,
-  kClockSample = 9, kCounter = 10, kTensor = 11, kLocationName = 12,
+  kProperty = 1,
+  kRegion = 2,
+  kComm = 3,
+  kCommName = 4,
+  kLocation = 5,
+  kOneSided = 6,
+  kFile = 7,
+  kCallSite = 8,
+  kClockSample = 9,
+  kCounter = 10,
+  kTensor = 11,
+  kLocationName = 12,
 };
 /// What a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };
@@ -100,16 +117,22 @@ inline constexpr char kPropertyProgram[] = "program";
 inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
-inline constexpr char kPropertyRunFolder[] = "run_folder";  ///< as asked for; rank 0 may have added a number
+inline constexpr char
+    kPropertyRunFolder[] = "run_folder";  ///< as asked for; rank 0 may have added a number
 inline constexpr char kPropertyWorld[] = "world";
 inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
-inline constexpr char kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
+inline constexpr char
+    kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
 inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property each
-inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property a dimension, the last counts
-inline constexpr char kPropertyCpus[] = "cpus";  ///< megascope::to_text(NodeCpus)
-inline constexpr char kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
+inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property
+                                                         ///< a dimension, the last counts
+inline constexpr char kPropertyCpus[] = "cpus";          ///< megascope::to_text(NodeCpus)
+inline constexpr char
+    kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
-inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }
+inline encoding::Word* first_word(ChunkHeader* chunk) {
+  return reinterpret_cast<encoding::Word*>(chunk + 1);
+}
 
 }  // namespace megascope::trace

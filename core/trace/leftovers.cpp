@@ -1,13 +1,12 @@
+#include "core/trace/reader.h"
 #include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
+#include "core/trace/scratch_home.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
-
-#include "core/trace/reader.h"
-#include "core/trace/run_folder.h"
-#include "core/trace/scratch_home.h"
 
 namespace megascope::trace {
 namespace {
@@ -17,7 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 
-/// The id of a run folder of this user; empty: it is none. Folders of others, and links, are not looked into.
+/// The id of a run folder of this user; empty: it is none. Folders of others, and links, are not
+/// looked into.
 std::string id_of(const std::string& folder) {
   OpenDirectory run;
   run.path = folder;
@@ -26,11 +26,12 @@ std::string id_of(const std::string& folder) {
   return read_run_id(run.base(), id, files::Owner::kThisUserOnly) ? id.id : std::string();
 }
 
-/// Finds run folders by their ids. Each directory is read once, however many runs are looked for in it.
+/// Finds run folders by their ids. Each directory is read once, however many runs are looked for in
+/// it.
 class RunFolders {
  public:
-  /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name; inside it, for a rank on its
-  /// own. Empty: there is none.
+  /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name;
+  /// inside it, for a rank on its own. Empty: there is none.
   std::string find(const fs::path& asked_for, const std::string& run_id) {
     if (id_of(asked_for.string()) == run_id) return asked_for.string();
     const std::string beside = found_in(asked_for.parent_path(), run_id);
@@ -64,7 +65,8 @@ class RunFolders {
   std::map<std::string, Folders> known_;
 };
 
-std::string run_folder_of(const files::Base& directory, const std::string& trace_name, const std::string& run_id, RunFolders& folders) {
+std::string run_folder_of(const files::Base& directory, const std::string& trace_name,
+                          const std::string& run_id, RunFolders& folders) {
   std::unique_ptr<TraceFile> trace;
   if (!TraceFile::open(directory, trace_name, trace).is_ok()) return {};
   const std::string& asked_for = trace->definitions().info.run_folder;
@@ -78,12 +80,14 @@ std::vector<std::string> traces_in(const OpenDirectory& run) {
 }
 
 /// false: no trace is there, or not any more.
-bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders, Leftover& left) {
+bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders,
+             Leftover& left) {
   const std::vector<std::string> names = traces_in(run);
   for (const std::string& name : names) {
     OpenTrace trace;
     if (!open_trace({run.base(), name}, trace).is_ok()) continue;
-    left.is_running = left.is_running || liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
+    left.is_running = left.is_running ||
+                      liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
     if (left.run_folder.empty()) left.run_folder = run_folder_of(run.base(), name, run_id, folders);
   }
   if (names.empty() || !left.run_folder.empty()) return !names.empty();
@@ -92,7 +96,8 @@ bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& fo
 
 }  // namespace
 
-std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches, std::vector<std::string>* problems) {
+std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches,
+                                     std::vector<std::string>* problems) {
   std::vector<Leftover> found;
   std::vector<std::string> all_problems;
   RunFolders folders;
@@ -102,7 +107,8 @@ std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches, 
       for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
         OpenDirectory run;
         if (!open_scratch_run(home.base(), run_id, run, of_runs)) continue;
-        Leftover left{.scratch = scratch, .scratch_folder = run.path, .run_folder = {}, .is_running = false};
+        Leftover left{
+            .scratch = scratch, .scratch_folder = run.path, .run_folder = {}, .is_running = false};
         if (examine(run, run_id, folders, left)) found.push_back(std::move(left));
       }
       all_problems.insert(all_problems.end(), of_runs.begin(), of_runs.end());

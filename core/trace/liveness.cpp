@@ -1,19 +1,18 @@
 #include "core/trace/liveness.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
+#include "core/base/first_line.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fcntl.h>
+#include <signal.h>
 #include <string>
 #include <string_view>
-
-#include "core/base/first_line.h"
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 namespace megascope::trace {
 namespace {
@@ -53,45 +52,55 @@ ProcessStat stat_of(const std::string& process) {
   return result;
 }
 
-/// /proc may be that of another PID namespace (unshare --pid without --mount-proc): its numbers are then not ours.
+/// /proc may be that of another PID namespace (unshare --pid without --mount-proc): its numbers are
+/// then not ours.
 bool is_proc_of_this_namespace() {
   char target[32];
   const ssize_t size = readlink("/proc/self", target, sizeof target);
-  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == std::to_string(getpid());
+  return size > 0 &&
+         std::string_view(target, static_cast<std::size_t>(size)) == std::to_string(getpid());
 }
 
-/// Is the process in the time namespace of this one? The kernel shows start times with the offset of whoever reads them.
+/// Is the process in the time namespace of this one? The kernel shows start times with the offset
+/// of whoever reads them.
 bool is_in_this_time_namespace(std::int64_t pid) {
   struct stat theirs {};
   struct stat mine {};
   if (stat("/proc/self/ns/time", &mine) != 0) return true;  // a kernel without time namespaces
-  return stat(("/proc/" + std::to_string(pid) + "/ns/time").c_str(), &theirs) == 0 && theirs.st_ino == mine.st_ino;
+  return stat(("/proc/" + std::to_string(pid) + "/ns/time").c_str(), &theirs) == 0 &&
+         theirs.st_ino == mine.st_ino;
 }
 
 Liveness liveness_here(std::int64_t pid, std::uint64_t start_ticks) {
   const int error_number = kill(static_cast<pid_t>(pid), 0) == 0 ? 0 : errno;
   if (error_number == ESRCH) return Liveness::kGone;
-  const ProcessStat stat = is_proc_of_this_namespace() ? stat_of(std::to_string(pid)) : ProcessStat{};
+  const ProcessStat stat = is_proc_of_this_namespace() ? stat_of(std::to_string(pid))
+                                                       : ProcessStat{};
   if (stat.state == 0) return Liveness::kRuns;  // or /proc hides processes of other users
   const bool is_another = stat.start_ticks != 0 && stat.start_ticks != start_ticks;
-  if (is_another) return error_number == EPERM || is_in_this_time_namespace(pid) ? Liveness::kGone : Liveness::kUnknown;
+  if (is_another)
+    return error_number == EPERM || is_in_this_time_namespace(pid) ? Liveness::kGone
+                                                                   : Liveness::kUnknown;
   // The first thread of a process may end before the others: the process is then in state Z too.
   const bool is_zombie = (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
   return is_zombie ? Liveness::kGone : Liveness::kRuns;
 }
 
 Liveness liveness_by_identity(std::int64_t pid, const ProcessIdentity& identity) {
-  const bool is_known = pid > 0 && !identity.boot_id.empty() && identity.pid_namespace != 0 && identity.start_ticks != 0;
+  const bool is_known = pid > 0 && !identity.boot_id.empty() && identity.pid_namespace != 0 &&
+                        identity.start_ticks != 0;
   if (!is_known) return Liveness::kUnknown;
   const ProcessIdentity here = this_process();
-  if (identity.boot_id != here.boot_id || identity.pid_namespace != here.pid_namespace) return Liveness::kUnknown;
+  if (identity.boot_id != here.boot_id || identity.pid_namespace != here.pid_namespace)
+    return Liveness::kUnknown;
   return liveness_here(pid, identity.start_ticks);
 }
 
 /// File systems that one kernel mounts at a time. statfs(2) f_type.
 bool is_of_this_kernel_only(int file) {
-  constexpr std::uint32_t kTypes[] = {0xEF53 /* ext */,      0x58465342 /* XFS */,   0xF2F52010 /* F2FS */,
-                                      0x3153464A /* JFS */, 0x01021994 /* tmpfs */, 0x858458F6 /* ramfs */};
+  constexpr std::uint32_t kTypes[] = {0xEF53 /* ext */,       0x58465342 /* XFS */,
+                                      0xF2F52010 /* F2FS */,  0x3153464A /* JFS */,
+                                      0x01021994 /* tmpfs */, 0x858458F6 /* ramfs */};
   struct statfs info {};
   if (fstatfs(file, &info) != 0) return false;
   for (const std::uint32_t type : kTypes) {
@@ -105,7 +114,9 @@ enum class Lease { kNotAsked, kGranted, kRefused };
 /// A read lease exists only while nobody can write to the file. It is given back at once.
 Lease ask_for_lease(int file) {
   if (!is_of_this_kernel_only(file)) return Lease::kNotAsked;
-  (void)fcntl(file, F_SETSIG, SIGURG);  // if the lease is broken meanwhile: a signal that is ignored; SIGIO would end us
+  (void)fcntl(
+      file, F_SETSIG,
+      SIGURG);  // if the lease is broken meanwhile: a signal that is ignored; SIGIO would end us
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
     (void)fcntl(file, F_SETLEASE, F_UNLCK);
     return Lease::kGranted;
@@ -130,7 +141,9 @@ ProcessIdentity identity_in(const FileHeader& header) {
           .start_ticks = header.process_start_ticks};
 }
 
-Liveness liveness_of(const ProcessInfo& info) { return liveness_by_identity(info.pid, info.identity); }
+Liveness liveness_of(const ProcessInfo& info) {
+  return liveness_by_identity(info.pid, info.identity);
+}
 
 Liveness liveness_of_writer(int file, const FileHeader& header) {
   const Liveness by_identity = liveness_by_identity(header.pid, identity_in(header));

@@ -14,7 +14,8 @@ bool LocationStream::next(Call& call) {
   call.leave_ns = map_.to_ns(call.leave_ns);
   if (call.count > 1 && ticks != 0) {
     const double share = static_cast<double>(call.inside_ns) / static_cast<double>(ticks);
-    call.inside_ns = static_cast<std::uint64_t>(share * static_cast<double>(call.leave_ns - call.enter_ns));
+    call.inside_ns = static_cast<std::uint64_t>(share *
+                                                static_cast<double>(call.leave_ns - call.enter_ns));
   }
   return true;
 }
@@ -56,9 +57,12 @@ bool LocationStream::next_recorded(Call& call) {
 void LocationStream::hold(const Call& call) {
   held_.push_back({call, {call.facts.begin(), call.facts.end()}});
   Call& outer = held_.back().call;
-  if (std::none_of(call.facts.begin(), call.facts.end(), [](const Fact& fact) { return fact.kind == FactKind::kLeft; })) return;
+  if (std::none_of(call.facts.begin(), call.facts.end(),
+                   [](const Fact& fact) { return fact.kind == FactKind::kLeft; }))
+    return;
   for (const Held& inner : held_) {
-    if (inner.call.enter_ns >= outer.enter_ns) outer.leave_ns = std::max(outer.leave_ns, inner.call.leave_ns);
+    if (inner.call.enter_ns >= outer.enter_ns)
+      outer.leave_ns = std::max(outer.leave_ns, inner.call.leave_ns);
   }
 }
 
@@ -66,7 +70,8 @@ void LocationStream::sort_held() {
   std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
     if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
     if (a.call.leave_ns != b.call.leave_ns) return a.call.leave_ns > b.call.leave_ns;
-    return a.call.depth < b.call.depth;  // records lie in the order of return: what is inside comes first
+    return a.call.depth <
+           b.call.depth;  // records lie in the order of return: what is inside comes first
   });
   held_index_ = 0;
   is_draining_ = true;
@@ -86,7 +91,8 @@ bool LocationStream::take_held(Call& call) {
 bool LocationStream::take_pending(Call& call) {
   if (has_taken_pending_) return false;
   has_taken_pending_ = true;
-  if (file_.definitions().info.end_state == EndState::kFinalized || !file_.pending_call(location_, call, posted_)) {
+  if (file_.definitions().info.end_state == EndState::kFinalized ||
+      !file_.pending_call(location_, call, posted_)) {
     return false;
   }
   call.posted = posted_;

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <vector>
-
 #include "core/record/call.h"
 #include "core/record/time_map.h"
 #include "core/trace/decoder.h"
 #include "core/trace/reader.h"
 
+#include <vector>
+
 namespace megascope::trace {
 
-/// Calls of one location in order of entry. Records lie in order of return; only calls made inside a callback of another
-/// call (depth > 0) lie before their enclosing one, so only those are held back.
+/// Calls of one location in order of entry. Records lie in order of return; only calls made inside
+/// a callback of another call (depth > 0) lie before their enclosing one, so only those are held
+/// back.
 class LocationStream final : public CallStream {
  public:
   /// file outlives the stream.

@@ -1,12 +1,11 @@
 #include "core/trace/mapping_guard.h"
 
-#include <signal.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <signal.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace megascope::trace {
 namespace {
@@ -24,9 +23,11 @@ std::atomic<bool> g_is_on{false};
 MappingGuard g_guard;
 
 const char* path_of(std::uintptr_t address) {
-  for (const Mapping* mapping = g_mappings.load(std::memory_order_acquire); mapping != nullptr; mapping = mapping->next) {
+  for (const Mapping* mapping = g_mappings.load(std::memory_order_acquire); mapping != nullptr;
+       mapping = mapping->next) {
     const std::uintptr_t begin = mapping->begin.load(std::memory_order_acquire);
-    if (begin != 0 && address >= begin && address - begin < mapping->size_bytes.load()) return mapping->path.load();
+    if (begin != 0 && address >= begin && address - begin < mapping->size_bytes.load())
+      return mapping->path.load();
   }
   return nullptr;
 }
@@ -35,7 +36,9 @@ std::atomic<bool> g_is_ending{false};
 
 /// At once: threads and processes that end together do not mix their sentences.
 void say_that_it_shrank(const char* path) {
-  constexpr const char* kWhat = " became shorter while it was read, or its file system failed; read it again when nothing writes it";
+  constexpr const char* kWhat =
+      " became shorter while it was read, or its file system failed; read it again when nothing "
+      "writes it";
   iovec parts[4];
   int count = 0;
   for (const char* text : {g_guard.prefix, path, kWhat, g_guard.ends_line ? "\n" : ""}) {
@@ -61,7 +64,8 @@ const char* kept(const std::string& path) {
   auto* copy = new char[path.size() + 1];
   for (std::size_t i = 0; i < path.size(); ++i) {
     const auto byte = static_cast<unsigned char>(path[i]);
-    const bool is_second_set = i != 0 && path[i - 1] == '\xC2' && byte >= 0x80 && byte < 0xA0;  // C1 in UTF-8
+    const bool is_second_set = i != 0 && path[i - 1] == '\xC2' && byte >= 0x80 &&
+                               byte < 0xA0;  // C1 in UTF-8
     copy[i] = byte < 0x20 || byte == 0x7F || is_second_set ? '?' : path[i];
   }
   copy[path.size()] = '\0';

@@ -36,12 +36,16 @@ void end_header(FileHeader& header, EndState state, const ClockPoint& last) {
 }
 
 std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
-  std::vector<DefinitionBytes> all{
-      encode_property(kPropertyHost, info.host),           encode_property(kPropertyProgram, info.program),
-      encode_property(kPropertyCommandLine, info.command_line), encode_property(kPropertyMpiLibrary, info.mpi_library),
-      encode_property(kPropertyJob, info.job),             encode_property(kPropertyRunFolder, info.run_folder)};
-  for (const LauncherFact& fact : info.launcher) all.push_back(encode_property(fact.name, fact.value));
-  for (const ParallelIndex& parallel : info.parallel) all.push_back(encode_property(kPropertyParallel, to_text(parallel)));
+  std::vector<DefinitionBytes> all{encode_property(kPropertyHost, info.host),
+                                   encode_property(kPropertyProgram, info.program),
+                                   encode_property(kPropertyCommandLine, info.command_line),
+                                   encode_property(kPropertyMpiLibrary, info.mpi_library),
+                                   encode_property(kPropertyJob, info.job),
+                                   encode_property(kPropertyRunFolder, info.run_folder)};
+  for (const LauncherFact& fact : info.launcher)
+    all.push_back(encode_property(fact.name, fact.value));
+  for (const ParallelIndex& parallel : info.parallel)
+    all.push_back(encode_property(kPropertyParallel, to_text(parallel)));
   all.push_back(encode_property(kPropertyWorld, info.world));
   all.push_back(encode_property(kPropertyParentWorld, info.parent_world));
   all.push_back(encode_property(kPropertyClockDomain, info.clock_domain));

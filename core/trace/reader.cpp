@@ -1,14 +1,5 @@
 #include "core/trace/reader.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-
 #include "core/base/safe_file.h"
 #include "core/trace/decoder.h"
 #include "core/trace/definition_codec.h"
@@ -17,10 +8,19 @@
 #include "core/trace/location_stream.h"
 #include "core/trace/mapping_guard.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace megascope::trace {
 namespace {
 
-/// Bytes of a file that a thread leaves at least: its definition. Bounds what a damaged number can make us allocate.
+/// Bytes of a file that a thread leaves at least: its definition. Bounds what a damaged number can
+/// make us allocate.
 constexpr std::size_t kLeastLocationBytes = 32;
 constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
 
@@ -42,21 +42,27 @@ TraceFile::~TraceFile() {
   munmap(mapping_, bytes_.size());
 }
 
-Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) { return open(files::current_directory(), path, result); }
+Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) {
+  return open(files::current_directory(), path, result);
+}
 
-Status TraceFile::open(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result) {
+Status TraceFile::open(const files::Base& directory, const std::string& name,
+                       std::unique_ptr<TraceFile>& result) {
   constexpr int kMostTries = 32;
   for (int tries = 0; tries < kMostTries; ++tries) {
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
   }
-  return Status::ok();  // chunks that were given up while we read look the same; what is there is right
+  return Status::ok();  // chunks that were given up while we read look the same; what is there is
+                        // right
 }
 
-Status TraceFile::open_once(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result) {
+Status TraceFile::open_once(const files::Base& directory, const std::string& name,
+                            std::unique_ptr<TraceFile>& result) {
   const std::string path = directory.path.empty() ? name : directory.path + "/" + name;
   files::Descriptor opened;
-  const Status openable = files::open_existing(directory, name, O_RDONLY, files::Owner::kAnyone, opened);
+  const Status openable = files::open_existing(directory, name, O_RDONLY, files::Owner::kAnyone,
+                                               opened);
   if (!openable.is_ok()) return openable;
   const int file = opened.number();
   struct stat info {};
@@ -64,7 +70,8 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
   const bool has_parent = directory.directory >= 0;
   if (has_parent && (fstat(directory.directory, &parent) != 0 || parent.st_uid != info.st_uid)) {
-    return Status::error("cannot use " + path + ": it belongs to another user than the directory it is in");
+    return Status::error("cannot use " + path +
+                         ": it belongs to another user than the directory it is in");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size < kFileHeaderBytes) return Status::error(path + " is too short to be a MegaScope trace");
@@ -100,16 +107,18 @@ Status TraceFile::read(std::span<const std::byte> bytes) {
   bytes_ = bytes;
   if (bytes.size() < kFileHeaderBytes) return Status::error("is too short to be a MegaScope trace");
   const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
-  if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0) return Status::error("is not a MegaScope trace");
+  if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0)
+    return Status::error("is not a MegaScope trace");
   if (header.version != kFormatVersion || header.header_bytes != kFileHeaderBytes) {
-    return Status::error("has format version " + std::to_string(header.version) + ", this program reads version " +
-                         std::to_string(kFormatVersion));
+    return Status::error("has format version " + std::to_string(header.version) +
+                         ", this program reads version " + std::to_string(kFormatVersion));
   }
   read_header(header);
   scan_chunks();
   for (Chunks& chunks : locations_) keep_whole_copies(chunks);
   for (Chunks& chunks : hooks_) keep_whole_copies(chunks);
-  is_one_moment_ = definitions_.info.end_state != EndState::kRunning || (is_one_moment_ && hold_open_chunks());
+  is_one_moment_ = definitions_.info.end_state != EndState::kRunning ||
+                   (is_one_moment_ && hold_open_chunks());
   complete_locations();
   find_end();
   definitions_.losses[static_cast<std::size_t>(LossCause::kDamaged)] += damaged_count_;
@@ -124,8 +133,9 @@ void TraceFile::read_header(const FileHeader& header) {
   info.run_id = text_of(header.run_id, sizeof header.run_id);
   info.identity = identity_in(header);
   info.thread_level = static_cast<int>(header.thread_level & 3);
-  info.clock = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic) ? ClockKind::kMonotonic
-                                                                                      : ClockKind::kTsc;
+  info.clock = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic)
+                   ? ClockKind::kMonotonic
+                   : ClockKind::kTsc;
   info.start_ticks = header.start_ticks;
   info.end_ticks = header.end_ticks;
   info.end_state = header.end_state <= static_cast<std::uint32_t>(EndState::kRecovered)
@@ -133,13 +143,14 @@ void TraceFile::read_header(const FileHeader& header) {
                        : EndState::kRunning;
   info.is_solo = header.is_solo != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
-  info.clock_points.push_back(
-      bounded({header.first_moment_ticks, header.first_moment_monotonic_ns, header.first_moment_realtime_ns}));
+  info.clock_points.push_back(bounded({header.first_moment_ticks, header.first_moment_monotonic_ns,
+                                       header.first_moment_realtime_ns}));
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     definitions_.losses[i] = header.losses[i].load(std::memory_order_relaxed);
   }
   if (header.end_ticks > header.start_ticks) {
-    info.clock_points.push_back(bounded({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns}));
+    info.clock_points.push_back(
+        bounded({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns}));
   }
 }
 
@@ -149,11 +160,14 @@ void TraceFile::scan_chunks() {
   while (at + sizeof(ChunkHeader) <= bytes_.size()) {
     const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
     const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
-                          chunk->chunk_bytes % kChunkAlignment == 0 && chunk->chunk_bytes <= kMaxChunkBytes;
+                          chunk->chunk_bytes % kChunkAlignment == 0 &&
+                          chunk->chunk_bytes <= kMaxChunkBytes;
     if (!is_chunk) {
-      // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at page boundaries.
+      // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at
+      // page boundaries.
       if (chunk->magic != 0) ++damaged_count_;
-      if (chunk->magic != 0 && is_behind_nothing) is_one_moment_ = false;  // or a chunk was begun there just now
+      if (chunk->magic != 0 && is_behind_nothing)
+        is_one_moment_ = false;  // or a chunk was begun there just now
       is_behind_nothing = is_behind_nothing || chunk->magic == 0;
       at += kChunkAlignment;
       continue;
@@ -164,30 +178,36 @@ void TraceFile::scan_chunks() {
   }
 }
 
-/// A chunk that was copied may be there twice, or its copy be half written: the one with more in it has everything.
+/// A chunk that was copied may be there twice, or its copy be half written: the one with more in it
+/// has everything.
 void TraceFile::keep_whole_copies(Chunks& chunks) {
   std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     if (a.sequence != b.sequence) return a.sequence < b.sequence;
     if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
-    return a.header > b.header;  // behind the chunk that it was copied from, and never written again
+    return a.header >
+           b.header;  // behind the chunk that it was copied from, and never written again
   });
-  const auto end = std::unique(chunks.begin(), chunks.end(),
-                               [](const Chunk& a, const Chunk& b) { return a.sequence == b.sequence; });
+  const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
+    return a.sequence == b.sequence;
+  });
   chunks.erase(end, chunks.end());
 }
 
-/// The process may begin each location's last chunk anew while it is read, and have put its copy behind what was mapped.
-/// False: it did, look again.
+/// The process may begin each location's last chunk anew while it is read, and have put its copy
+/// behind what was mapped. False: it did, look again.
 bool TraceFile::hold_open_chunk(Chunks& chunks) {
   if (chunks.empty()) return true;
   Chunk& last = chunks.back();
   if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
   const std::size_t size = last.words.size();
-  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
+  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(
+      sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
   std::memcpy(copy.get(), last.header, sizeof(ChunkHeader) + size * sizeof(encoding::Word));
   std::atomic_thread_fence(std::memory_order_acquire);
   const std::uint64_t used = last.header->used_bytes.load(std::memory_order_acquire);
-  if (last.header->sequence != last.sequence || used < sizeof(ChunkHeader) + size * sizeof(encoding::Word)) return false;
+  if (last.header->sequence != last.sequence ||
+      used < sizeof(ChunkHeader) + size * sizeof(encoding::Word))
+    return false;
   last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
   last.words = {copy.get() + sizeof(ChunkHeader) / sizeof(encoding::Word), size};
   held_.push_back(std::move(copy));
@@ -203,7 +223,8 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
   const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
   if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
-  if (end < used) is_one_moment_ = false;  // of a running process: a copy that grew after the file was mapped
+  if (end < used)
+    is_one_moment_ = false;  // of a running process: a copy that grew after the file was mapped
   if (end < sizeof(ChunkHeader)) return;
   const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
   const std::size_t size = end - sizeof(ChunkHeader);
@@ -220,8 +241,11 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   std::vector<Chunks>& all = header->kind == ChunkKind::kEvents ? locations_ : hooks_;
   if (header->location >= all.size()) all.resize(header->location + 1);
   all[header->location].push_back(
-      {header, header->sequence, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
-  if (header->moment_ticks > definitions_.info.clock_points.back().ticks && definitions_.info.end_ticks == 0) {
+      {header,
+       header->sequence,
+       {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
+  if (header->moment_ticks > definitions_.info.clock_points.back().ticks &&
+      definitions_.info.end_ticks == 0) {
     definitions_.info.clock_points.push_back(
         bounded({header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns}));
   }
@@ -229,7 +253,8 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
 
 /// A location and its definition come separately: after damage, one may be there without the other.
 void TraceFile::complete_locations() {
-  const std::size_t count = std::max({locations_.size(), hooks_.size(), definitions_.locations.size()});
+  const std::size_t count = std::max(
+      {locations_.size(), hooks_.size(), definitions_.locations.size()});
   locations_.resize(count);
   hooks_.resize(count);
   while (definitions_.locations.size() < locations_.size()) {
@@ -243,7 +268,8 @@ void TraceFile::complete_locations() {
     if (locations_[i].empty()) continue;
     const Chunk& last = locations_[i].back();
     definitions_.locations[i].lacks_beginning = locations_[i].front().sequence != 0;
-    definitions_.locations[i].has_ended = !last.words.empty() && last.header->pending[0].words[0] == 0;
+    definitions_.locations[i].has_ended = !last.words.empty() &&
+                                          last.header->pending[0].words[0] == 0;
   }
 }
 
@@ -269,7 +295,8 @@ void TraceFile::find_end() {
       if (decoder.flush(call)) end = std::max(end, call.leave_ns);
     }
     std::vector<Fact> facts;
-    if (definitions_.info.end_ticks == 0 && pending_call(location, call, facts)) end = std::max(end, call.enter_ns);
+    if (definitions_.info.end_ticks == 0 && pending_call(location, call, facts))
+      end = std::max(end, call.enter_ns);
   }
   definitions_.info.end_ticks = std::max(end, definitions_.info.start_ticks);
 }
@@ -296,7 +323,8 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
 std::unique_ptr<CallStream> TraceFile::calls(LocationId location, const TimeMap& map) const {
   auto calls = std::make_unique<LocationStream>(*this, location, map);
   if (hooks_[location].empty()) return calls;
-  return std::make_unique<CallsAndRegions>(std::move(calls), std::make_unique<RegionStream>(*this, location, map));
+  return std::make_unique<CallsAndRegions>(std::move(calls),
+                                           std::make_unique<RegionStream>(*this, location, map));
 }
 
 std::unique_ptr<PointStream> TraceFile::points(LocationId location, const TimeMap& map) const {

@@ -1,23 +1,22 @@
 #include "core/trace/recover.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <set>
-#include <string_view>
-#include <system_error>
-
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/scratch_home.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <time.h>
+#include <unistd.h>
 
 namespace megascope::trace {
 namespace {
@@ -42,14 +41,17 @@ Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& 
 }
 
 /// from: a run's directory in scratch storage, which has the name of its run.
-void take(const files::Base& from, const std::string& run_id, const std::string& name, const files::Base& run, Unproven unproven, RecoverResult& result) {
+void take(const files::Base& from, const std::string& run_id, const std::string& name,
+          const files::Base& run, Unproven unproven, RecoverResult& result) {
   OpenTrace source;
   Status status = open_trace({from, name}, source);
   if (!status.is_ok()) {
-    if (exists(from, name)) result.problems.push_back(status.message() + "; it was left where it is");
+    if (exists(from, name))
+      result.problems.push_back(status.message() + "; it was left where it is");
     return;  // else its process, or another recovery, has moved it
   }
-  if (run_id != std::string_view(source.header.run_id, strnlen(source.header.run_id, sizeof source.header.run_id))) {
+  if (run_id != std::string_view(source.header.run_id,
+                                 strnlen(source.header.run_id, sizeof source.header.run_id))) {
     result.problems.push_back(source.place.path() + " is of another run; it was left where it is");
     return;
   }
@@ -65,26 +67,32 @@ void take(const files::Base& from, const std::string& run_id, const std::string&
     result.problems.push_back(status.message());
     return;
   }
-  if (life == Liveness::kRuns) result.problems.push_back("process of " + name + " still runs: its trace so far was copied");
+  if (life == Liveness::kRuns)
+    result.problems.push_back("process of " + name + " still runs: its trace so far was copied");
   if (life == Liveness::kUnknown) {
-    result.problems.push_back(source.place.path() + " was copied, not moved: its process may still run on another machine or in another " +
-                              "PID namespace; remove it when the job has ended");
+    result.problems.push_back(
+        source.place.path() +
+        " was copied, not moved: its process may still run on another machine or in another " +
+        "PID namespace; remove it when the job has ended");
   }
   if (is_new) result.recovered.push_back(to.path());
 }
 
-/// Waits until no other recovery works on this directory. Two at once lose nothing: after some time this one goes on. A stopped
-/// process, or file systems without locks, must not hold it.
+/// Waits until no other recovery works on this directory. Two at once lose nothing: after some time
+/// this one goes on. A stopped process, or file systems without locks, must not hold it.
 void lock(int directory) {
   constexpr int kMaxTries = 100;
   constexpr timespec kPause{0, 100'000'000};
-  for (int tries = 0; tries < kMaxTries && flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++tries) {
+  for (int tries = 0;
+       tries < kMaxTries && flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       ++tries) {
     nanosleep(&kPause, nullptr);
   }
 }
 
-/// Removes what killed processes left of traces, reports and options: parts that nobody writes, and "<trace>.part" of version 0.1
-/// beside the whole trace. Not of exports, which may take long: where a file server has no locks, one might be written elsewhere.
+/// Removes what killed processes left of traces, reports and options: parts that nobody writes, and
+/// "<trace>.part" of version 0.1 beside the whole trace. Not of exports, which may take long: where
+/// a file server has no locks, one might be written elsewhere.
 void remove_parts(const files::Base& run) {
   constexpr std::string_view kPart = ".part";
   std::set<std::string> parts;
@@ -94,12 +102,15 @@ void remove_parts(const files::Base& run) {
     files::Descriptor file;
     if (!is_trace_file_name(trace)) {
       parts.insert(trace.substr(0, trace.rfind('.')));
-    } else if (exists(run, trace) && files::open_existing(run, name, O_RDONLY, files::Owner::kThisUserOnly, file).is_ok()) {
+    } else if (exists(run, trace) &&
+               files::open_existing(run, name, O_RDONLY, files::Owner::kThisUserOnly, file)
+                   .is_ok()) {
       unlinkat(run.directory, name.c_str(), 0);
     }
   }
   for (const std::string& name : parts) {
-    const bool is_of_run = name == kReportTextFile || name == kReportJsonFile || name == kOptionsFile || name == kRunIdFile;
+    const bool is_of_run = name == kReportTextFile || name == kReportJsonFile ||
+                           name == kOptionsFile || name == kRunIdFile;
     if (is_of_run || is_trace_file_name(name)) files::remove_stale_parts(run, name);
   }
 }
@@ -114,15 +125,20 @@ struct Recovery {
 };
 
 /// home: where the run's directory is; the run's directory is removed if it is empty afterwards.
-void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery, RecoverResult& result) {
+void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery,
+              RecoverResult& result) {
   OpenDirectory source;
   struct stat info {};
   if (!open_scratch_run(home.base(), run_id, source, result.problems)) return;
-  if (fstat(source.opened.number(), &info) != 0 || !recovery.seen.emplace(info.st_dev, info.st_ino).second) return;
+  if (fstat(source.opened.number(), &info) != 0 ||
+      !recovery.seen.emplace(info.st_dev, info.st_ino).second)
+    return;
   lock(source.opened.number());
-  remove_parts(recovery.run.base());  // a second name of a copy would keep it from being brought up to date
+  remove_parts(
+      recovery.run.base());  // a second name of a copy would keep it from being brought up to date
   for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
-    if (is_trace_file_name(name)) take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
+    if (is_trace_file_name(name))
+      take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
   }
   unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
 }
@@ -160,14 +176,20 @@ void examine_run(const OpenDirectory& run, RecoverResult& result) {
 Status open_run(const std::string& folder, Recovery& recovery) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
-  if (error || !std::filesystem::is_directory(real, error)) return Status::error(folder + " is not a folder");
+  if (error || !std::filesystem::is_directory(real, error))
+    return Status::error(folder + " is not a folder");
   recovery.run.path = folder;
-  const Status status = files::open_own_directory(files::current_directory(), real.string(), recovery.run.opened);
-  // Who can write to the run directory could name another run of this user there, whose traces would come to it.
-  const auto read = [&](files::Owner owner) { return read_run_id(recovery.run.base(), recovery.id, owner); };
+  const Status status = files::open_own_directory(files::current_directory(), real.string(),
+                                                  recovery.run.opened);
+  // Who can write to the run directory could name another run of this user there, whose traces
+  // would come to it.
+  const auto read = [&](files::Owner owner) {
+    return read_run_id(recovery.run.base(), recovery.id, owner);
+  };
   if (status.is_ok()) recovery.has_id = read(files::Owner::kThisUserOnly);
   if (status.is_ok() && !recovery.has_id && read(files::Owner::kAnyone)) {
-    return Status::error("cannot use " + folder + "/" + kRunIdFile + ": it belongs to another user, or has more than one name (hard links)");
+    return Status::error("cannot use " + folder + "/" + kRunIdFile +
+                         ": it belongs to another user, or has more than one name (hard links)");
   }
   return status;
 }
@@ -177,7 +199,8 @@ void take_from(const std::filesystem::path& place, Recovery& recovery, RecoverRe
   OpenDirectory home;
   home.path = place.parent_path().string();
   if (!is_scratch_home_name(place.parent_path().filename().string())) return;
-  if (!files::open_private_directory(home.path, home.opened).is_ok()) return;  // open_scratch_homes() has said why
+  if (!files::open_private_directory(home.path, home.opened).is_ok())
+    return;  // open_scratch_homes() has said why
   take_all(home, place.filename().string(), recovery, result);
 }
 
@@ -188,14 +211,17 @@ Status conclude(const Recovery& recovery, RecoverResult& result) {
   examine_run(run, result);
   if (result.trace_count != 0) return Status::ok();
   if (!result.problems.empty()) return Status::error(run.path + " holds no readable trace");
-  if (!recovery.has_id) return Status::error(run.path + " is not a run folder: it has neither a trace nor a run-id file");
-  return Status::error("no trace of run " + id.id + " is left on this node in " + id.scratch_folder +
-                       (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
+  if (!recovery.has_id)
+    return Status::error(run.path +
+                         " is not a run folder: it has neither a trace nor a run-id file");
+  return Status::error("no trace of run " + id.id + " is left on this node in " +
+                       id.scratch_folder + (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
 }
 
 }  // namespace
 
-Status recover_run(const std::string& folder, RecoverResult& result, const std::vector<std::string>& scratches) {
+Status recover_run(const std::string& folder, RecoverResult& result,
+                   const std::vector<std::string>& scratches) {
   Recovery recovery;
   const Status status = open_run(folder, recovery);
   if (!status.is_ok()) return status;
@@ -203,7 +229,8 @@ Status recover_run(const std::string& folder, RecoverResult& result, const std::
   places.insert(places.begin(), recovery.id.scratch);
   for (const std::string& scratch : places) {
     if (!recovery.has_id) break;
-    for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems)) take_all(home, recovery.id.id, recovery, result);
+    for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems))
+      take_all(home, recovery.id.id, recovery, result);
   }
   if (recovery.has_id) take_from(recovery.id.scratch_folder, recovery, result);
   return conclude(recovery, result);

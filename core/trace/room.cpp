@@ -1,14 +1,13 @@
 #include "core/trace/room.h"
 
-#include <fcntl.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <charconv>
+#include <fcntl.h>
 #include <string_view>
-
-#include "core/base/text.h"
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace megascope::trace {
 namespace {
@@ -16,9 +15,10 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
-constexpr std::uint64_t kShare = 16;               // of memory: one part of so many
-constexpr std::uint64_t kReadAgainBytes = kMiB;    // reading the kernel's files takes some 50 microseconds
-constexpr std::size_t kMaxFileBytes = 8192;        // of the kernel's files
+constexpr std::uint64_t kShare = 16;  // of memory: one part of so many
+constexpr std::uint64_t
+    kReadAgainBytes = kMiB;  // reading the kernel's files takes some 50 microseconds
+constexpr std::size_t kMaxFileBytes = 8192;  // of the kernel's files
 
 /// A file of the kernel; empty where it is not there.
 std::string content_of(const std::string& path) {
@@ -26,7 +26,9 @@ std::string content_of(const std::string& path) {
   if (file < 0) return {};
   char text[kMaxFileBytes];
   std::size_t size = 0;
-  for (ssize_t got = 0; size < sizeof text && (got = read(file, text + size, sizeof text - size)) > 0;) size += static_cast<std::size_t>(got);
+  for (ssize_t got = 0;
+       size < sizeof text && (got = read(file, text + size, sizeof text - size)) > 0;)
+    size += static_cast<std::size_t>(got);
   close(file);
   return {text, size};
 }
@@ -41,22 +43,27 @@ std::uint64_t number_in(std::string_view text) noexcept {
 
 /// The number after `name` at the beginning of a line.
 std::uint64_t field_of(std::string_view text, std::string_view name) noexcept {
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
     if (at == 0 || text[at - 1] == '\n') return number_in(text.substr(at + name.size()));
   }
   return kUnknown;
 }
 
-std::uint64_t less(std::uint64_t from, std::uint64_t bytes) noexcept { return from > bytes ? from - bytes : 0; }
+std::uint64_t less(std::uint64_t from, std::uint64_t bytes) noexcept {
+  return from > bytes ? from - bytes : 0;
+}
 
 /// Names of the files of a version of cgroups.
 struct CgroupFiles {
   const char* mount;  ///< of the memory controller
   const char* limit;
   const char* usage;
-  const char* cache;  ///< in memory.stat: file pages that are not in use, of the cgroup and its children
+  const char*
+      cache;  ///< in memory.stat: file pages that are not in use, of the cgroup and its children
 };
-constexpr CgroupFiles kV1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file "};
+constexpr CgroupFiles kV1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
+                          "/memory.usage_in_bytes", "total_inactive_file "};
 constexpr CgroupFiles kV2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file "};
 
 /// What is left in one cgroup.
@@ -69,7 +76,8 @@ std::uint64_t left_in(const std::string& directory, const CgroupFiles& files) {
   return less(limit, less(usage, cache == kUnknown ? 0 : cache));
 }
 
-/// Of a cgroup and all its parents. In a container its path may be that outside: then the root of what is mounted counts.
+/// Of a cgroup and all its parents. In a container its path may be that outside: then the root of
+/// what is mounted counts.
 std::uint64_t left_along(const std::string& root, std::string path, const CgroupFiles& files) {
   std::uint64_t left = kUnknown;
   for (;;) {
@@ -87,7 +95,8 @@ struct DiskRoom {
 DiskRoom disk_room(int file) noexcept {
   struct statvfs info {};
   if (fstatvfs(file, &info) != 0) return {};
-  return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize, static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize};
+  return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize,
+          static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize};
 }
 
 }  // namespace
@@ -97,7 +106,8 @@ std::uint64_t free_space_floor(std::uint64_t total_bytes) noexcept {
   return std::clamp(total_bytes / 20, kGiB, 16 * kGiB);
 }
 
-std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_bytes, std::uint32_t local_ranks) noexcept {
+std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_bytes,
+                           std::uint32_t local_ranks) noexcept {
   if (available_bytes == kUnknown) return kUnknown;
   return (available_bytes + held_bytes) / kShare / std::max(local_ranks, 1U);
 }
@@ -105,7 +115,8 @@ std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_byt
 std::uint64_t available_memory_bytes(const std::string& root) {
   const std::uint64_t kibibytes = field_of(content_of(root + "/proc/meminfo"), "MemAvailable:");
   std::uint64_t available = kibibytes < kUnknown / 1024 ? kibibytes * 1024 : kUnknown;
-  const std::string cgroups = content_of(root + "/proc/self/cgroup");  // "0::/path", "4:memory:/path"
+  const std::string cgroups = content_of(root +
+                                         "/proc/self/cgroup");  // "0::/path", "4:memory:/path"
   for (std::size_t at = 0; at < cgroups.size();) {
     const std::size_t end = std::min(cgroups.find('\n', at), cgroups.size());
     const std::string line = cgroups.substr(at, end - at);
@@ -114,8 +125,10 @@ std::uint64_t available_memory_bytes(const std::string& root) {
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (line.starts_with("0::")) available = std::min(available, left_along(root, line.substr(second + 1), kV2));
-    if (controllers.find(",memory,") != std::string::npos) available = std::min(available, left_along(root, line.substr(second + 1), kV1));
+    if (line.starts_with("0::"))
+      available = std::min(available, left_along(root, line.substr(second + 1), kV2));
+    if (controllers.find(",memory,") != std::string::npos)
+      available = std::min(available, left_along(root, line.substr(second + 1), kV1));
   }
   return available;
 }
@@ -132,29 +145,38 @@ void Room::limit(std::uint32_t local_ranks, Kind kind, int file, const std::stri
 std::uint64_t Room::share_bytes(std::uint64_t held_bytes) const {
   if (held_bytes >= read_again_at_.load(std::memory_order_relaxed)) {
     read_again_at_.store(held_bytes + kReadAgainBytes, std::memory_order_relaxed);
-    share_bytes_.store(memory_share(available_memory_bytes(root_), held_bytes, local_ranks_), std::memory_order_relaxed);
+    share_bytes_.store(memory_share(available_memory_bytes(root_), held_bytes, local_ranks_),
+                       std::memory_order_relaxed);
   }
   return share_bytes_.load(std::memory_order_relaxed);
 }
 
-Status Room::check_disk(int file, const std::string& path, std::uint64_t held_bytes, std::uint64_t more_bytes, std::uint64_t part) const {
+Status Room::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
+                        std::uint64_t more_bytes, std::uint64_t part) const {
   const DiskRoom disk = disk_room(file);
   if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or not known
   const std::uint64_t floor = free_space_floor(disk.total_bytes) / part;
-  const std::uint64_t free = kind_ == Kind::kLateDisk ? std::min(disk.free_bytes, less(first_free_bytes_, held_bytes * local_ranks_)) : disk.free_bytes;
+  const std::uint64_t free = kind_ == Kind::kLateDisk
+                                 ? std::min(disk.free_bytes,
+                                            less(first_free_bytes_, held_bytes * local_ranks_))
+                                 : disk.free_bytes;
   if (free >= floor + more_bytes * local_ranks_) return Status::ok();
-  return Status::error(human_bytes(free) + " free, of which " + human_bytes(floor) + " are left to the application: " + path);
+  return Status::error(human_bytes(free) + " free, of which " + human_bytes(floor) +
+                       " are left to the application: " + path);
 }
 
-Status Room::check(int file, const std::string& path, std::uint64_t held_bytes, std::uint64_t more_bytes, Use use) const {
+Status Room::check(int file, const std::string& path, std::uint64_t held_bytes,
+                   std::uint64_t more_bytes, Use use) const {
   if (local_ranks_ == 0) return Status::ok();
   const std::uint64_t part = use == Use::kDefinitions ? 2 : 1;
   Status status = check_disk(file, path, held_bytes, more_bytes, part);
   if (!status.is_ok() || kind_ != Kind::kMemory) return status;
   const std::uint64_t share = std::min(first_share_bytes_, share_bytes(held_bytes));
   if (share == kUnknown || held_bytes + more_bytes <= share * part) return status;
-  return Status::error("a rank gets " + human_bytes(share) + " in memory (1/" + std::to_string(kShare) + " of what is available for " +
-                       std::to_string(local_ranks_) + (local_ranks_ == 1 ? " local rank): " : " local ranks): ") + path);
+  return Status::error("a rank gets " + human_bytes(share) + " in memory (1/" +
+                       std::to_string(kShare) + " of what is available for " +
+                       std::to_string(local_ranks_) +
+                       (local_ranks_ == 1 ? " local rank): " : " local ranks): ") + path);
 }
 
 }  // namespace megascope::trace

@@ -1,11 +1,10 @@
 #include "core/trace/run_directory.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include "core/trace/run_folder.h"
 
 #include <cerrno>
-
-#include "core/trace/run_folder.h"
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace megascope::trace {
 namespace {
@@ -21,7 +20,8 @@ int open_retried(int directory, const std::string& name, int flags) {
   return opened;
 }
 
-void visit_traces_in(const OpenDirectory& directory, const std::function<void(const files::Base&, const std::string&)>& visit) {
+void visit_traces_in(const OpenDirectory& directory,
+                     const std::function<void(const files::Base&, const std::string&)>& visit) {
   for (const std::string& name : files::names_in(directory.base(), kMaxEntries)) {
     if (is_trace_file_name(name)) visit(directory.base(), name);
   }
@@ -37,24 +37,33 @@ Status open_given_directory(const std::string& path, OpenDirectory& result) {
   return Status::from_errno("cannot open " + path, errno);
 }
 
-Status open_inner_directory(const OpenDirectory& parent, const std::string& name, const OpenDirectory& like, OpenDirectory& result) {
+Status open_inner_directory(const OpenDirectory& parent, const std::string& name,
+                            const OpenDirectory& like, OpenDirectory& result) {
   struct stat wanted {};
   struct stat found {};
   result.path = parent.path + "/" + name;
-  result.opened = files::Descriptor(open_retried(parent.opened.number(), name, kDirectory | O_NOFOLLOW));
+  result.opened = files::Descriptor(
+      open_retried(parent.opened.number(), name, kDirectory | O_NOFOLLOW));
   if (!result.opened.is_open()) return Status::from_errno("cannot open " + result.path, errno);
-  const bool is_of_owner = fstat(like.opened.number(), &wanted) == 0 && fstat(result.opened.number(), &found) == 0 && wanted.st_uid == found.st_uid;
-  return is_of_owner ? Status::ok() : Status::error("cannot use " + result.path + ": it belongs to another user than " + like.path);
+  const bool is_of_owner = fstat(like.opened.number(), &wanted) == 0 &&
+                           fstat(result.opened.number(), &found) == 0 &&
+                           wanted.st_uid == found.st_uid;
+  return is_of_owner ? Status::ok()
+                     : Status::error("cannot use " + result.path +
+                                     ": it belongs to another user than " + like.path);
 }
 
-void for_each_solo_directory(const OpenDirectory& run, const std::function<void(const OpenDirectory&)>& visit) {
+void for_each_solo_directory(const OpenDirectory& run,
+                             const std::function<void(const OpenDirectory&)>& visit) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     OpenDirectory solo;
-    if (name.starts_with(kSoloFolderPrefix) && open_inner_directory(run, name, run, solo).is_ok()) visit(solo);
+    if (name.starts_with(kSoloFolderPrefix) && open_inner_directory(run, name, run, solo).is_ok())
+      visit(solo);
   }
 }
 
-void for_each_trace(const OpenDirectory& run, const std::function<void(const files::Base&, const std::string&)>& visit) {
+void for_each_trace(const OpenDirectory& run,
+                    const std::function<void(const files::Base&, const std::string&)>& visit) {
   visit_traces_in(run, visit);
   for_each_solo_directory(run, [&](const OpenDirectory& solo) { visit_traces_in(solo, visit); });
 }

@@ -1,10 +1,9 @@
 #include "core/trace/run_folder.h"
 
-#include <unistd.h>
+#include "core/trace/scratch_home.h"
 
 #include <algorithm>
-
-#include "core/trace/scratch_home.h"
+#include <unistd.h>
 
 namespace megascope::trace {
 namespace {
@@ -18,13 +17,17 @@ std::string trace_file_name(std::int32_t world_rank) {
   return kTracePrefix + std::to_string(world_rank) + kTraceSuffix;
 }
 
-bool is_trace_file_name(std::string_view name) { return name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix); }
+bool is_trace_file_name(std::string_view name) {
+  return name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix);
+}
 
 std::vector<std::string> find_traces(const std::string& folder) {
   std::vector<std::string> found;
   OpenDirectory run;
   if (!open_given_directory(folder, run).is_ok()) return found;
-  for_each_trace(run, [&](const files::Base& directory, const std::string& name) { found.push_back(directory.path + "/" + name); });
+  for_each_trace(run, [&](const files::Base& directory, const std::string& name) {
+    found.push_back(directory.path + "/" + name);
+  });
   return found;
 }
 
@@ -46,7 +49,9 @@ bool next_line(std::string_view& text, std::string& line) {
 }
 
 /// An id is the name of a directory in scratch storage.
-bool is_usable_id(const std::string& id) { return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos; }
+bool is_usable_id(const std::string& id) {
+  return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos;
+}
 
 bool parse_run_id(std::string_view text, RunId& result) {
   const bool is_whole = next_line(text, result.id) && next_line(text, result.scratch);
@@ -58,7 +63,9 @@ bool parse_run_id(std::string_view text, RunId& result) {
   std::string directory;
   next_line(text, node);
   // Where the usual name was taken, the run has a directory of its own (scratch_home.h).
-  if (next_line(text, directory) && directory.starts_with('/') && directory.ends_with("/" + result.id)) result.scratch_folder = directory;
+  if (next_line(text, directory) && directory.starts_with('/') &&
+      directory.ends_with("/" + result.id))
+    result.scratch_folder = directory;
   return true;
 }
 
@@ -73,8 +80,10 @@ struct RunSource::Traces {
     for_each_trace(directory, [this](const files::Base& base, const std::string& name) {
       std::unique_ptr<TraceFile> file;
       const Status status = TraceFile::open(base, name, file);
-      if (status.is_ok()) files.push_back(std::move(file));
-      else problems.push_back(status.message());
+      if (status.is_ok())
+        files.push_back(std::move(file));
+      else
+        problems.push_back(status.message());
     });
   }
 
@@ -92,12 +101,14 @@ struct RunSource::Traces {
 
 bool read_run_id(const std::string& folder, RunId& result) {
   std::string text;
-  return files::read_small(folder + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() && parse_run_id(text, result);
+  return files::read_small(folder + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() &&
+         parse_run_id(text, result);
 }
 
 bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner) {
   std::string text;
-  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text, owner).is_ok() && parse_run_id(text, result);
+  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text, owner).is_ok() &&
+         parse_run_id(text, result);
 }
 
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
@@ -126,11 +137,13 @@ Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSo
   return take(std::move(traces), run.path, {}, result);
 }
 
-Status RunSource::take(Traces traces, const std::string& folder, const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result) {
+Status RunSource::take(Traces traces, const std::string& folder,
+                       const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result) {
   std::vector<std::unique_ptr<TraceFile>>& files = traces.files;
   std::vector<std::string>& problems = traces.problems;
   if (files.empty()) {
-    return Status::error(folder + " holds no readable trace" + (problems.empty() ? "" : ": " + problems.front()));
+    return Status::error(folder + " holds no readable trace" +
+                         (problems.empty() ? "" : ": " + problems.front()));
   }
   std::vector<ClockDomain> clocks;
   for (const auto& file : files) clocks.push_back(clock_domain_of(file->definitions().info));
@@ -139,13 +152,16 @@ Status RunSource::take(Traces traces, const std::string& folder, const std::vect
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::int32_t rank = files[i]->definitions().info.world_rank;
     source->world_size_ = std::max(source->world_size_, files[i]->definitions().info.world_size);
-    const bool is_wanted = ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    const bool is_wanted = ranks.empty() ||
+                           std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
     if (!is_wanted) continue;
     if (source->processes_.contains(rank)) {
       const ProcessInfo& taken = source->process(rank).info;
       const ProcessInfo& other = files[i]->definitions().info;
-      if (taken.pid == other.pid && taken.run_id == other.run_id) continue;  // a copy that was taken while it ran
-      problems.push_back("rank " + std::to_string(rank) + " has more than one trace; one was taken");
+      if (taken.pid == other.pid && taken.run_id == other.run_id)
+        continue;  // a copy that was taken while it ran
+      problems.push_back("rank " + std::to_string(rank) +
+                         " has more than one trace; one was taken");
       continue;
     }
     source->add(std::move(files[i]));

@@ -1,12 +1,11 @@
 #include "core/trace/scratch.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
+#include "core/trace/chunk_store.h"
 
 #include <filesystem>
+#include <sys/stat.h>
 #include <system_error>
-
-#include "core/trace/chunk_store.h"
+#include <unistd.h>
 
 namespace megascope::trace {
 

@@ -4,8 +4,9 @@
 
 namespace megascope::trace {
 
-/// Folder for buffers on this node: `wanted` (may be empty), else the first of `temporary` (TMPDIR, may be empty), /tmp and
-/// /var/tmp that is a local disk and can be written to, else /dev/shm, else /tmp. Absolute.
+/// Folder for buffers on this node: `wanted` (may be empty), else the first of `temporary` (TMPDIR,
+/// may be empty), /tmp and /var/tmp that is a local disk and can be written to, else /dev/shm, else
+/// /tmp. Absolute.
 std::string choose_scratch(const std::string& wanted, const std::string& temporary);
 
 /// Can this process make files in the folder?

@@ -1,13 +1,13 @@
 #include "core/trace/trace_writer.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
 #include "core/record/decode_words.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
 #include "core/trace/run_folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace megascope::trace {
 
@@ -19,17 +19,22 @@ constexpr std::size_t kFirstChunkBytes = std::size_t{16} << 10;
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
 
-bool is_completion(FactKind kind) { return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete; }
+bool is_completion(FactKind kind) {
+  return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete;
+}
 
-/// How many of the call's first facts its own words hold, and how: what is folded must read as it was.
-std::size_t fold_first(const CallWords& words, std::span<const Fact> facts, std::uint64_t base_ticks, Folded& folded) {
+/// How many of the call's first facts its own words hold, and how: what is folded must read as it
+/// was.
+std::size_t fold_first(const CallWords& words, std::span<const Fact> facts,
+                       std::uint64_t base_ticks, Folded& folded) {
   const auto reads_back = [&](std::size_t count) {
     Word own[kMaxCallWords] = {};
     (void)encode_call(own, words, folded, base_ticks, false);
     Call call;
     Fact decoded[2];
     std::size_t decoded_count = 0;
-    if (decode_words(own, kMaxCallWords, base_ticks, call, decoded, decoded_count) == 0) return false;
+    if (decode_words(own, kMaxCallWords, base_ticks, call, decoded, decoded_count) == 0)
+      return false;
     return decoded_count == count && std::equal(decoded, decoded + count, facts.begin());
   };
   if (facts.size() > 1 && facts[0].kind == FactKind::kSend && facts[1].kind == FactKind::kRecv) {
@@ -39,7 +44,8 @@ std::size_t fold_first(const CallWords& words, std::span<const Fact> facts, std:
     if (folded.kind != FactKind::kNone && reads_back(2)) return 2;
   }
   folded = {};
-  if (!facts.empty() && call_words(facts[0].kind) != kBareWords && folds(facts[0], {}, words.comm)) {
+  if (!facts.empty() && call_words(facts[0].kind) != kBareWords &&
+      folds(facts[0], {}, words.comm)) {
     folded = fold(facts[0], {});
     if (reads_back(1)) return 1;
   }
@@ -56,7 +62,8 @@ Status TraceWriter::open(const std::string& path, const ProcessDefinitions& proc
   Status status = store_->create(path, Backing::kWritten, kNoLimit);
   if (!status.is_ok()) return status;
   begin_header(*store_->header(), info_);
-  for (std::size_t i = 0; i < kLossCauseCount; ++i) store_->header()->losses[i].store(process.losses[i]);
+  for (std::size_t i = 0; i < kLossCauseCount; ++i)
+    store_->header()->losses[i].store(process.losses[i]);
   store_->header()->overhead_ticks.store(info_.overhead_ticks);
   locations_.resize(std::max<std::size_t>(process.locations.size(), 1));
   return write_definitions(process);
@@ -64,13 +71,18 @@ Status TraceWriter::open(const std::string& path, const ProcessDefinitions& proc
 
 Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   DefinitionBytes all;
-  const auto append = [&all](const DefinitionBytes& one) { all.insert(all.end(), one.begin(), one.end()); };
+  const auto append = [&all](const DefinitionBytes& one) {
+    all.insert(all.end(), one.begin(), one.end());
+  };
   for (const DefinitionBytes& property : encode_properties(info_)) append(property);
   if (info_.has_message_gaps) append(encode_property(kPropertyMessageGaps, "1"));
-  for (const std::string& name : info_.unrecorded) append(encode_property(kPropertyUnrecorded, name));
+  for (const std::string& name : info_.unrecorded)
+    append(encode_property(kPropertyUnrecorded, name));
   if ((info_.interfaces & kInterfaceC) != 0) append(encode_property(kPropertyInterface, "c"));
-  if ((info_.interfaces & kInterfaceFortran) != 0) append(encode_property(kPropertyInterface, "fortran"));
-  if ((info_.interfaces & kInterfaceFortran08) != 0) append(encode_property(kPropertyInterface, "fortran08"));
+  if ((info_.interfaces & kInterfaceFortran) != 0)
+    append(encode_property(kPropertyInterface, "fortran"));
+  if ((info_.interfaces & kInterfaceFortran08) != 0)
+    append(encode_property(kPropertyInterface, "fortran08"));
   for (const auto& region : process.regions) append(encode(region));
   for (const auto& comm : process.comms) append(encode(comm));
   for (const auto& file : process.files) append(encode(file));
@@ -78,23 +90,27 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   for (const auto& group : process.groups) append(encode(group));
   for (const auto& site : process.call_sites) append(encode(site));
   for (const auto& location : process.locations) append(encode(location));
-  const std::size_t bytes = (all.size() + sizeof(ChunkHeader) + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+  const std::size_t bytes = (all.size() + sizeof(ChunkHeader) + kChunkAlignment - 1) /
+                            kChunkAlignment * kChunkAlignment;
   Status status;
   ChunkHeader* chunk = store_->acquire(bytes, bytes, status, ChunkStore::Use::kDefinitions);
-  if (chunk == nullptr) return status.is_ok() ? Status::error("no room for definitions in " + store_->path()) : status;
+  if (chunk == nullptr)
+    return status.is_ok() ? Status::error("no room for definitions in " + store_->path()) : status;
   chunk->kind = ChunkKind::kDefinitions;
   std::memcpy(static_cast<void*>(chunk + 1), all.data(), all.size());
   chunk->used_bytes.store(sizeof(ChunkHeader) + all.size());
   return store_->release(chunk);
 }
 
-/// Writes the open chunk, as many pages of it as hold something: the rest is a hole in the file, or its end.
+/// Writes the open chunk, as many pages of it as hold something: the rest is a hole in the file, or
+/// its end.
 Status TraceWriter::release_chunk(Location& location) {
   ChunkHeader* chunk = location.chunk;
   location.chunk = nullptr;
   if (chunk == nullptr) return Status::ok();
   const std::uint64_t used = chunk->used_bytes.load();
-  chunk->chunk_bytes = static_cast<std::uint32_t>((used + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment);
+  chunk->chunk_bytes = static_cast<std::uint32_t>((used + kChunkAlignment - 1) / kChunkAlignment *
+                                                  kChunkAlignment);
   return store_->release(chunk);
 }
 
@@ -102,7 +118,8 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   Status status = release_chunk(location);
   const std::size_t bytes = location.sequence == 0 ? kFirstChunkBytes : kChunkBytes;
   ChunkHeader* chunk = status.is_ok() ? store_->acquire(bytes, bytes, status) : nullptr;
-  if (chunk == nullptr) return status.is_ok() ? Status::error("no room in " + store_->path()) : status;
+  if (chunk == nullptr)
+    return status.is_ok() ? Status::error("no room in " + store_->path()) : status;
   const ClockPoint& first = info_.clock_points.front();
   const auto since_first = static_cast<std::int64_t>(ticks - first.ticks);
   chunk->kind = ChunkKind::kEvents;
@@ -114,23 +131,28 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   location.chunk = chunk;
   location.base_ticks = ticks;
   location.cursor = first_word(chunk);
-  location.limit = reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(chunk) + chunk->chunk_bytes);
+  location.limit = reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(chunk) +
+                                           chunk->chunk_bytes);
   return status;
 }
 
-Status TraceWriter::make_room(Location& location, LocationId id, std::size_t words, std::uint64_t ticks) {
+Status TraceWriter::make_room(Location& location, LocationId id, std::size_t words,
+                              std::uint64_t ticks) {
   if (location.chunk != nullptr && location.cursor + words <= location.limit) return Status::ok();
   return begin_chunk(location, id, ticks);
 }
 
-/// A completion that says what its start said is read from it. What is in flight is known here as it is to the reader.
+/// A completion that says what its start said is read from it. What is in flight is known here as
+/// it is to the reader.
 Fact TraceWriter::shortened(Location& location, const Fact& fact) {
   if (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kCollectiveRequest) {
     if (fact.request != kNoRequest) location.open[fact.request] = fact;
     return fact;
   }
   Fact start;
-  if (!is_completion(fact.kind) || fact.request == kNoRequest || !location.open.take(fact.request, start)) return fact;
+  if (!is_completion(fact.kind) || fact.request == kNoRequest ||
+      !location.open.take(fact.request, start))
+    return fact;
   start.kind = fact.kind;
   return start == fact ? Fact{.kind = fact.kind, .request = fact.request} : fact;
 }
@@ -144,25 +166,32 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
     *location.cursor++ = kTimeBase;
     *location.cursor++ = location.base_ticks = call.enter_ns;
   }
-  const CallWords words{call.enter_ns, std::min<std::uint64_t>(duration, kLongDuration), call.region, call.depth, call.comm};
+  const CallWords words{call.enter_ns, std::min<std::uint64_t>(duration, kLongDuration),
+                        call.region, call.depth, call.comm};
   Folded folded;
   std::vector<Fact> rest = held.facts;
-  const auto own = static_cast<std::ptrdiff_t>(fold_first(words, rest, location.base_ticks, folded));
+  const auto own = static_cast<std::ptrdiff_t>(
+      fold_first(words, rest, location.base_ticks, folded));
   for (Fact& fact : rest) fact = shortened(location, fact);
   rest.erase(rest.begin(), rest.begin() + own);
-  if (duration >= kLongDuration) rest.insert(rest.begin(), {.kind = FactKind::kDuration, .bytes = duration});
-  if (call.count > 1) rest.insert(rest.begin(), {.kind = FactKind::kRepeated, .request = call.count, .bytes = call.inside_ns});
+  if (duration >= kLongDuration)
+    rest.insert(rest.begin(), {.kind = FactKind::kDuration, .bytes = duration});
+  if (call.count > 1)
+    rest.insert(rest.begin(),
+                {.kind = FactKind::kRepeated, .request = call.count, .bytes = call.inside_ns});
   location.cursor = encode_call(location.cursor, words, folded, location.base_ticks, !rest.empty());
   for (const Fact& fact : rest) {
     Word fact_words[kMaxFactWords];
     const std::size_t count = encode_fact(fact, fact_words);
-    const auto end = reinterpret_cast<std::byte*>(location.cursor) - reinterpret_cast<std::byte*>(location.chunk);
+    const auto end = reinterpret_cast<std::byte*>(location.cursor) -
+                     reinterpret_cast<std::byte*>(location.chunk);
     location.chunk->used_bytes.store(static_cast<std::uint64_t>(end));
     status = make_room(location, id, count, call.leave_ns);
     if (!status.is_ok()) return status;
     location.cursor = std::copy_n(fact_words, count, location.cursor);
   }
-  const auto end = reinterpret_cast<std::byte*>(location.cursor) - reinterpret_cast<std::byte*>(location.chunk);
+  const auto end = reinterpret_cast<std::byte*>(location.cursor) -
+                   reinterpret_cast<std::byte*>(location.chunk);
   location.chunk->used_bytes.store(static_cast<std::uint64_t>(end));
   return status;
 }
@@ -170,7 +199,8 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
 /// Calls that enclose others are written when those are: records lie in the order of return.
 Status TraceWriter::release_down_to(Location& location, LocationId id, std::size_t depth) {
   Status status;
-  while (status.is_ok() && !location.enclosing.empty() && location.enclosing.back().call.depth >= depth) {
+  while (status.is_ok() && !location.enclosing.empty() &&
+         location.enclosing.back().call.depth >= depth) {
     status = write(location, id, location.enclosing.back());
     location.enclosing.pop_back();
   }
@@ -180,9 +210,11 @@ Status TraceWriter::release_down_to(Location& location, LocationId id, std::size
 void TraceWriter::mark_pending(Location& location, const Call& call) {
   const std::span<const Fact> posted = call.posted;
   Fact main = posted.empty() ? Fact{} : posted[0];
-  if (posted.size() > 1 && main.kind == FactKind::kSend && posted[1].kind == FactKind::kRecv) main.kind = FactKind::kSendrecv;
+  if (posted.size() > 1 && main.kind == FactKind::kSend && posted[1].kind == FactKind::kRecv)
+    main.kind = FactKind::kSendrecv;
   Folded folded = fold(main, posted.size() > 1 ? posted[1] : Fact{});
-  if (main.kind == FactKind::kRequestTest) folded.words[1] = pack(static_cast<std::uint32_t>(main.bytes), 0U);
+  if (main.kind == FactKind::kRequestTest)
+    folded.words[1] = pack(static_cast<std::uint32_t>(main.bytes), 0U);
   Word* to = location.chunk->pending[0].words;
   to[0] = entry_word(call.enter_ns, location.base_ticks, call.region);
   to[1] = comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;
@@ -192,7 +224,8 @@ void TraceWriter::mark_pending(Location& location, const Call& call) {
 }
 
 Status TraceWriter::add(LocationId id, const Call& call) {
-  if (id >= locations_.size()) return Status::error("a call of location " + std::to_string(id) + ", which is not defined");
+  if (id >= locations_.size())
+    return Status::error("a call of location " + std::to_string(id) + ", which is not defined");
   Location& location = locations_[id];
   Status status = release_down_to(location, id, call.depth);
   if (!status.is_ok() || !call.is_pending) {

@@ -1,17 +1,19 @@
-#include <cmath>
-
 #include "core/trace/run_folder.h"
 #include "core/trace/trace_writer.h"
+
+#include <cmath>
 
 namespace megascope::trace {
 namespace {
 
-/// Where an undisplaced clock stands at the run's start: far enough from 0 for any offset of a test.
+/// Where an undisplaced clock stands at the run's start: far enough from 0 for any offset of a
+/// test.
 constexpr std::int64_t kStartTicks = 1'000'000'000'000;
 
 std::uint64_t ticks_at(const TraceClock& clock, std::uint64_t time_ns) {
   const double drift = static_cast<double>(time_ns) * clock.drift_ppm * 1e-6;
-  return static_cast<std::uint64_t>(kStartTicks + clock.offset_ns + static_cast<std::int64_t>(time_ns) + std::llround(drift));
+  return static_cast<std::uint64_t>(kStartTicks + clock.offset_ns +
+                                    static_cast<std::int64_t>(time_ns) + std::llround(drift));
 }
 
 void set_clock(ProcessInfo& info, const TraceClock& clock, const RecordSource& source) {
@@ -22,11 +24,13 @@ void set_clock(ProcessInfo& info, const TraceClock& clock, const RecordSource& s
   info.clock_domain = clock.domain;
   info.start_ticks = start;
   info.end_ticks = end;
-  info.clock_points = {{start, static_cast<std::int64_t>(start), realtime},
-                       {end, static_cast<std::int64_t>(end), realtime + static_cast<std::int64_t>(source.end_ns())}};
+  info.clock_points = {
+      {start, static_cast<std::int64_t>(start), realtime},
+      {end, static_cast<std::int64_t>(end), realtime + static_cast<std::int64_t>(source.end_ns())}};
 }
 
-Status write_process(const RecordSource& source, std::int32_t rank, const std::string& path, const TraceClock& clock) {
+Status write_process(const RecordSource& source, std::int32_t rank, const std::string& path,
+                     const TraceClock& clock) {
   ProcessDefinitions process = source.process(rank);
   set_clock(process.info, clock, source);
   TraceWriter writer;
@@ -45,7 +49,8 @@ Status write_process(const RecordSource& source, std::int32_t rank, const std::s
 
 }  // namespace
 
-Status write_run(const RecordSource& source, const std::string& folder, const std::vector<TraceClock>& clocks) {
+Status write_run(const RecordSource& source, const std::string& folder,
+                 const std::vector<TraceClock>& clocks) {
   Status status;
   const auto& ranks = source.world_ranks();
   for (std::size_t i = 0; i < ranks.size() && status.is_ok(); ++i) {

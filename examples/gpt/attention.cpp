@@ -1,20 +1,24 @@
 #include "attention.h"
 
-#include <cmath>
-
 #include "kernels.h"
 #include "matmul.h"
+
+#include <cmath>
 
 namespace gpt {
 
 namespace {
 
-std::size_t product(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
+std::size_t product(int a, int b) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+}
 
 }  // namespace
 
-// The key's bias would change nothing, as softmax does not see what is added to all scores of a query: QKV has none.
-Attention::Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings, const Axis& tp)
+// The key's bias would change nothing, as softmax does not see what is added to all scores of a
+// query: QKV has none.
+Attention::Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings,
+                     const Axis& tp)
     : layer_(layer),
       groups_(settings.model.kv_heads / tp.size),
       queries_(settings.model.queries_per_group()),
@@ -22,9 +26,11 @@ Attention::Attention(Bucket& bucket, const std::string& name, int layer, const S
       scale_(1.0F / std::sqrt(static_cast<float>(size_))),
       dtype_(settings.dtype),
       qkv_(bucket, name + ".qkv", settings.model.hidden,
-           (settings.model.heads + 2 * settings.model.kv_heads) * settings.model.head_size(), Split::kOutputs,
+           (settings.model.heads + 2 * settings.model.kv_heads) * settings.model.head_size(),
+           Split::kOutputs,
            /*has_bias=*/false, kDeviation, tp, settings.dtype),
-      output_(bucket, name + ".output", settings.model.hidden, settings.model.hidden, Split::kInputs,
+      output_(bucket, name + ".output", settings.model.hidden, settings.model.hidden,
+              Split::kInputs,
               /*has_bias=*/true, residual_deviation(settings.model), tp, settings.dtype) {}
 
 void Attention::resize(const Rows& rows, AttentionState& state) const {
@@ -35,12 +41,14 @@ void Attention::resize(const Rows& rows, AttentionState& state) const {
 
 Attention::Head Attention::head(const Rows& rows, int sequence, int index) const {
   const int group = index / queries_;
-  const std::size_t first = product(sequence * rows.length, qkv_width()) + product(group * (queries_ + 2), size_);
+  const std::size_t first = product(sequence * rows.length, qkv_width()) +
+                            product(group * (queries_ + 2), size_);
   Head head{};
   head.query = first + product(index % queries_, size_);
   head.key = first + product(queries_, size_);
   head.value = first + product(queries_ + 1, size_);
-  head.probabilities = product(sequence * heads() + index, rows.length) * static_cast<std::size_t>(rows.length);
+  head.probabilities = product(sequence * heads() + index, rows.length) *
+                       static_cast<std::size_t>(rows.length);
   head.context = product(sequence * rows.length, heads() * size_) + product(index, size_);
   head.is_first_of_group = index % queries_ == 0;
   return head;
@@ -55,12 +63,12 @@ void Attention::forward(const float* x, const Rows& rows, AttentionState& state,
     for (int index = 0; index < heads(); ++index) {
       const Head head = this->head(rows, sequence, index);
       float* probabilities = state.probabilities.data() + head.probabilities;
-      multiply(length, length, size_, scale_, {qkv + head.query, width}, {qkv + head.key, width, Side::kTransposed}, 0.0F,
-               probabilities, length);
+      multiply(length, length, size_, scale_, {qkv + head.query, width},
+               {qkv + head.key, width, Side::kTransposed}, 0.0F, probabilities, length);
       causal_softmax(probabilities, length);
       round_to(dtype_, probabilities, product(length, length));
-      multiply(length, size_, length, 1.0F, {probabilities, length}, {qkv + head.value, width}, 0.0F,
-               state.context.data() + head.context, heads() * size_);
+      multiply(length, size_, length, 1.0F, {probabilities, length}, {qkv + head.value, width},
+               0.0F, state.context.data() + head.context, heads() * size_);
     }
   }
   round_to(dtype_, state.context.data(), rows.times(heads() * size_));
@@ -68,7 +76,8 @@ void Attention::forward(const float* x, const Rows& rows, AttentionState& state,
   show(state, rows);
 }
 
-void Attention::backward(const float* x, const float* dy, const Rows& rows, const AttentionState& state, float* dx) {
+void Attention::backward(const float* x, const float* dy, const Rows& rows,
+                         const AttentionState& state, float* dx) {
   d_qkv_.resize(rows.times(qkv_width()));
   d_context_.resize(rows.times(heads() * size_));
   d_scores_.resize(product(rows.length, rows.length));
@@ -86,24 +95,28 @@ void Attention::head_backward(const Head& head, const AttentionState& state, int
   const float* qkv = state.qkv.data();
   const float* probabilities = state.probabilities.data() + head.probabilities;
   const float* d_context = d_context_.data() + head.context;
-  const float so_far = head.is_first_of_group ? 0.0F : 1.0F;  // key and value get the gradients of all their queries
-  multiply(length, size_, length, 1.0F, {probabilities, length, Side::kTransposed}, {d_context, context_width}, so_far,
-           d_qkv_.data() + head.value, width);
-  multiply(length, length, size_, 1.0F, {d_context, context_width}, {qkv + head.value, width, Side::kTransposed}, 0.0F,
-           d_scores_.data(), length);
+  const float so_far = head.is_first_of_group
+                           ? 0.0F
+                           : 1.0F;  // key and value get the gradients of all their queries
+  multiply(length, size_, length, 1.0F, {probabilities, length, Side::kTransposed},
+           {d_context, context_width}, so_far, d_qkv_.data() + head.value, width);
+  multiply(length, length, size_, 1.0F, {d_context, context_width},
+           {qkv + head.value, width, Side::kTransposed}, 0.0F, d_scores_.data(), length);
   causal_softmax_gradient(probabilities, length, d_scores_.data());
   multiply(length, size_, length, scale_, {d_scores_.data(), length}, {qkv + head.key, width}, 0.0F,
            d_qkv_.data() + head.query, width);
-  multiply(length, size_, length, scale_, {d_scores_.data(), length, Side::kTransposed}, {qkv + head.query, width}, so_far,
-           d_qkv_.data() + head.key, width);
+  multiply(length, size_, length, scale_, {d_scores_.data(), length, Side::kTransposed},
+           {qkv + head.query, width}, so_far, d_qkv_.data() + head.key, width);
 }
 
 void Attention::show(const AttentionState& state, const Rows& rows) const {
-  const auto say = [&](const char* name, std::initializer_list<std::int64_t> shape, int split, const Floats& data) {
+  const auto say = [&](const char* name, std::initializer_list<std::int64_t> shape, int split,
+                       const Floats& data) {
     observe::tensor(name, MEGASCOPE_ACTV_OUT, layer_, rows.micro_batch, shape, split, data.data());
   };
   say("qkv", {rows.sequences, rows.length, groups_, queries_ + 2, size_}, 2, state.qkv);
-  say("attention.scores", {rows.sequences, heads(), rows.length, rows.length}, 1, state.probabilities);
+  say("attention.scores", {rows.sequences, heads(), rows.length, rows.length}, 1,
+      state.probabilities);
   say("attention.context", {rows.sequences, rows.length, heads(), size_}, 2, state.context);
 }
 

@@ -6,13 +6,16 @@
 
 namespace gpt {
 
-/// What passes through a layer at once: `sequences` times `length` rows, a sequence's one after another.
+/// What passes through a layer at once: `sequences` times `length` rows, a sequence's one after
+/// another.
 struct Rows {
   int sequences = 0;
   int length = 0;
   int micro_batch = observe::kNone;
   int count() const { return sequences * length; }
-  std::size_t times(int width) const { return static_cast<std::size_t>(count()) * static_cast<std::size_t>(width); }
+  std::size_t times(int width) const {
+    return static_cast<std::size_t>(count()) * static_cast<std::size_t>(width);
+  }
 };
 
 /// Gradients on the way back, and sums on the way forth: every layer overwrites them.
@@ -21,21 +24,24 @@ struct Scratch {
   Floats ffn;     // [rows, ffn / TP]
 };
 
-/// Kept from forward for backward. G, R: groups of this rank and queries in each, D: size of a head.
+/// Kept from forward for backward. G, R: groups of this rank and queries in each, D: size of a
+/// head.
 struct AttentionState {
-  Floats qkv;            // [sequences, length, G, R + 2, D]: the queries of a group, its key, its value
+  Floats qkv;  // [sequences, length, G, R + 2, D]: the queries of a group, its key, its value
   Floats probabilities;  // [sequences, G * R, length, length]
   Floats context;        // [sequences, length, G * R, D]
 };
 
 class Attention {
  public:
-  Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings, const Axis& tp);
+  Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings,
+            const Axis& tp);
   void resize(const Rows& rows, AttentionState& state) const;
   /// x, y: [rows, hidden].
   void forward(const float* x, const Rows& rows, AttentionState& state, float* y) const;
   /// dx: [rows, hidden], written.
-  void backward(const float* x, const float* dy, const Rows& rows, const AttentionState& state, float* dx);
+  void backward(const float* x, const float* dy, const Rows& rows, const AttentionState& state,
+                float* dx);
 
  private:
   /// Where one head of one sequence begins in the arrays of a state.

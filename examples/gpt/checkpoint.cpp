@@ -1,5 +1,8 @@
 #include "checkpoint.h"
 
+#include "chunk.h"
+#include "refusal.h"
+
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -8,9 +11,6 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include "chunk.h"
-#include "refusal.h"
 
 namespace gpt {
 
@@ -34,7 +34,8 @@ Layout layout_of(const CheckpointHeader& header) {
   Layout layout;
   std::ostringstream text;
   text << kMagic << "\nstep " << header.step << "\n";
-  for (const ShapeField& field : kShapeFields) text << field.name << " " << header.model.*field.value << "\n";
+  for (const ShapeField& field : kShapeFields)
+    text << field.name << " " << header.model.*field.value << "\n";
   for (const char* group : kGroups) {
     for (const auto& bucket : whole.buckets) {
       for (const Parameter& parameter : bucket->parameters) {
@@ -87,26 +88,32 @@ bool is_possible(const CheckpointHeader& header) {
     const int value = model.*field.value;
     if (field.value != &ModelShape::rms_norm && (value < 1 || value > 1 << 20)) return false;
   }
-  return header.step >= 0 && model.layers <= 1 << 12 && (model.rms_norm == 0 || model.rms_norm == 1) &&
-         model.hidden % model.heads == 0 && model.heads % model.kv_heads == 0;
+  return header.step >= 0 && model.layers <= 1 << 12 &&
+         (model.rms_norm == 0 || model.rms_norm == 1) && model.hidden % model.heads == 0 &&
+         model.heads % model.kv_heads == 0;
 }
 
-/// Calls run(position in the file, values, count) for each stretch of this rank's numbers that is in one piece in the file:
-/// a row, of a matrix whose columns are split, else all of a tensor's.
+/// Calls run(position in the file, values, count) for each stretch of this rank's numbers that is
+/// in one piece in the file: a row, of a matrix whose columns are split, else all of a tensor's.
 template <class Run>
 void for_each_run(const Layout& layout, int tp_rank, const std::vector<Bucket*>& buckets, Run run) {
   for (Bucket* bucket : buckets) {
-    const std::array<Floats*, 3> arrays = {&bucket->masters(), &bucket->exp_avg, &bucket->exp_avg_sq};
+    const std::array<Floats*, 3> arrays = {&bucket->masters(), &bucket->exp_avg,
+                                           &bucket->exp_avg_sq};
     for (std::size_t i = 0; i < kGroups.size() * bucket->parameters.size(); ++i) {
       const std::size_t group = i % kGroups.size();
       const Parameter& parameter = bucket->parameters[i / kGroups.size()];
       const bool has_rows = parameter.split_dimension == 1;
-      const std::size_t count = has_rows ? static_cast<std::size_t>(parameter.columns) : parameter.count();
+      const std::size_t count = has_rows ? static_cast<std::size_t>(parameter.columns)
+                                         : parameter.count();
       const std::size_t step = has_rows ? static_cast<std::size_t>(parameter.shape[1]) : count;
-      const std::size_t first = parameter.split_dimension == observe::kNotSplit ? 0 : static_cast<std::size_t>(tp_rank) * count;
+      const std::size_t first = parameter.split_dimension == observe::kNotSplit
+                                    ? 0
+                                    : static_cast<std::size_t>(tp_rank) * count;
       const std::size_t position = layout.position.at(kGroups[group] + parameter.name);
       for (std::size_t row = 0; row < parameter.count() / count; ++row)
-        run(position + (first + row * step) * sizeof(float), arrays[group]->data() + parameter.offset + row * count, count);
+        run(position + (first + row * step) * sizeof(float),
+            arrays[group]->data() + parameter.offset + row * count, count);
     }
   }
 }
@@ -125,10 +132,12 @@ std::string begin_file(const std::string& path, const Layout& layout) {
 std::string write_parts(const std::string& path, const Layout& layout, const Place& place,
                         const std::vector<Bucket*>& buckets) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  for_each_run(layout, place.tp.rank, buckets, [&](std::size_t position, const float* values, std::size_t count) {
-    file.seekp(static_cast<std::streamoff>(position));
-    file.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(count * sizeof(float)));
-  });
+  for_each_run(layout, place.tp.rank, buckets,
+               [&](std::size_t position, const float* values, std::size_t count) {
+                 file.seekp(static_cast<std::streamoff>(position));
+                 file.write(reinterpret_cast<const char*>(values),
+                            static_cast<std::streamsize>(count * sizeof(float)));
+               });
   file.close();
   return file ? "" : path + ": cannot be written";
 }
@@ -144,24 +153,30 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   broadcast(text);
   CheckpointHeader header;
   header.step = number_of(text, "step");
-  for (const ShapeField& field : kShapeFields) header.model.*field.value = number_of(text, field.name);
+  for (const ShapeField& field : kShapeFields)
+    header.model.*field.value = number_of(text, field.name);
   if (!is_possible(header)) throw Refusal(path + ": the checkpoint describes no model");
   const Layout layout = layout_of(header);
-  if (text != layout.header) throw Refusal(path + ": the checkpoint's tensors are not those of the model it describes");
-  refuse_together(rank == 0 && bytes != layout.bytes ? path + ": the checkpoint has " + std::to_string(bytes) +
-                                                           " bytes, not " + std::to_string(layout.bytes)
-                                                     : std::string());
+  if (text != layout.header)
+    throw Refusal(path + ": the checkpoint's tensors are not those of the model it describes");
+  refuse_together(rank == 0 && bytes != layout.bytes
+                      ? path + ": the checkpoint has " + std::to_string(bytes) + " bytes, not " +
+                            std::to_string(layout.bytes)
+                      : std::string());
   return header;
 }
 
-int load_checkpoint(const std::string& path, const Place& place, const std::vector<Bucket*>& buckets) {
+int load_checkpoint(const std::string& path, const Place& place,
+                    const std::vector<Bucket*>& buckets) {
   const CheckpointHeader header = read_checkpoint_header(path);
   const Layout layout = layout_of(header);
   std::ifstream file(path, std::ios::binary);
-  for_each_run(layout, place.tp.rank, buckets, [&](std::size_t position, float* values, std::size_t count) {
-    file.seekg(static_cast<std::streamoff>(position));
-    file.read(reinterpret_cast<char*>(values), static_cast<std::streamsize>(count * sizeof(float)));
-  });
+  for_each_run(layout, place.tp.rank, buckets,
+               [&](std::size_t position, float* values, std::size_t count) {
+                 file.seekg(static_cast<std::streamoff>(position));
+                 file.read(reinterpret_cast<char*>(values),
+                           static_cast<std::streamsize>(count * sizeof(float)));
+               });
   refuse_together(file ? std::string() : path + ": cannot be read");
   for (Bucket* bucket : buckets) bucket->masters_changed();
   return header.step;
@@ -173,7 +188,8 @@ void write_checkpoint(const std::string& path, const CheckpointHeader& header, c
   const Layout layout = layout_of(header);
   const std::string partial = path + ".partial";
   refuse_together(place.is_world_first ? begin_file(partial, layout) : std::string());
-  refuse_together(place.dp.is_first() ? write_parts(partial, layout, place, buckets) : std::string());
+  refuse_together(place.dp.is_first() ? write_parts(partial, layout, place, buckets)
+                                      : std::string());
   std::error_code error;
   if (place.is_world_first) std::filesystem::rename(partial, path, error);
   refuse_together(error ? path + ": " + error.message() : std::string());

@@ -2,7 +2,8 @@
 
 namespace gpt {
 
-Chunk::Chunk(int index, int count, const Settings& settings, const Axis& tp) : hidden_(settings.model.hidden) {
+Chunk::Chunk(int index, int count, const Settings& settings, const Axis& tp)
+    : hidden_(settings.model.hidden) {
   const int layers = settings.model.layers / count;
   if (index == 0) embedding_.emplace(add_bucket(observe::kNone, tp), settings);
   for (int i = 0; i < layers; ++i) {
@@ -37,7 +38,9 @@ void Chunk::forward(ChunkState& state) {
   if (head_) head_->forward(state.hidden.back(), state.rows, state.head);
 }
 
-double Chunk::loss(ChunkState& state, float share) { return head_->loss(state.targets, state.rows, share, state.head); }
+double Chunk::loss(ChunkState& state, float share) {
+  return head_->loss(state.targets, state.rows, share, state.head);
+}
 
 void Chunk::backward(ChunkState& state, const std::function<void(Bucket&)>& done) {
   std::size_t next = buckets.size();

@@ -8,8 +8,10 @@ namespace gpt {
 Embedding::Embedding(Bucket& bucket, const Settings& settings)
     : hidden_(settings.model.hidden),
       dtype_(settings.dtype),
-      bytes_(bucket.add("embedding.bytes", {kVocabulary, hidden_}, observe::kNotSplit, 0.0F, kDeviation)),
-      positions_(bucket.add("embedding.positions", {settings.model.sequence, hidden_}, observe::kNotSplit, 0.0F, kDeviation)) {}
+      bytes_(bucket.add("embedding.bytes", {kVocabulary, hidden_}, observe::kNotSplit, 0.0F,
+                        kDeviation)),
+      positions_(bucket.add("embedding.positions", {settings.model.sequence, hidden_},
+                            observe::kNotSplit, 0.0F, kDeviation)) {}
 
 void Embedding::forward(const Bytes& tokens, const Rows& rows, Floats& y) const {
   observe::tensor("input_tokens", MEGASCOPE_INPUT_TOKENS, observe::kNone, rows.micro_batch,
@@ -27,7 +29,8 @@ void Embedding::backward(const Bytes& tokens, const Rows& rows, const Floats& dy
   const auto width = static_cast<std::size_t>(hidden_);
   for (std::size_t row = 0; row < rows.times(1); ++row) {
     add(dy.data() + row * width, width, bytes_.gradient + tokens[row] * width);
-    add(dy.data() + row * width, width, positions_.gradient + row % static_cast<std::size_t>(rows.length) * width);
+    add(dy.data() + row * width, width,
+        positions_.gradient + row % static_cast<std::size_t>(rows.length) * width);
   }
 }
 
@@ -37,7 +40,8 @@ Head::Head(Bucket& bucket, const Settings& settings, const Axis& tp)
       tp_(tp),
       dtype_(settings.dtype),
       norm_(bucket, "head.norm", hidden_, settings.model.rms_norm == 1, dtype_),
-      output_(bucket, "head.output", hidden_, kVocabulary, Split::kOutputs, /*has_bias=*/false, kDeviation, tp, dtype_) {}
+      output_(bucket, "head.output", hidden_, kVocabulary, Split::kOutputs, /*has_bias=*/false,
+              kDeviation, tp, dtype_) {}
 
 void Head::resize(const Rows& rows, HeadState& state) const {
   state.statistics.resize(rows.times(1));
@@ -52,15 +56,18 @@ void Head::forward(const Floats& x, const Rows& rows, HeadState& state) const {
                   {rows.sequences, rows.length, vocabulary_}, 2, state.logits.data());
 }
 
-// log(sum of exp(logit)) - logit of the target, where both, and the largest logit that keeps exp() small, come from all ranks.
+// log(sum of exp(logit)) - logit of the target, where both, and the largest logit that keeps exp()
+// small, come from all ranks.
 double Head::loss(const Bytes& targets, const Rows& rows, float share, HeadState& state) {
   const std::size_t count = rows.times(1);
   const auto width = static_cast<std::size_t>(vocabulary_);
   const std::size_t first = static_cast<std::size_t>(tp_.rank) * width;
   tops_.resize(count);
   terms_.assign(2 * count, 0.0F);
-  for (std::size_t row = 0; row < count; ++row) tops_[row] = largest(state.logits.data() + row * width, vocabulary_);
-  if (tp_.size > 1) MPI_Allreduce(MPI_IN_PLACE, tops_.data(), rows.count(), MPI_FLOAT, MPI_MAX, tp_.comm);
+  for (std::size_t row = 0; row < count; ++row)
+    tops_[row] = largest(state.logits.data() + row * width, vocabulary_);
+  if (tp_.size > 1)
+    MPI_Allreduce(MPI_IN_PLACE, tops_.data(), rows.count(), MPI_FLOAT, MPI_MAX, tp_.comm);
   for (std::size_t row = 0; row < count; ++row) {
     float* logits = state.logits.data() + row * width;
     const std::size_t target = targets[row] - first;  // not below width if another rank's
@@ -81,7 +88,8 @@ double Head::loss(const Bytes& targets, const Rows& rows, float share, HeadState
   return total / static_cast<double>(count);
 }
 
-void Head::backward(const Floats& x, const Rows& rows, const HeadState& state, Scratch& scratch, Floats& dx) const {
+void Head::backward(const Floats& x, const Rows& rows, const HeadState& state, Scratch& scratch,
+                    Floats& dx) const {
   scratch.hidden.resize(rows.times(hidden_));
   output_.backward(state.normed.data(), state.logits.data(), rows.count(), scratch.hidden.data());
   std::fill_n(dx.begin(), rows.times(hidden_), 0.0F);
@@ -90,8 +98,8 @@ void Head::backward(const Floats& x, const Rows& rows, const HeadState& state, S
 
 Floats Head::logits_of_row(int row, const HeadState& state) const {
   Floats all(kVocabulary);
-  MPI_Allgather(state.logits.data() + static_cast<std::ptrdiff_t>(row) * vocabulary_, vocabulary_, MPI_FLOAT, all.data(),
-                vocabulary_, MPI_FLOAT, tp_.comm);
+  MPI_Allgather(state.logits.data() + static_cast<std::ptrdiff_t>(row) * vocabulary_, vocabulary_,
+                MPI_FLOAT, all.data(), vocabulary_, MPI_FLOAT, tp_.comm);
   return all;
 }
 

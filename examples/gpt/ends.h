@@ -1,11 +1,12 @@
 /// \file
-/// The two ends of the model: from bytes to vectors, and from vectors to the next byte. Their weights are not shared.
+/// The two ends of the model: from bytes to vectors, and from vectors to the next byte. Their
+/// weights are not shared.
 #pragma once
-
-#include <cstdint>
 
 #include "attention.h"
 #include "norm.h"
+
+#include <cstdint>
 
 namespace gpt {
 
@@ -42,7 +43,8 @@ class Head {
   /// Mean cross-entropy of targets [rows]; the logits become the gradient of `share` times it.
   double loss(const Bytes& targets, const Rows& rows, float share, HeadState& state);
   /// After loss(). dx: [rows, hidden], written.
-  void backward(const Floats& x, const Rows& rows, const HeadState& state, Scratch& scratch, Floats& dx) const;
+  void backward(const Floats& x, const Rows& rows, const HeadState& state, Scratch& scratch,
+                Floats& dx) const;
   /// The kVocabulary logits of a row, from all tp ranks to all of them.
   Floats logits_of_row(int row, const HeadState& state) const;
 

@@ -1,12 +1,13 @@
 /// \file
-/// Texts that grow byte by byte, together: the shortest prompt goes on first, the others follow as it reaches their ends.
+/// Texts that grow byte by byte, together: the shortest prompt goes on first, the others follow as
+/// it reaches their ends.
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "pipeline.h"
 #include "sampling.h"
+
+#include <string>
+#include <vector>
 
 namespace gpt {
 
@@ -21,7 +22,8 @@ class Generation {
   /// prompts: at least one, none empty. bytes: to add to the longest.
   Generation(std::vector<std::string> prompts, int bytes, const Sampling& sampling);
   bool is_done() const { return texts_.front().size() == length_at_end_; }
-  /// A byte for each text, of which only the last model.sequence are looked at. On all ranks together, with the same result.
+  /// A byte for each text, of which only the last model.sequence are looked at. On all ranks
+  /// together, with the same result.
   std::vector<Choice> next(const ModelShape& model, Pipeline& pipeline);
   const std::vector<std::string>& texts() const { return texts_; }
 

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <numbers>
 
-// Compiled for several vector lengths; the loader takes the longest that the CPU has. Sanitizers cannot start so early.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+// Compiled for several vector lengths; the loader takes the longest that the CPU has. Sanitizers
+// cannot start so early.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define GPT_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define GPT_VECTORISED
@@ -21,18 +22,21 @@ constexpr float kNormEpsilon = 1e-5F;
 constexpr float kGeluSlope = 0.7978845608028654F;  // sqrt(2 / pi)
 constexpr float kGeluCubic = 0.044715F;
 
-/// exp(x) within 2 ulp for -87 <= x <= 88, clamped outside; without branches, so that loops over it become vectors.
+/// exp(x) within 2 ulp for -87 <= x <= 88, clamped outside; without branches, so that loops over it
+/// become vectors.
 inline float fast_exp(float x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;
   constexpr float kLn2Low = -2.12194440e-4F;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding and subtracting it rounds to an integer
+  constexpr float
+      kRound = 12582912.0F;  // 1.5 * 2^23: adding and subtracting it rounds to an integer
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const float shifted = x * kLog2E + kRound;
   const float whole = shifted - kRound;
   const float r = (x - whole * kLn2High) - whole * kLn2Low;
-  float p = (r * (1.0F / 5040.0F) + 1.0F / 720.0F) * r + 1.0F / 120.0F;  // Taylor's series: |r| <= ln(2) / 2, so r^8 / 8! < 6e-9
+  float p = (r * (1.0F / 5040.0F) + 1.0F / 720.0F) * r +
+            1.0F / 120.0F;  // Taylor's series: |r| <= ln(2) / 2, so r^8 / 8! < 6e-9
   p = ((p * r + 1.0F / 24.0F) * r + 1.0F / 6.0F) * r + 0.5F;
   p = p * r * r + r + 1.0F;
   const std::int32_t power = static_cast<std::int32_t>(whole) + 127;
@@ -46,8 +50,8 @@ inline float gelu_sigmoid(float x) {
 
 }  // namespace
 
-GPT_VECTORISED void norm(const float* x, int rows, int width, const float* gain, const float* bias, float* y,
-                         RowStatistics* statistics) {
+GPT_VECTORISED void norm(const float* x, int rows, int width, const float* gain, const float* bias,
+                         float* y, RowStatistics* statistics) {
   const float share = 1.0F / static_cast<float>(width);
   for (int row = 0; row < rows; ++row, x += width, y += width) {
     float mean = 0;
@@ -67,9 +71,9 @@ GPT_VECTORISED void norm(const float* x, int rows, int width, const float* gain,
   }
 }
 
-GPT_VECTORISED void norm_gradient_add(const float* x, const float* dy, int rows, int width, const float* gain,
-                                      const RowStatistics* statistics, float* dx, float* gain_gradient,
-                                      float* bias_gradient) {
+GPT_VECTORISED void norm_gradient_add(const float* x, const float* dy, int rows, int width,
+                                      const float* gain, const RowStatistics* statistics, float* dx,
+                                      float* gain_gradient, float* bias_gradient) {
   const float share = 1.0F / static_cast<float>(width);
   for (int row = 0; row < rows; ++row, x += width, dy += width, dx += width) {
     const float mean = statistics[row].mean;
@@ -91,7 +95,8 @@ GPT_VECTORISED void norm_gradient_add(const float* x, const float* dy, int rows,
       dx[i] += inverse * (dy[i] * gain[i] - along_one - normed * along_x);
     }
   }
-  if (bias_gradient != nullptr) bias_gradient_add(dy - static_cast<std::ptrdiff_t>(rows) * width, rows, width, bias_gradient);
+  if (bias_gradient != nullptr)
+    bias_gradient_add(dy - static_cast<std::ptrdiff_t>(rows) * width, rows, width, bias_gradient);
 }
 
 GPT_VECTORISED void gelu(const float* x, std::size_t count, float* y) {
@@ -116,7 +121,8 @@ void causal_softmax(float* scores, int length) {
   }
 }
 
-GPT_VECTORISED void causal_softmax_gradient(const float* probabilities, int length, float* gradient) {
+GPT_VECTORISED void causal_softmax_gradient(const float* probabilities, int length,
+                                            float* gradient) {
   for (int row = 0; row < length; ++row, probabilities += length, gradient += length) {
     float mean = 0;
 #pragma omp simd reduction(+ : mean)
@@ -132,7 +138,8 @@ void add_bias(float* x, int rows, int width, const float* bias) {
 }
 
 void bias_gradient_add(const float* dy, int rows, int width, float* bias_gradient) {
-  for (int row = 0; row < rows; ++row, dy += width) add(dy, static_cast<std::size_t>(width), bias_gradient);
+  for (int row = 0; row < rows; ++row, dy += width)
+    add(dy, static_cast<std::size_t>(width), bias_gradient);
 }
 
 GPT_VECTORISED void add(const float* x, std::size_t count, float* y) {
@@ -153,7 +160,8 @@ GPT_VECTORISED void scale(float* x, std::size_t count, float factor) {
 GPT_VECTORISED double sum_of_squares(const float* x, std::size_t count) {
   double total = 0;
 #pragma omp simd reduction(+ : total)
-  for (std::size_t i = 0; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (std::size_t i = 0; i < count; ++i)
+    total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return total;
 }
 
@@ -173,8 +181,8 @@ GPT_VECTORISED float exponentials(float* x, int width, float shift) {
   return total;
 }
 
-GPT_VECTORISED void adam(const AdamStep& step, std::size_t count, const float* gradient, float* value, float* exp_avg,
-                         float* exp_avg_sq) {
+GPT_VECTORISED void adam(const AdamStep& step, std::size_t count, const float* gradient,
+                         float* value, float* exp_avg, float* exp_avg_sq) {
   const AdamStep s = step;  // in registers
   const float rate = s.learning_rate / s.correction1;
   const float root = 1.0F / std::sqrt(s.correction2);

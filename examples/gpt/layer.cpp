@@ -16,21 +16,24 @@ Layer::Layer(Bucket& bucket, int number, const Settings& settings, const Axis& t
       norm1_(bucket, name_of(number) + ".norm1", hidden_, settings.model.rms_norm == 1, dtype_),
       attention_(bucket, name_of(number) + ".attention", number, settings, tp),
       norm2_(bucket, name_of(number) + ".norm2", hidden_, settings.model.rms_norm == 1, dtype_),
-      mlp1_(bucket, name_of(number) + ".mlp1", hidden_, settings.model.ffn, Split::kOutputs, /*has_bias=*/true, kDeviation,
-            tp, dtype_),
-      mlp2_(bucket, name_of(number) + ".mlp2", settings.model.ffn, hidden_, Split::kInputs, /*has_bias=*/true,
-            residual_deviation(settings.model), tp, dtype_) {}
+      mlp1_(bucket, name_of(number) + ".mlp1", hidden_, settings.model.ffn, Split::kOutputs,
+            /*has_bias=*/true, kDeviation, tp, dtype_),
+      mlp2_(bucket, name_of(number) + ".mlp2", settings.model.ffn, hidden_, Split::kInputs,
+            /*has_bias=*/true, residual_deviation(settings.model), tp, dtype_) {}
 
 void Layer::resize(const Rows& rows, LayerState& state) const {
   state.statistics1.resize(rows.times(1));
   state.statistics2.resize(rows.times(1));
-  for (Floats* array : {&state.normed1, &state.middle, &state.normed2}) array->resize(rows.times(hidden_));
+  for (Floats* array : {&state.normed1, &state.middle, &state.normed2})
+    array->resize(rows.times(hidden_));
   for (Floats* array : {&state.mlp1, &state.active}) array->resize(rows.times(ffn_));
   attention_.resize(rows, state.attention);
 }
 
-void Layer::forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch, Floats& output) const {
-  const observe::Region region(observe::kLayer, observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
+void Layer::forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch,
+                    Floats& output) const {
+  const observe::Region region(observe::kLayer,
+                               observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
   const std::size_t count = rows.times(hidden_);
   scratch.hidden.resize(count);
   norm1_.forward(input, rows.count(), state.normed1, state.statistics1);
@@ -51,8 +54,10 @@ void Layer::forward(const Floats& input, const Rows& rows, LayerState& state, Sc
   show("hidden", MEGASCOPE_ACTV_OUT, rows, hidden_, false, output);
 }
 
-void Layer::backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch, Floats& gradient) {
-  const observe::Region region(observe::kLayer, observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
+void Layer::backward(const Floats& input, const Rows& rows, const LayerState& state,
+                     Scratch& scratch, Floats& gradient) {
+  const observe::Region region(observe::kLayer,
+                               observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
   scratch.hidden.resize(rows.times(hidden_));
   scratch.ffn.resize(rows.times(ffn_));
   show("hidden", MEGASCOPE_ACTV_GRAD_OUT, rows, hidden_, false, gradient);
@@ -62,12 +67,14 @@ void Layer::backward(const Floats& input, const Rows& rows, const LayerState& st
   mlp1_.backward(state.normed2.data(), scratch.ffn.data(), rows.count(), scratch.hidden.data());
   norm2_.backward(state.middle, scratch.hidden, rows.count(), state.statistics2, gradient.data());
 
-  attention_.backward(state.normed1.data(), gradient.data(), rows, state.attention, scratch.hidden.data());
+  attention_.backward(state.normed1.data(), gradient.data(), rows, state.attention,
+                      scratch.hidden.data());
   norm1_.backward(input, scratch.hidden, rows.count(), state.statistics1, gradient.data());
   show("hidden", MEGASCOPE_ACTV_GRAD_IN, rows, hidden_, false, gradient);
 }
 
-void Layer::show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const {
+void Layer::show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width,
+                 bool is_split, const Floats& data) const {
   observe::tensor(name, kind, number_, rows.micro_batch, {rows.sequences, rows.length, width},
                   is_split ? 2 : observe::kNotSplit, data.data());
 }

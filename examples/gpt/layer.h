@@ -12,10 +12,10 @@ struct LayerState {
   std::vector<RowStatistics> statistics1, statistics2;
   Floats normed1;  // [rows, hidden], as are the others without a word
   AttentionState attention;
-  Floats middle;   // input + attention
+  Floats middle;  // input + attention
   Floats normed2;
-  Floats mlp1;     // [rows, ffn / TP], before GELU
-  Floats active;   // the same, after it
+  Floats mlp1;    // [rows, ffn / TP], before GELU
+  Floats active;  // the same, after it
 };
 
 class Layer {
@@ -24,12 +24,15 @@ class Layer {
   Layer(Bucket& bucket, int number, const Settings& settings, const Axis& tp);
   void resize(const Rows& rows, LayerState& state) const;
   /// input, output: [rows, hidden]
-  void forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch, Floats& output) const;
+  void forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch,
+               Floats& output) const;
   /// gradient: [rows, hidden], of the output; becomes that of the input.
-  void backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch, Floats& gradient);
+  void backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch,
+                Floats& gradient);
 
  private:
-  void show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const;
+  void show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width,
+            bool is_split, const Floats& data) const;
   int number_;
   int hidden_;
   int ffn_;  // of this rank

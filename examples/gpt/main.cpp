@@ -2,22 +2,23 @@
 //
 //   mpirun -n 4 megascope-gpt --tp 2 --pp 2 --steps 100 --generate "The GNU "
 
-#include <mpi.h>
-
-#include <cstdio>
-
 #include "checkpoint.h"
 #include "generation.h"
 #include "matmul.h"
 #include "refusal.h"
 #include "tasks.h"
 
+#include <mpi.h>
+
+#include <cstdio>
+
 namespace gpt {
 
 namespace {
 
 void generate(const Settings& settings, const Place& place, Pipeline& pipeline) {
-  Generation generation({settings.prompt}, settings.tokens, {.temperature = settings.temperature, .seed = settings.seed});
+  Generation generation({settings.prompt}, settings.tokens,
+                        {.temperature = settings.temperature, .seed = settings.seed});
   while (!generation.is_done()) {
     const observe::Region region(observe::kGenerate);
     generation.next(settings.model, pipeline);
@@ -32,10 +33,13 @@ void run(const Settings& settings) {
   set_up_multiply();
   const Place place(settings);
   Pipeline pipeline(settings, place);
-  const int first = settings.load.empty() ? 0 : load_checkpoint(settings.load, place, pipeline.buckets());
+  const int first = settings.load.empty()
+                        ? 0
+                        : load_checkpoint(settings.load, place, pipeline.buckets());
   train(first, settings, place, pipeline);
   if (!settings.checkpoint.empty())
-    write_checkpoint(settings.checkpoint, {.model = settings.model, .step = std::max(first, settings.steps)}, place,
+    write_checkpoint(settings.checkpoint,
+                     {.model = settings.model, .step = std::max(first, settings.steps)}, place,
                      pipeline.buckets());
   if (settings.is_generating) generate(settings, place, pipeline);
   if (settings.serve_s > 0) serve(std::max(first, settings.steps), settings, place, pipeline);

@@ -1,19 +1,19 @@
 /// \file
-/// What the program tells MegaScope about itself: steps, regions, groups, counters, tensors. Where libmegascope.so is not loaded
-/// each of these is a call that returns at once.
+/// What the program tells MegaScope about itself: steps, regions, groups, counters, tensors. Where
+/// libmegascope.so is not loaded each of these is a call that returns at once.
 #pragma once
 
+#include <initializer_list>
 #include <megascope/megascope.hpp>
 #include <megascope/megascope_mpi.h>
-
-#include <initializer_list>
 
 namespace gpt::observe {
 
 constexpr int kNotSplit = -1;
 constexpr int kNone = MEGASCOPE_NOWHERE;  // no layer, no micro-batch
 
-// Regions: stretches of time that nest. "forward" and "backward" have a micro-batch and a chunk, "layer" a layer as well.
+// Regions: stretches of time that nest. "forward" and "backward" have a micro-batch and a chunk,
+// "layer" a layer as well.
 using megascope::Region;
 using megascope::Step;
 using megascope::Where;
@@ -31,12 +31,15 @@ inline const megascope::Counter kGradientNorm("gradient_norm");
 /// This rank's place in "dp", "tp" and "pp".
 inline void group(const char* name, MPI_Comm comm) { megascope_group_comm(name, comm); }
 
-/// A tensor as it lies in this rank's memory, row-major: float32, or bytes if input tokens. With --dtype bf16 values are bf16
-/// numbers kept as float32. shape: this rank's part; `split` is the dimension that tp ranks share, in rank order.
-inline void tensor(const char* name, megascope_tensor_kind kind, int layer, int micro_batch, std::initializer_list<std::int64_t> shape,
-                   int split, const void* data) {
-  const megascope_dtype dtype = kind == MEGASCOPE_INPUT_TOKENS ? MEGASCOPE_UINT8 : MEGASCOPE_FLOAT32;
-  megascope_tensor_view view = megascope::tensor(name, kind, dtype, data, shape.begin(), static_cast<int>(shape.size()));
+/// A tensor as it lies in this rank's memory, row-major: float32, or bytes if input tokens. With
+/// --dtype bf16 values are bf16 numbers kept as float32. shape: this rank's part; `split` is the
+/// dimension that tp ranks share, in rank order.
+inline void tensor(const char* name, megascope_tensor_kind kind, int layer, int micro_batch,
+                   std::initializer_list<std::int64_t> shape, int split, const void* data) {
+  const megascope_dtype dtype = kind == MEGASCOPE_INPUT_TOKENS ? MEGASCOPE_UINT8
+                                                               : MEGASCOPE_FLOAT32;
+  megascope_tensor_view view = megascope::tensor(name, kind, dtype, data, shape.begin(),
+                                                 static_cast<int>(shape.size()));
   view.layer = layer;
   view.micro_batch = micro_batch;
   view.is_split = split != kNotSplit ? 1 : 0;

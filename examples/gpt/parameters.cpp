@@ -20,7 +20,9 @@ void fill(const Parameter& parameter, int tp_rank, std::uint64_t seed, float* va
   for (int row = 0; row < parameter.rows; ++row) {
     for (int column = 0; column < parameter.columns; ++column) {
       const auto index = 1L * (first_row + row) * whole_columns + first_column + column;
-      const float noise = parameter.deviation > 0 ? gaussian(seed, stream, static_cast<std::uint64_t>(index)) : 0.0F;
+      const float noise = parameter.deviation > 0
+                              ? gaussian(seed, stream, static_cast<std::uint64_t>(index))
+                              : 0.0F;
       *values++ = parameter.mean + parameter.deviation * noise;
     }
   }
@@ -28,11 +30,18 @@ void fill(const Parameter& parameter, int tp_rank, std::uint64_t seed, float* va
 
 }  // namespace
 
-Parameter& Bucket::add(std::string name, std::vector<int> shape, int split_dimension, float mean, float deviation) {
-  Parameter parameter{.name = std::move(name), .shape = std::move(shape), .split_dimension = split_dimension, .mean = mean,
-                      .deviation = deviation, .layer = layer_};
+Parameter& Bucket::add(std::string name, std::vector<int> shape, int split_dimension, float mean,
+                       float deviation) {
+  Parameter parameter{.name = std::move(name),
+                      .shape = std::move(shape),
+                      .split_dimension = split_dimension,
+                      .mean = mean,
+                      .deviation = deviation,
+                      .layer = layer_};
   parameter.rows = parameter.shape[0] / (split_dimension == 0 ? tp_.size : 1);
-  parameter.columns = parameter.shape.size() > 1 ? parameter.shape[1] / (split_dimension == 1 ? tp_.size : 1) : 1;
+  parameter.columns = parameter.shape.size() > 1
+                          ? parameter.shape[1] / (split_dimension == 1 ? tp_.size : 1)
+                          : 1;
   if (!parameters.empty()) parameter.offset = parameters.back().offset + parameters.back().count();
   return parameters.emplace_back(std::move(parameter));
 }
@@ -56,8 +65,8 @@ void Bucket::masters_changed() {
 void Bucket::show(megascope_tensor_kind kind, const Floats& array) const {
   for (const Parameter& parameter : parameters) {
     const auto say = [&](std::initializer_list<std::int64_t> shape) {
-      observe::tensor(parameter.name.c_str(), kind, parameter.layer, observe::kNone, shape, parameter.split_dimension,
-                      array.data() + parameter.offset);
+      observe::tensor(parameter.name.c_str(), kind, parameter.layer, observe::kNone, shape,
+                      parameter.split_dimension, array.data() + parameter.offset);
     };
     parameter.shape.size() > 1 ? say({parameter.rows, parameter.columns}) : say({parameter.rows});
   }

@@ -2,14 +2,14 @@
 /// A stage at work: carries out what the scheduler says, and the messages that this takes.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <vector>
-
 #include "chunk.h"
 #include "reduction.h"
 #include "schedule.h"
 #include "text.h"
+
+#include <array>
+#include <memory>
+#include <vector>
 
 namespace gpt {
 
@@ -17,17 +17,18 @@ class Pipeline : private Inbox {
  public:
   /// Makes this stage's chunks. Keeps references to `settings` and `place`.
   Pipeline(const Settings& settings, const Place& place);
-  /// All micro-batches of a step, forth and back; gradients are then sums over the replicas. Returns this replica's mean loss
-  /// on the last stage, 0 on the others.
+  /// All micro-batches of a step, forth and back; gradients are then sums over the replicas.
+  /// Returns this replica's mean loss on the last stage, 0 on the others.
   double run(int step, const Text& text);
-  /// Forth only, so many sequences one behind the other, of the same length, at most model.sequence bytes: [sequences, kVocabulary]
-  /// logits of the bytes after them, on every rank.
+  /// Forth only, so many sequences one behind the other, of the same length, at most model.sequence
+  /// bytes: [sequences, kVocabulary] logits of the bytes after them, on every rank.
   Floats next_byte_logits(const Bytes& bytes, int sequences);
   /// All weights of this rank.
   std::vector<Bucket*> buckets() const;
 
  private:
-  /// A micro-batch on its way through a chunk. Its memory serves another one when both messages have left.
+  /// A micro-batch on its way through a chunk. Its memory serves another one when both messages
+  /// have left.
   struct Flight {
     ChunkState state;
     std::array<MPI_Request, 2> sends{MPI_REQUEST_NULL, MPI_REQUEST_NULL};

@@ -2,11 +2,11 @@
 /// Where a rank stands in the grid of replicas, layer shares and stages.
 #pragma once
 
+#include "settings.h"
+
 #include <mpi.h>
 
 #include <vector>
-
-#include "settings.h"
 
 namespace gpt {
 
@@ -18,8 +18,8 @@ struct Axis {
   bool is_first() const { return rank == 0; }
 };
 
-/// world rank = tp + TP * (dp + DP * pp): shares of a layer are neighbours, then replicas, then stages (Megatron's order).
-/// Owns its communicators. Made and destroyed by all ranks together.
+/// world rank = tp + TP * (dp + DP * pp): shares of a layer are neighbours, then replicas, then
+/// stages (Megatron's order). Owns its communicators. Made and destroyed by all ranks together.
 class Place {
  public:
   explicit Place(const Settings& settings);
@@ -29,8 +29,9 @@ class Place {
   Axis tp;
   Axis dp;
   Axis pp;
-  Axis model;                         // one whole replica: all tp x pp ranks of the same dp
-  std::vector<MPI_Comm> dp_of_chunk;  // like dp.comm: chunks may finish in another order on each replica
+  Axis model;  // one whole replica: all tp x pp ranks of the same dp
+  std::vector<MPI_Comm>
+      dp_of_chunk;  // like dp.comm: chunks may finish in another order on each replica
   bool is_world_first = false;
 };
 

@@ -7,8 +7,8 @@ void Reduction::start(Bucket& bucket, MPI_Comm dp) {
   int replicas = 1;
   MPI_Comm_size(dp, &replicas);
   if (replicas > 1)
-    MPI_Iallreduce(MPI_IN_PLACE, bucket.gradients.data(), static_cast<int>(bucket.gradients.size()), MPI_FLOAT, MPI_SUM,
-                   dp, &requests_.emplace_back(MPI_REQUEST_NULL));
+    MPI_Iallreduce(MPI_IN_PLACE, bucket.gradients.data(), static_cast<int>(bucket.gradients.size()),
+                   MPI_FLOAT, MPI_SUM, dp, &requests_.emplace_back(MPI_REQUEST_NULL));
   buckets_.push_back(&bucket);
 }
 

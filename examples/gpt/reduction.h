@@ -2,13 +2,14 @@
 /// Sums of gradients over the replicas, while backward goes on.
 #pragma once
 
-#include <vector>
-
 #include "parameters.h"
+
+#include <vector>
 
 namespace gpt {
 
-/// Requests are started in the order of start(), per communicator: all replicas call it in the same order for each.
+/// Requests are started in the order of start(), per communicator: all replicas call it in the same
+/// order for each.
 class Reduction {
  public:
   /// The bucket's gradients of this replica are final: their sum over `dp` starts, in place.

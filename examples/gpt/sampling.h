@@ -2,17 +2,18 @@
 /// From logits to the next byte.
 #pragma once
 
+#include "kernels.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "kernels.h"
 
 namespace gpt {
 
 struct Sampling {
   float temperature = 0;  // 0: always the likeliest byte
   int top_k = 0;          // so many of the likeliest can be taken; 0: all
-  float top_p = 0;        // as many of the likeliest as have this probability together, at least one; 0: all
+  float top_p = 0;  // as many of the likeliest as have this probability together, at least one; 0:
+                    // all
   std::uint64_t seed = 1;
 };
 
@@ -26,6 +27,7 @@ struct Candidate {
 std::vector<Candidate> ranked(const float* logits);
 
 /// One of them. random: any number, as hash() makes them.
-const Candidate& choose(const std::vector<Candidate>& ranked, const Sampling& sampling, std::uint64_t random);
+const Candidate& choose(const std::vector<Candidate>& ranked, const Sampling& sampling,
+                        std::uint64_t random);
 
 }  // namespace gpt

@@ -35,11 +35,13 @@ std::vector<Action> in_turns(int count, int ahead, Forward forward, Backward bac
   return actions;
 }
 
-/// The i-th micro-batch through a chunk: `stages` micro-batches through one chunk, the same through the next, and so on.
+/// The i-th micro-batch through a chunk: `stages` micro-batches through one chunk, the same through
+/// the next, and so on.
 Action interleaved_action(const StageWork& work, Action::Kind kind, int i) {
   const int round = work.stages * work.chunks;
   const int chunk = i % round / work.stages;
-  return {kind, i / round * work.stages + i % work.stages, kind == kForward ? chunk : work.chunks - 1 - chunk};
+  return {kind, i / round * work.stages + i % work.stages,
+          kind == kForward ? chunk : work.chunks - 1 - chunk};
 }
 
 }  // namespace
@@ -47,7 +49,12 @@ Action interleaved_action(const StageWork& work, Action::Kind kind, int i) {
 std::vector<Action> one_forward_one_backward(const StageWork& work) {
   return in_turns(
       work.micro_batches, std::min(work.stages - work.stage - 1, work.micro_batches),
-      [](int i) { return Action{kForward, i, 0}; }, [](int i) { return Action{kBackward, i, 0}; });
+      [](int i) {
+        return Action{kForward, i, 0};
+      },
+      [](int i) {
+        return Action{kBackward, i, 0};
+      });
 }
 
 std::vector<Action> interleaved(const StageWork& work) {
@@ -61,7 +68,8 @@ std::vector<Action> interleaved(const StageWork& work) {
 std::vector<std::string> schedule_names() { return {"1f1b", "interleaved"}; }
 
 std::unique_ptr<Scheduler> make_scheduler(const std::string& name, const StageWork& work) {
-  return std::make_unique<FixedOrder>(name == "interleaved" ? interleaved(work) : one_forward_one_backward(work));
+  return std::make_unique<FixedOrder>(name == "interleaved" ? interleaved(work)
+                                                            : one_forward_one_backward(work));
 }
 
 }  // namespace gpt

@@ -1,13 +1,13 @@
+#include "generation.h"
+#include "refusal.h"
+#include "tasks.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
-
-#include "generation.h"
-#include "refusal.h"
-#include "tasks.h"
 
 namespace gpt {
 
@@ -22,9 +22,13 @@ constexpr int kMostTokens = 4096;
 constexpr std::size_t kShown = 20;  // candidates
 
 /// Bytes that are no UTF-8 alone become U+FFFD.
-void reply(const Json& answer) { megascope_reply(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str()); }
+void reply(const Json& answer) {
+  megascope_reply(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
 
-Json token_json(std::uint8_t byte) { return {{"id", byte}, {"token", std::string(1, static_cast<char>(byte))}}; }
+Json token_json(std::uint8_t byte) {
+  return {{"id", byte}, {"token", std::string(1, static_cast<char>(byte))}};
+}
 
 Json candidate_json(const Candidate& candidate) {
   Json json = token_json(candidate.byte);
@@ -57,7 +61,10 @@ Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) 
 class Server {
  public:
   Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
-      : step_(first_step), settings_(settings), is_speaker_(place.is_world_first), pipeline_(pipeline) {}
+      : step_(first_step),
+        settings_(settings),
+        is_speaker_(place.is_world_first),
+        pipeline_(pipeline) {}
 
   /// False: there was nothing to answer.
   bool answer_one() {
@@ -65,7 +72,8 @@ class Server {
     if (!request) return false;
     const Json id = request->value("id", Json());
     try {
-      if (const std::string type = request->value("type", ""); type != "generate") throw Refusal("requests of type \"" + type + "\" are not known here");
+      if (const std::string type = request->value("type", ""); type != "generate")
+        throw Refusal("requests of type \"" + type + "\" are not known here");
       generate(id, *request);
     } catch (const Refusal& refusal) {
       say({{"id", id}, {"type", "error"}, {"message", refusal.what()}});
@@ -81,20 +89,29 @@ class Server {
     std::array<char, 4097> text{};
     const std::size_t length = megascope_request_poll(text.data(), text.size());
     if (length == 0) return std::nullopt;
-    Json request = Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), nullptr, /*allow_exceptions=*/false);
+    Json request = Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length),
+                               nullptr, /*allow_exceptions=*/false);
     return request.is_object() ? std::optional(std::move(request)) : std::nullopt;
   }
 
   void generate(const Json& id, const Json& request) {
     const auto prompts = request.at("prompts").get<std::vector<std::string>>();
     const int tokens = request.value("tokens", 64);
-    if (prompts.empty() || prompts.size() > kMostPrompts) throw Refusal("this program takes 1 to " + std::to_string(kMostPrompts) + " prompts at a time");
+    if (prompts.empty() || prompts.size() > kMostPrompts)
+      throw Refusal("this program takes 1 to " + std::to_string(kMostPrompts) +
+                    " prompts at a time");
     for (const std::string& prompt : prompts)
       if (prompt.empty()) throw Refusal("a prompt is empty");
-    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements) throw Refusal("so many prompts do not fit");
-    if (tokens < 1 || tokens > kMostTokens) throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) + " tokens at a time");
-    Generation generation(prompts, tokens, {.temperature = request.value("temperature", 1.0F), .top_k = request.value("top_k", 0),
-                                            .top_p = request.value("top_p", 0.0F), .seed = request.value("seed", std::uint64_t{0})});
+    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements)
+      throw Refusal("so many prompts do not fit");
+    if (tokens < 1 || tokens > kMostTokens)
+      throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) +
+                    " tokens at a time");
+    Generation generation(prompts, tokens,
+                          {.temperature = request.value("temperature", 1.0F),
+                           .top_k = request.value("top_k", 0),
+                           .top_p = request.value("top_p", 0.0F),
+                           .seed = request.value("seed", std::uint64_t{0})});
     say(start_json(id, prompts, settings_));
     while (!generation.is_done()) {
       const int number = step_++;
@@ -122,7 +139,8 @@ void serve(int first_step, const Settings& settings, const Place& place, Pipelin
   Server server(first_step, settings, place, pipeline);
   for (std::chrono::milliseconds idle(0); idle < std::chrono::seconds(settings.serve_s);) {
     const std::chrono::milliseconds pause = idle < kShortIdle ? kPause : kLongPause;
-    idle = server.answer_one() ? std::chrono::milliseconds(0) : idle + pause;  // the same on all ranks
+    idle = server.answer_one() ? std::chrono::milliseconds(0)
+                               : idle + pause;  // the same on all ranks
     std::this_thread::sleep_for(pause);
     MPI_Barrier(MPI_COMM_WORLD);  // so that nobody is far behind
   }

@@ -16,7 +16,8 @@ struct ModelShape {
   int layers = -1;
   int hidden = -1;    // width of the residual stream
   int heads = -1;     // of queries
-  int kv_heads = -1;  // of keys and values; heads / kv_heads queries share one (grouped-query attention)
+  int kv_heads = -1;  // of keys and values; heads / kv_heads queries share one (grouped-query
+                      // attention)
   int ffn = -1;       // width inside the MLP
   int sequence = -1;  // positions that were learned
   int rms_norm = -1;  // 1: RMS norm, 0: layer norm
@@ -29,8 +30,9 @@ struct ShapeField {
   int ModelShape::*value;
 };
 inline constexpr ShapeField kShapeFields[] = {
-    {"layers", &ModelShape::layers}, {"hidden", &ModelShape::hidden}, {"heads", &ModelShape::heads},
-    {"kv_heads", &ModelShape::kv_heads}, {"ffn", &ModelShape::ffn}, {"sequence", &ModelShape::sequence},
+    {"layers", &ModelShape::layers},    {"hidden", &ModelShape::hidden},
+    {"heads", &ModelShape::heads},      {"kv_heads", &ModelShape::kv_heads},
+    {"ffn", &ModelShape::ffn},          {"sequence", &ModelShape::sequence},
     {"rms_norm", &ModelShape::rms_norm}};
 
 struct Settings {
@@ -39,7 +41,7 @@ struct Settings {
   int tp = 1;
   int pp = 1;
   std::string schedule = "1f1b";
-  int chunks = 1;  // pieces of the model a pipeline stage holds; more than one only if interleaved
+  int chunks = 1;   // pieces of the model a pipeline stage holds; more than one only if interleaved
   int steps = 100;  // in all: a loaded checkpoint's are among them
   int batch = 16;   // sequences a step, over all replicas
   int micro_batches = 4;  // a replica
@@ -53,7 +55,7 @@ struct Settings {
   bool has_times = false;  // print milliseconds of each step
   bool is_generating = false;
   std::string prompt;
-  int tokens = 128;  // to generate
+  int tokens = 128;       // to generate
   float temperature = 0;  // 0: always the likeliest byte
   int serve_s = 0;        // answers requests until none came for so long; 0: does not
   int micro_batch_size() const { return batch / (dp * micro_batches); }
@@ -63,8 +65,9 @@ struct Settings {
 double largest_array(const ModelShape& model, int sequences);
 inline constexpr double kMostElements = 2e9;
 
-/// The command line with defaults filled in and every split checked; with --load the model is the checkpoint's.
-/// Collective over the world. Throws Refusal. For --help returns the text in `help` and nothing else.
+/// The command line with defaults filled in and every split checked; with --load the model is the
+/// checkpoint's. Collective over the world. Throws Refusal. For --help returns the text in `help`
+/// and nothing else.
 Settings read_settings(int argc, char** argv, std::string& help);
 
 }  // namespace gpt

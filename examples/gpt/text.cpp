@@ -1,11 +1,11 @@
 #include "text.h"
 
+#include "kernels.h"
+#include "refusal.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-
-#include "kernels.h"
-#include "refusal.h"
 
 namespace gpt {
 
@@ -25,7 +25,8 @@ std::string read_file(const std::string& path, int sequence, std::string& bytes)
   if (file.bad()) return path + ": cannot be read";
   if (bytes.size() > kMostBytes) return path + ": more than 256 MiB";
   if (bytes.size() <= static_cast<std::size_t>(sequence))
-    return path + ": " + std::to_string(bytes.size()) + " bytes are too few for sequences of " + std::to_string(sequence);
+    return path + ": " + std::to_string(bytes.size()) + " bytes are too few for sequences of " +
+           std::to_string(sequence);
   return {};
 }
 
@@ -38,13 +39,15 @@ Text::Text(const std::string& path, int sequence) {
   broadcast(bytes_);
 }
 
-void Text::read(std::uint64_t seed, int step, int first, const Rows& rows, Bytes* inputs, Bytes* targets) const {
+void Text::read(std::uint64_t seed, int step, int first, const Rows& rows, Bytes* inputs,
+                Bytes* targets) const {
   const auto length = static_cast<std::size_t>(rows.length);
   const char* begin = bytes_.data();
   for (Bytes* part : {inputs, targets})
     if (part != nullptr) part->clear();
   for (int i = 0; i < rows.sequences; ++i) {
-    const std::uint64_t number = hash(seed, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(first + i));
+    const std::uint64_t number = hash(seed, static_cast<std::uint64_t>(step),
+                                      static_cast<std::uint64_t>(first + i));
     const char* from = begin + number % (bytes_.size() - length);
     if (inputs != nullptr) inputs->insert(inputs->end(), from, from + length);
     if (targets != nullptr) targets->insert(targets->end(), from + 1, from + 1 + length);

@@ -1,10 +1,10 @@
+#include "kernels.h"
+#include "tasks.h"
+
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-
-#include "kernels.h"
-#include "tasks.h"
 
 namespace gpt {
 
@@ -37,14 +37,17 @@ StepResult result_of(double loss, const Pipeline& pipeline, const Place& place) 
 void update(int step, const Settings& settings, double gradient_norm, Pipeline& pipeline) {
   const observe::Region region(observe::kOptimizer);
   const bool is_too_long = settings.clip > 0 && gradient_norm > static_cast<double>(settings.clip);
-  AdamStep adam_step{.learning_rate = settings.learning_rate,
-                     .gradient_scale = is_too_long ? settings.clip / static_cast<float>(gradient_norm) : 1.0F};
-  adam_step.correction1 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta1), step + 1));
-  adam_step.correction2 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta2), step + 1));
+  AdamStep adam_step{
+      .learning_rate = settings.learning_rate,
+      .gradient_scale = is_too_long ? settings.clip / static_cast<float>(gradient_norm) : 1.0F};
+  adam_step.correction1 = 1.0F - static_cast<float>(
+                                     std::pow(static_cast<double>(adam_step.beta1), step + 1));
+  adam_step.correction2 = 1.0F - static_cast<float>(
+                                     std::pow(static_cast<double>(adam_step.beta2), step + 1));
   for (Bucket* bucket : pipeline.buckets()) {
     bucket->show(MEGASCOPE_WEIGHT, bucket->values);
-    adam(adam_step, bucket->gradients.size(), bucket->gradients.data(), bucket->masters().data(), bucket->exp_avg.data(),
-         bucket->exp_avg_sq.data());
+    adam(adam_step, bucket->gradients.size(), bucket->gradients.data(), bucket->masters().data(),
+         bucket->exp_avg.data(), bucket->exp_avg_sq.data());
     bucket->masters_changed();
     bucket->show(MEGASCOPE_WEIGHT_UPDATED, bucket->values);
     bucket->show(MEGASCOPE_EXP_AVG, bucket->exp_avg);
@@ -52,7 +55,8 @@ void update(int step, const Settings& settings, double gradient_norm, Pipeline& 
   }
 }
 
-StepResult train_step(int step, const Settings& settings, const Place& place, const Text& text, Pipeline& pipeline) {
+StepResult train_step(int step, const Settings& settings, const Place& place, const Text& text,
+                      Pipeline& pipeline) {
   const observe::Step in_step(step);
   const double loss = pipeline.run(step, text);
   const StepResult result = result_of(loss, pipeline, place);
@@ -72,7 +76,8 @@ void train(int first, const Settings& settings, const Place& place, Pipeline& pi
   for (int step = first; step < settings.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();
     const StepResult result = train_step(step, settings, place, text, pipeline);
-    const std::chrono::duration<double, std::milli> time_ms = std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double, std::milli> time_ms = std::chrono::steady_clock::now() -
+                                                              begin;
     if (!place.is_world_first) continue;
     std::printf("step %d loss %.7g", step, result.loss);
     if (settings.has_times) std::printf(" ms %.3f", time_ms.count());

@@ -1,8 +1,8 @@
 #include "exporters/chrome/collective_arrows.h"
 
-#include <algorithm>
-
 #include "core/record/message_order.h"
+
+#include <algorithm>
 
 namespace megascope::chrome {
 namespace {
@@ -13,11 +13,14 @@ Shape shape_of(CollectiveOp operation) {
   switch (operation) {
     case CollectiveOp::kBcast:
     case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv: return Shape::kFromRoot;
+    case CollectiveOp::kScatterv:
+      return Shape::kFromRoot;
     case CollectiveOp::kGather:
     case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce: return Shape::kToRoot;
-    default: return Shape::kAll;
+    case CollectiveOp::kReduce:
+      return Shape::kToRoot;
+    default:
+      return Shape::kAll;
   }
 }
 
@@ -43,7 +46,8 @@ CollectiveArrows::Part CollectiveArrows::part_of(const Fact& fact, CollectiveOp 
   const std::uint64_t id = collective_flow_id(comm.global_name, fact.sequence);
   Part part;
   switch (shape_of(operation)) {
-    case Shape::kToRoot: return to_root(fact, comm, id);
+    case Shape::kToRoot:
+      return to_root(fact, comm, id);
     case Shape::kFromRoot:
       if (is_root(fact, comm)) {
         part.start = id;
@@ -51,18 +55,22 @@ CollectiveArrows::Part CollectiveArrows::part_of(const Fact& fact, CollectiveOp 
         part.ends.push_back(id);
       }
       break;
-    case Shape::kAll: (is_first(comm) ? part.start : part.step) = id; break;
+    case Shape::kAll:
+      (is_first(comm) ? part.start : part.step) = id;
+      break;
   }
   return part;
 }
 
-CollectiveArrows::Part CollectiveArrows::to_root(const Fact& fact, const CommDefinition& comm, std::uint64_t id) const {
+CollectiveArrows::Part CollectiveArrows::to_root(const Fact& fact, const CommDefinition& comm,
+                                                 std::uint64_t id) const {
   Part part;
   if (!is_root(fact, comm)) {
     part.start = arrow_of(id, world_rank_);
     return part;
   }
-  for (const std::int32_t member : expand(comm.kind == CommKind::kInter ? comm.remote_members : comm.members)) {
+  for (const std::int32_t member :
+       expand(comm.kind == CommKind::kInter ? comm.remote_members : comm.members)) {
     if (member != world_rank_) part.ends.push_back(arrow_of(id, member));
   }
   return part;

@@ -30,7 +30,8 @@ DeflatePiece::DeflatePiece(timeline::JointFile& file, Collective& members)
     : file_(file), members_(members), out_(kOutBytes) {
   if (members_.rank() == 0) file_.write(kHeader);
   checksum_.crc = crc32(0, nullptr, 0);
-  const int code = deflateInit2(&stream_, kLevel, Z_DEFLATED, kRawDeflate, kMemoryLevel, Z_DEFAULT_STRATEGY);
+  const int code = deflateInit2(&stream_, kLevel, Z_DEFLATED, kRawDeflate, kMemoryLevel,
+                                Z_DEFAULT_STRATEGY);
   if (code != Z_OK) status_ = Status::error("zlib: " + std::string(zError(code)));
 }
 
@@ -38,7 +39,8 @@ DeflatePiece::~DeflatePiece() { deflateEnd(&stream_); }
 
 void DeflatePiece::write(std::string_view text) {
   constexpr std::size_t kMost = std::numeric_limits<uInt>::max() / 2;
-  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMost))) run(text.substr(0, kMost), Z_NO_FLUSH);
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMost)))
+    run(text.substr(0, kMost), Z_NO_FLUSH);
 }
 
 void DeflatePiece::run(std::string_view text, int flush) {
@@ -61,16 +63,17 @@ Status DeflatePiece::finish() {
   run({}, is_last() ? Z_FINISH : Z_SYNC_FLUSH);  // the flush ends a piece at a whole byte
   Collective::Bytes all(sizeof(Checksum));
   std::memcpy(all.data(), &checksum_, sizeof checksum_);
-  Status status = members_.merge_all(all, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
-    Checksum left;
-    Checksum right;
-    std::memcpy(&left, mine.data(), sizeof left);
-    std::memcpy(&right, theirs.data(), sizeof right);
-    left.crc = crc32_combine(static_cast<uLong>(left.crc), static_cast<uLong>(right.crc),
-                             static_cast<z_off_t>(right.size_bytes));
-    left.size_bytes += right.size_bytes;
-    std::memcpy(mine.data(), &left, sizeof left);
-  });
+  Status status = members_.merge_all(
+      all, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+        Checksum left;
+        Checksum right;
+        std::memcpy(&left, mine.data(), sizeof left);
+        std::memcpy(&right, theirs.data(), sizeof right);
+        left.crc = crc32_combine(static_cast<uLong>(left.crc), static_cast<uLong>(right.crc),
+                                 static_cast<z_off_t>(right.size_bytes));
+        left.size_bytes += right.size_bytes;
+        std::memcpy(mine.data(), &left, sizeof left);
+      });
   if (status.is_ok() && is_last()) {
     std::memcpy(&checksum_, all.data(), sizeof checksum_);
     file_.write(trailer(checksum_.crc, checksum_.size_bytes));

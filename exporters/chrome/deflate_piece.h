@@ -1,19 +1,20 @@
 #pragma once
 
+#include "core/base/status.h"
+#include "core/lifecycle/collective.h"
+#include "exporters/common/joint_file.h"
+
 #include <zlib.h>
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "core/base/status.h"
-#include "core/lifecycle/collective.h"
-#include "exporters/common/joint_file.h"
-
 namespace megascope::chrome {
 
-/// One member's part of a gzip file that all members write: their parts behind each other are one deflate stream, so that
-/// also readers open it that know files of one gzip member only (browsers do). RFC 1951, RFC 1952.
+/// One member's part of a gzip file that all members write: their parts behind each other are one
+/// deflate stream, so that also readers open it that know files of one gzip member only (browsers
+/// do). RFC 1951, RFC 1952.
 class DeflatePiece {
  public:
   /// The file must outlive this object. The first member's piece begins with the gzip header.

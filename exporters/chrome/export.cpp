@@ -1,7 +1,5 @@
 #include "exporters/chrome/export.h"
 
-#include <string>
-
 #include "core/base/text.h"
 #include "exporters/chrome/deflate_piece.h"
 #include "exporters/chrome/findings.h"
@@ -9,18 +7,22 @@
 #include "exporters/common/joint_file.h"
 #include "exporters/common/utf8.h"
 
+#include <string>
+
 namespace megascope::chrome {
 namespace {
 
 constexpr const char* kFileName = "trace.json.gz";
 
 std::string opening(const ExportJob& job) {
-  return R"({"displayTimeUnit":"ns","otherData":{"generator":")" + timeline::json_escaped(job.generator) +
-         R"(","start_realtime_ns":")" + std::to_string(job.source->start_realtime_ns()) + R"("},"traceEvents":[)";
+  return R"({"displayTimeUnit":"ns","otherData":{"generator":")" +
+         timeline::json_escaped(job.generator) + R"(","start_realtime_ns":")" +
+         std::to_string(job.source->start_realtime_ns()) + R"("},"traceEvents":[)";
 }
 
 /// This member's piece; the number of events in it.
-std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece, std::uint64_t& lost_arrow_count) {
+std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece,
+                          std::uint64_t& lost_arrow_count) {
   const int member = job.collective->rank();
   std::uint64_t event_count = 0;
   if (member == 0) {
@@ -28,7 +30,8 @@ std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece, std::uint64
     if (job.annotations != nullptr) piece.write(all_findings(*job.annotations, event_count));
   }
   for (const std::int32_t rank : job.source->world_ranks()) {
-    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0, job.annotations);
+    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0,
+                         job.annotations);
     events.write(job.progress);
     event_count += events.event_count();
     lost_arrow_count += events.lost_arrow_count();
@@ -50,7 +53,9 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   status = file.finish(piece.finish(), result.bytes);
   if (status.is_ok()) status = timeline::add_up(members, event_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_arrow_count);
-  if (lost_arrow_count != 0) result.notes.push_back(human_count(lost_arrow_count) + " ends of arrows are left out: their calls took no time");
+  if (lost_arrow_count != 0)
+    result.notes.push_back(human_count(lost_arrow_count) +
+                           " ends of arrows are left out: their calls took no time");
   result.path = kFileName;
   result.records = event_count;
   return status;

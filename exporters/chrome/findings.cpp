@@ -1,9 +1,9 @@
 #include "exporters/chrome/findings.h"
 
-#include <algorithm>
-
 #include "exporters/common/json_text.h"
 #include "exporters/common/utf8.h"
+
+#include <algorithm>
 
 namespace megascope::chrome {
 namespace {
@@ -25,20 +25,23 @@ std::string number_text(double number) {
 }
 
 std::string metadata(std::string_view name, std::int64_t tid, const std::string& arguments) {
-  return R"({"ph":"M","name":")" + std::string(name) + R"(","pid":)" + std::to_string(kPid) + R"(,"tid":)" + std::to_string(tid) +
-         R"(,"args":{)" + arguments + "}}";
+  return R"({"ph":"M","name":")" + std::string(name) + R"(","pid":)" + std::to_string(kPid) +
+         R"(,"tid":)" + std::to_string(tid) + R"(,"args":{)" + arguments + "}}";
 }
 
 }  // namespace
 
 std::string finding_text(const Annotation& finding) {
-  std::string text = R"("name":")" + timeline::json_escaped(finding.name) + R"(","cat":"finding","cname":"terrible","ts":)" +
-                     time_us(finding.begin_ns) + R"(,"dur":)" + time_us(std::max(finding.begin_ns, finding.end_ns) - finding.begin_ns) +
+  std::string text = R"("name":")" + timeline::json_escaped(finding.name) +
+                     R"(","cat":"finding","cname":"terrible","ts":)" + time_us(finding.begin_ns) +
+                     R"(,"dur":)" +
+                     time_us(std::max(finding.begin_ns, finding.end_ns) - finding.begin_ns) +
                      R"(,"args":{)";
   for (std::size_t i = 0; i < finding.arguments.size(); ++i) {
     const Annotation::Argument& argument = finding.arguments[i];
     text += (i == 0 ? "\"" : ",\"") + timeline::json_escaped(argument.name) + "\":";
-    text += argument.text.empty() ? number_text(argument.number) : "\"" + timeline::json_escaped(argument.text) + "\"";
+    text += argument.text.empty() ? number_text(argument.number)
+                                  : "\"" + timeline::json_escaped(argument.text) + "\"";
   }
   return text + "}";
 }
@@ -50,9 +53,10 @@ std::string all_findings(const Annotations& annotations, std::uint64_t& event_co
   event_count += 2;
   for (std::size_t i = 0; i < annotations.findings.size(); ++i) {
     const auto tid = static_cast<std::int64_t>(i) + 1;
-    text += ",\n" + metadata("thread_name", tid, R"("name":"finding )" + std::to_string(tid) + "\"");
-    text += ",\n{\"ph\":\"X\"," + finding_text(annotations.findings[i]) + R"(,"pid":)" + std::to_string(kPid) + R"(,"tid":)" +
-            std::to_string(tid) + "}";
+    text += ",\n" +
+            metadata("thread_name", tid, R"("name":"finding )" + std::to_string(tid) + "\"");
+    text += ",\n{\"ph\":\"X\"," + finding_text(annotations.findings[i]) + R"(,"pid":)" +
+            std::to_string(kPid) + R"(,"tid":)" + std::to_string(tid) + "}";
     event_count += 2;
   }
   return text;

@@ -1,14 +1,14 @@
 #include "exporters/chrome/process_events.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-
 #include "core/record/message_order.h"
 #include "exporters/chrome/findings.h"
 #include "exporters/common/names.h"
 #include "exporters/common/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 
 namespace megascope::chrome {
 namespace {
@@ -26,35 +26,50 @@ constexpr std::int64_t kFirstFindingTid = 1 << 24;
 
 /// Of the viewer's own names for colours.
 std::string_view wait_color(std::uint32_t kind) {
-  constexpr std::array<std::string_view, 8> kColors = {"grey", "terrible", "thread_state_uninterruptible", "yellow", "bad", "olive",
-                                                       "thread_state_iowait", "thread_state_unknown"};
+  constexpr std::array<std::string_view, 8> kColors = {
+      "grey", "terrible", "thread_state_uninterruptible", "yellow",
+      "bad",  "olive",    "thread_state_iowait",          "thread_state_unknown"};
   return kColors[kind % kColors.size()];
 }
 
 std::int64_t tid_of(LocationId location) { return std::int64_t{location} + 1; }
 
-std::string named(std::string_view name) { return R"({"name":")" + timeline::json_escaped(name) + "\"}"; }
+std::string named(std::string_view name) {
+  return R"({"name":")" + timeline::json_escaped(name) + "\"}";
+}
 
-std::string sorted_at(std::int64_t index) { return R"({"sort_index":)" + std::to_string(index) + "}"; }
+std::string sorted_at(std::int64_t index) {
+  return R"({"sort_index":)" + std::to_string(index) + "}";
+}
 
 }  // namespace
 
-ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first,
-                             const Annotations* annotations)
-    : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
-      arrows_(process_), piece_(piece), is_first_(is_first), annotations_(annotations) {
+ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank,
+                             DeflatePiece& piece, bool is_first, const Annotations* annotations)
+    : source_(source),
+      process_(source.process(world_rank)),
+      world_rank_(world_rank),
+      world_ranks_(process_),
+      arrows_(process_),
+      piece_(piece),
+      is_first_(is_first),
+      annotations_(annotations) {
   if (annotations != nullptr) waits_ = timeline::WaitCursor(annotations->waits_of(world_rank));
   for (const RegionDefinition& region : process_.regions) {
-    if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, std::string(kUnknownRegion));
+    if (region.id >= regions_.size())
+      regions_.resize(region.id + std::size_t{1}, std::string(kUnknownRegion));
     regions_[region.id] = R"("name":")" + timeline::json_escaped(region.name) + R"(","cat":")" +
                           timeline::json_escaped(timeline::category(region)) + '"';
   }
-  for (const CommDefinition& comm : process_.comms) comms_.push_back(timeline::json_escaped(timeline::comm_name(comm)));
+  for (const CommDefinition& comm : process_.comms)
+    comms_.push_back(timeline::json_escaped(timeline::comm_name(comm)));
   for (const WindowDefinition& window : process_.windows) {
     windows_.push_back(timeline::json_escaped(timeline::window_name(window)));
   }
-  for (const CallSiteDefinition& site : process_.call_sites) sites_.push_back(timeline::json_escaped(place_of(site)));
-  for (const FileDefinition& file : process_.files) files_.push_back(timeline::json_escaped(timeline::file_name(file)));
+  for (const CallSiteDefinition& site : process_.call_sites)
+    sites_.push_back(timeline::json_escaped(place_of(site)));
+  for (const FileDefinition& file : process_.files)
+    files_.push_back(timeline::json_escaped(timeline::file_name(file)));
 }
 
 void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
@@ -82,17 +97,22 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
-/// Counters are the process's, whatever thread sets them; JSON has no word for what is no finite number.
+/// Counters are the process's, whatever thread sets them; JSON has no word for what is no finite
+/// number.
 void ProcessEvents::add_point(const timeline::Event& event) {
   const Point& point = *event.point;
-  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop) return add_range(event);
+  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop)
+    return add_range(event);
   if (point.kind == PointKind::kCounter) {
     if (point.id >= process_.counters.size() || !std::isfinite(point.value)) return;
-    begin_event('C') << R"(,"name":")" << timeline::json_escaped(process_.counters[point.id].name) << "\"";
+    begin_event('C') << R"(,"name":")" << timeline::json_escaped(process_.counters[point.id].name)
+                     << "\"";
   } else if (point.kind == PointKind::kMark) {
     begin_event('i') << "," << region_text(static_cast<RegionId>(point.id)) << R"(,"s":"t")";
   } else {
-    begin_event('i') << R"(,"name":")" << timeline::json_escaped(timeline::tensor_name(process_, point.id)) << R"(","cat":"tensor","s":"t")";
+    begin_event('i') << R"(,"name":")"
+                     << timeline::json_escaped(timeline::tensor_name(process_, point.id))
+                     << R"(","cat":"tensor","s":"t")";
   }
   add_place(event.location, event.time_ns);
   if (point.kind == PointKind::kCounter) (text_ << R"(,"args":{"value":)").real(point.value) << "}";
@@ -100,12 +120,14 @@ void ProcessEvents::add_point(const timeline::Event& event) {
   end_event();
 }
 
-/// Ranges are the process's: threads show where they started and stopped. Of one whose start is not there nothing is shown.
+/// Ranges are the process's: threads show where they started and stopped. Of one whose start is not
+/// there nothing is shown.
 void ProcessEvents::add_range(const timeline::Event& event) {
   const Point& point = *event.point;
   const bool is_start = point.kind == PointKind::kRangeStart;
   if (!(is_start ? ranges_.insert(point.range).second : ranges_.erase(point.range) != 0)) return;
-  begin_event(is_start ? 'b' : 'e') << "," << region_text(static_cast<RegionId>(point.id)) << R"(,"id2":{"local":"range 0x)";
+  begin_event(is_start ? 'b' : 'e')
+      << "," << region_text(static_cast<RegionId>(point.id)) << R"(,"id2":{"local":"range 0x)";
   text_.hex(point.range) << R"("})";
   add_place(event.location, event.time_ns);
   end_event();
@@ -113,19 +135,24 @@ void ProcessEvents::add_range(const timeline::Event& event) {
 
 void ProcessEvents::add_tensor(const Point& point) {
   const TensorShape& shape = point.tensor;
-  text_ << R"(,"args":{"kind":")" << kTensorKindNames[static_cast<std::size_t>(shape.kind)] << R"(","shape":")" << timeline::shape_text(shape) << "\"";
+  text_ << R"(,"args":{"kind":")" << kTensorKindNames[static_cast<std::size_t>(shape.kind)]
+        << R"(","shape":")" << timeline::shape_text(shape) << "\"";
   if (shape.layer != kNoLayer) text_ << R"(,"layer":)" << std::int64_t{shape.layer};
-  if (shape.micro_batch != kNoMicroBatch) text_ << R"(,"micro_batch":)" << std::int64_t{shape.micro_batch};
-  if (shape.split_dimension >= 0) text_ << R"(,"split_dimension":)" << std::int64_t{shape.split_dimension};
+  if (shape.micro_batch != kNoMicroBatch)
+    text_ << R"(,"micro_batch":)" << std::int64_t{shape.micro_batch};
+  if (shape.split_dimension >= 0)
+    text_ << R"(,"split_dimension":)" << std::int64_t{shape.split_dimension};
   text_ << "}";
 }
 
 /// Within the slice of the call, in a colour of its kind.
 void ProcessEvents::add_wait(const timeline::Event& event) {
-  const WaitAnnotation* const wait = waits_.of(event.location, event.call->enter_ns, event.call->leave_ns);
+  const WaitAnnotation* const wait = waits_.of(event.location, event.call->enter_ns,
+                                               event.call->leave_ns);
   if (wait == nullptr || event.time_ns != wait->begin_ns || event.leave_ns < wait->end_ns) return;
-  begin_event('X') << R"(,"name":")" << timeline::json_escaped(timeline::wait_name(*annotations_, *wait)) << R"(","cat":"wait","cname":")"
-                   << wait_color(wait->kind) << "\"";
+  begin_event('X') << R"(,"name":")"
+                   << timeline::json_escaped(timeline::wait_name(*annotations_, *wait))
+                   << R"(","cat":"wait","cname":")" << wait_color(wait->kind) << "\"";
   add_place(event.location, wait->begin_ns);
   text_ << R"(,"dur":)";
   text_.time_us(wait->end_ns - wait->begin_ns);
@@ -142,7 +169,8 @@ void ProcessEvents::add_findings() {
     if (std::ranges::find(finding.world_ranks, world_rank_) == finding.world_ranks.end()) continue;
     add_metadata("thread_name", tid, named("finding"));
     add_metadata("thread_sort_index", tid, sorted_at(-1));
-    begin_event('X') << "," << finding_text(finding) << R"(,"pid":)" << std::int64_t{world_rank_} << R"(,"tid":)" << tid;
+    begin_event('X') << "," << finding_text(finding) << R"(,"pid":)" << std::int64_t{world_rank_}
+                     << R"(,"tid":)" << tid;
     end_event();
   }
 }
@@ -158,7 +186,8 @@ void ProcessEvents::write_metadata() {
   add_findings();
 }
 
-void ProcessEvents::add_metadata(std::string_view name, std::int64_t tid, std::string_view arguments) {
+void ProcessEvents::add_metadata(std::string_view name, std::int64_t tid,
+                                 std::string_view arguments) {
   begin_event('M') << R"(,"name":")" << name << R"(","pid":)" << std::int64_t{world_rank_};
   if (tid != 0) text_ << R"(,"tid":)" << tid;
   text_ << R"(,"args":)" << arguments;
@@ -173,14 +202,16 @@ JsonText& ProcessEvents::begin_event(char phase) {
 }
 
 void ProcessEvents::add_place(LocationId location, std::uint64_t time_ns) {
-  text_ << R"(,"pid":)" << std::int64_t{world_rank_} << R"(,"tid":)" << tid_of(location) << R"(,"ts":)";
+  text_ << R"(,"pid":)" << std::int64_t{world_rank_} << R"(,"tid":)" << tid_of(location)
+        << R"(,"ts":)";
   text_.time_us(time_ns);
 }
 
 void ProcessEvents::end_event() { text_ << "}"; }
 
 std::string_view ProcessEvents::region_text(RegionId region) const {
-  return region < regions_.size() && !regions_[region].empty() ? std::string_view(regions_[region]) : kUnknownRegion;
+  return region < regions_.size() && !regions_[region].empty() ? std::string_view(regions_[region])
+                                                               : kUnknownRegion;
 }
 
 CollectiveOp ProcessEvents::operation_of(RegionId region) const {
@@ -204,14 +235,30 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
     text_ << separator << timeline::argument_name(argument.name) << R"(":)";
     separator = R"(,")";
     switch (argument.kind) {
-      case Argument::Kind::kNumber: text_ << argument.number; break;
-      case Argument::Kind::kReal: add_real(std::bit_cast<double>(argument.number)); break;
-      case Argument::Kind::kAny: text_ << "\"" << timeline::kAnyText << "\""; break;
-      case Argument::Kind::kTrue: text_ << "true"; break;
-      case Argument::Kind::kComm: add_name(comms_, argument.number); break;
-      case Argument::Kind::kWindow: add_name(windows_, argument.number); break;
-      case Argument::Kind::kCallSite: add_name(sites_, argument.number); break;
-      case Argument::Kind::kFile: add_name(files_, argument.number); break;
+      case Argument::Kind::kNumber:
+        text_ << argument.number;
+        break;
+      case Argument::Kind::kReal:
+        add_real(std::bit_cast<double>(argument.number));
+        break;
+      case Argument::Kind::kAny:
+        text_ << "\"" << timeline::kAnyText << "\"";
+        break;
+      case Argument::Kind::kTrue:
+        text_ << "true";
+        break;
+      case Argument::Kind::kComm:
+        add_name(comms_, argument.number);
+        break;
+      case Argument::Kind::kWindow:
+        add_name(windows_, argument.number);
+        break;
+      case Argument::Kind::kCallSite:
+        add_name(sites_, argument.number);
+        break;
+      case Argument::Kind::kFile:
+        add_name(files_, argument.number);
+        break;
     }
   }
   text_ << "}";
@@ -219,8 +266,10 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
 
 /// JSON has no word for what is no finite number.
 void ProcessEvents::add_real(double number) {
-  if (std::isfinite(number)) text_.real(number);
-  else text_ << (std::isnan(number) ? R"("nan")" : number > 0 ? R"("inf")" : R"("-inf")");
+  if (std::isfinite(number))
+    text_.real(number);
+  else
+    text_ << (std::isnan(number) ? R"("nan")" : number > 0 ? R"("inf")" : R"("-inf")");
 }
 
 void ProcessEvents::add_name(const std::vector<std::string>& names, std::int64_t id) {
@@ -240,7 +289,9 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
       case FactKind::kRput:
       case FactKind::kRget:
       case FactKind::kRaccumulate:
-      case FactKind::kRgetAccumulate: start_operation(event, fact); break;
+      case FactKind::kRgetAccumulate:
+        start_operation(event, fact);
+        break;
       case FactKind::kSendComplete:
       case FactKind::kRecvComplete:
       case FactKind::kCollectiveComplete:
@@ -249,9 +300,14 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
       case FactKind::kFileReadComplete:
       case FactKind::kFileWriteComplete:
       case FactKind::kFileCancelled:
-      case FactKind::kRequestFreed: complete_operation(event, fact); break;
-      case FactKind::kCollective: add_collective(event, fact); break;
-      default: break;
+      case FactKind::kRequestFreed:
+        complete_operation(event, fact);
+        break;
+      case FactKind::kCollective:
+        add_collective(event, fact);
+        break;
+      default:
+        break;
     }
     if (!MessageOrder::is_message(fact.kind)) continue;
     const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
@@ -281,11 +337,12 @@ void ProcessEvents::add_collective(const timeline::Event& event, const Fact& fac
   const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
   if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
   if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
-  for (const std::uint64_t id : part.ends) add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
+  for (const std::uint64_t id : part.ends)
+    add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
 }
 
-void ProcessEvents::add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location,
-                             std::uint64_t time_ns) {
+void ProcessEvents::add_flow(char phase, std::string_view kind, std::uint64_t id,
+                             LocationId location, std::uint64_t time_ns) {
   begin_event(phase) << "," << kind << R"(,"id":"0x)";
   text_.hex(id) << "\"";
   if (phase == 'f') text_ << R"(,"bp":"e")";
@@ -314,7 +371,8 @@ void ProcessEvents::complete_operation(const timeline::Event& event, const Fact&
   if (fact.kind == FactKind::kCollectiveComplete && event.leave_ns != event.time_ns) {
     const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(operation.region));
     if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
-    for (const std::uint64_t id : part.ends) add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
+    for (const std::uint64_t id : part.ends)
+      add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
   }
   begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
   text_.hex(operation.number) << R"("})";

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <unordered_set>
-#include <vector>
-
 #include "core/record/id_map.h"
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
@@ -16,21 +10,29 @@
 #include "exporters/common/timeline.h"
 #include "exporters/common/wait_cursor.h"
 
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
 namespace megascope::chrome {
 
 using timeline::JsonText;
 
-/// Writes one process of a run as events of the Trace Event Format: pid is the world rank, tid is the location + 1 (readers
-/// take 0 for "not given"); a complete event (X) a call, an asynchronous pair (b, e) a nonblocking operation, flow events
-/// (s, t, f) for messages and collectives. Each event is preceded by a comma, but the first of a file.
+/// Writes one process of a run as events of the Trace Event Format: pid is the world rank, tid is
+/// the location + 1 (readers take 0 for "not given"); a complete event (X) a call, an asynchronous
+/// pair (b, e) a nonblocking operation, flow events (s, t, f) for messages and collectives. Each
+/// event is preceded by a comma, but the first of a file.
 ///
-/// Readers bind a flow event to the slice that encloses its time, so the end of an arrow lies 1 ns before the end of its
-/// slice; a call that took no time has no arrows.
+/// Readers bind a flow event to the slice that encloses its time, so the end of an arrow lies 1 ns
+/// before the end of its slice; a call that took no time has no arrows.
 class ProcessEvents {
  public:
-  /// All must outlive this object. is_first: this process's events are the first of the file. annotations: may be null.
-  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first,
-                const Annotations* annotations = nullptr);
+  /// All must outlive this object. is_first: this process's events are the first of the file.
+  /// annotations: may be null.
+  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece,
+                bool is_first, const Annotations* annotations = nullptr);
 
   /// progress: called now and then with the number of calls since the last time; may be empty.
   void write(const std::function<void(std::uint64_t)>& progress);
@@ -62,7 +64,8 @@ class ProcessEvents {
   void add_collective(const timeline::Event& event, const Fact& fact);
   void start_operation(const timeline::Event& event, const Fact& fact);
   void complete_operation(const timeline::Event& event, const Fact& fact);
-  void add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location, std::uint64_t time_ns);
+  void add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location,
+                std::uint64_t time_ns);
   JsonText& begin_event(char phase);
   void add_place(LocationId location, std::uint64_t time_ns);
   void end_event();

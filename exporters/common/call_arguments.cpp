@@ -1,24 +1,49 @@
 #include "exporters/common/call_arguments.h"
 
-#include <algorithm>
-
 #include "core/record/file_fact.h"
 #include "exporters/common/file_summary.h"
+
+#include <algorithm>
 
 namespace megascope::timeline {
 namespace {
 
-constexpr std::array<std::string_view, kFirstValueName> kNames{
-    "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
-    "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished", "left",
-    "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
-    "transfers",    "file_bytes", "size", "call_count", "call_site", "remote_world", "ready"};
+constexpr std::array<std::string_view, kFirstValueName> kNames{"comm",
+                                                               "peer",
+                                                               "tag",
+                                                               "bytes",
+                                                               "source",
+                                                               "source_tag",
+                                                               "bytes_received",
+                                                               "buffer_bytes",
+                                                               "messages",
+                                                               "messages_received",
+                                                               "receives",
+                                                               "root",
+                                                               "error",
+                                                               "unfinished",
+                                                               "left",
+                                                               "cancelled",
+                                                               "window",
+                                                               "target",
+                                                               "exclusive",
+                                                               "file",
+                                                               "offset",
+                                                               "bytes_requested",
+                                                               "transfers",
+                                                               "file_bytes",
+                                                               "size",
+                                                               "call_count",
+                                                               "call_site",
+                                                               "remote_world",
+                                                               "ready"};
 
 }  // namespace
 
 std::string_view argument_name(ArgumentName name) {
   const auto index = static_cast<std::size_t>(name);
-  return index < kFirstValueName ? kNames[index] : value_name(static_cast<ValueName>(index - kFirstValueName));
+  return index < kFirstValueName ? kNames[index]
+                                 : value_name(static_cast<ValueName>(index - kFirstValueName));
 }
 
 /// Messages of one call that go one way.
@@ -53,19 +78,34 @@ struct CallSummary {
     if (is_file_fact(fact.kind)) return files.add(fact);
     switch (fact.kind) {
       case FactKind::kSend:
-      case FactKind::kSendRequest: return sent.add(fact);
+      case FactKind::kSendRequest:
+        return sent.add(fact);
       case FactKind::kRecv:
       case FactKind::kRecvComplete:
-      case FactKind::kMatched: return received.add(fact);
-      case FactKind::kRecvRequest: return posted.add(fact);
+      case FactKind::kMatched:
+        return received.add(fact);
+      case FactKind::kRecvRequest:
+        return posted.add(fact);
       case FactKind::kCollective:
-      case FactKind::kCollectiveRequest: collective = &fact; return;
-      case FactKind::kError: error = &fact; return;
-      case FactKind::kCallSite: site = &fact; return;
-      case FactKind::kLocalBytes: local = &fact; return;
+      case FactKind::kCollectiveRequest:
+        collective = &fact;
+        return;
+      case FactKind::kError:
+        error = &fact;
+        return;
+      case FactKind::kCallSite:
+        site = &fact;
+        return;
+      case FactKind::kLocalBytes:
+        local = &fact;
+        return;
       case FactKind::kProbed:
-      case FactKind::kRequestReady: found = &fact; return;
-      case FactKind::kLeft: was_left = true; return;
+      case FactKind::kRequestReady:
+        found = &fact;
+        return;
+      case FactKind::kLeft:
+        was_left = true;
+        return;
       default:
         if (names_window(fact.kind)) one_sided = &fact;
         return;
@@ -111,7 +151,8 @@ struct CallSummary {
     if (received.count > 1) {
       to.add_number(ArgumentName::kMessagesReceived, received.count);
     } else {
-      to.add_peer(is_alone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first, world_ranks);
+      to.add_peer(is_alone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
+                  world_ranks);
       to.add_tag(is_alone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
     }
     const bool is_plain = is_alone && received.count == 1;
@@ -126,9 +167,11 @@ struct CallSummary {
     to.add_number(ArgumentName::kBytes, found->bytes);
   }
 
-  void tell_collective(CallArguments& to, const WorldRanks& world_ranks, std::int32_t my_world_rank) const {
-    const std::int32_t root =
-        collective->peer == kSelfRoot ? my_world_rank : world_ranks.of(collective->comm, collective->peer);
+  void tell_collective(CallArguments& to, const WorldRanks& world_ranks,
+                       std::int32_t my_world_rank) const {
+    const std::int32_t root = collective->peer == kSelfRoot
+                                  ? my_world_rank
+                                  : world_ranks.of(collective->comm, collective->peer);
     if (root >= 0) to.add_number(ArgumentName::kRoot, static_cast<std::uint64_t>(root));
     to.add_number(ArgumentName::kBytes, collective->bytes);
     to.add_number(ArgumentName::kBytesReceived, collective->bytes_received);
@@ -136,7 +179,8 @@ struct CallSummary {
 };
 
 void CallArguments::add_one_sided(const Fact& fact, const WorldRanks& world_ranks) {
-  if (window_of(fact) != kNoWin) add(ArgumentName::kWindow, Argument::Kind::kWindow, window_of(fact));
+  if (window_of(fact) != kNoWin)
+    add(ArgumentName::kWindow, Argument::Kind::kWindow, window_of(fact));
   if (fact.peer >= 0) add_peer(ArgumentName::kTarget, fact, world_ranks);
   const bool is_operation = is_rma_operation(fact.kind);
   const bool has_memory = fact.kind == FactKind::kWinCreated || fact.kind == FactKind::kWindow;
@@ -147,11 +191,13 @@ void CallArguments::add_one_sided(const Fact& fact, const WorldRanks& world_rank
   }
 }
 
-CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank) {
+CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
+                                std::int32_t my_world_rank) {
   CallArguments result;
   const CallSummary summary(call);
   if (const CommId comm = summary.comm(call); comm != kNoComm) {
-    result.add(world_ranks.is_remote(comm) ? ArgumentName::kRemoteWorld : ArgumentName::kComm, Argument::Kind::kComm, comm);
+    result.add(world_ranks.is_remote(comm) ? ArgumentName::kRemoteWorld : ArgumentName::kComm,
+               Argument::Kind::kComm, comm);
   }
   if (summary.collective != nullptr) {
     summary.tell_collective(result, world_ranks, my_world_rank);
@@ -166,7 +212,9 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   result.add_values(call);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
-  if (summary.site != nullptr) result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, std::int64_t{summary.site->request} - 1);
+  if (summary.site != nullptr)
+    result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite,
+               std::int64_t{summary.site->request} - 1);
   if (summary.was_left) result.add(ArgumentName::kLeft, Argument::Kind::kTrue);
   if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
   return result;
@@ -181,18 +229,27 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
       result.add_tag(ArgumentName::kTag, fact.tag);
       result.add_number(ArgumentName::kBytes, fact.bytes);
       break;
-    case FactKind::kRecvRequest: result.add_number(ArgumentName::kBufferBytes, fact.bytes); break;
-    case FactKind::kCollectiveRequest: result.add_number(ArgumentName::kBytes, fact.bytes); break;
+    case FactKind::kRecvRequest:
+      result.add_number(ArgumentName::kBufferBytes, fact.bytes);
+      break;
+    case FactKind::kCollectiveRequest:
+      result.add_number(ArgumentName::kBytes, fact.bytes);
+      break;
     case FactKind::kRput:
     case FactKind::kRget:
     case FactKind::kRaccumulate:
-    case FactKind::kRgetAccumulate: result.add_one_sided(fact, world_ranks); break;
-    case FactKind::kCancelled: result.add(ArgumentName::kCancelled, Argument::Kind::kTrue); break;
+    case FactKind::kRgetAccumulate:
+      result.add_one_sided(fact, world_ranks);
+      break;
+    case FactKind::kCancelled:
+      result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
+      break;
     default: {
       FileSummary files;
       if (is_file_fact(fact.kind)) files.add(fact);
       files.tell(result, /*has_messages=*/false);
-      if (fact.kind == FactKind::kFileCancelled) result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
+      if (fact.kind == FactKind::kFileCancelled)
+        result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
     }
   }
   return result;
@@ -203,9 +260,12 @@ void CallArguments::add_values(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind != FactKind::kValue) continue;
     const ValueName value = value_name_of(fact);
-    const auto is_told = [&](const Argument& argument) { return argument.name == argument_of(value); };
+    const auto is_told = [&](const Argument& argument) {
+      return argument.name == argument_of(value);
+    };
     if (value == ValueName::kCount || std::any_of(first, end(), is_told)) continue;
-    add(argument_of(value), is_real(value) ? Argument::Kind::kReal : Argument::Kind::kNumber, value_of(fact));
+    add(argument_of(value), is_real(value) ? Argument::Kind::kReal : Argument::Kind::kNumber,
+        value_of(fact));
   }
 }
 

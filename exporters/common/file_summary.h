@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
 #include "core/record/file_fact.h"
 #include "exporters/common/call_arguments.h"
+
+#include <cstdint>
 
 namespace megascope::timeline {
 
@@ -11,10 +11,10 @@ namespace megascope::timeline {
 struct FileSummary {
   const Fact* first = nullptr;
   bool is_of_one_file = true;
-  CommId comm = kNoComm;          ///< of all of them
-  std::uint64_t started = 0;      ///< nonblocking transfers
-  std::uint64_t ended = 0;        ///< transfers whose bytes are known
-  std::uint64_t requested = 0;    ///< bytes, of both
+  CommId comm = kNoComm;        ///< of all of them
+  std::uint64_t started = 0;    ///< nonblocking transfers
+  std::uint64_t ended = 0;      ///< transfers whose bytes are known
+  std::uint64_t requested = 0;  ///< bytes, of both
   std::uint64_t transferred_bytes = 0;
 
   /// The fact must stay where it is.
@@ -36,10 +36,14 @@ struct FileSummary {
     if (first == nullptr) return;
     if (is_of_one_file) to.add(ArgumentName::kFile, Argument::Kind::kFile, file_of(*first));
     if (first->kind == FactKind::kFileSize) add_number(to, ArgumentName::kSize, first->bytes);
-    if (const std::uint64_t offset = shown_offset(); offset != kNoOffset) add_number(to, ArgumentName::kOffset, offset);
+    if (const std::uint64_t offset = shown_offset(); offset != kNoOffset)
+      add_number(to, ArgumentName::kOffset, offset);
     if (started + ended > 1) add_number(to, ArgumentName::kTransfers, started + ended);
-    if (ended > 0) add_number(to, has_messages ? ArgumentName::kFileBytes : ArgumentName::kBytes, transferred_bytes);
-    if (started > 0 || requested != transferred_bytes) add_number(to, ArgumentName::kBytesRequested, requested);
+    if (ended > 0)
+      add_number(to, has_messages ? ArgumentName::kFileBytes : ArgumentName::kBytes,
+                 transferred_bytes);
+    if (started > 0 || requested != transferred_bytes)
+      add_number(to, ArgumentName::kBytesRequested, requested);
   }
 
  private:

@@ -1,12 +1,11 @@
 #include "exporters/common/joint_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace megascope::timeline {
@@ -15,9 +14,11 @@ namespace {
 constexpr std::size_t kCopyBytes = 1U << 20;
 constexpr mode_t kFileMode = 0666;  // less what the umask takes
 
-Status write_at(int file, const std::string& path, std::span<const char> data, std::uint64_t offset_bytes) {
+Status write_at(int file, const std::string& path, std::span<const char> data,
+                std::uint64_t offset_bytes) {
   while (!data.empty()) {
-    const ssize_t written = ::pwrite(file, data.data(), data.size(), static_cast<off_t>(offset_bytes));
+    const ssize_t written = ::pwrite(file, data.data(), data.size(),
+                                     static_cast<off_t>(offset_bytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return Status::from_errno(path, written < 0 ? errno : ENOSPC);
     data = data.subspan(static_cast<std::size_t>(written));
@@ -28,8 +29,8 @@ Status write_at(int file, const std::string& path, std::span<const char> data, s
 
 /// What copy_file_range refuses between these two files, but reading and writing does not.
 bool is_not_supported(int error_number) {
-  return error_number == EXDEV || error_number == ENOSYS || error_number == EOPNOTSUPP || error_number == EINVAL ||
-         error_number == EPERM;
+  return error_number == EXDEV || error_number == ENOSYS || error_number == EOPNOTSUPP ||
+         error_number == EINVAL || error_number == EPERM;
 }
 
 }  // namespace
@@ -37,9 +38,10 @@ bool is_not_supported(int error_number) {
 Status agree(Collective& members, Status mine) {
   Collective::Bytes message;
   for (const char letter : mine.message()) message.push_back(static_cast<std::byte>(letter));
-  const Status status = members.merge_all(message, [](Collective::Bytes& first, std::span<const std::byte> other) {
-    if (first.empty()) first.assign(other.begin(), other.end());
-  });
+  const Status status = members.merge_all(
+      message, [](Collective::Bytes& first, std::span<const std::byte> other) {
+        if (first.empty()) first.assign(other.begin(), other.end());
+      });
   if (!status.is_ok()) return mine.is_ok() ? status : mine;
   if (message.empty()) return Status::ok();
   return Status::error(std::string(reinterpret_cast<const char*>(message.data()), message.size()));
@@ -48,19 +50,21 @@ Status agree(Collective& members, Status mine) {
 Status add_up(Collective& members, std::uint64_t& count) {
   Collective::Bytes sum(sizeof count);
   std::memcpy(sum.data(), &count, sizeof count);
-  const Status status = members.merge_all(sum, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
-    std::uint64_t left = 0;
-    std::uint64_t right = 0;
-    std::memcpy(&left, mine.data(), sizeof left);
-    std::memcpy(&right, theirs.data(), sizeof right);
-    left += right;
-    std::memcpy(mine.data(), &left, sizeof left);
-  });
+  const Status status = members.merge_all(
+      sum, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+        std::uint64_t left = 0;
+        std::uint64_t right = 0;
+        std::memcpy(&left, mine.data(), sizeof left);
+        std::memcpy(&right, theirs.data(), sizeof right);
+        left += right;
+        std::memcpy(mine.data(), &left, sizeof left);
+      });
   if (status.is_ok()) std::memcpy(&count, sum.data(), sizeof count);
   return status;
 }
 
-JointFile::JointFile(Collective& members, std::string folder, const std::string& name) : members_(members), path_(std::move(folder) + "/" + name) {}
+JointFile::JointFile(Collective& members, std::string folder, const std::string& name)
+    : members_(members), path_(std::move(folder) + "/" + name) {}
 
 Status JointFile::create_piece() {
   Status status = piece_.create(path_, kFileMode);
@@ -144,7 +148,8 @@ Status JointFile::place(std::uint64_t offset_bytes) {
   Status status = files::open_existing(part_path_, O_WRONLY, files::Owner::kThisUserOnly, target);
   if (!status.is_ok()) return status;
   if (spilled_bytes_ > 0) status = place_spilled(target.number(), offset_bytes);
-  if (status.is_ok()) status = write_at(target.number(), part_path_, pending_, offset_bytes + spilled_bytes_);
+  if (status.is_ok())
+    status = write_at(target.number(), part_path_, pending_, offset_bytes + spilled_bytes_);
   status.update(target.close(part_path_));
   return status;
 }
@@ -154,7 +159,8 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   off_t to = static_cast<off_t>(offset_bytes);
   const auto end = static_cast<off_t>(spilled_bytes_);
   while (from < end) {  // copies inside of the kernel, or of the file system
-    const ssize_t copied = ::copy_file_range(piece_.number(), &from, target, &to, static_cast<std::size_t>(end - from), 0);
+    const ssize_t copied = ::copy_file_range(piece_.number(), &from, target, &to,
+                                             static_cast<std::size_t>(end - from), 0);
     if (copied < 0 && errno == EINTR) continue;
     if (copied < 0 && !is_not_supported(errno)) return Status::from_errno(part_path_, errno);
     if (copied <= 0) break;
@@ -165,7 +171,8 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
     const ssize_t count = ::pread(piece_.number(), buffer.data(), wanted, from);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return Status::from_errno(piece_.path(), count < 0 ? errno : EIO);
-    Status status = write_at(target, part_path_, std::span(buffer).first(static_cast<std::size_t>(count)),
+    Status status = write_at(target, part_path_,
+                             std::span(buffer).first(static_cast<std::size_t>(count)),
                              static_cast<std::uint64_t>(to));
     if (!status.is_ok()) return status;
     from += count;

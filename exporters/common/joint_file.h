@@ -1,13 +1,13 @@
 #pragma once
 
+#include "core/base/safe_file.h"
+#include "core/base/status.h"
+#include "core/lifecycle/collective.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/base/safe_file.h"
-#include "core/base/status.h"
-#include "core/lifecycle/collective.h"
 
 namespace megascope::timeline {
 
@@ -17,12 +17,13 @@ Status agree(Collective& members, Status mine);
 /// Sum over all members, on all members. Collective.
 Status add_up(Collective& members, std::uint64_t& count);
 
-/// One file that all members write together: the pieces of member 0, 1, 2 … behind each other, each as long as its member
-/// makes it. A piece goes through memory, and from kMemoryBytes on through a file beside; the file has its final name only
-/// when it is whole, and nothing is left of it otherwise. An existing file is not overwritten.
+/// One file that all members write together: the pieces of member 0, 1, 2 … behind each other, each
+/// as long as its member makes it. A piece goes through memory, and from kMemoryBytes on through a
+/// file beside; the file has its final name only when it is whole, and nothing is left of it
+/// otherwise. An existing file is not overwritten.
 ///
-/// Call order: open, any number of writes, finish; open and finish are collective, and finish is called on all members
-/// once open has succeeded, with an error if there was one.
+/// Call order: open, any number of writes, finish; open and finish are collective, and finish is
+/// called on all members once open has succeeded, with an error if there was one.
 class JointFile {
  public:
   static constexpr std::size_t kMemoryBytes = 8U << 20;
@@ -36,7 +37,8 @@ class JointFile {
   Status open();
   /// Appends to this member's piece. Errors stick and are told by finish.
   void write(std::span<const char> data);
-  /// Puts the pieces together. mine: what went wrong on this member. size_bytes: of the whole file, on all members.
+  /// Puts the pieces together. mine: what went wrong on this member. size_bytes: of the whole file,
+  /// on all members.
   Status finish(Status mine, std::uint64_t& size_bytes);
 
  private:
@@ -50,8 +52,10 @@ class JointFile {
 
   Collective& members_;
   std::string path_;
-  std::string part_path_;   ///< the file until it is whole, a fresh name that member 0 has chosen; it writes its piece right into it
-  files::FreshFile piece_;  ///< where this member's piece goes when it outgrows memory; of member 0: the file itself
+  std::string part_path_;   ///< the file until it is whole, a fresh name that member 0 has chosen;
+                            ///< it writes its piece right into it
+  files::FreshFile piece_;  ///< where this member's piece goes when it outgrows memory; of member
+                            ///< 0: the file itself
   bool has_piece_ = false;
   std::vector<char> pending_;
   std::uint64_t spilled_bytes_ = 0;

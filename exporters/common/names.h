@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include "core/record/definitions.h"
 #include "core/record/point.h"
+
+#include <string>
 
 /// Names as a timeline shows them. They may hold any bytes that the application put in: see utf8.h.
 namespace megascope::timeline {
@@ -38,7 +38,8 @@ inline std::string tensor_name(const ProcessDefinitions& process, TensorId id) {
 inline std::string shape_text(const TensorShape& shape) {
   std::string text(kElementTypeNames[static_cast<std::size_t>(shape.type)]);
   text += " [";
-  for (unsigned i = 0; i < shape.dimension_count; ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape.extents[i]);
+  for (unsigned i = 0; i < shape.dimension_count; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(shape.extents[i]);
   return text + "]";
 }
 
@@ -46,9 +47,12 @@ inline std::string shape_text(const TensorShape& shape) {
 inline std::string category(const RegionDefinition& region) {
   if (!region.group.empty()) return region.group;
   switch (region.paradigm) {
-    case Paradigm::kUser: return "user";
-    case Paradigm::kMeasurement: return "measurement";
-    case Paradigm::kMpi: break;
+    case Paradigm::kUser:
+      return "user";
+    case Paradigm::kMeasurement:
+      return "measurement";
+    case Paradigm::kMpi:
+      break;
   }
   return "mpi";
 }

@@ -27,7 +27,8 @@ bool Timeline::Cursor::leaves_next() const {
   if (open.empty()) return false;
   if (!has_call) return true;
   // Regions have no depth: what is entered before they are left is inside of them.
-  if (is_region || open.back().is_region) return call.enter_ns >= open.back().leave_ns && call.depth <= open.back().depth;
+  if (is_region || open.back().is_region)
+    return call.enter_ns >= open.back().leave_ns && call.depth <= open.back().depth;
   return call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;
 }
 

@@ -5,12 +5,16 @@
 namespace megascope::timeline {
 namespace {
 
-bool is_between(unsigned char byte, unsigned first, unsigned last) { return byte >= first && byte <= last; }
+bool is_between(unsigned char byte, unsigned first, unsigned last) {
+  return byte >= first && byte <= last;
+}
 
-/// Length in bytes of the character that `text` (not empty) begins with; 0 when it is malformed. Unicode, table 3-7.
+/// Length in bytes of the character that `text` (not empty) begins with; 0 when it is malformed.
+/// Unicode, table 3-7.
 std::size_t character_bytes(std::string_view text) {
   const auto at = [text](std::size_t index) {
-    return index < text.size() ? static_cast<unsigned char>(text[index]) : static_cast<unsigned char>(0);
+    return index < text.size() ? static_cast<unsigned char>(text[index])
+                               : static_cast<unsigned char>(0);
   };
   const unsigned char lead = at(0);
   const auto tail = [&at](std::size_t index) { return is_between(at(index), 0x80, 0xBF); };

@@ -1,18 +1,20 @@
 #pragma once
 
+#include "core/record/annotation.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/record/annotation.h"
-
 namespace megascope::timeline {
 
 /// "late sender: rank 3": who is waited for, and why.
 inline std::string wait_name(const Annotations& annotations, const WaitAnnotation& wait) {
-  const std::string kind = wait.kind < annotations.wait_kinds.size() ? annotations.wait_kinds[wait.kind] : "wait";
+  const std::string kind = wait.kind < annotations.wait_kinds.size()
+                               ? annotations.wait_kinds[wait.kind]
+                               : "wait";
   return kind + ": rank " + std::to_string(wait.waits_for);
 }
 
@@ -20,12 +22,14 @@ inline std::string wait_name(const Annotations& annotations, const WaitAnnotatio
 class WaitCursor {
  public:
   WaitCursor() = default;
-  /// waits: of one process; of each location ascending, those of one location behind each other. They must outlive this object.
+  /// waits: of one process; of each location ascending, those of one location behind each other.
+  /// They must outlive this object.
   explicit WaitCursor(std::span<const WaitAnnotation> waits) {
     for (std::size_t first = 0; first < waits.size();) {
       std::size_t last = first;
       while (last < waits.size() && waits[last].location == waits[first].location) ++last;
-      if (rest_.size() <= waits[first].location) rest_.resize(waits[first].location + std::size_t{1});
+      if (rest_.size() <= waits[first].location)
+        rest_.resize(waits[first].location + std::size_t{1});
       rest_[waits[first].location] = waits.subspan(first, last - first);
       first = last;
     }
@@ -33,12 +37,14 @@ class WaitCursor {
 
   bool is_empty() const { return rest_.empty(); }
 
-  /// Of a call on a location, which is entered after all that were asked for before; null: it did not wait.
+  /// Of a call on a location, which is entered after all that were asked for before; null: it did
+  /// not wait.
   const WaitAnnotation* of(LocationId location, std::uint64_t enter_ns, std::uint64_t leave_ns) {
     if (location >= rest_.size()) return nullptr;
     std::span<const WaitAnnotation>& rest = rest_[location];
     while (!rest.empty() && rest.front().begin_ns < enter_ns) rest = rest.subspan(1);
-    if (rest.empty() || rest.front().begin_ns != enter_ns || rest.front().end_ns > leave_ns) return nullptr;
+    if (rest.empty() || rest.front().begin_ns != enter_ns || rest.front().end_ns > leave_ns)
+      return nullptr;
     const WaitAnnotation* const found = &rest.front();
     rest = rest.subspan(1);
     return found;

@@ -1,17 +1,16 @@
 #include "exporters/megascan/export.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <string_view>
-
 #include "core/base/text.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/megascan/iterations.h"
 #include "exporters/megascan/places.h"
 #include "exporters/megascan/tally.h"
 #include "exporters/megascan/worker_file.h"
+
+#include <cerrno>
+#include <dirent.h>
+#include <string_view>
+#include <unistd.h>
 
 namespace megascope::megascan {
 namespace {
@@ -26,7 +25,8 @@ Status check_folder(const std::string& folder) {
   while (const dirent* const entry = ::readdir(open)) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with("benchmark-") || !name.ends_with(".json")) continue;
-    status = Status::error(folder + "/" + std::string(name) + " exists already: of MegaScan's files a folder holds those of one run");
+    status = Status::error(folder + "/" + std::string(name) +
+                           " exists already: of MegaScan's files a folder holds those of one run");
     break;
   }
   ::closedir(open);
@@ -43,7 +43,8 @@ class Files {
     for (const std::string& path : written_) ::unlink(path.c_str());
   }
 
-  Status write(std::int32_t world_rank, const Place& place, const Iterations& iterations, Tally& tally) {
+  Status write(std::int32_t world_rank, const Place& place, const Iterations& iterations,
+               Tally& tally) {
     const std::unique_ptr<Collective> alone = make_single_collective();
     timeline::JointFile file(*alone, job_.folder, file_name(place));
     Status status = file.open();
@@ -62,11 +63,13 @@ class Files {
   std::vector<std::string> written_;
 };
 
-Status write_all(const ExportJob& job, const std::vector<Place>& places, const Iterations& iterations, Tally& tally) {
+Status write_all(const ExportJob& job, const std::vector<Place>& places,
+                 const Iterations& iterations, Tally& tally) {
   Files files(job);
   Status mine;
   const std::vector<std::int32_t>& ranks = job.source->world_ranks();
-  for (std::size_t i = 0; i < ranks.size() && mine.is_ok(); ++i) mine = files.write(ranks[i], places[i], iterations, tally);
+  for (std::size_t i = 0; i < ranks.size() && mine.is_ok(); ++i)
+    mine = files.write(ranks[i], places[i], iterations, tally);
   Status status = timeline::agree(*job.collective, std::move(mine));
   if (status.is_ok()) files.keep();
   return status;
@@ -97,7 +100,9 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   for (std::string& note : notes_of(tally)) result.notes.push_back(std::move(note));
   const auto world_size = static_cast<std::uint64_t>(job.source->world_size());
   if (rank_count < world_size) {
-    result.notes.push_back(human_count(world_size - rank_count) + " ranks have no trace and no file; MegaScan's aggregate.py wants one of every place");
+    result.notes.push_back(
+        human_count(world_size - rank_count) +
+        " ranks have no trace and no file; MegaScan's aggregate.py wants one of every place");
   }
   return Status::ok();
 }

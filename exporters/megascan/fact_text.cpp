@@ -1,12 +1,12 @@
 #include "exporters/megascan/fact_text.h"
 
+#include "core/record/value_fact.h"
+#include "exporters/common/utf8.h"
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <utility>
-
-#include "core/record/value_fact.h"
-#include "exporters/common/utf8.h"
 
 namespace megascope::megascan {
 namespace {
@@ -16,19 +16,24 @@ using timeline::JsonText;
 struct Pair {
   std::string_view operation, partner;
 };
-constexpr std::array<Pair, 4> kIrregular{{{"exchange-next", "exchange-prev"}, {"exchange-prev", "exchange-next"}, {"recv-extra", "send-warmup"}, {"send-extra", "recv-cooldown"}}};
+constexpr std::array<Pair, 4> kIrregular{{{"exchange-next", "exchange-prev"},
+                                          {"exchange-prev", "exchange-next"},
+                                          {"recv-extra", "send-warmup"},
+                                          {"send-extra", "recv-cooldown"}}};
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 /// `,"key":[1,2,3]`
 void write_list(JsonText& to, std::string_view key, const std::vector<std::int32_t>& values) {
   to << ",\"" << key << "\":[";
-  for (std::size_t i = 0; i < values.size(); ++i) to << (i == 0 ? "" : ",") << std::int64_t{values[i]};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    to << (i == 0 ? "" : ",") << std::int64_t{values[i]};
   to << "]";
 }
 
 template <class Numbers>
-void write_facts(JsonText& to, std::string_view key, const std::vector<Fact>& facts, Numbers&& numbers_of) {
+void write_facts(JsonText& to, std::string_view key, const std::vector<Fact>& facts,
+                 Numbers&& numbers_of) {
   if (facts.empty()) return;
   to << ",\"" << key << "\":[";
   bool is_first = true;
@@ -51,15 +56,18 @@ bool is_bookkeeping(FactKind kind) {
     case FactKind::kCollectiveRequest:
     case FactKind::kMatched:
     case FactKind::kPersistentInit:
-    case FactKind::kRequestReady: return true;
-    default: return false;
+    case FactKind::kRequestReady:
+      return true;
+    default:
+      return false;
   }
 }
 
 std::string with_swapped(std::string_view name, std::string_view from, std::string_view to) {
   const std::size_t at = name.find(from);
   if (at == std::string_view::npos) return {};
-  return std::string(name.substr(0, at)) + std::string(to) + std::string(name.substr(at + from.size()));
+  return std::string(name.substr(0, at)) + std::string(to) +
+         std::string(name.substr(at + from.size()));
 }
 
 }  // namespace
@@ -68,7 +76,8 @@ std::string partner_of(std::string_view operation, bool is_both_ways) {
   const auto irregular = std::ranges::find(kIrregular, operation, &Pair::operation);
   if (irregular != kIrregular.end()) return std::string(irregular->partner);
   if (is_both_ways) return std::string(operation);
-  for (const auto& [from, to] : {std::pair{"send", "recv"}, {"recv", "send"}, {"Send", "Recv"}, {"Recv", "Send"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"send", "recv"}, {"recv", "send"}, {"Send", "Recv"}, {"Recv", "Send"}}) {
     if (std::string partner = with_swapped(operation, from, to); !partner.empty()) return partner;
   }
   return {};
@@ -83,15 +92,23 @@ void FactText::sort_facts(const Call& call, Tally& tally) {
   for (const Fact& fact : call.facts) {
     switch (fact.kind) {
       case FactKind::kSend:
-      case FactKind::kSendRequest: sends_.push_back(fact); break;
-      case FactKind::kRecv: receives_.push_back(fact); break;
+      case FactKind::kSendRequest:
+        sends_.push_back(fact);
+        break;
+      case FactKind::kRecv:
+        receives_.push_back(fact);
+        break;
       case FactKind::kRecvComplete:
         if (fact.peer >= 0) receives_.push_back(fact);
         break;
       case FactKind::kCollective:
-      case FactKind::kCollectiveComplete: collectives_.push_back(fact); break;
-      case FactKind::kValue: break;
-      default: tally.other_facts += is_bookkeeping(fact.kind) ? 0 : 1;
+      case FactKind::kCollectiveComplete:
+        collectives_.push_back(fact);
+        break;
+      case FactKind::kValue:
+        break;
+      default:
+        tally.other_facts += is_bookkeeping(fact.kind) ? 0 : 1;
     }
   }
 }
@@ -108,11 +125,19 @@ void FactText::write_values(const Call& call, JsonText& to, Tally& tally) const 
   for (const Fact& fact : call.facts) {
     if (fact.kind != FactKind::kValue) continue;
     switch (value_name_of(fact)) {
-      case ValueName::kStep: break;  // the iteration's
-      case ValueName::kMicroBatch: to << ",\"micro_batch_index\":" << value_of(fact); break;
-      case ValueName::kModelChunk: to << ",\"model_chunk\":" << value_of(fact); break;
-      case ValueName::kSequence: to << ",\"seq_id\":" << value_of(fact); break;
-      default: ++tally.other_facts;
+      case ValueName::kStep:
+        break;  // the iteration's
+      case ValueName::kMicroBatch:
+        to << ",\"micro_batch_index\":" << value_of(fact);
+        break;
+      case ValueName::kModelChunk:
+        to << ",\"model_chunk\":" << value_of(fact);
+        break;
+      case ValueName::kSequence:
+        to << ",\"seq_id\":" << value_of(fact);
+        break;
+      default:
+        ++tally.other_facts;
     }
   }
 }
@@ -123,13 +148,15 @@ void FactText::add_others_of(CommId comm) {
   for (const std::int32_t rank : expand(definition->members)) group_.push_back(rank);
 }
 
-/// Only where MegaScan finds the partners by it: otherwise it would relate what does not belong together.
+/// Only where MegaScan finds the partners by it: otherwise it would relate what does not belong
+/// together.
 void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
   group_.clear();
   std::string partner(name);
   if (!collectives_.empty()) {
     const CommDefinition* const comm = process_.comm(collectives_.front().comm);
-    if (comm == nullptr || comm->kind == CommKind::kInter || comm->kind == CommKind::kRemote) return;
+    if (comm == nullptr || comm->kind == CommKind::kInter || comm->kind == CommKind::kRemote)
+      return;
     if (rank_count(comm->members) > kWidestGroup) {
       ++tally.wide_groups;
       return;
@@ -142,7 +169,8 @@ void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
   }
   std::ranges::sort(group_);
   group_.erase(std::unique(group_.begin(), group_.end()), group_.end());
-  std::erase_if(group_, [this](std::int32_t rank) { return rank < 0 || rank == process_.info.world_rank; });
+  std::erase_if(group_,
+                [this](std::int32_t rank) { return rank < 0 || rank == process_.info.world_rank; });
   if (group_.empty() || partner.empty()) return;
   if (collectives_.empty() && group_.size() > 1) return;
   to << ",\"expect\":\"" << timeline::json_escaped(partner) << "\"";
@@ -158,13 +186,17 @@ void FactText::write_data(const Call& call, JsonText& to) const {
   if (call.leave_ns <= call.enter_ns) return;
   constexpr double kBytesOfAGigabit = 1 << 27;
   to << ",\"bandwidth\":";
-  to.real(static_cast<double>(bytes) * 1e9 / kBytesOfAGigabit / static_cast<double>(call.leave_ns - call.enter_ns));
+  to.real(static_cast<double>(bytes) * 1e9 / kBytesOfAGigabit /
+          static_cast<double>(call.leave_ns - call.enter_ns));
 }
 
 void FactText::write_lists(JsonText& to) const {
-  const auto message = [](const Fact& fact) { return std::array<std::int64_t, 4>{fact.comm, fact.peer, fact.tag, number(fact.bytes)}; };
+  const auto message = [](const Fact& fact) {
+    return std::array<std::int64_t, 4>{fact.comm, fact.peer, fact.tag, number(fact.bytes)};
+  };
   const auto collective = [](const Fact& fact) {
-    return std::array<std::int64_t, 5>{fact.comm, fact.sequence, fact.peer, number(fact.bytes), number(fact.bytes_received)};
+    return std::array<std::int64_t, 5>{fact.comm, fact.sequence, fact.peer, number(fact.bytes),
+                                       number(fact.bytes_received)};
   };
   write_facts(to, "sends", sends_, message);
   write_facts(to, "receives", receives_, message);

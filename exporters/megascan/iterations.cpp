@@ -1,11 +1,11 @@
 #include "exporters/megascan/iterations.h"
 
+#include "core/base/text.h"
+#include "exporters/common/timeline.h"
+
 #include <algorithm>
 #include <cstring>
 #include <tuple>
-
-#include "core/base/text.h"
-#include "exporters/common/timeline.h"
 
 namespace megascope::megascan {
 namespace {
@@ -45,7 +45,8 @@ Extents extents_of(const RecordSource& source) {
     OpenSteps steps;
     for (timeline::Event event; timeline.next(event);) {
       const std::int32_t step = steps.follow(event);
-      if (event.kind == timeline::Event::Kind::kEnter) widen(extents, {step, event.time_ns, event.leave_ns});
+      if (event.kind == timeline::Event::Kind::kEnter)
+        widen(extents, {step, event.time_ns, event.leave_ns});
     }
   }
   return extents;
@@ -55,20 +56,23 @@ Extents extents_of(const RecordSource& source) {
 
 Status Iterations::of(const RecordSource& source, Collective& members, Iterations& iterations) {
   Collective::Bytes bytes = bytes_of(extents_of(source));
-  const Status status = members.merge_all(bytes, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
-    Extents both;
-    widen(both, mine);
-    widen(both, theirs);
-    mine = bytes_of(both);
-  });
+  const Status status = members.merge_all(
+      bytes, [](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+        Extents both;
+        widen(both, mine);
+        widen(both, theirs);
+        mine = bytes_of(both);
+      });
   if (!status.is_ok()) return status;
   Extents extents;
   widen(extents, bytes);
   if (extents.size() > 1) extents.erase(kNoStep);
   if (extents.empty()) extents.try_emplace(kNoStep);
   for (const auto& [step, iteration] : extents) iterations.all_.push_back(iteration);
-  std::ranges::sort(iterations.all_, {}, [](const Iteration& a) { return std::tuple(a.begin_ns, a.step); });
-  for (std::size_t i = 0; i < iterations.all_.size(); ++i) iterations.index_of_[iterations.all_[i].step] = i;
+  std::ranges::sort(iterations.all_, {},
+                    [](const Iteration& a) { return std::tuple(a.begin_ns, a.step); });
+  for (std::size_t i = 0; i < iterations.all_.size(); ++i)
+    iterations.index_of_[iterations.all_[i].step] = i;
   return Status::ok();
 }
 
@@ -83,12 +87,17 @@ std::uint64_t Iterations::pause_ns(std::size_t index) const {
 }
 
 std::vector<std::string> Iterations::notes() const {
-  if (all_.front().step == kNoStep) return {"no call tells its step: the whole run is one iteration, of which MegaScan's --detect judges nothing"};
+  if (all_.front().step == kNoStep)
+    return {
+        "no call tells its step: the whole run is one iteration, of which MegaScan's --detect "
+        "judges nothing"};
   std::uint64_t overlaps = 0;
-  for (std::size_t i = 1; i < all_.size(); ++i) overlaps += all_[i].begin_ns < all_[i - 1].end_ns ? 1 : 0;
+  for (std::size_t i = 1; i < all_.size(); ++i)
+    overlaps += all_[i].begin_ns < all_[i - 1].end_ns ? 1 : 0;
   if (overlaps == 0) return {};
   return {human_count(overlaps) + " of " + human_count(all_.size()) +
-          " steps begin on a rank before others have ended the one before: MegaScan shows such steps behind each other (begin_ns tells when they began)"};
+          " steps begin on a rank before others have ended the one before: MegaScan shows such "
+          "steps behind each other (begin_ns tells when they began)"};
 }
 
 }  // namespace megascope::megascan

@@ -13,7 +13,9 @@ bool is_later(const Slice& a, const Slice& b) {
 /// What begins next, the enclosing before the enclosed.
 class Waiting {
  public:
-  explicit Waiting(std::vector<Slice> slices) : heap_(std::move(slices)) { std::ranges::make_heap(heap_, is_later); }
+  explicit Waiting(std::vector<Slice> slices) : heap_(std::move(slices)) {
+    std::ranges::make_heap(heap_, is_later);
+  }
 
   bool is_empty() const { return heap_.empty(); }
   Slice take() {
@@ -33,7 +35,8 @@ class Waiting {
 
 }  // namespace
 
-void put_on_one_stack(std::vector<Slice> slices, const std::function<void(const Slice&)>& enter, const std::function<void(const Slice&)>& leave) {
+void put_on_one_stack(std::vector<Slice> slices, const std::function<void(const Slice&)>& enter,
+                      const std::function<void(const Slice&)>& leave) {
   Waiting waiting(std::move(slices));
   std::vector<Slice> open;
   const auto close = [&] {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "core/record/call.h"
+#include "exporters/common/timeline.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
-
-#include "core/record/call.h"
-#include "exporters/common/timeline.h"
 
 namespace megascope::megascan {
 
@@ -15,8 +15,8 @@ inline constexpr std::int32_t kNoStep = -1;
 /// The step that a call, or a region of the program, tells itself.
 std::int32_t step_of(const Call& call);
 
-/// Which step each event of a process belongs to: the one that the call tells, else the one of what encloses it, else, on
-/// other threads than the one that tells steps, the one that is open there.
+/// Which step each event of a process belongs to: the one that the call tells, else the one of what
+/// encloses it, else, on other threads than the one that tells steps, the one that is open there.
 class OpenSteps {
  public:
   /// Of the call or region that is entered; to be called with every event of the process, in order.

@@ -1,9 +1,9 @@
 #include "exporters/megascan/places.h"
 
+#include "exporters/common/joint_file.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "exporters/common/joint_file.h"
 
 namespace megascope::megascan {
 namespace {
@@ -32,21 +32,24 @@ std::vector<Taken> from(const Collective::Bytes& bytes) {
 
 std::string text_of(const std::array<std::int32_t, 3>& index) {
   std::string text;
-  for (std::size_t i = 0; i < index.size(); ++i) text += (i == 0 ? "" : ", ") + std::string(kNames[i]) + " " + std::to_string(index[i]);
+  for (std::size_t i = 0; i < index.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::string(kNames[i]) + " " + std::to_string(index[i]);
   return text;
 }
 
 Status check_no_place_is_taken_twice(Collective& members, const std::vector<Taken>& mine) {
   Collective::Bytes bytes = bytes_of(mine);
-  Status status = members.merge_all(bytes, [](Collective::Bytes& all, std::span<const std::byte> other) {
-    all.insert(all.end(), other.begin(), other.end());
-  });
+  Status status = members.merge_all(bytes,
+                                    [](Collective::Bytes& all, std::span<const std::byte> other) {
+                                      all.insert(all.end(), other.begin(), other.end());
+                                    });
   if (!status.is_ok()) return status;
   std::vector<Taken> all = from(bytes);
   std::ranges::sort(all);
   const auto twice = std::ranges::adjacent_find(all, {}, &Taken::index);
   if (twice == all.end()) return Status::ok();
-  return Status::error("ranks " + std::to_string(twice->world_rank) + " and " + std::to_string((twice + 1)->world_rank) + " have the same place (" +
+  return Status::error("ranks " + std::to_string(twice->world_rank) + " and " +
+                       std::to_string((twice + 1)->world_rank) + " have the same place (" +
                        text_of(twice->index) + "): MegaScan's files know no other dimension");
 }
 
@@ -65,12 +68,13 @@ Status place_of(const ProcessInfo& info, Place& place) {
   }
   if (is_known) return Status::ok();
   return Status::error("rank " + std::to_string(info.world_rank) +
-                       " has no place in parallel groups, by which MegaScan names its files: give their sizes, as in --parallel tp=2,pp=2,dp=2");
+                       " has no place in parallel groups, by which MegaScan names its files: give "
+                       "their sizes, as in --parallel tp=2,pp=2,dp=2");
 }
 
 std::string file_name(const Place& place) {
-  return "benchmark-data-" + std::to_string(place.index[0]) + "-pipeline-" + std::to_string(place.index[1]) + "-tensor-" +
-         std::to_string(place.index[2]) + ".json";
+  return "benchmark-data-" + std::to_string(place.index[0]) + "-pipeline-" +
+         std::to_string(place.index[1]) + "-tensor-" + std::to_string(place.index[2]) + ".json";
 }
 
 Status find_places(const RecordSource& source, Collective& members, std::vector<Place>& places) {

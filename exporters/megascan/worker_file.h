@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "core/base/status.h"
 #include "core/record/source.h"
 #include "exporters/common/joint_file.h"
@@ -17,16 +10,25 @@
 #include "exporters/megascan/places.h"
 #include "exporters/megascan/tally.h"
 
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace megascope::megascan {
 
-/// The rows of one rank: a JSON array of objects, one a line. Iterations are those of the run, also where the rank has nothing in one.
-/// Of a call the exit has all attributes, as MegaScan has it. Beside MegaScan's own attributes there are `step` and `begin_ns` (of the
-/// run) of an iteration, `stream` (thread) where it is not the one that the row "process" names, uncut_begin, uncut_end, `unfinished`,
-/// and those of FactText.
+/// The rows of one rank: a JSON array of objects, one a line. Iterations are those of the run, also
+/// where the rank has nothing in one. Of a call the exit has all attributes, as MegaScan has it.
+/// Beside MegaScan's own attributes there are `step` and `begin_ns` (of the run) of an iteration,
+/// `stream` (thread) where it is not the one that the row "process" names, uncut_begin, uncut_end,
+/// `unfinished`, and those of FactText.
 class WorkerFile {
  public:
   /// All must outlive this object.
-  WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place, const Iterations& iterations, timeline::JointFile& file);
+  WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place,
+             const Iterations& iterations, timeline::JointFile& file);
 
   /// progress: called now and then with the number of calls since the last time; may be empty.
   void write(const std::function<void(std::uint64_t)>& progress, Tally& tally);
@@ -65,10 +67,10 @@ class WorkerFile {
   const Iterations& iterations_;
   timeline::JointFile& file_;
   FactText facts_;
-  std::string place_text_;             ///< as members of every row
-  std::vector<std::string> names_;     ///< of regions, escaped, by RegionId
-  std::vector<bool> is_work_;          ///< by RegionId
-  std::vector<std::string> streams_;   ///< names of locations, escaped
+  std::string place_text_;            ///< as members of every row
+  std::vector<std::string> names_;    ///< of regions, escaped, by RegionId
+  std::vector<bool> is_work_;         ///< by RegionId
+  std::vector<std::string> streams_;  ///< names of locations, escaped
   LocationId main_ = 0;
   std::vector<Operation> operations_;  ///< in order of begin
   timeline::JsonText details_;

@@ -77,18 +77,21 @@ ErrorLog::ErrorLog() : previous_(OTF2_Error_RegisterCallback(receive, this)) {}
 
 ErrorLog::~ErrorLog() { OTF2_Error_RegisterCallback(previous_, nullptr); }
 
-OTF2_ErrorCode ErrorLog::receive(void* self, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char* format,
-                                 std::va_list arguments) {
+OTF2_ErrorCode ErrorLog::receive(void* self, const char*, std::uint64_t, const char*,
+                                 OTF2_ErrorCode code, const char* format, std::va_list arguments) {
   char text[512] = "";
   if (format != nullptr) std::vsnprintf(text, sizeof text, format, arguments);
   auto& log = *static_cast<ErrorLog*>(self);
   log.last_ = text;
-  if (code > OTF2_SUCCESS && log.first_ == OTF2_SUCCESS) log.first_ = code;  // those below are warnings
+  if (code > OTF2_SUCCESS && log.first_ == OTF2_SUCCESS)
+    log.first_ = code;  // those below are warnings
   return code;
 }
 
 Status ErrorLog::status(const std::string& what, OTF2_ErrorCode code) {
-  if (first_ != OTF2_SUCCESS) code = first_;  // the cause; what a call returns says that there was one, or, of the anchor, nothing
+  if (first_ != OTF2_SUCCESS)
+    code = first_;  // the cause; what a call returns says that there was one, or, of the anchor,
+                    // nothing
   if (code == OTF2_SUCCESS) return Status::ok();
   std::string message = what + ": " + OTF2_Error_GetDescription(code);
   if (!last_.empty()) message += " (" + last_ + ")";
@@ -101,8 +104,8 @@ Status Archive::checked(const char* what, OTF2_ErrorCode code) {
   return errors_.status(path_ + ": " + what, code);
 }
 
-Status Archive::open(const std::string& folder, const std::string& shown_folder, std::uint64_t definition_chunk_bytes,
-                     Collective& members) {
+Status Archive::open(const std::string& folder, const std::string& shown_folder,
+                     std::uint64_t definition_chunk_bytes, Collective& members) {
   path_ = shown_folder + "/" + kArchiveName + ".otf2";
   handle_ = OTF2_Archive_Open(folder.c_str(), kArchiveName, OTF2_FILEMODE_WRITE, kEventChunkBytes,
                               definition_chunk_bytes, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -110,7 +113,8 @@ Status Archive::open(const std::string& folder, const std::string& shown_folder,
   Calls calls;
   calls.make(OTF2_Archive_SetFlushCallbacks, handle_, &kFlushCallbacks, nullptr);
   calls.make(OTF2_Archive_SetMemoryCallbacks, handle_, &kMemoryCallbacks, &chunks_);
-  calls.make(OTF2_Archive_SetCollectiveCallbacks, handle_, &collective_callbacks(), nullptr, context(members), nullptr);
+  calls.make(OTF2_Archive_SetCollectiveCallbacks, handle_, &collective_callbacks(), nullptr,
+             context(members), nullptr);
   return checked("cannot be created", calls.error());
 }
 

@@ -41,8 +41,9 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-/// What libotf2 says goes here instead of stderr, for as long as this object lives. The first error and the last sentence
-/// count: the error of a write is returned by no call where libotf2 writes the anchor or closes a file.
+/// What libotf2 says goes here instead of stderr, for as long as this object lives. The first error
+/// and the last sentence count: the error of a write is returned by no call where libotf2 writes
+/// the anchor or closes a file.
 class ErrorLog {
  public:
   ErrorLog();
@@ -50,8 +51,8 @@ class ErrorLog {
   ErrorLog& operator=(const ErrorLog&) = delete;
   ~ErrorLog();
 
-  /// "what: reason", with libotf2's own reason where it gave one. An error where the code is one, or libotf2 said one since this was
-  /// called last.
+  /// "what: reason", with libotf2's own reason where it gave one. An error where the code is one,
+  /// or libotf2 said one since this was called last.
   Status status(const std::string& what, OTF2_ErrorCode code);
 
  private:
@@ -65,9 +66,10 @@ class ErrorLog {
 };
 
 /// An OTF2 archive that all members write together. Every member calls the same functions in the
-/// same order: they are collective, except those that name a location. After an error of any member no member calls a further
-/// one: libotf2 3.0.2 crashes when an archive is used, or closed, that it could not write. What it holds is then given up: its memory and
-/// its open files stay until the process ends. One thread.
+/// same order: they are collective, except those that name a location. After an error of any member
+/// no member calls a further one: libotf2 3.0.2 crashes when an archive is used, or closed, that it
+/// could not write. What it holds is then given up: its memory and its open files stay until the
+/// process ends. One thread.
 class Archive {
  public:
   Archive() = default;
@@ -75,10 +77,10 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
   ~Archive() = default;
 
-  /// Collective. The folder exists and holds no archive of this name. shown_folder: its name in messages.
-  /// definition_chunk_bytes: room for the largest definition, the same on all members.
-  Status open(const std::string& folder, const std::string& shown_folder, std::uint64_t definition_chunk_bytes,
-              Collective& collective);
+  /// Collective. The folder exists and holds no archive of this name. shown_folder: its name in
+  /// messages. definition_chunk_bytes: room for the largest definition, the same on all members.
+  Status open(const std::string& folder, const std::string& shown_folder,
+              std::uint64_t definition_chunk_bytes, Collective& collective);
   Status open_event_files();
   Status close_event_files();
   Status open_definition_files();

@@ -74,10 +74,12 @@ void merge(ArchiveContent& mine, ArchiveContent theirs) {
     if (theirs.summary.comms_with_events[i]) mine.summary.note_comm(static_cast<std::uint32_t>(i));
   }
   for (std::size_t i = 0; i < theirs.summary.handles_without_opening.size(); ++i) {
-    if (theirs.summary.handles_without_opening[i]) mine.summary.note_handle(static_cast<std::uint32_t>(i));
+    if (theirs.summary.handles_without_opening[i])
+      mine.summary.note_handle(static_cast<std::uint32_t>(i));
   }
   for (std::size_t i = 0; i < theirs.summary.windows_with_events.size(); ++i) {
-    if (theirs.summary.windows_with_events[i]) mine.summary.note_window(static_cast<std::uint32_t>(i));
+    if (theirs.summary.windows_with_events[i])
+      mine.summary.note_window(static_cast<std::uint32_t>(i));
   }
   mine.event_count += theirs.event_count;
 }
@@ -95,8 +97,8 @@ std::vector<LocationId> archive_order(const ProcessDefinitions& process) {
 Status merge_content(Collective& members, ArchiveContent& content) {
   Collective::Bytes bytes = encode(content);
   Status local;
-  Status status =
-      members.merge_up(bytes, [&local](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+  Status status = members.merge_up(
+      bytes, [&local](Collective::Bytes& mine, std::span<const std::byte> theirs) {
         ArchiveContent merged;
         ArchiveContent others;
         local.update(decode(mine, merged));

@@ -1,23 +1,23 @@
 #include "exporters/otf2/archive_directory.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "exporters/common/joint_file.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <iterator>
 #include <span>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
-
-#include "exporters/common/joint_file.h"
 
 namespace megascope::otf2 {
 namespace {
 
-constexpr const char* kSuffixes[] = {"", ".def", ".otf2"};  ///< of the archive's parts; the anchor is last
+constexpr const char* kSuffixes[] = {"", ".def",
+                                     ".otf2"};  ///< of the archive's parts; the anchor is last
 constexpr std::size_t kMaxEntries = 10'000'000;
 
 std::uint64_t inode_of(int file) {
@@ -29,7 +29,8 @@ std::uint64_t inode_of(int file) {
 void remove_entries(const files::Base& base, int levels) {
   for (const std::string& name : files::names_in(base, kMaxEntries)) {
     if (unlinkat(base.directory, name.c_str(), 0) == 0 || levels == 0) continue;
-    const files::Descriptor inner(openat(base.directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const files::Descriptor inner(
+        openat(base.directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (inner.is_open()) remove_entries({inner.number(), base.path + "/" + name}, levels - 1);
     unlinkat(base.directory, name.c_str(), AT_REMOVEDIR);
   }
@@ -50,7 +51,8 @@ Status ArchiveDirectory::check_absence() const {
   for (const char* suffix : {".otf2", ".def", ""}) {  // the anchor first: its name is known best
     struct stat info {};
     const std::string path = final_path_of(suffix);
-    if (lstat(path.c_str(), &info) == 0) return Status::error(path + " exists already: it is not overwritten");
+    if (lstat(path.c_str(), &info) == 0)
+      return Status::error(path + " exists already: it is not overwritten");
     if (errno != ENOENT) return Status::from_errno(path, errno);
   }
   return Status::ok();
@@ -70,14 +72,18 @@ Status ArchiveDirectory::create_first() {
   return status.is_ok() ? Status::error(path_ + " was exchanged for another directory") : status;
 }
 
-/// inode: of member 0's directory. Another one may have got its name since, if others can write to the directory above it.
+/// inode: of member 0's directory. Another one may have got its name since, if others can write to
+/// the directory above it.
 Status ArchiveDirectory::open(std::uint64_t inode) {
   if (path_.empty()) return Status::ok();  // member 0 says why
   Status status = opened_.is_open() ? Status::ok() : files::open_private_directory(path_, opened_);
   if (!status.is_ok()) return status;
-  if (inode_of(opened_.number()) != inode) return Status::error(path_ + " was exchanged for another directory");
+  if (inode_of(opened_.number()) != inode)
+    return Status::error(path_ + " was exchanged for another directory");
   struct stat info {};
-  return stat(path().c_str(), &info) == 0 ? Status::ok() : Status::from_errno("cannot open " + path() + " (is there no /proc?)", errno);
+  return stat(path().c_str(), &info) == 0
+             ? Status::ok()
+             : Status::from_errno("cannot open " + path() + " (is there no /proc?)", errno);
 }
 
 Status ArchiveDirectory::create() {
@@ -97,7 +103,8 @@ Status ArchiveDirectory::create() {
 Status ArchiveDirectory::publish() {
   if (members_.rank() != 0) return Status::ok();
   struct stat info {};
-  if (stat(path_of("").c_str(), &info) == 0) chmod(path_of("").c_str(), info.st_mode & 07777 & ~static_cast<mode_t>(S_IWGRP | S_IWOTH));
+  if (stat(path_of("").c_str(), &info) == 0)
+    chmod(path_of("").c_str(), info.st_mode & 07777 & ~static_cast<mode_t>(S_IWGRP | S_IWOTH));
   Status status;
   std::size_t count = 0;
   while (status.is_ok() && count < std::size(kSuffixes)) {
@@ -105,7 +112,8 @@ Status ArchiveDirectory::publish() {
     if (status.is_ok()) ++count;
   }
   if (status.is_ok()) return status;
-  for (std::size_t i = 0; i < count; ++i) (void)files::rename_new(final_path_of(kSuffixes[i]), path_of(kSuffixes[i])).is_ok();
+  for (std::size_t i = 0; i < count; ++i)
+    (void)files::rename_new(final_path_of(kSuffixes[i]), path_of(kSuffixes[i])).is_ok();
   return status;
 }
 
@@ -114,7 +122,8 @@ void ArchiveDirectory::release_open_files() {
   const files::Descriptor null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (directory.empty() || !null.is_open()) return;
   for (const std::string& number : files::names_in("/proc/self/fd", kMaxEntries)) {
-    if (path_of_descriptor(number).starts_with(directory + "/")) dup3(null.number(), std::atoi(number.c_str()), O_CLOEXEC);
+    if (path_of_descriptor(number).starts_with(directory + "/"))
+      dup3(null.number(), std::atoi(number.c_str()), O_CLOEXEC);
   }
 }
 

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "core/base/safe_file.h"
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
 
+#include <cstdint>
+#include <string>
+
 namespace megascope::otf2 {
 
-/// Where an archive is written until it is whole: a new directory beside its final place that only this user can write to, because
-/// libotf2 creates its files itself and would follow links that others have placed under their names. All members work below a
-/// descriptor of the same directory, so that renaming a directory above it leads nowhere else. One thread.
+/// Where an archive is written until it is whole: a new directory beside its final place that only
+/// this user can write to, because libotf2 creates its files itself and would follow links that
+/// others have placed under their names. All members work below a descriptor of the same directory,
+/// so that renaming a directory above it leads nowhere else. One thread.
 class ArchiveDirectory {
  public:
   /// folder: gets the archive. name: of the archive, as "trace".
@@ -19,7 +20,8 @@ class ArchiveDirectory {
   ArchiveDirectory(const ArchiveDirectory&) = delete;
   ArchiveDirectory& operator=(const ArchiveDirectory&) = delete;
 
-  /// Collective. An error on all members if an archive of this name exists, or one of them cannot open the directory. Needs /proc.
+  /// Collective. An error on all members if an archive of this name exists, or one of them cannot
+  /// open the directory. Needs /proc.
   Status create();
   /// For libotf2: a path through the descriptor. Valid until remove().
   std::string path() const { return "/proc/self/fd/" + std::to_string(opened_.number()); }
@@ -27,10 +29,12 @@ class ArchiveDirectory {
   std::string path_of(const std::string& suffix) const { return path() + "/" + name_ + suffix; }
   /// For messages.
   const std::string& shown_path() const { return path_; }
-  /// Member 0 gives all parts their final names, the anchor last; the other members do nothing. All or none.
+  /// Member 0 gives all parts their final names, the anchor last; the other members do nothing. All
+  /// or none.
   Status publish();
-  /// After an error, on each member: files in the directory that libotf2 still has open take no space any more once they are removed,
-  /// and nothing that is written to them at the end of the process can fail.
+  /// After an error, on each member: files in the directory that libotf2 still has open take no
+  /// space any more once they are removed, and nothing that is written to them at the end of the
+  /// process can fail.
   void release_open_files();
   /// Collective. Removes the directory with all that is in it.
   void remove();
@@ -39,7 +43,9 @@ class ArchiveDirectory {
   Status check_absence() const;
   Status create_first();
   Status open(std::uint64_t inode);
-  std::string final_path_of(const std::string& suffix) const { return folder_ + "/" + name_ + suffix; }
+  std::string final_path_of(const std::string& suffix) const {
+    return folder_ + "/" + name_ + suffix;
+  }
 
   std::string folder_;
   std::string name_;

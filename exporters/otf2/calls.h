@@ -6,8 +6,8 @@
 
 namespace megascope::otf2 {
 
-/// Calls libotf2 until a call fails, and never after that: libotf2 3.0.2 crashes where a writer is used after a write to its file has
-/// failed. One thread.
+/// Calls libotf2 until a call fails, and never after that: libotf2 3.0.2 crashes where a writer is
+/// used after a write to its file has failed. One thread.
 class Calls {
  public:
   Calls() = default;
@@ -16,7 +16,8 @@ class Calls {
 
   /// Does nothing after an error.
   template <class... Parameters>
-  void make(OTF2_ErrorCode (*function)(Parameters...), std::type_identity_t<Parameters>... arguments) {
+  void make(OTF2_ErrorCode (*function)(Parameters...),
+            std::type_identity_t<Parameters>... arguments) {
     if (error_ == OTF2_SUCCESS) error_ = function(arguments...);
   }
   /// An error that no call of libotf2 has returned; the first one stays.

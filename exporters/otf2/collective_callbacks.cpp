@@ -62,8 +62,8 @@ OTF2_CallbackCode create_local_comm(void*, OTF2_CollectiveContext** local,
                                     std::uint32_t local_rank, std::uint32_t,
                                     std::uint32_t file_number, std::uint32_t) {
   std::unique_ptr<Collective> part;
-  const Status status =
-      collective(global).split(static_cast<int>(file_number), static_cast<int>(local_rank), part);
+  const Status status = collective(global).split(static_cast<int>(file_number),
+                                                 static_cast<int>(local_rank), part);
   *local = status.is_ok() ? context(*part.release()) : nullptr;
   return code(status);
 }
@@ -86,8 +86,8 @@ OTF2_CallbackCode bcast(void*, OTF2_CollectiveContext* group, void* data, std::u
 OTF2_CallbackCode gather(void*, OTF2_CollectiveContext* group, const void* in, void* out,
                          std::uint32_t count, OTF2_Type type, std::uint32_t root) {
   Collective::Bytes all;
-  const Status status =
-      collective(group).gather(view(in, count, type), all, static_cast<int>(root));
+  const Status status = collective(group).gather(view(in, count, type), all,
+                                                 static_cast<int>(root));
   if (status.is_ok()) copy_to(out, all);
   return code(status);
 }
@@ -96,8 +96,8 @@ OTF2_CallbackCode gatherv(void*, OTF2_CollectiveContext* group, const void* in,
                           std::uint32_t in_count, void* out, const std::uint32_t* out_counts,
                           OTF2_Type type, std::uint32_t root) {
   std::vector<Collective::Bytes> parts;
-  const Status status =
-      collective(group).gatherv(view(in, in_count, type), parts, static_cast<int>(root));
+  const Status status = collective(group).gatherv(view(in, in_count, type), parts,
+                                                  static_cast<int>(root));
   if (!status.is_ok()) return OTF2_CALLBACK_ERROR;
   auto* to = static_cast<std::byte*>(out);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -112,8 +112,8 @@ OTF2_CallbackCode scatter(void*, OTF2_CollectiveContext* group, const void* in, 
                           std::uint32_t count, OTF2_Type type, std::uint32_t root) {
   Collective& members = collective(group);
   const bool is_root = members.rank() == static_cast<int>(root);
-  const std::size_t all =
-      is_root ? std::size_t{count} * static_cast<std::size_t>(members.size()) : 0;
+  const std::size_t all = is_root ? std::size_t{count} * static_cast<std::size_t>(members.size())
+                                  : 0;
   const std::span mine(static_cast<std::byte*>(out), count * type_bytes(type));
   return code(members.scatter(view(in, all, type), mine, static_cast<int>(root)));
 }

@@ -22,9 +22,11 @@ struct ClockFacts {
   std::int64_t start_realtime_ns = 0;  ///< of ns 0 of the run; 0 when unknown
 };
 
-/// OTF2 id of the communicator that stands for the threads of a process: after those of MPI, without holes.
-/// threaded_ranks: of the processes with several threads, ascending.
-inline std::uint32_t team_comm_id(std::size_t mpi_comm_count, const std::vector<RankRun>& threaded_ranks, std::int32_t world_rank) {
+/// OTF2 id of the communicator that stands for the threads of a process: after those of MPI,
+/// without holes. threaded_ranks: of the processes with several threads, ascending.
+inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
+                                  const std::vector<RankRun>& threaded_ranks,
+                                  std::int32_t world_rank) {
   const std::vector<std::int32_t> ranks = expand(threaded_ranks);
   const auto place = std::lower_bound(ranks.begin(), ranks.end(), world_rank) - ranks.begin();
   return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(place);

@@ -36,9 +36,15 @@ void StartedElsewhere::scan() {
   }
 }
 
-EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary)
-    : writer_(writer), process_(process), location_(location), rma_(writer, calls_, process.ids.windows()), summary_(summary),
-      io_(writer, calls_, process.io), attributes_(OTF2_AttributeList_New()) {
+EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location,
+                     EventSummary& summary)
+    : writer_(writer),
+      process_(process),
+      location_(location),
+      rma_(writer, calls_, process.ids.windows()),
+      summary_(summary),
+      io_(writer, calls_, process.io),
+      attributes_(OTF2_AttributeList_New()) {
   if (attributes_ == nullptr) calls_.fail(OTF2_ERROR_MEM_ALLOC_FAILED);
 }
 
@@ -58,8 +64,11 @@ OTF2_ErrorCode EventFile::write(CallStream& calls, PointStream* points, const Th
   }
   add_points_until(UINT64_MAX, team);
   while (open_count_ > 0 && !calls_.have_failed()) leave();
-  if (has_begun_ && team.comm != ThreadTeam::kNoTeam) {  // nobody is seen to wait for the thread: no sequence number
-    calls_.make(OTF2_EvtWriter_ThreadEnd, writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64);
+  if (has_begun_ &&
+      team.comm !=
+          ThreadTeam::kNoTeam) {  // nobody is seen to wait for the thread: no sequence number
+    calls_.make(OTF2_EvtWriter_ThreadEnd, writer_, nullptr, now_ns_, team.comm,
+                OTF2_UNDEFINED_UINT64);
   }
   if (progress) progress(call_count_ % kProgressCalls);
   summary_.last_time_ns = std::max(summary_.last_time_ns, now_ns_);
@@ -70,7 +79,8 @@ void EventFile::begin_thread(std::uint64_t time_ns, const ThreadTeam& team) {
   if (has_begun_) return;
   has_begun_ = true;
   if (team.comm == ThreadTeam::kNoTeam) return;
-  calls_.make(OTF2_EvtWriter_ThreadBegin, writer_, nullptr, advance(time_ns), team.comm, team.sequence);
+  calls_.make(OTF2_EvtWriter_ThreadBegin, writer_, nullptr, advance(time_ns), team.comm,
+              team.sequence);
 }
 
 void EventFile::add_points_until(std::uint64_t time_ns, const ThreadTeam& team) {
@@ -86,17 +96,21 @@ void EventFile::leave_before(std::uint64_t time_ns) {
   while (open_count_ > 0 && frames_[open_count_ - 1].leave_ns < time_ns) leave();
 }
 
-// A mark is a region that takes no time: viewers show it on the thread that told it, which a marker of OTF2's is not sure to be.
+// A mark is a region that takes no time: viewers show it on the thread that told it, which a marker
+// of OTF2's is not sure to be.
 void EventFile::add(const Point& point) {
   advance(point.time_ns);
-  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop) return add_range(point);
+  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop)
+    return add_range(point);
   if (point.kind == PointKind::kMark) {
     const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
     if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
     calls_.make(OTF2_EvtWriter_Enter, writer_, nullptr, now_ns_, region);
     calls_.make(OTF2_EvtWriter_Leave, writer_, nullptr, now_ns_, region);
   }
-  const std::uint32_t counter = point.kind == PointKind::kCounter ? process_.ids.counters().counter(point.id) : ProcessCounters::kUndefined;
+  const std::uint32_t counter = point.kind == PointKind::kCounter
+                                    ? process_.ids.counters().counter(point.id)
+                                    : ProcessCounters::kUndefined;
   if (counter == ProcessCounters::kUndefined) return;
   const OTF2_Type type = OTF2_TYPE_DOUBLE;
   OTF2_MetricValue value;
@@ -104,12 +118,15 @@ void EventFile::add(const Point& point) {
   calls_.make(OTF2_EvtWriter_Metric, writer_, nullptr, now_ns_, counter, 1, &type, &value);
 }
 
-// OTF2 has nothing that overlaps as it likes: two regions that take no time, which the range's number joins.
+// OTF2 has nothing that overlaps as it likes: two regions that take no time, which the range's
+// number joins.
 void EventFile::add_range(const Point& point) {
   const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
   if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
-  const auto attribute = point.kind == PointKind::kRangeStart ? EventAttribute::kRangeStart : EventAttribute::kRangeStop;
-  calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(attribute), point.range);
+  const auto attribute = point.kind == PointKind::kRangeStart ? EventAttribute::kRangeStart
+                                                              : EventAttribute::kRangeStop;
+  calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(attribute),
+              point.range);
   calls_.make(OTF2_EvtWriter_Enter, writer_, attributes_, now_ns_, region);
   calls_.make(OTF2_EvtWriter_Leave, writer_, nullptr, now_ns_, region);
 }
@@ -124,8 +141,8 @@ std::uint64_t EventFile::advance(std::uint64_t time_ns) {
 void EventFile::leave_until(const Call& next) {
   while (open_count_ > 0) {
     const Frame& top = frames_[open_count_ - 1];
-    const bool is_inside =
-        next.enter_ns < top.leave_ns || (next.enter_ns == top.leave_ns && next.depth > top.depth);
+    const bool is_inside = next.enter_ns < top.leave_ns ||
+                           (next.enter_ns == top.leave_ns && next.depth > top.depth);
     if (is_inside) return;
     leave();
   }
@@ -147,17 +164,20 @@ void EventFile::enter(const Call& call) {
   frame.facts.clear();
   if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
   const bool has_attributes = describe(call);
-  calls_.make(OTF2_EvtWriter_Enter, writer_, has_attributes ? attributes_ : nullptr, advance(call.enter_ns), frame.region);
+  calls_.make(OTF2_EvtWriter_Enter, writer_, has_attributes ? attributes_ : nullptr,
+              advance(call.enter_ns), frame.region);
   for (const Fact& fact : call.facts) start(fact, frame);
 }
 
 bool EventFile::describe(const Call& call) {
   if (call.count > 1) {
-    calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count);
+    calls_.make(OTF2_AttributeList_AddUint64, attributes_,
+                static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count);
   }
   const std::uint32_t world = process_.ids.remote_world(call.comm);
   if (world != ProcessIds::kNoText) {
-    calls_.make(OTF2_AttributeList_AddStringRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world);
+    calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
+                static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world);
   }
   const bool has_place = describe_place(call);
   return has_place || call.count > 1 || world != ProcessIds::kNoText;
@@ -170,9 +190,11 @@ bool EventFile::describe_place(const Call& call) {
   const std::uint32_t text = places.text(site->request - 1);
   const std::uint32_t line = places.line(site->request - 1);
   if (text == ProcessPlaces::kUndefined) return false;
-  calls_.make(OTF2_AttributeList_AddStringRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text);
+  calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
+              static_cast<std::uint32_t>(EventAttribute::kCallSite), text);
   if (line != ProcessPlaces::kUndefined) {
-    calls_.make(OTF2_AttributeList_AddSourceCodeLocationRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line);
+    calls_.make(OTF2_AttributeList_AddSourceCodeLocationRef, attributes_,
+                static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line);
   }
   return true;
 }
@@ -187,15 +209,16 @@ void EventFile::start(const Fact& fact, Frame& frame) {
   switch (fact.kind) {
     case FactKind::kSend:
       if (fact.peer < 0) break;
-      calls_.make(OTF2_EvtWriter_MpiSend, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes);
+      calls_.make(OTF2_EvtWriter_MpiSend, writer_, nullptr, now_ns_,
+                  process_.ids.peer(fact.comm, fact.peer), process_.ids.comm(fact.comm),
+                  unsigned_tag(fact), fact.bytes);
       break;
     case FactKind::kSendRequest:
       if (fact.peer < 0) break;
       process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
-      calls_.make(OTF2_EvtWriter_MpiIsend, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
-                                    fact.request);
+      calls_.make(OTF2_EvtWriter_MpiIsend, writer_, nullptr, now_ns_,
+                  process_.ids.peer(fact.comm, fact.peer), process_.ids.comm(fact.comm),
+                  unsigned_tag(fact), fact.bytes, fact.request);
       break;
     case FactKind::kRecvRequest:
       process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
@@ -204,7 +227,8 @@ void EventFile::start(const Fact& fact, Frame& frame) {
     case FactKind::kCollectiveRequest:
       frame.makes_handle = true;
       process_.requests.start({fact.request, fact.kind, frame.operation});
-      calls_.make(OTF2_EvtWriter_NonBlockingCollectiveRequest, writer_, nullptr, now_ns_, fact.request);
+      calls_.make(OTF2_EvtWriter_NonBlockingCollectiveRequest, writer_, nullptr, now_ns_,
+                  fact.request);
       break;
     case FactKind::kCollective:
       frame.makes_handle = true;
@@ -227,17 +251,17 @@ void EventFile::leave() {
   for (const Fact& fact : frame.facts) finish(fact, frame);
   for (const Fact& fact : frame.facts) {  // last: it encloses what the collective made
     if (fact.kind != FactKind::kCollective) continue;
-    calls_.make(OTF2_EvtWriter_MpiCollectiveEnd, writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
-        process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received);
+    calls_.make(OTF2_EvtWriter_MpiCollectiveEnd, writer_, nullptr, now_ns_,
+                otf2_operation(frame.operation), process_.ids.comm(fact.comm),
+                process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received);
   }
   if (frame.is_pending || frame.was_left) {
     has_attributes_ = true;
     calls_.make(OTF2_AttributeList_AddUint8, attributes_,
-                                      static_cast<std::uint32_t>(EventAttribute::kUnfinished),
-                                      frame.was_left ? 2 : 1);
+                static_cast<std::uint32_t>(EventAttribute::kUnfinished), frame.was_left ? 2 : 1);
   }
   calls_.make(OTF2_EvtWriter_Leave, writer_, has_attributes_ ? attributes_ : nullptr, now_ns_,
-                             frame.region);
+              frame.region);
   has_attributes_ = false;  // writing empties the list
 }
 
@@ -256,8 +280,9 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
   switch (fact.kind) {
     case FactKind::kRecv:
       if (fact.peer < 0) break;
-      calls_.make(OTF2_EvtWriter_MpiRecv, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes);
+      calls_.make(OTF2_EvtWriter_MpiRecv, writer_, nullptr, now_ns_,
+                  process_.ids.peer(fact.comm, fact.peer), process_.ids.comm(fact.comm),
+                  unsigned_tag(fact), fact.bytes);
       break;
     case FactKind::kSendComplete:
     case FactKind::kRecvComplete:
@@ -281,14 +306,16 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
       if (!frame.makes_handle || comm == ProcessIds::kUndefinedComm)
         break;  // OTF2 wants it inside of a collective
       summary_.note_comm(comm);
-      calls_.make(fact.kind == FactKind::kCommCreated ? OTF2_EvtWriter_CommCreate : OTF2_EvtWriter_CommDestroy, writer_, nullptr, now_ns_, comm);
+      calls_.make(fact.kind == FactKind::kCommCreated ? OTF2_EvtWriter_CommCreate
+                                                      : OTF2_EvtWriter_CommDestroy,
+                  writer_, nullptr, now_ns_, comm);
       break;
     }
     case FactKind::kError:
       has_attributes_ = true;
       calls_.make(OTF2_AttributeList_AddInt64, attributes_,
-                                        static_cast<std::uint32_t>(EventAttribute::kMpiError),
-                                        static_cast<std::int64_t>(fact.bytes));
+                  static_cast<std::uint32_t>(EventAttribute::kMpiError),
+                  static_cast<std::int64_t>(fact.bytes));
       break;
     case FactKind::kMatched:  // no events of OTF2's
     case FactKind::kProbed:
@@ -307,7 +334,8 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
 void EventFile::tell_comm(CommId comm) {
   constexpr auto kId = static_cast<std::uint32_t>(EventAttribute::kComm);
   const std::uint32_t id = process_.ids.comm(comm);
-  if (id == ProcessIds::kUndefinedComm || OTF2_AttributeList_TestAttributeByID(attributes_, kId)) return;
+  if (id == ProcessIds::kUndefinedComm || OTF2_AttributeList_TestAttributeByID(attributes_, kId))
+    return;
   has_attributes_ = true;
   calls_.make(OTF2_AttributeList_AddCommRef, attributes_, kId, id);
 }
@@ -315,18 +343,23 @@ void EventFile::tell_comm(CommId comm) {
 void EventFile::tell_found(const Fact& fact) {
   if (fact.peer == kNoPeer) return;
   const auto tell = [&](EventAttribute attribute, std::int64_t value) {
-    calls_.make(OTF2_AttributeList_AddInt64, attributes_, static_cast<std::uint32_t>(attribute), value);
+    calls_.make(OTF2_AttributeList_AddInt64, attributes_, static_cast<std::uint32_t>(attribute),
+                value);
   };
   tell_comm(fact.comm);
-  tell(EventAttribute::kFoundSource, fact.peer < 0 ? fact.peer : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
+  tell(EventAttribute::kFoundSource,
+       fact.peer < 0 ? fact.peer
+                     : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
   tell(EventAttribute::kFoundTag, fact.tag);
-  calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes);
+  calls_.make(OTF2_AttributeList_AddUint64, attributes_,
+              static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes);
   has_attributes_ = true;
 }
 
 void EventFile::tell_value(const Fact& fact, const Frame& frame) {
   const ValueName name = value_name_of(fact);
-  const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) + static_cast<std::uint32_t>(name);
+  const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) +
+                           static_cast<std::uint32_t>(name);
   if (name == ValueName::kCount || OTF2_AttributeList_TestAttributeByID(attributes_, id)) return;
   has_attributes_ = true;
   if (is_real(name)) {
@@ -352,9 +385,9 @@ void EventFile::finish_request(const Fact& fact) {
       break;
     default:
       if (fact.peer < 0) break;
-      calls_.make(OTF2_EvtWriter_MpiIrecv, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
-                                    fact.request);
+      calls_.make(OTF2_EvtWriter_MpiIrecv, writer_, nullptr, now_ns_,
+                  process_.ids.peer(fact.comm, fact.peer), process_.ids.comm(fact.comm),
+                  unsigned_tag(fact), fact.bytes, fact.request);
   }
 }
 
@@ -363,8 +396,10 @@ void EventFile::finish_collective(const Fact& fact) {
   if (operation == CollectiveOp::kNone)
     operation = process_.elsewhere.operation(fact.comm, fact.sequence);
   if (operation == CollectiveOp::kNone) return;  // its start is lost, and with it what it was
-  calls_.make(OTF2_EvtWriter_NonBlockingCollectiveComplete, writer_, nullptr, now_ns_, otf2_operation(operation), process_.ids.comm(fact.comm),
-      process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received, fact.request);
+  calls_.make(OTF2_EvtWriter_NonBlockingCollectiveComplete, writer_, nullptr, now_ns_,
+              otf2_operation(operation), process_.ids.comm(fact.comm),
+              process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received,
+              fact.request);
 }
 
 }  // namespace megascope::otf2

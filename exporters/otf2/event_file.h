@@ -23,19 +23,24 @@ namespace megascope::otf2 {
 
 /// Attributes of events, by their id in the archive.
 enum class EventAttribute : std::uint32_t {
-  kUnfinished,  ///< uint8 on a Leave: 1 the call had not returned when the trace ended, 2 it was left otherwise (kLeft)
+  kUnfinished,  ///< uint8 on a Leave: 1 the call had not returned when the trace ended, 2 it was
+                ///< left otherwise (kLeft)
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
-  kCallCount,   ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
-  kRemoteWorld, ///< string on an Enter: the communicator by which the call reaches into another world
-  kComm,        ///< on a Leave with the attributes below: the communicator that they are about
-  kFoundSource, ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the communicator
-  kFoundTag,    ///< int64
-  kFoundBytes,  ///< uint64
-  kRangeStart,  ///< uint64 on an Enter of a region that takes no time: the number of a range that starts
-  kRangeStop,   ///< the same of one that is stopped
-  kFirstValue,  ///< int64 on a Leave, one a name in value_fact.h
-  kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
-  kCallSite,    ///< string on an Enter: the place that the call was made from
+  kCallCount,  ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
+  kRemoteWorld,  ///< string on an Enter: the communicator by which the call reaches into another
+                 ///< world
+  kComm,         ///< on a Leave with the attributes below: the communicator that they are about
+  kFoundSource,  ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the
+                 ///< communicator
+  kFoundTag,     ///< int64
+  kFoundBytes,   ///< uint64
+  kRangeStart,   ///< uint64 on an Enter of a region that takes no time: the number of a range that
+                 ///< starts
+  kRangeStop,    ///< the same of one that is stopped
+  kFirstValue,   ///< int64 on a Leave, one a name in value_fact.h
+  kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit
+                                                ///< offset, in elementary types of the view
+  kCallSite,            ///< string on an Enter: the place that the call was made from
   kSourceCodeLocation,  ///< on an Enter: its line, where it is known
 };
 
@@ -43,9 +48,10 @@ enum class EventAttribute : std::uint32_t {
 struct EventSummary {
   std::uint64_t last_time_ns = 0;
   bool has_undefined_region = false;
-  std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy
-  std::vector<bool> handles_without_opening;  ///< by OTF2 id of an IoHandle: somebody used it, and did not create it
-  std::vector<bool> windows_with_events;  ///< the same of RmaWinCreate and RmaWinDestroy
+  std::vector<bool> comms_with_events;        ///< by OTF2 id: has a CommCreate or CommDestroy
+  std::vector<bool> handles_without_opening;  ///< by OTF2 id of an IoHandle: somebody used it, and
+                                              ///< did not create it
+  std::vector<bool> windows_with_events;      ///< the same of RmaWinCreate and RmaWinDestroy
 
   void note_handle(std::uint32_t handle) { note(handles_without_opening, handle); }
 
@@ -109,14 +115,15 @@ struct ThreadTeam {
 class EventFile {
  public:
   /// writer: open; the caller closes it. All must outlive this object.
-  EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary);
+  EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location,
+            EventSummary& summary);
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
 
-  /// points: of the same location; nullptr: none. progress: called now and then with the number of calls since the last time;
-  /// may be empty. OTF2_SUCCESS, or the first error, after which nothing of the location is written: its writer is not
-  /// to be used again.
+  /// points: of the same location; nullptr: none. progress: called now and then with the number of
+  /// calls since the last time; may be empty. OTF2_SUCCESS, or the first error, after which nothing
+  /// of the location is written: its writer is not to be used again.
   OTF2_ErrorCode write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                        const std::function<void(std::uint64_t)>& progress);
 
@@ -173,7 +180,7 @@ class EventFile {
   bool has_begun_ = false;
   PointStream* points_ = nullptr;  ///< until its end
   Point point_;                    ///< the next of them
-  std::uint64_t now_ns_ = 0;  ///< time of the last event
+  std::uint64_t now_ns_ = 0;       ///< time of the last event
 };
 
 }  // namespace megascope::otf2

@@ -25,11 +25,15 @@ constexpr std::uint64_t kMinChunkBytes = 256 * 1024;
 constexpr std::uint64_t kMaxChunkBytes = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerMember = 16;
 
-/// One export, on one member. The steps are collective: all members do the same ones, and none goes on after an error of any.
+/// One export, on one member. The steps are collective: all members do the same ones, and none goes
+/// on after an error of any.
 class Export {
  public:
   Export(const ExportJob& job)
-      : job_(job), source_(*job.source), members_(*job.collective), directory_(job.folder, kArchiveName, members_) {}
+      : job_(job),
+        source_(*job.source),
+        members_(*job.collective),
+        directory_(job.folder, kArchiveName, members_) {}
 
   Status run(ExportResult& result) {
     Status status = directory_.create();
@@ -77,7 +81,10 @@ std::uint64_t Export::definition_chunk_bytes() const {
 Status Export::write_archive() {
   Archive archive;
   const std::function<Status()> steps[] = {
-      [&] { return archive.open(directory_.path(), directory_.shown_path(), definition_chunk_bytes(), members_); },
+      [&] {
+        return archive.open(directory_.path(), directory_.shown_path(), definition_chunk_bytes(),
+                            members_);
+      },
       [&] { return archive.open_event_files(); },
       [&] { return write_events(archive); },
       [&] { return archive.close_event_files(); },
@@ -144,7 +151,8 @@ Status Export::write_process(Archive& archive, std::int32_t world_rank) {
     if (!status.is_ok()) return status;
     content_.event_count += entry.locations[i].event_count;
   }
-  for (const std::uint32_t handle : state.io.handles_without_opening()) content_.summary.note_handle(handle);
+  for (const std::uint32_t handle : state.io.handles_without_opening())
+    content_.summary.note_handle(handle);
   return order.empty() ? write_empty_location(archive, world_rank) : Status::ok();
 }
 
@@ -155,12 +163,14 @@ Status Export::write_location(Archive& archive, ProcessState& state, std::int32_
   Status status = archive.open_event_writer(location_id(world_rank, thread_index), writer);
   if (!status.is_ok()) return status;
   ThreadTeam team;
-  if (thread_index > 0) team = {team_comm_id(ids_.comms.size(), ids_.threaded_ranks, world_rank), thread_index};
+  if (thread_index > 0)
+    team = {team_comm_id(ids_.comms.size(), ids_.threaded_ranks, world_rank), thread_index};
   const auto calls = source_.calls(world_rank, id);
   const auto points = source_.points(world_rank, id);
   EventFile file(writer, state, id, content_.summary);
   const OTF2_ErrorCode code = file.write(*calls, points.get(), team, job_.progress);
-  status = archive.errors().status(directory_.shown_path() + ": events of rank " + std::to_string(world_rank), code);
+  status = archive.errors().status(
+      directory_.shown_path() + ": events of rank " + std::to_string(world_rank), code);
   return status.is_ok() ? archive.close_event_writer(writer, entry.event_count) : status;
 }
 
@@ -200,8 +210,8 @@ Status Export::describe(ExportResult& result) {
   const Totals mine{members_.rank() == 0 ? content_.event_count : 0,
                     file_bytes()};  // merged there already
   std::memcpy(bytes.data(), &mine, sizeof mine);
-  const Status status =
-      members_.merge_all(bytes, [](Collective::Bytes& sum, std::span<const std::byte> other) {
+  const Status status = members_.merge_all(
+      bytes, [](Collective::Bytes& sum, std::span<const std::byte> other) {
         Totals left;
         Totals right;
         std::memcpy(&left, sum.data(), sizeof left);
@@ -212,8 +222,10 @@ Status Export::describe(ExportResult& result) {
       });
   Totals all;
   std::memcpy(&all, bytes.data(), sizeof all);
-  result = {
-      .path = std::string(kArchiveName) + ".otf2", .records = all.records, .bytes = all.bytes, .notes = {}};
+  result = {.path = std::string(kArchiveName) + ".otf2",
+            .records = all.records,
+            .bytes = all.bytes,
+            .notes = {}};
   return status;
 }
 
@@ -225,7 +237,8 @@ std::uint64_t Export::file_bytes() const {
     if (!error) sum += bytes;
   };
   const auto add_location = [this, &add](std::int32_t rank, std::size_t thread_index) {
-    const std::string file = directory_.path_of("/" + std::to_string(location_id(rank, thread_index)));
+    const std::string file = directory_.path_of("/" +
+                                                std::to_string(location_id(rank, thread_index)));
     add(file + ".evt");
     add(file + ".def");
   };

@@ -7,11 +7,13 @@
 namespace megascope::otf2 {
 namespace {
 
-/// Operations of one handle need different ids while they overlap: requests have theirs, the numbers of blocking operations
-/// come after those.
+/// Operations of one handle need different ids while they overlap: requests have theirs, the
+/// numbers of blocking operations come after those.
 constexpr std::uint64_t kFirstBlockingId = std::uint64_t{1} << 32;
 
-bool is_nonblocking(FactKind kind) { return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest; }
+bool is_nonblocking(FactKind kind) {
+  return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
+}
 
 OTF2_IoOperationFlag operation_flags(const Fact& fact, bool has_comm) {
   unsigned flags = OTF2_IO_OPERATION_FLAG_NONE;
@@ -32,7 +34,8 @@ std::vector<std::uint32_t> ProcessIo::handles_without_opening() const {
   std::vector<std::uint32_t> handles;
   for (FileId file = 0; file < uses.size(); ++file) {
     const std::uint32_t handle = ids.handle(file);
-    if (uses[file].is_used && !uses[file].is_opened && handle != ProcessFiles::kUndefined) handles.push_back(handle);
+    if (uses[file].is_used && !uses[file].is_opened && handle != ProcessFiles::kUndefined)
+      handles.push_back(handle);
   }
   return handles;
 }
@@ -50,17 +53,22 @@ void IoEvents::start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list
   if (handle != ProcessFiles::kUndefined) begin(fact, handle, time_ns, list);
 }
 
-void IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list) {
+void IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns,
+                     OTF2_AttributeList* list) {
   const bool is_sync = fact.kind == FactKind::kFileSync;
   const std::uint64_t offset = is_sync ? kNoOffset : access_of(fact).offset;
   if (offset != kNoOffset) {
-    calls_.make(OTF2_AttributeList_AddUint64, list, static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
+    calls_.make(OTF2_AttributeList_AddUint64, list,
+                static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
   }
-  const bool has_comm = process_.definitions.comm(process_.definitions.files[file_of(fact)].comm) != nullptr;
+  const bool has_comm = process_.definitions.comm(process_.definitions.files[file_of(fact)].comm) !=
+                        nullptr;
   if (!is_nonblocking(fact.kind)) fact.request = process_.blocking_count++;
-  const std::uint64_t id = is_nonblocking(fact.kind) ? fact.request : kFirstBlockingId + fact.request;
-  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, offset != kNoOffset ? list : nullptr, time_ns, handle, operation_mode(fact),
-              operation_flags(fact, has_comm), is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
+  const std::uint64_t id = is_nonblocking(fact.kind) ? fact.request
+                                                     : kFirstBlockingId + fact.request;
+  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, offset != kNoOffset ? list : nullptr,
+              time_ns, handle, operation_mode(fact), operation_flags(fact, has_comm),
+              is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
 }
 
 void IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
@@ -68,51 +76,66 @@ void IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
   const std::uint32_t handle = handle_of(fact);
   if (handle == ProcessFiles::kUndefined) return;
   switch (fact.kind) {
-    case FactKind::kFileOpened: return open(fact, handle, time_ns);
-    case FactKind::kFileClosed: return close(fact, handle, time_ns);
+    case FactKind::kFileOpened:
+      return open(fact, handle, time_ns);
+    case FactKind::kFileClosed:
+      return close(fact, handle, time_ns);
     case FactKind::kFileRead:
-    case FactKind::kFileWrite: return complete(handle, time_ns, transferred(fact), kFirstBlockingId + fact.request);
-    case FactKind::kFileSync: return complete(handle, time_ns, OTF2_UNDEFINED_UINT64, kFirstBlockingId + fact.request);
-    case FactKind::kFileSeek: return seek(fact, handle, time_ns);
+    case FactKind::kFileWrite:
+      return complete(handle, time_ns, transferred(fact), kFirstBlockingId + fact.request);
+    case FactKind::kFileSync:
+      return complete(handle, time_ns, OTF2_UNDEFINED_UINT64, kFirstBlockingId + fact.request);
+    case FactKind::kFileSeek:
+      return seek(fact, handle, time_ns);
     case FactKind::kFileReadRequest:
     case FactKind::kFileWriteRequest:
-      return calls_.make(OTF2_EvtWriter_IoOperationIssued, writer_, nullptr, time_ns, handle, fact.request);
+      return calls_.make(OTF2_EvtWriter_IoOperationIssued, writer_, nullptr, time_ns, handle,
+                         fact.request);
     case FactKind::kFileReadComplete:
-    case FactKind::kFileWriteComplete: return complete(handle, time_ns, transferred(fact), fact.request);
-    case FactKind::kFileTest: return calls_.make(OTF2_EvtWriter_IoOperationTest, writer_, nullptr, time_ns, handle, fact.request);
+    case FactKind::kFileWriteComplete:
+      return complete(handle, time_ns, transferred(fact), fact.request);
+    case FactKind::kFileTest:
+      return calls_.make(OTF2_EvtWriter_IoOperationTest, writer_, nullptr, time_ns, handle,
+                         fact.request);
     case FactKind::kFileCancelled:
-      return calls_.make(OTF2_EvtWriter_IoOperationCancelled, writer_, nullptr, time_ns, handle, fact.request);
-    default: return;  // kFileSize, kFileView, kFileUsed: no event of OTF2's
+      return calls_.make(OTF2_EvtWriter_IoOperationCancelled, writer_, nullptr, time_ns, handle,
+                         fact.request);
+    default:
+      return;  // kFileSize, kFileView, kFileUsed: no event of OTF2's
   }
 }
 
-void IoEvents::complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64_t bytes, std::uint64_t id) {
+void IoEvents::complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64_t bytes,
+                        std::uint64_t id) {
   calls_.make(OTF2_EvtWriter_IoOperationComplete, writer_, nullptr, time_ns, handle, bytes, id);
 }
 
 void IoEvents::open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
   process_.uses[file_of(fact)].is_opened = true;
   const std::uint16_t mode = process_.definitions.files[file_of(fact)].mode;
-  calls_.make(OTF2_EvtWriter_IoCreateHandle, writer_, nullptr, time_ns, handle, otf2_access_mode(mode), otf2_creation_flags(mode),
-              otf2_status_flags(mode));
+  calls_.make(OTF2_EvtWriter_IoCreateHandle, writer_, nullptr, time_ns, handle,
+              otf2_access_mode(mode), otf2_creation_flags(mode), otf2_status_flags(mode));
 }
 
 void IoEvents::close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
   calls_.make(OTF2_EvtWriter_IoDestroyHandle, writer_, nullptr, time_ns, handle);
   const FileDefinition& file = process_.definitions.files[file_of(fact)];
   if ((file.mode & kFileModeDeleteOnClose) == 0) return;
-  const CommDefinition* comm = process_.definitions.comm(file.comm);  // of its members, one deletes the file
+  const CommDefinition* comm = process_.definitions.comm(
+      file.comm);  // of its members, one deletes the file
   if (comm != nullptr && comm->my_rank == 0) remove(file.id, time_ns);
 }
 
 void IoEvents::remove(FileId file, std::uint64_t time_ns) {
   const std::uint32_t id = process_.ids.file(file);
-  if (id != ProcessFiles::kUndefined) calls_.make(OTF2_EvtWriter_IoDeleteFile, writer_, nullptr, time_ns, kMpiIo, id);
+  if (id != ProcessFiles::kUndefined)
+    calls_.make(OTF2_EvtWriter_IoDeleteFile, writer_, nullptr, time_ns, kMpiIo, id);
 }
 
 void IoEvents::seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
   const FileSeek seek = seek_of(fact);
-  calls_.make(OTF2_EvtWriter_IoSeek, writer_, nullptr, time_ns, handle, seek.asked, otf2_seek_option(seek.from), seek.reached);
+  calls_.make(OTF2_EvtWriter_IoSeek, writer_, nullptr, time_ns, handle, seek.asked,
+              otf2_seek_option(seek.from), seek.reached);
 }
 
 }  // namespace megascope::otf2

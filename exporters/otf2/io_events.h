@@ -33,10 +33,11 @@ struct ProcessIo {
 class IoEvents {
  public:
   /// All must outlive this object. calls: the location's.
-  IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process) : writer_(writer), calls_(calls), process_(process) {}
+  IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process)
+      : writer_(writer), calls_(calls), process_(process) {}
 
-  /// What begins with the call. A blocking operation gets a number in `request`, which finish() wants to see again.
-  /// list: empty, for attributes; left empty.
+  /// What begins with the call. A blocking operation gets a number in `request`, which finish()
+  /// wants to see again. list: empty, for attributes; left empty.
   void start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
   /// What is over when it returns.
   void finish(const Fact& fact, std::uint64_t time_ns);

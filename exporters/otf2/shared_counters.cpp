@@ -7,7 +7,8 @@ namespace megascope::otf2 {
 
 std::vector<SharedCounter> collect_counters(const ProcessDefinitions& process) {
   std::vector<SharedCounter> counters;
-  for (const CounterDefinition& counter : process.counters) counters.push_back({counter.name, counter.unit});
+  for (const CounterDefinition& counter : process.counters)
+    counters.push_back({counter.name, counter.unit});
   return counters;
 }
 
@@ -38,7 +39,8 @@ std::vector<SharedCounter> get_counters(ByteReader& from) {
 
 CounterIds counter_ids(const std::vector<SharedCounter>& counters) {
   CounterIds ids;
-  for (const SharedCounter& counter : counters) ids.emplace(counter.name, static_cast<std::uint32_t>(ids.size()));
+  for (const SharedCounter& counter : counters)
+    ids.emplace(counter.name, static_cast<std::uint32_t>(ids.size()));
   return ids;
 }
 

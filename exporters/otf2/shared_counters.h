@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-/// Counters of programs, unified over the processes by their names: part of shared_definitions.h. Positions are OTF2's ids of
-/// MetricMember and MetricClass.
+/// Counters of programs, unified over the processes by their names: part of shared_definitions.h.
+/// Positions are OTF2's ids of MetricMember and MetricClass.
 namespace megascope::otf2 {
 
 struct SharedCounter {

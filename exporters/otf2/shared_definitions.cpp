@@ -268,8 +268,8 @@ Status unify_definitions(const RecordSource& source, Collective& members, Shared
                          IdTable& ids, bool has_plain_comms) {
   Collective::Bytes bytes = encode_definitions(collect_definitions(source));
   Status local;
-  Status status =
-      members.merge_up(bytes, [&local](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+  Status status = members.merge_up(
+      bytes, [&local](Collective::Bytes& mine, std::span<const std::byte> theirs) {
         SharedDefinitions merged;
         SharedDefinitions others;
         local.update(decode_definitions(mine, merged));
@@ -293,7 +293,9 @@ ProcessIds::PlainComm ProcessIds::plain_comm(const CommDefinition& comm, const S
   if (comm.kind != CommKind::kInter) return {};
   const auto size_a = static_cast<std::int32_t>(rank_count(shared.members));
   const bool is_in_a = compress(expand(comm.members)) == shared.members;
-  return {.is_plain = true, .first_remote = is_in_a ? size_a : 0, .own = (is_in_a ? 0 : size_a) + comm.my_rank};
+  return {.is_plain = true,
+          .first_remote = is_in_a ? size_a : 0,
+          .own = (is_in_a ? 0 : size_a) + comm.my_rank};
 }
 
 // Of the root's own group only the root knows which it is.
@@ -328,7 +330,8 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   for (const CommDefinition& comm : definitions.comms) {
     const auto found = std::ranges::find(ids.remote_worlds, comm.name);
     const bool is_remote = comm.kind == CommKind::kRemote && found != ids.remote_worlds.end();
-    const std::size_t string_id = ids.places.texts.size() + static_cast<std::size_t>(found - ids.remote_worlds.begin());
+    const std::size_t string_id = ids.places.texts.size() +
+                                  static_cast<std::size_t>(found - ids.remote_worlds.begin());
     remote_worlds_.push_back(is_remote ? static_cast<std::uint32_t>(string_id) : kNoText);
   }
 }

@@ -40,10 +40,12 @@ struct SharedDefinitions {
   SharedFiles files;
   SharedWindows windows;
   SharedPlaces places;
-  std::vector<std::string> remote_worlds;  ///< names, each once; their strings come after those of the places
-  std::vector<RankRun> world_ranks;  ///< of the processes that define all this
+  std::vector<std::string>
+      remote_worlds;  ///< names, each once; their strings come after those of the places
+  std::vector<RankRun> world_ranks;     ///< of the processes that define all this
   std::vector<RankRun> threaded_ranks;  ///< of them, those with several threads
-  bool has_plain_comms = false;  ///< intercommunicators are written as communicators: group A, then B. Of member 0, not encoded; MEGASCOPE_OTF2_INTERCOMM
+  bool has_plain_comms = false;  ///< intercommunicators are written as communicators: group A, then
+                                 ///< B. Of member 0, not encoded; MEGASCOPE_OTF2_INTERCOMM
 };
 
 /// The definitions of all processes of a source.
@@ -67,9 +69,9 @@ struct IdTable {
   FileIds files;
   WindowIds windows;
   PlaceIds places;
-  std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
-  std::vector<RankRun> threaded_ranks;                     ///< of them, those with several threads
-  bool has_plain_comms = false;                            ///< as SharedDefinitions::has_plain_comms
+  std::vector<RankRun> world_ranks;     ///< whose traces are here, on any member
+  std::vector<RankRun> threaded_ranks;  ///< of them, those with several threads
+  bool has_plain_comms = false;         ///< as SharedDefinitions::has_plain_comms
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
 };
@@ -95,22 +97,27 @@ class ProcessIds {
   /// OTF2_UNDEFINED_COMM where the trace does not define it.
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
-  /// A rank in a communicator as OTF2 knows it: of an intercommunicator in the remote group, or (has_plain_comms) in both groups.
+  /// A rank in a communicator as OTF2 knows it: of an intercommunicator in the remote group, or
+  /// (has_plain_comms) in both groups.
   std::uint32_t peer(CommId id, std::int32_t rank) const {
-    return static_cast<std::uint32_t>(id < plain_.size() && plain_[id].is_plain ? plain_[id].first_remote + rank : rank);
+    return static_cast<std::uint32_t>(
+        id < plain_.size() && plain_[id].is_plain ? plain_[id].first_remote + rank : rank);
   }
   /// The root of a collective, also kSelfRoot, kProcNullRoot and kNoPeer.
   std::uint32_t root(CommId id, std::int32_t root) const;
 
-  /// The string with the name of a communicator that reaches into another world; kNoText of all others.
-  std::uint32_t remote_world(CommId id) const { return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText; }
+  /// The string with the name of a communicator that reaches into another world; kNoText of all
+  /// others.
+  std::uint32_t remote_world(CommId id) const {
+    return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText;
+  }
 
   const ProcessCounters& counters() const { return counters_; }
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
   const ProcessPlaces& places() const { return places_; }
 
-  static constexpr std::uint32_t kNoText = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING
+  static constexpr std::uint32_t kNoText = 0xFFFFFFFF;         ///< OTF2_UNDEFINED_STRING
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
 
  private:
@@ -124,8 +131,8 @@ class ProcessIds {
   };
   static PlainComm plain_comm(const CommDefinition& comm, const SharedComm& shared);
 
-  std::vector<std::uint32_t> comms_;  ///< by CommId
-  std::vector<PlainComm> plain_;      ///< by CommId; empty unless has_plain_comms
+  std::vector<std::uint32_t> comms_;          ///< by CommId
+  std::vector<PlainComm> plain_;              ///< by CommId; empty unless has_plain_comms
   std::vector<std::uint32_t> remote_worlds_;  ///< by CommId
   ProcessCounters counters_;
   ProcessFiles files_;

@@ -33,7 +33,8 @@ void merge_by_key(std::vector<Shared>& mine, std::vector<Shared>& theirs) {
   }
 }
 
-std::uint32_t id_of(const std::unordered_map<std::uint64_t, std::uint32_t>& ids, std::uint64_t key) {
+std::uint32_t id_of(const std::unordered_map<std::uint64_t, std::uint32_t>& ids,
+                    std::uint64_t key) {
   const auto found = ids.find(key);
   return found == ids.end() ? ProcessFiles::kUndefined : found->second;
 }
@@ -53,7 +54,8 @@ std::unordered_map<std::uint64_t, std::uint32_t> get_ids(ByteReader& from) {
 
 }  // namespace
 
-SharedFiles collect_files(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys) {
+SharedFiles collect_files(const ProcessDefinitions& process,
+                          const std::vector<std::uint64_t>& comm_keys) {
   SharedFiles all;
   std::vector<SharedFile> files;
   std::vector<SharedHandle> handles;
@@ -61,7 +63,8 @@ SharedFiles collect_files(const ProcessDefinitions& process, const std::vector<s
     const std::uint64_t key = file_key(file.name);
     files.push_back({key, file.name});
     const std::uint64_t on = comm_key(file, comm_keys);
-    if (const std::uint64_t handle = handle_key(file, on); handle != 0) handles.push_back({handle, key, on, file.mode});
+    if (const std::uint64_t handle = handle_key(file, on); handle != 0)
+      handles.push_back({handle, key, on, file.mode});
   }
   merge_by_key(all.files, files);
   merge_by_key(all.handles, handles);
@@ -117,8 +120,8 @@ FileIds get_file_ids(ByteReader& from) {
   return ids;
 }
 
-ProcessFiles::ProcessFiles(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
-                           const FileIds& ids) {
+ProcessFiles::ProcessFiles(const ProcessDefinitions& process,
+                           const std::vector<std::uint64_t>& comm_keys, const FileIds& ids) {
   for (const FileDefinition& file : process.files) {
     files_.push_back(id_of(ids.files, file_key(file.name)));
     handles_.push_back(id_of(ids.handles, handle_key(file, comm_key(file, comm_keys))));

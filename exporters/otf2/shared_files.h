@@ -19,7 +19,7 @@ struct SharedFile {
 
 /// One opening of a file, as all that took part know it: OTF2's IoHandle.
 struct SharedHandle {
-  std::uint64_t key = 0;       ///< never 0
+  std::uint64_t key = 0;  ///< never 0
   std::uint64_t file_key = 0;
   std::uint64_t comm_key = 0;  ///< 0: not known
   std::uint16_t mode = kFileModeNone;
@@ -32,7 +32,8 @@ struct SharedFiles {
 };
 
 /// comm_keys: by CommId.
-SharedFiles collect_files(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys);
+SharedFiles collect_files(const ProcessDefinitions& process,
+                          const std::vector<std::uint64_t>& comm_keys);
 /// Adds what `mine` lacks. O(both).
 void merge_files(SharedFiles& mine, SharedFiles theirs);
 void put_files(ByteWriter& to, const SharedFiles& files);
@@ -50,7 +51,8 @@ FileIds get_file_ids(ByteReader& from);
 class ProcessFiles {
  public:
   ProcessFiles() = default;
-  ProcessFiles(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys, const FileIds& ids);
+  ProcessFiles(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
+               const FileIds& ids);
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_IO_HANDLE, _FILE
 

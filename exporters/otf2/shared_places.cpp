@@ -67,12 +67,15 @@ SharedPlaces get_places(ByteReader& from) {
   return places;
 }
 
-PlaceIds place_ids(const SharedPlaces& places) { return {positions(places.texts), positions(places.lines)}; }
+PlaceIds place_ids(const SharedPlaces& places) {
+  return {positions(places.texts), positions(places.lines)};
+}
 
 ProcessPlaces::ProcessPlaces(const ProcessDefinitions& process, const PlaceIds& ids) {
   for (const CallSiteDefinition& site : process.call_sites) {
     texts_.push_back(id_of(ids.texts, place_of(site)));
-    lines_.push_back(site.line == 0 ? kUndefined : id_of(ids.lines, SourceLine{site.file, site.line}));
+    lines_.push_back(site.line == 0 ? kUndefined
+                                    : id_of(ids.lines, SourceLine{site.file, site.line}));
   }
 }
 

@@ -19,8 +19,8 @@ struct SourceLine {
   auto operator<=>(const SourceLine&) const = default;
 };
 
-/// Positions are OTF2's ids: of the strings, which are the first ones of the archive, and of SourceCodeLocation. No two are
-/// alike. Empty unless places were recorded.
+/// Positions are OTF2's ids: of the strings, which are the first ones of the archive, and of
+/// SourceCodeLocation. No two are alike. Empty unless places were recorded.
 struct SharedPlaces {
   std::vector<std::string> texts;  ///< "solve (heat.c:42)"
   std::vector<SourceLine> lines;   ///< of those that are known
@@ -45,12 +45,17 @@ class ProcessPlaces {
   ProcessPlaces() = default;
   ProcessPlaces(const ProcessDefinitions& process, const PlaceIds& ids);
 
-  static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING, _SOURCE_CODE_LOCATION
+  static constexpr std::uint32_t
+      kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING, _SOURCE_CODE_LOCATION
 
   /// kUndefined where the trace does not define it.
-  std::uint32_t text(std::uint32_t site) const { return site < texts_.size() ? texts_[site] : kUndefined; }
+  std::uint32_t text(std::uint32_t site) const {
+    return site < texts_.size() ? texts_[site] : kUndefined;
+  }
   /// kUndefined where the line is not known.
-  std::uint32_t line(std::uint32_t site) const { return site < lines_.size() ? lines_[site] : kUndefined; }
+  std::uint32_t line(std::uint32_t site) const {
+    return site < lines_.size() ? lines_[site] : kUndefined;
+  }
 
  private:
   std::vector<std::uint32_t> texts_;  ///< by number of the call site

@@ -13,8 +13,8 @@ constexpr std::uint64_t kGroupSeed = 3;
 
 using Ids = std::unordered_map<std::uint64_t, std::uint32_t>;
 
-/// 0: the definition makes no sense. A window on MPI_COMM_SELF, which is one communicator to OTF2, has another global name
-/// in each process.
+/// 0: the definition makes no sense. A window on MPI_COMM_SELF, which is one communicator to OTF2,
+/// has another global name in each process.
 std::uint64_t key_of(const WindowDefinition& window, const std::vector<std::uint64_t>& comm_keys) {
   if (window.comm >= comm_keys.size() || comm_keys[window.comm] == 0) return 0;
   return std::max<std::uint64_t>(mixed(comm_keys[window.comm], window.global_name), 1);
@@ -54,12 +54,14 @@ std::uint32_t id_of(const Ids& ids, std::uint64_t key) {
 
 }  // namespace
 
-SharedWindows collect_windows(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
+SharedWindows collect_windows(const ProcessDefinitions& process,
+                              const std::vector<std::uint64_t>& comm_keys,
                               std::int32_t world_size) {
   SharedWindows all;
   for (const WindowDefinition& window : process.windows) {
     const std::uint64_t key = key_of(window, comm_keys);
-    if (key != 0) all.windows.push_back({.key = key, .comm_key = comm_keys[window.comm], .name = window.name});
+    if (key != 0)
+      all.windows.push_back({.key = key, .comm_key = comm_keys[window.comm], .name = window.name});
   }
   for (const GroupDefinition& group : process.groups) {
     const std::uint64_t key = key_of(group, world_size);
@@ -115,14 +117,18 @@ WindowIds get_window_ids(ByteReader& from) {
   return ids;
 }
 
-ProcessWindows::ProcessWindows(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
-                               std::int32_t world_size, const WindowIds& ids) {
+ProcessWindows::ProcessWindows(const ProcessDefinitions& process,
+                               const std::vector<std::uint64_t>& comm_keys, std::int32_t world_size,
+                               const WindowIds& ids) {
   for (const WindowDefinition& window : process.windows) {
     windows_.push_back(id_of(ids.windows, key_of(window, comm_keys)));
-    is_allocated_.push_back(window.flavor == WindowFlavor::kAllocate || window.flavor == WindowFlavor::kShared);
+    is_allocated_.push_back(window.flavor == WindowFlavor::kAllocate ||
+                            window.flavor == WindowFlavor::kShared);
   }
-  for (const GroupDefinition& group : process.groups) groups_.push_back(id_of(ids.groups, key_of(group, world_size)));
-  for (const CommDefinition& comm : process.comms) my_ranks_.push_back(static_cast<std::uint32_t>(comm.my_rank));
+  for (const GroupDefinition& group : process.groups)
+    groups_.push_back(id_of(ids.groups, key_of(group, world_size)));
+  for (const CommDefinition& comm : process.comms)
+    my_ranks_.push_back(static_cast<std::uint32_t>(comm.my_rank));
 }
 
 }  // namespace megascope::otf2

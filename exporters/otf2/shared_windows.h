@@ -8,10 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
-/// Windows, and the groups that their synchronisations name, unified over the processes: part of shared_definitions.h.
+/// Windows, and the groups that their synchronisations name, unified over the processes: part of
+/// shared_definitions.h.
 namespace megascope::otf2 {
 
-/// A window as all its members know it. `key` is made of its communicator's and its global name; never 0.
+/// A window as all its members know it. `key` is made of its communicator's and its global name;
+/// never 0.
 struct SharedWindow {
   std::uint64_t key = 0;
   std::uint64_t comm_key = 0;
@@ -34,8 +36,8 @@ struct SharedWindows {
 inline constexpr std::uint32_t kFirstGroup = 1;
 
 /// comm_keys: by CommId; 0 where the definition makes no sense.
-SharedWindows collect_windows(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
-                              std::int32_t world_size);
+SharedWindows collect_windows(const ProcessDefinitions& process,
+                              const std::vector<std::uint64_t>& comm_keys, std::int32_t world_size);
 /// Adds what `mine` lacks. O(both).
 void merge_windows(SharedWindows& mine, SharedWindows theirs);
 void put_windows(ByteWriter& to, const SharedWindows& windows);
@@ -53,8 +55,8 @@ WindowIds get_window_ids(ByteReader& from);
 class ProcessWindows {
  public:
   ProcessWindows() = default;
-  ProcessWindows(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys, std::int32_t world_size,
-                 const WindowIds& ids);
+  ProcessWindows(const ProcessDefinitions& process, const std::vector<std::uint64_t>& comm_keys,
+                 std::int32_t world_size, const WindowIds& ids);
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_RMA_WIN, _GROUP
 

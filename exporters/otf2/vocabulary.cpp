@@ -95,7 +95,8 @@ OTF2_Paradigm otf2_paradigm(Paradigm paradigm) {
 
 OTF2_IoAccessMode otf2_access_mode(std::uint16_t mode) {
   if ((mode & kFileModeWrite) == 0) return OTF2_IO_ACCESS_MODE_READ_ONLY;
-  return (mode & kFileModeRead) == 0 ? OTF2_IO_ACCESS_MODE_WRITE_ONLY : OTF2_IO_ACCESS_MODE_READ_WRITE;
+  return (mode & kFileModeRead) == 0 ? OTF2_IO_ACCESS_MODE_WRITE_ONLY
+                                     : OTF2_IO_ACCESS_MODE_READ_WRITE;
 }
 
 OTF2_IoCreationFlag otf2_creation_flags(std::uint16_t mode) {

@@ -1,9 +1,5 @@
 #include "exporters/perfetto/export.h"
 
-#include <protozero/pbf_writer.hpp>
-
-#include <string>
-
 #include "core/base/text.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/perfetto/finding_tracks.h"
@@ -11,12 +7,17 @@
 #include "exporters/perfetto/schema.h"
 #include "exporters/perfetto/track_numbers.h"
 
+#include <protozero/pbf_writer.hpp>
+
+#include <string>
+
 namespace megascope::perfetto {
 namespace {
 
 constexpr const char* kFileName = "trace.perfetto-trace";
 
-/// Processes are shown in the order of their rank. Said once a file, on the track that all others descend from.
+/// Processes are shown in the order of their rank. Said once a file, on the track that all others
+/// descend from.
 void write_root_track(timeline::JointFile& file) {
   std::string trace;
   protozero::pbf_writer writer(trace);
@@ -43,7 +44,8 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   std::uint64_t lost_counter_count = 0;
   if (members.rank() == 0) {
     write_root_track(file);
-    if (job.annotations != nullptr) slice_count += write_findings(*job.source, *job.annotations, file);
+    if (job.annotations != nullptr)
+      slice_count += write_findings(*job.source, *job.annotations, file);
   }
   for (const std::int32_t rank : job.source->world_ranks()) {
     ProcessTrace trace(*job.source, rank, file, job.annotations);
@@ -60,16 +62,20 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (status.is_ok()) status = timeline::add_up(members, lost_range_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_counter_count);
   if (lost_operation_count != 0) {
-    result.notes.push_back(human_count(lost_operation_count) + " nonblocking operations have no slice of their own: there are tracks for " +
-                           std::to_string(OperationLanes::kMaxLanes) + " at once");
+    result.notes.push_back(
+        human_count(lost_operation_count) +
+        " nonblocking operations have no slice of their own: there are tracks for " +
+        std::to_string(OperationLanes::kMaxLanes) + " at once");
   }
   if (lost_range_count != 0) {
-    result.notes.push_back(human_count(lost_range_count) + " ranges are not shown: there are tracks for " +
+    result.notes.push_back(human_count(lost_range_count) +
+                           " ranges are not shown: there are tracks for " +
                            std::to_string(RangeLanes::kMaxLanes) + " at once");
   }
   if (lost_counter_count != 0) {
-    result.notes.push_back(human_count(lost_counter_count) + " counters are not shown: there are tracks for " + std::to_string(tracks::kMostCounters) +
-                           " of a rank");
+    result.notes.push_back(human_count(lost_counter_count) +
+                           " counters are not shown: there are tracks for " +
+                           std::to_string(tracks::kMostCounters) + " of a rank");
   }
   result.records = slice_count;
   return status;

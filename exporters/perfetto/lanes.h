@@ -1,16 +1,17 @@
 #pragma once
 
+#include "core/record/id_map.h"
+
 #include <cstdint>
 #include <functional>
 #include <queue>
 #include <vector>
 
-#include "core/record/id_map.h"
-
 namespace megascope::perfetto {
 
-/// Gives each nonblocking operation, or range, that is in flight a lane of its own, the lowest that is free: slices of one track
-/// must nest, and these overlap as they like. Those beyond kMaxLanes at once get none. Number: what they are known by, not 0.
+/// Gives each nonblocking operation, or range, that is in flight a lane of its own, the lowest that
+/// is free: slices of one track must nest, and these overlap as they like. Those beyond kMaxLanes
+/// at once get none. Number: what they are known by, not 0.
 template <class Number>
 class Lanes {
  public:

@@ -1,20 +1,21 @@
 #include "exporters/perfetto/names.h"
 
+#include "exporters/common/names.h"
+#include "exporters/common/utf8.h"
+#include "exporters/perfetto/schema.h"
+
 #include <protozero/pbf_writer.hpp>
 
 #include <map>
 #include <string_view>
-
-#include "exporters/common/names.h"
-#include "exporters/common/utf8.h"
-#include "exporters/perfetto/schema.h"
 
 namespace megascope::perfetto {
 namespace {
 
 using schema::InternedData;
 
-void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint64_t iid, std::string_view text) {
+void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint64_t iid,
+                std::string_view text) {
   protozero::pbf_writer entry(interned, field);
   entry.add_uint64(schema::InternedString::kIid, iid);
   entry.add_string(schema::InternedString::kName, timeline::valid_utf8(text));
@@ -22,11 +23,13 @@ void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint6
 
 }  // namespace
 
-Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast<CommId>(process.comms.size()))) {
+Names::Names(const ProcessDefinitions& process)
+    : first_window_(comm(static_cast<CommId>(process.comms.size()))) {
   protozero::pbf_writer writer(interned_);
   std::map<std::string, std::uint32_t> categories;
   const auto category_iid = [&](const std::string& category) {
-    const auto [entry, is_new] = categories.emplace(category, static_cast<std::uint32_t>(categories.size() + 1));
+    const auto [entry, is_new] = categories.emplace(
+        category, static_cast<std::uint32_t>(categories.size() + 1));
     if (is_new) add_string(writer, InternedData::kEventCategories, entry->second, category);
     return entry->second;
   };
@@ -42,7 +45,8 @@ Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast
   first_free_category_ = categories.size() + 1;
   for (std::size_t i = 0; i < timeline::kArgumentNameCount; ++i) {
     const auto name = static_cast<timeline::ArgumentName>(i);
-    add_string(writer, InternedData::kDebugAnnotationNames, argument(name), timeline::argument_name(name));
+    add_string(writer, InternedData::kDebugAnnotationNames, argument(name),
+               timeline::argument_name(name));
   }
   add_string(writer, InternedData::kDebugAnnotationStringValues, kAny, timeline::kAnyText);
   for (const CommDefinition& definition : process.comms) {
@@ -55,11 +59,13 @@ Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast
   }
   first_file_ = window(static_cast<WinId>(process.windows.size()));
   for (const FileDefinition& definition : process.files) {
-    add_string(writer, InternedData::kDebugAnnotationStringValues, file(definition.id), timeline::file_name(definition));
+    add_string(writer, InternedData::kDebugAnnotationStringValues, file(definition.id),
+               timeline::file_name(definition));
   }
   first_site_ = file(static_cast<FileId>(process.files.size()));
   for (const CallSiteDefinition& site : process.call_sites) {
-    add_string(writer, InternedData::kDebugAnnotationStringValues, call_site(site.id), place_of(site));
+    add_string(writer, InternedData::kDebugAnnotationStringValues, call_site(site.id),
+               place_of(site));
   }
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/record/definitions.h"
+#include "exporters/common/call_arguments.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "core/record/definitions.h"
-#include "exporters/common/call_arguments.h"
-
 namespace megascope::perfetto {
 
-/// The strings of one process that packets refer to by number, and those numbers (iids: per kind, from 1 on).
+/// The strings of one process that packets refer to by number, and those numbers (iids: per kind,
+/// from 1 on).
 class Names {
  public:
   struct Region {
@@ -27,10 +28,14 @@ class Names {
   std::uint64_t first_free_category() const { return first_free_category_; }
   /// Of a region that the trace does not define: "unknown region".
   Region region(RegionId id) const { return id < regions_.size() ? regions_[id] : kUnknownRegion; }
-  static std::uint64_t argument(timeline::ArgumentName name) { return static_cast<std::uint64_t>(name) + 1; }
+  static std::uint64_t argument(timeline::ArgumentName name) {
+    return static_cast<std::uint64_t>(name) + 1;
+  }
   static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
   static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
-  std::uint64_t call_site(std::int64_t number) const { return first_site_ + static_cast<std::uint64_t>(number); }
+  std::uint64_t call_site(std::int64_t number) const {
+    return first_site_ + static_cast<std::uint64_t>(number);
+  }
   std::uint64_t window(WinId id) const { return first_window_ + id; }
   /// After those of the communicators and windows.
   std::uint64_t file(FileId id) const { return first_file_ + id; }

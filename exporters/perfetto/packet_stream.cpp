@@ -9,7 +9,8 @@ namespace megascope::perfetto {
 using schema::Clock;
 using schema::TracePacket;
 
-static_assert(std::endian::native == std::endian::little, "fixed64 fields are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "fixed64 fields are copied as they lie in memory");
 
 PacketStream::PacketStream(timeline::JointFile& file, std::uint32_t sequence_id)
     : file_(file), sequence_id_(sequence_id) {}
@@ -22,7 +23,8 @@ void PacketStream::put_first(std::int64_t start_realtime_ns, std::uint64_t defau
   writer.add_uint32(TracePacket::kSequenceFlags, TracePacket::kIncrementalStateCleared);
   {
     protozero::pbf_writer snapshot(writer, TracePacket::kClockSnapshot);
-    const auto add_clock = [&snapshot](std::uint32_t id, std::uint64_t time_ns, bool is_incremental) {
+    const auto add_clock = [&snapshot](std::uint32_t id, std::uint64_t time_ns,
+                                       bool is_incremental) {
       protozero::pbf_writer clock(snapshot, schema::ClockSnapshot::kClocks);
       clock.add_uint32(Clock::kClockId, id);
       clock.add_uint64(Clock::kTimestamp, time_ns);
@@ -53,8 +55,8 @@ void PacketStream::put(std::uint32_t field, std::string_view message) {
   out_.message(schema::Trace::kPacket, head_.bytes());
 }
 
-// No SEQ_NEEDS_INCREMENTAL_STATE: it lets readers skip packets whose names were lost with an earlier part of a ring
-// buffer. A file is whole, and the flag would cost 4 bytes a slice.
+// No SEQ_NEEDS_INCREMENTAL_STATE: it lets readers skip packets whose names were lost with an
+// earlier part of a ring buffer. A file is whole, and the flag would cost 4 bytes a slice.
 void PacketStream::put_event(std::uint64_t time_ns, std::span<const char> track_event) {
   head_.clear();
   head_.number(TracePacket::kTimestamp, time_ns - last_time_ns_);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "exporters/common/joint_file.h"
+#include "exporters/perfetto/schema.h"
+
 #include <protozero/types.hpp>
 #include <protozero/varint.hpp>
 
@@ -11,13 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/common/joint_file.h"
-#include "exporters/perfetto/schema.h"
-
 namespace megascope::perfetto {
 
-/// A message of protobuf fields in memory that is used again and again: for packets of which there are millions.
-/// Room is made by `reserve`; the writers do not look.
+/// A message of protobuf fields in memory that is used again and again: for packets of which there
+/// are millions. Room is made by `reserve`; the writers do not look.
 class FieldBuffer {
  public:
   void clear() { size_ = 0; }
@@ -37,7 +37,8 @@ class FieldBuffer {
   }
   void fixed64(std::uint32_t field, std::uint64_t value) {
     key(field, protozero::pbf_wire_type::fixed64);
-    raw({reinterpret_cast<const char*>(&value), sizeof value});  // little endian, as everywhere we run
+    raw({reinterpret_cast<const char*>(&value),
+         sizeof value});  // little endian, as everywhere we run
   }
   void message(std::uint32_t field, std::span<const char> content) {
     key(field, protozero::pbf_wire_type::length_delimited);
@@ -60,16 +61,17 @@ class FieldBuffer {
   std::size_t size_ = 0;
 };
 
-/// The packets of one trusted packet sequence. Times are written as the difference to the packet before, on a clock of
-/// the sequence that `put_first` sets up: ns, exact.
+/// The packets of one trusted packet sequence. Times are written as the difference to the packet
+/// before, on a clock of the sequence that `put_first` sets up: ns, exact.
 class PacketStream {
  public:
   /// sequence_id > 0, no other sequence of the file has it. The file must outlive this object.
   PacketStream(timeline::JointFile& file, std::uint32_t sequence_id);
 
-  /// The first packet: starts the clock at ns 0 of the run, which was at start_realtime_ns, and sets what later packets
-  /// leave out. interned: content of InternedData.
-  void put_first(std::int64_t start_realtime_ns, std::uint64_t default_track_uuid, const std::string& interned);
+  /// The first packet: starts the clock at ns 0 of the run, which was at start_realtime_ns, and
+  /// sets what later packets leave out. interned: content of InternedData.
+  void put_first(std::int64_t start_realtime_ns, std::uint64_t default_track_uuid,
+                 const std::string& interned);
   /// A packet without time that holds one message.
   void put(std::uint32_t field, std::string_view message);
   /// An event; `time_ns` is not before that of the event before.

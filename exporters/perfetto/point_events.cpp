@@ -1,13 +1,13 @@
 #include "exporters/perfetto/point_events.h"
 
-#include <protozero/pbf_writer.hpp>
-
-#include <string>
-
 #include "exporters/common/names.h"
 #include "exporters/common/utf8.h"
 #include "exporters/perfetto/schema.h"
 #include "exporters/perfetto/track_numbers.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <string>
 
 namespace megascope::perfetto {
 
@@ -22,11 +22,16 @@ constexpr std::int32_t kRangesRank = (1 << 20) - 1;  // below the threads, above
 
 void PointEvents::add(const timeline::Event& event, std::uint64_t thread_uuid) {
   switch (event.point->kind) {
-    case PointKind::kCounter: return count(event);
-    case PointKind::kMark: return mark(event, thread_uuid);
-    case PointKind::kTensor: return show(event, thread_uuid);
-    case PointKind::kRangeStart: return start_range(event);
-    case PointKind::kRangeStop: return stop_range(event);
+    case PointKind::kCounter:
+      return count(event);
+    case PointKind::kMark:
+      return mark(event, thread_uuid);
+    case PointKind::kTensor:
+      return show(event, thread_uuid);
+    case PointKind::kRangeStart:
+      return start_range(event);
+    case PointKind::kRangeStop:
+      return stop_range(event);
   }
 }
 
@@ -40,7 +45,8 @@ void PointEvents::count(const timeline::Event& event) {
     lost_counter_count_ += is_new ? 1 : 0;
     return;
   }
-  const std::uint64_t uuid = tracks::of_process(process_.info.world_rank, tracks::kFirstCounter + counter);
+  const std::uint64_t uuid = tracks::of_process(process_.info.world_rank,
+                                                tracks::kFirstCounter + counter);
   if (is_new) add_counter_track(counter, uuid);
   std::string text;
   protozero::pbf_writer writer(text);
@@ -55,11 +61,15 @@ void PointEvents::add_counter_track(CounterId counter, std::uint64_t uuid) {
   std::string track;
   protozero::pbf_writer writer(track);
   writer.add_uint64(TrackDescriptor::kUuid, uuid);
-  writer.add_uint64(TrackDescriptor::kParentUuid, tracks::of_process(process_.info.world_rank, tracks::kProcess));
+  writer.add_uint64(TrackDescriptor::kParentUuid,
+                    tracks::of_process(process_.info.world_rank, tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, timeline::valid_utf8(definition.name));
-  std::string of_counter;  // a message of its own: without a unit it is empty, and a writer inside another would leave it out
+  std::string of_counter;  // a message of its own: without a unit it is empty, and a writer inside
+                           // another would leave it out
   protozero::pbf_writer counter_writer(of_counter);
-  if (!definition.unit.empty()) counter_writer.add_string(schema::CounterDescriptor::kUnitName, timeline::valid_utf8(definition.unit));
+  if (!definition.unit.empty())
+    counter_writer.add_string(schema::CounterDescriptor::kUnitName,
+                              timeline::valid_utf8(definition.unit));
   writer.add_message(TrackDescriptor::kCounter, of_counter);
   packets_.put(schema::TracePacket::kTrackDescriptor, track);
 }
@@ -81,7 +91,8 @@ void PointEvents::show(const timeline::Event& event, std::uint64_t thread_uuid) 
   protozero::pbf_writer writer(text);
   writer.add_enum(TrackEvent::kType, TrackEvent::kInstant);
   writer.add_uint64(TrackEvent::kTrackUuid, thread_uuid);
-  writer.add_string(TrackEvent::kName, timeline::valid_utf8(timeline::tensor_name(process_, event.point->id)));
+  writer.add_string(TrackEvent::kName,
+                    timeline::valid_utf8(timeline::tensor_name(process_, event.point->id)));
   writer.add_string(TrackEvent::kCategories, "tensor");
   const auto say = [&writer](const char* name, std::string_view value) {
     protozero::pbf_writer annotation(writer, TrackEvent::kDebugAnnotations);
@@ -108,7 +119,8 @@ void PointEvents::start_range(const timeline::Event& event) {
     ++lost_range_count_;
     return;
   }
-  const std::uint64_t uuid = tracks::of_process(process_.info.world_rank, tracks::kFirstRange + lane);
+  const std::uint64_t uuid = tracks::of_process(process_.info.world_rank,
+                                                tracks::kFirstRange + lane);
   if (is_new) add_range_track(uuid);
   const Names::Region names = names_.region(static_cast<RegionId>(event.point->id));
   std::string text;
@@ -127,7 +139,8 @@ void PointEvents::stop_range(const timeline::Event& event) {
   std::string text;
   protozero::pbf_writer writer(text);
   writer.add_enum(TrackEvent::kType, TrackEvent::kSliceEnd);
-  writer.add_uint64(TrackEvent::kTrackUuid, tracks::of_process(process_.info.world_rank, tracks::kFirstRange + lane));
+  writer.add_uint64(TrackEvent::kTrackUuid,
+                    tracks::of_process(process_.info.world_rank, tracks::kFirstRange + lane));
   packets_.put_event(event.time_ns, text);
 }
 
@@ -135,7 +148,8 @@ void PointEvents::add_range_track(std::uint64_t uuid) {
   std::string track;
   protozero::pbf_writer writer(track);
   writer.add_uint64(TrackDescriptor::kUuid, uuid);
-  writer.add_uint64(TrackDescriptor::kParentUuid, tracks::of_process(process_.info.world_rank, tracks::kProcess));
+  writer.add_uint64(TrackDescriptor::kParentUuid,
+                    tracks::of_process(process_.info.world_rank, tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, "ranges");
   writer.add_int32(TrackDescriptor::kSiblingOrderRank, kRangesRank);
   packets_.put(schema::TracePacket::kTrackDescriptor, track);

@@ -1,22 +1,24 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "core/record/source.h"
 #include "exporters/common/timeline.h"
 #include "exporters/perfetto/lanes.h"
 #include "exporters/perfetto/names.h"
 #include "exporters/perfetto/packet_stream.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace megascope::perfetto {
 
-/// What a program told of moments: counters as tracks of the process, one each whatever thread sets it, made when it is first set;
-/// marks and tensors as instants of their thread; ranges as slices of tracks "ranges", which overlap as they like.
+/// What a program told of moments: counters as tracks of the process, one each whatever thread sets
+/// it, made when it is first set; marks and tensors as instants of their thread; ranges as slices
+/// of tracks "ranges", which overlap as they like.
 class PointEvents {
  public:
   /// All must outlive this object.
-  PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets) : process_(process), names_(names), packets_(packets) {}
+  PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets)
+      : process_(process), names_(names), packets_(packets) {}
 
   /// event: kPoint, in order of time. thread_uuid: of its location.
   void add(const timeline::Event& event, std::uint64_t thread_uuid);

@@ -1,14 +1,14 @@
 #include "exporters/perfetto/process_trace.h"
 
-#include <protozero/pbf_writer.hpp>
-
-#include <algorithm>
-#include <string>
-
 #include "core/record/message_order.h"
 #include "exporters/common/names.h"
 #include "exporters/common/utf8.h"
 #include "exporters/perfetto/schema.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <algorithm>
+#include <string>
 
 namespace megascope::perfetto {
 namespace {
@@ -26,11 +26,17 @@ constexpr std::size_t kArgumentBytes = 24;    // at most, one debug annotation
 
 }  // namespace
 
-ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
-                           const Annotations* annotations)
-    : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
-      names_(process_), packets_(file, static_cast<std::uint32_t>(world_rank) + 1), waits_(annotations, world_rank, packets_),
-      points_(process_, names_, packets_), open_(process_.locations.size()) {
+ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank,
+                           timeline::JointFile& file, const Annotations* annotations)
+    : source_(source),
+      process_(source.process(world_rank)),
+      world_rank_(world_rank),
+      world_ranks_(process_),
+      names_(process_),
+      packets_(file, static_cast<std::uint32_t>(world_rank) + 1),
+      waits_(annotations, world_rank, packets_),
+      points_(process_, names_, packets_),
+      open_(process_.locations.size()) {
   for (const CommDefinition& comm : process_.comms) {
     const bool has_others = rank_count(comm.members) + rank_count(comm.remote_members) > 1;
     comm_seeds_.push_back(has_others ? comm.global_name : 0);
@@ -62,13 +68,18 @@ void ProcessTrace::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
-std::uint64_t ProcessTrace::thread_uuid(LocationId location) const { return track_uuid(kFirstThreadTrack + location); }
-std::uint64_t ProcessTrace::lane_uuid(std::uint32_t lane) const { return track_uuid(kFirstLaneTrack + lane); }
+std::uint64_t ProcessTrace::thread_uuid(LocationId location) const {
+  return track_uuid(kFirstThreadTrack + location);
+}
+std::uint64_t ProcessTrace::lane_uuid(std::uint32_t lane) const {
+  return track_uuid(kFirstLaneTrack + lane);
+}
 
 void ProcessTrace::write_preamble() {
-  packets_.put_first(source_.start_realtime_ns(), thread_uuid(main_location_),
-                     names_.interned() +
-                         waits_.interned(names_.first_free_name(), Names::kFirstFreeArgument, names_.first_free_category()));
+  packets_.put_first(
+      source_.start_realtime_ns(), thread_uuid(main_location_),
+      names_.interned() + waits_.interned(names_.first_free_name(), Names::kFirstFreeArgument,
+                                          names_.first_free_category()));
   write_process_track();
   for (const LocationDefinition& location : process_.locations) write_thread_track(location);
 }
@@ -82,7 +93,8 @@ void ProcessTrace::write_process_track() {
   {
     protozero::pbf_writer process(writer, TrackDescriptor::kProcess);
     process.add_int32(schema::ProcessDescriptor::kPid, tracks::pid_of(world_rank_));
-    process.add_string(schema::ProcessDescriptor::kCmdline, timeline::valid_utf8(process_.info.program));
+    process.add_string(schema::ProcessDescriptor::kCmdline,
+                       timeline::valid_utf8(process_.info.program));
     process.add_int32(schema::ProcessDescriptor::kLegacySortIndex, world_rank_);
     process.add_string(schema::ProcessDescriptor::kProcessName, name);
   }
@@ -103,7 +115,8 @@ void ProcessTrace::write_thread_track(const LocationDefinition& location) {
     thread.add_int32(schema::ThreadDescriptor::kPid, tracks::pid_of(world_rank_));
     thread.add_int64(schema::ThreadDescriptor::kTid, place + 1);  // 0 is no thread to readers
     thread.add_int32(schema::ThreadDescriptor::kLegacySortIndex, place);
-    thread.add_string(schema::ThreadDescriptor::kThreadName, timeline::valid_utf8(timeline::thread_name(location)));
+    thread.add_string(schema::ThreadDescriptor::kThreadName,
+                      timeline::valid_utf8(timeline::thread_name(location)));
   }
   writer.add_int32(TrackDescriptor::kSiblingOrderRank, place);
   packets_.put(schema::TracePacket::kTrackDescriptor, track);
@@ -153,40 +166,48 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
     annotation_.number(schema::DebugAnnotation::kNameIid, Names::argument(argument.name));
     switch (argument.kind) {
       case Argument::Kind::kNumber:
-        annotation_.number(schema::DebugAnnotation::kIntValue, static_cast<std::uint64_t>(argument.number));
+        annotation_.number(schema::DebugAnnotation::kIntValue,
+                           static_cast<std::uint64_t>(argument.number));
         break;
       case Argument::Kind::kReal:
-        annotation_.fixed64(schema::DebugAnnotation::kDoubleValue, static_cast<std::uint64_t>(argument.number));
+        annotation_.fixed64(schema::DebugAnnotation::kDoubleValue,
+                            static_cast<std::uint64_t>(argument.number));
         break;
       case Argument::Kind::kComm:
         annotation_.number(schema::DebugAnnotation::kStringValueIid,
                            Names::comm(static_cast<CommId>(argument.number)));
         break;
       case Argument::Kind::kWindow:
-        annotation_.number(schema::DebugAnnotation::kStringValueIid, names_.window(static_cast<WinId>(argument.number)));
+        annotation_.number(schema::DebugAnnotation::kStringValueIid,
+                           names_.window(static_cast<WinId>(argument.number)));
         break;
       case Argument::Kind::kFile:
         annotation_.number(schema::DebugAnnotation::kStringValueIid,
                            names_.file(static_cast<FileId>(argument.number)));
         break;
       case Argument::Kind::kCallSite:
-        annotation_.number(schema::DebugAnnotation::kStringValueIid, names_.call_site(argument.number));
+        annotation_.number(schema::DebugAnnotation::kStringValueIid,
+                           names_.call_site(argument.number));
         break;
       case Argument::Kind::kAny:
         annotation_.number(schema::DebugAnnotation::kStringValueIid, Names::kAny);
         break;
-      case Argument::Kind::kTrue: annotation_.number(schema::DebugAnnotation::kBoolValue, 1); break;
+      case Argument::Kind::kTrue:
+        annotation_.number(schema::DebugAnnotation::kBoolValue, 1);
+        break;
     }
     event_.message(TrackEvent::kDebugAnnotations, annotation_.bytes());
   }
 }
 
-// A message arrives when the call that receives it returns: its flow ends at the end of that slice. None is declared to
-// terminate there: where clocks of ranks disagree an end may lie before its start, and such a flow would be lost.
+// A message arrives when the call that receives it returns: its flow ends at the end of that slice.
+// None is declared to terminate there: where clocks of ranks disagree an end may lie before its
+// start, and such a flow would be lost.
 void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) {
   std::size_t message = 0;
   for (const Fact& fact : event.call->facts) {
-    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) add_collective_flow(fact);
+    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest)
+      add_collective_flow(fact);
     if (!MessageOrder::is_message(fact.kind)) continue;
     const std::uint64_t flow_id = message < event.flow_ids.size() ? event.flow_ids[message] : 0;
     ++message;
@@ -242,7 +263,8 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
       case FactKind::kRequestFreed:
         open_[event.location].completions.push_back(fact);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -268,7 +290,8 @@ void ProcessTrace::leave(const timeline::Event& event) {
   event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
   add_track(event.location);
   event_.reserve((open.flows.size() - marks.flow) * FieldBuffer::kMaxNumberBytes);
-  for (std::size_t i = marks.flow; i < open.flows.size(); ++i) event_.fixed64(TrackEvent::kFlowIds, open.flows[i]);
+  for (std::size_t i = marks.flow; i < open.flows.size(); ++i)
+    event_.fixed64(TrackEvent::kFlowIds, open.flows[i]);
   open.flows.resize(marks.flow);
   packets_.put_event(event.time_ns, event_.bytes());
 }

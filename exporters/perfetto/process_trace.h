@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <vector>
-
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 #include "exporters/common/call_arguments.h"
@@ -15,14 +11,19 @@
 #include "exporters/perfetto/track_numbers.h"
 #include "exporters/perfetto/wait_slices.h"
 
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 namespace megascope::perfetto {
 
-/// Writes one process of a run as one packet sequence: a process track named after the rank, a track a thread with a slice
-/// a call, and beside them tracks "requests" with a slice a nonblocking operation, from the call that starts it to the one
-/// that completes it.
+/// Writes one process of a run as one packet sequence: a process track named after the rank, a
+/// track a thread with a slice a call, and beside them tracks "requests" with a slice a nonblocking
+/// operation, from the call that starts it to the one that completes it.
 ///
-/// Flows: from the slice of the call that sends to the one of the call in which the receive completed; and through the
-/// calls by which the members of a collective enter it, in the order of entering (a chain: as many arrows as members).
+/// Flows: from the slice of the call that sends to the one of the call in which the receive
+/// completed; and through the calls by which the members of a collective enter it, in the order of
+/// entering (a chain: as many arrows as members).
 class ProcessTrace {
  public:
   /// All must outlive this object. annotations: null: nothing but what was recorded is shown.
@@ -39,7 +40,8 @@ class ProcessTrace {
   std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
 
  private:
-  /// What the calls open on one location will need when they are left; each call's part begins at its marks.
+  /// What the calls open on one location will need when they are left; each call's part begins at
+  /// its marks.
   struct OpenCalls {
     struct Marks {
       std::size_t flow, completion;
@@ -63,7 +65,9 @@ class ProcessTrace {
   void collect_flows(const timeline::Event& event, OpenCalls& open);
   void start_operations(const timeline::Event& event);
 
-  std::uint64_t track_uuid(std::uint32_t index) const { return tracks::of_process(world_rank_, index); }
+  std::uint64_t track_uuid(std::uint32_t index) const {
+    return tracks::of_process(world_rank_, index);
+  }
   std::uint64_t thread_uuid(LocationId location) const;
   std::uint64_t lane_uuid(std::uint32_t lane) const;
 
@@ -79,8 +83,9 @@ class ProcessTrace {
   OperationLanes lanes_;
   WaitSlices waits_;
   PointEvents points_;
-  std::vector<OpenCalls> open_;            ///< by location
-  std::vector<std::uint64_t> comm_seeds_;  ///< global name of each communicator with more than one member, else 0
+  std::vector<OpenCalls> open_;  ///< by location
+  std::vector<std::uint64_t>
+      comm_seeds_;  ///< global name of each communicator with more than one member, else 0
   std::uint64_t slice_count_ = 0;
   std::uint64_t lost_operation_count_ = 0;
 };

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-/// The part of Perfetto's published schema that is written here: field numbers of protos/perfetto/trace, by message.
+/// The part of Perfetto's published schema that is written here: field numbers of
+/// protos/perfetto/trace, by message.
 namespace megascope::perfetto::schema {
 
 struct Trace {

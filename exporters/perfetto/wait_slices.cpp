@@ -1,12 +1,12 @@
 #include "exporters/perfetto/wait_slices.h"
 
+#include "exporters/common/utf8.h"
+#include "exporters/perfetto/schema.h"
+
 #include <protozero/pbf_writer.hpp>
 
 #include <algorithm>
 #include <bit>
-
-#include "exporters/common/utf8.h"
-#include "exporters/perfetto/schema.h"
 
 namespace megascope::perfetto {
 
@@ -14,14 +14,16 @@ using schema::DebugAnnotation;
 using schema::InternedData;
 using schema::TrackEvent;
 
-WaitSlices::WaitSlices(const Annotations* annotations, std::int32_t world_rank, PacketStream& packets)
+WaitSlices::WaitSlices(const Annotations* annotations, std::int32_t world_rank,
+                       PacketStream& packets)
     : annotations_(annotations), packets_(packets) {
   if (annotations == nullptr) return;
   waits_ = annotations->waits_of(world_rank);
   cursor_ = timeline::WaitCursor(waits_);
 }
 
-std::string WaitSlices::interned(std::uint64_t first_name, std::uint64_t first_argument, std::uint64_t category) {
+std::string WaitSlices::interned(std::uint64_t first_name, std::uint64_t first_argument,
+                                 std::uint64_t category) {
   std::string content;
   if (is_empty()) return content;
   protozero::pbf_writer writer(content);
@@ -31,8 +33,10 @@ std::string WaitSlices::interned(std::uint64_t first_name, std::uint64_t first_a
     entry.add_string(schema::InternedString::kName, timeline::valid_utf8(text));
   };
   for (const WaitAnnotation& wait : waits_) {
-    const auto [entry, is_new] = names_.try_emplace({wait.kind, wait.waits_for}, first_name + names_.size());
-    if (is_new) add(InternedData::kEventNames, entry->second, timeline::wait_name(*annotations_, wait));
+    const auto [entry, is_new] = names_.try_emplace({wait.kind, wait.waits_for},
+                                                    first_name + names_.size());
+    if (is_new)
+      add(InternedData::kEventNames, entry->second, timeline::wait_name(*annotations_, wait));
   }
   add(InternedData::kDebugAnnotationNames, first_argument, "waits_for");
   add(InternedData::kDebugAnnotationNames, first_argument + 1, "seconds");
@@ -63,7 +67,8 @@ void WaitSlices::before(const timeline::Event& event) {
 }
 
 void WaitSlices::entered(const timeline::Event& event, std::uint64_t track_uuid) {
-  const WaitAnnotation* const wait = cursor_.of(event.location, event.call->enter_ns, event.call->leave_ns);
+  const WaitAnnotation* const wait = cursor_.of(event.location, event.call->enter_ns,
+                                                event.call->leave_ns);
   if (wait == nullptr || event.time_ns != wait->begin_ns || event.leave_ns < wait->end_ns) return;
   event_.clear();
   event_.reserve(16 * FieldBuffer::kMaxNumberBytes);
@@ -77,7 +82,9 @@ void WaitSlices::entered(const timeline::Event& event, std::uint64_t track_uuid)
   event_.message(TrackEvent::kDebugAnnotations, argument_.bytes());
   argument_.clear();
   argument_.number(DebugAnnotation::kNameIid, first_argument_ + 1);
-  argument_.fixed64(DebugAnnotation::kDoubleValue, std::bit_cast<std::uint64_t>(static_cast<double>(wait->end_ns - wait->begin_ns) / 1e9));
+  argument_.fixed64(
+      DebugAnnotation::kDoubleValue,
+      std::bit_cast<std::uint64_t>(static_cast<double>(wait->end_ns - wait->begin_ns) / 1e9));
   event_.message(TrackEvent::kDebugAnnotations, argument_.bytes());
   packets_.put_event(event.time_ns, event_.bytes());
   open_.push_back({wait->end_ns, track_uuid, event.location});

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "core/record/shared_cores.h"
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 /// What a report says of cores and CPU time.
 namespace megascope::report {
@@ -15,7 +15,8 @@ namespace megascope::report {
 CpuTotals cpu_totals_of(const RecordSource& source, std::int32_t world_rank);
 
 std::vector<SharedCores> shared_cores_of(const RunReport& report);
-/// A sentence without a final point for each set of ranks that share cores, at most a few; none where cores suffice.
+/// A sentence without a final point for each set of ranks that share cores, at most a few; none
+/// where cores suffice.
 std::vector<std::string> shared_cores_texts(const RunReport& report);
 
 /// Have ranks waited for a core 1 % of their time or more, or do they share cores?

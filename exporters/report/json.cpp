@@ -56,7 +56,8 @@ Json communicators(const RunReport& report) {
     if (row.kind == CommRowKind::kRemote) json["remote_world"] = true;
     if (row.kind == CommRowKind::kComm) json["id"] = fmt::format("{:016x}", row.global_name);
     add_totals(json, row.totals);
-    json["collectives_differ"] = std::find(differing.begin(), differing.end(), &row) != differing.end();
+    json["collectives_differ"] = std::find(differing.begin(), differing.end(), &row) !=
+                                 differing.end();
     all.push_back(std::move(json));
   }
   return all;
@@ -65,7 +66,9 @@ Json communicators(const RunReport& report) {
 Json regions(const RunReport& report) {
   Json all = Json::object();
   for (const RegionRow& row : report.regions) {
-    all[row.name] = {{"count", row.totals.calls}, {"time_s", seconds(row.totals.time)}, {"max_time_s", seconds(row.totals.max_time)}};
+    all[row.name] = {{"count", row.totals.calls},
+                     {"time_s", seconds(row.totals.time)},
+                     {"max_time_s", seconds(row.totals.max_time)}};
   }
   return all;
 }
@@ -120,7 +123,9 @@ Json cpu_seconds(const RankRow& rank, std::uint64_t time_ns, bool is_known) {
 
 Json cpus_json(const NodeCpus& cpus) {
   if (!cpus.is_known()) return nullptr;
-  return {{"cores", cpus.cores}, {"processors", cpus.processors}, {"node_cores", cpus.node_cores},
+  return {{"cores", cpus.cores},
+          {"processors", cpus.processors},
+          {"node_cores", cpus.node_cores},
           {"node_processors", cpus.node_processors},
           {"granted_processors", cpus.granted_milli == 0 ? Json(nullptr) : Json(cpus.granted())}};
 }
@@ -128,25 +133,26 @@ Json cpus_json(const NodeCpus& cpus) {
 Json per_rank(const RunReport& report) {
   Json all = Json::array();
   for (const RankRow& rank : report.ranks) {
-    all.push_back({{"rank", rank.world_rank},
-                   {"host", report.nodes[rank.node]},
-                   {"step_node", rank.step_node < 0 ? Json(nullptr) : Json(rank.step_node)},
-                   {"mpi_time_s", seconds(rank.mpi_time_ns)},
-                   {"calls", rank.calls},
-                   {"startup_s", seconds(rank.startup_ns)},
-                   {"mpi_share", mpi_share(rank)},
-                   {"wall_s", seconds(rank.wall_ns)},
-                   {"threads", rank.thread_count},
-                   {"pid", rank.pid},
-                   {"overhead_s", seconds(rank.overhead_ns)},
-                   {"trace_bytes", rank.trace_bytes},
-                   {"end_state", end_state_name(rank.end_state)},
-                   {"solo", rank.is_solo},
-                   {"cpu_s", cpu_seconds(rank, rank.cpu.cpu_ns, true)},
-                   {"core_wait_s", cpu_seconds(rank, rank.cpu.wait_ns, rank.cpu.has_wait)},
-                   {"involuntary_switches", rank.cpu.readings != 0 ? Json(rank.cpu.switches) : Json(nullptr)},
-                   {"cpu_readings", rank.cpu.readings},
-                   {"cpus", cpus_json(rank.cpus)}});
+    all.push_back(
+        {{"rank", rank.world_rank},
+         {"host", report.nodes[rank.node]},
+         {"step_node", rank.step_node < 0 ? Json(nullptr) : Json(rank.step_node)},
+         {"mpi_time_s", seconds(rank.mpi_time_ns)},
+         {"calls", rank.calls},
+         {"startup_s", seconds(rank.startup_ns)},
+         {"mpi_share", mpi_share(rank)},
+         {"wall_s", seconds(rank.wall_ns)},
+         {"threads", rank.thread_count},
+         {"pid", rank.pid},
+         {"overhead_s", seconds(rank.overhead_ns)},
+         {"trace_bytes", rank.trace_bytes},
+         {"end_state", end_state_name(rank.end_state)},
+         {"solo", rank.is_solo},
+         {"cpu_s", cpu_seconds(rank, rank.cpu.cpu_ns, true)},
+         {"core_wait_s", cpu_seconds(rank, rank.cpu.wait_ns, rank.cpu.has_wait)},
+         {"involuntary_switches", rank.cpu.readings != 0 ? Json(rank.cpu.switches) : Json(nullptr)},
+         {"cpu_readings", rank.cpu.readings},
+         {"cpus", cpus_json(rank.cpus)}});
   }
   return all;
 }
@@ -162,7 +168,9 @@ Json end_states(const RunReport& report) {
 
 Json open_ends(const RunReport& report) {
   if (report.open_ends.text.empty()) return nullptr;
-  return {{"first", report.open_ends.first}, {"evidence", report.open_ends.evidence}, {"text", report.open_ends.text}};
+  return {{"first", report.open_ends.first},
+          {"evidence", report.open_ends.evidence},
+          {"text", report.open_ends.text}};
 }
 
 Json histogram(const std::array<SizeTotals, kSizeClassCount>& sizes, const char* what) {
@@ -266,11 +274,17 @@ Json object_of(const RunReport& report) {
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;
   if (report.clocks.domains != 0) {
-    json["clock"] = {{"domains", report.clocks.domains}, {"unmeasured", report.clocks.unmeasured}, {"error_ns", report.clocks.error_ns}};
+    json["clock"] = {{"domains", report.clocks.domains},
+                     {"unmeasured", report.clocks.unmeasured},
+                     {"error_ns", report.clocks.error_ns}};
   }
   if (report.step_talk.steps != 0) {
     const StepTalkRow& talk = report.step_talk;
-    json["step_talk"] = {{"steps", talk.steps}, {"skipped", talk.skipped}, {"step_s", seconds(talk.step_ns)}, {"own_s", seconds(talk.own_ns)}, {"wait_s", seconds(talk.wait_ns)}};
+    json["step_talk"] = {{"steps", talk.steps},
+                         {"skipped", talk.skipped},
+                         {"step_s", seconds(talk.step_ns)},
+                         {"own_s", seconds(talk.own_ns)},
+                         {"wait_s", seconds(talk.wait_ns)}};
   }
   json["missing_ranks"] = missing_ranks(report);
   json["wall_s"] = seconds(shares.wall_ns);

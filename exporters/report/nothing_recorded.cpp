@@ -33,7 +33,8 @@ constexpr CauseText kTexts[] = {
     {NothingCause::kSecureProgram,
      "the program runs with other rights than its user's, so LD_PRELOAD is ignored",
      "Run a copy without set-user-ID and file capabilities."},
-    {NothingCause::kMpiInside, "MPI is linked into the program itself, so its calls do not pass through the loader",
+    {NothingCause::kMpiInside,
+     "MPI is linked into the program itself, so its calls do not pass through the loader",
      "Link it with the shared MPI library."},
     {NothingCause::kOtherMachine, "the program is not a 64-bit program of this kind of processor",
      "Build it for this machine; MegaScope is for x86-64."},
@@ -48,8 +49,8 @@ const CauseText& text_of(NothingCause cause) {
 
 /// The first line behind `first`, the others below it.
 void add_wrapped(std::string& page, const std::string& first, const std::string& text) {
-  const std::vector<std::string> lines =
-      wrapped(printable(text, 4 * kColumns), kColumns - first.size());
+  const std::vector<std::string> lines = wrapped(printable(text, 4 * kColumns),
+                                                 kColumns - first.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     page += (i == 0 ? first : std::string(first.size(), ' ')) + lines[i] + '\n';
   }
@@ -82,8 +83,8 @@ std::string nothing_recorded_text(const NothingRecorded& facts) {
   std::string page = "MegaScope: nothing was recorded" + of + ". It may be because\n";
   for (const CauseText& text : kTexts) {
     const auto& excluded = facts.excluded;
-    const bool is_possible =
-        std::find(excluded.begin(), excluded.end(), text.cause) == excluded.end();
+    const bool is_possible = std::find(excluded.begin(), excluded.end(), text.cause) ==
+                             excluded.end();
     if (is_possible) add_cause(page, text, "");
   }
   return page + kMore;

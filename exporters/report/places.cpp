@@ -28,8 +28,9 @@ CallSiteDefinition site_of(const ProcessDefinitions& definitions, std::uint32_t 
   return site;
 }
 
-std::map<std::string, FunctionPlaces> by_function(const ProcessDefinitions& definitions, const Profile& profile,
-                                                  const std::function<std::string(RegionId)>& function_of) {
+std::map<std::string, FunctionPlaces> by_function(
+    const ProcessDefinitions& definitions, const Profile& profile,
+    const std::function<std::string(RegionId)>& function_of) {
   std::map<std::string, FunctionPlaces> all;
   for (const ProfileRow& row : profile.rows()) {
     FunctionPlaces& places = all[function_of(row.key.region)];
@@ -55,14 +56,16 @@ void make_exact(std::vector<PlaceRow>& rows, std::uint64_t function_time_ns) {
   if (rows.empty()) return;
   std::uint64_t sum_ns = 0;
   for (const PlaceRow& row : rows) sum_ns += row.totals.time;
-  const auto heaviest = std::ranges::max_element(rows, {}, [](const PlaceRow& row) { return row.totals.time; });
+  const auto heaviest = std::ranges::max_element(
+      rows, {}, [](const PlaceRow& row) { return row.totals.time; });
   heaviest->totals.time += function_time_ns - sum_ns;
 }
 
 }  // namespace
 
-void describe_places(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit,
-                     const std::function<std::string(RegionId)>& function_of, RunReport& report) {
+void describe_places(const ProcessDefinitions& definitions, const Profile& profile,
+                     double ns_per_unit, const std::function<std::string(RegionId)>& function_of,
+                     RunReport& report) {
   if (profile.sites().rows().empty()) return;
   for (auto& [function, places] : by_function(definitions, profile, function_of)) {
     if (places.other_calls != 0 || places.other_time != 0) {

@@ -20,7 +20,8 @@ void add_row(Row& mine, const Row& theirs) {
 }
 void add_row(PlaceRow& mine, const PlaceRow& theirs) {
   mine.totals.add(theirs.totals);
-  if (mine.site.line == 0 && theirs.site.line != 0) mine.site = theirs.site;  // some nodes have debug information
+  if (mine.site.line == 0 && theirs.site.line != 0)
+    mine.site = theirs.site;  // some nodes have debug information
 }
 void add_row(CommRow& mine, const CommRow& theirs) {
   mine.totals.add(theirs.totals);
@@ -86,8 +87,8 @@ void merge_ranks(RunReport& mine, const RunReport& theirs) {
   for (std::uint32_t i = 0; i < mine.nodes.size(); ++i) index_of.emplace(mine.nodes[i], i);
   std::vector<std::uint32_t> translated;
   for (const std::string& node : theirs.nodes) {
-    const auto [found, is_new] =
-        index_of.emplace(node, static_cast<std::uint32_t>(mine.nodes.size()));
+    const auto [found, is_new] = index_of.emplace(node,
+                                                  static_cast<std::uint32_t>(mine.nodes.size()));
     if (is_new) mine.nodes.push_back(node);
     translated.push_back(found->second);
   }
@@ -115,7 +116,9 @@ void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
 const std::string& function_key(const FunctionRow& row) { return row.name; }
 const std::string& region_key(const RegionRow& row) { return row.name; }
 const std::string& file_key(const FileRow& row) { return row.name; }
-auto place_key(const PlaceRow& row) { return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function); }
+auto place_key(const PlaceRow& row) {
+  return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
+}
 std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
   return {row.kind, row.global_name};
 }
@@ -140,20 +143,24 @@ void CollectiveCheck::merge(const CollectiveCheck& other) {
     *this = other;
     return;
   }
-  const bool has_all = sum.count == sum.reached && other.sum.count == other.sum.reached;  // else they may differ in those left out
+  const bool has_all = sum.count == sum.reached &&
+                       other.sum.count ==
+                           other.sum.reached;  // else they may differ in those left out
   differs = differs || other.differs || (has_all && sum != other.sum);
   ranks += other.ranks;
 }
 
 std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
-  const bool is_whole = report.covers_all_calls && report.losses[static_cast<std::size_t>(LossCause::kNoBuffer)] == 0 &&
+  const bool is_whole = report.covers_all_calls &&
+                        report.losses[static_cast<std::size_t>(LossCause::kNoBuffer)] == 0 &&
                         std::ranges::all_of(report.ranks, [](const RankRow& rank) {
                           return rank.end_state == EndState::kFinalized;
                         });
   if (!is_whole) return {};
   // A rank without a row made no collective there, unless its row had no room.
   const bool has_all = report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
-                       std::ranges::none_of(report.comms, [](const CommRow& row) { return is_others(row); });
+                       std::ranges::none_of(report.comms,
+                                            [](const CommRow& row) { return is_others(row); });
   std::vector<const CommRow*> rows;
   for (const CommRow& row : report.comms) {
     const bool lacks_some = has_all && row.check.sum.count != 0 && row.check.ranks != 0 &&
@@ -165,7 +172,8 @@ std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
 
 void add_facts(std::vector<LauncherFact>& mine, const std::vector<LauncherFact>& theirs) {
   for (const LauncherFact& fact : theirs) {
-    const bool is_known = std::ranges::any_of(mine, [&](const LauncherFact& one) { return one.name == fact.name; });
+    const bool is_known = std::ranges::any_of(
+        mine, [&](const LauncherFact& one) { return one.name == fact.name; });
     if (!is_known && mine.size() < kMaxLauncherFacts) mine.push_back(fact);
   }
 }
@@ -173,11 +181,13 @@ void add_facts(std::vector<LauncherFact>& mine, const std::vector<LauncherFact>&
 void bound(RunReport& report) {
   bound_rows(report.functions, kMaxFunctions, {.name = kOthersName, .totals = {}}, function_key);
   bound_rows(report.comms, kMaxComms,
-             {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}}, comm_key);
+             {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}},
+             comm_key);
   bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
   bound_rows(report.regions, kMaxRegions, {.name = kOthersName, .totals = {}}, region_key);
   std::ranges::sort(report.places, {}, place_key);
-  bound_rows(report.places, kMaxPlaces, {.function = kOthersName, .site = {}, .totals = {}}, place_key);
+  bound_rows(report.places, kMaxPlaces, {.function = kOthersName, .site = {}, .totals = {}},
+             place_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
     return std::tie(b.bytes, b.messages, a.source, a.destination) <
            std::tie(a.bytes, a.messages, b.source, b.destination);

@@ -45,10 +45,12 @@ struct FunctionRow {
   bool operator==(const FunctionRow&) const = default;
 };
 
-/// kSelf: all MPI_COMM_SELF together. kRemote: reaches into another world. kOthers: what the bounds left out.
+/// kSelf: all MPI_COMM_SELF together. kRemote: reaches into another world. kOthers: what the bounds
+/// left out.
 enum class CommRowKind : std::uint8_t { kComm, kSelf, kRemote, kOthers };
 
-/// Whether ranks called the same collectives, as far as their sums tell (core/record/collective_sums.h).
+/// Whether ranks called the same collectives, as far as their sums tell
+/// (core/record/collective_sums.h).
 struct CollectiveCheck {
   CollectiveSum sum;        ///< of the first rank
   std::uint64_t ranks = 0;  ///< that told theirs
@@ -87,7 +89,8 @@ struct FileRow {
   bool operator==(const FileRow&) const = default;
 };
 
-/// Calls of one function from one place, over all ranks. Places are equal by module, build and offset.
+/// Calls of one function from one place, over all ranks. Places are equal by module, build and
+/// offset.
 struct PlaceRow {
   std::string function;     ///< that was called: "MPI_Send"
   CallSiteDefinition site;  ///< id has no meaning here; nothing set: calls whose place is not known
@@ -96,7 +99,8 @@ struct PlaceRow {
   bool operator==(const PlaceRow&) const = default;
 };
 
-/// A region that programs told, over all ranks and threads. "calls" are how often it was entered and left.
+/// A region that programs told, over all ranks and threads. "calls" are how often it was entered
+/// and left.
 struct RegionRow {
   std::string name;
   CallTotals totals;
@@ -107,7 +111,8 @@ struct RegionRow {
 struct RankRow {
   std::int32_t world_rank = 0;
   std::uint32_t node = 0;  ///< index into RunReport::nodes
-  std::int32_t step_node = -1;  ///< SLURM_NODEID: number of the node in the job step; -1: not under Slurm
+  std::int32_t
+      step_node = -1;  ///< SLURM_NODEID: number of the node in the job step; -1: not under Slurm
   std::int64_t pid = 0;
   std::uint64_t calls = 0;
   std::uint64_t mpi_time_ns = 0;   ///< summed over threads, start-up included
@@ -118,8 +123,8 @@ struct RankRow {
   std::uint64_t trace_bytes = 0;
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
-  CpuTotals cpu = {};              ///< of all threads
-  NodeCpus cpus = {};              ///< of the main thread when recording began; not known where cores is empty
+  CpuTotals cpu = {};  ///< of all threads
+  NodeCpus cpus = {};  ///< of the main thread when recording began; not known where cores is empty
 
   bool operator==(const RankRow&) const = default;
 };
@@ -169,13 +174,15 @@ struct ExportRow {
 /// How the clocks of the run's processes were brought to one time.
 struct ClockFacts {
   std::uint64_t domains = 0;     ///< clocks, each shared by some processes; 0: not known
-  std::uint64_t unmeasured = 0;  ///< of these, placed by their nodes' system clocks for want of anything better
+  std::uint64_t unmeasured = 0;  ///< of these, placed by their nodes' system clocks for want of
+                                 ///< anything better
   double error_ns = 0.0;         ///< of the others: no moment of theirs is further off (DomainTime)
 
   bool operator==(const ClockFacts&) const = default;
 };
 
-/// What ranks told each other at steps. Times are sums over steps, of each the greatest of all ranks.
+/// What ranks told each other at steps. Times are sums over steps, of each the greatest of all
+/// ranks.
 struct StepTalkRow {
   std::uint64_t steps = 0;    ///< of which all ranks heard; 0: they did not talk
   std::uint64_t skipped = 0;  ///< of these, whose statistics could not be used
@@ -188,7 +195,8 @@ struct StepTalkRow {
 
 /// Ranks that reached neither MPI_Finalize nor MPI_Abort.
 struct OpenEndFacts {
-  std::string text;                 ///< sentences: where their records stop, and which ended first; empty: there are none
+  std::string
+      text;  ///< sentences: where their records stop, and which ended first; empty: there are none
   std::vector<std::int32_t> first;  ///< those that ended first, as far as the traces show it
   std::string evidence;             ///< what shows it: "awaited" …
 
@@ -199,13 +207,15 @@ struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
   std::string job;
-  std::vector<LauncherFact> launcher;  ///< ids of job and step; of each name that of the lowest rank
-  std::string world;         ///< ProcessInfo::world, parent_world
+  std::vector<LauncherFact>
+      launcher;       ///< ids of job and step; of each name that of the lowest rank
+  std::string world;  ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::string mpi_library;
-  std::uint8_t interfaces = 0;  ///< through which MPI was called: kInterfaceC …
-  std::vector<std::string> unrecorded;  ///< procedures that were called in some rank and cannot be recorded: "mpi_send_f08_"
-  std::vector<std::string> programs;  ///< distinct command lines, that of the lowest rank first
+  std::uint8_t interfaces = 0;          ///< through which MPI was called: kInterfaceC …
+  std::vector<std::string> unrecorded;  ///< procedures that were called in some rank and cannot be
+                                        ///< recorded: "mpi_send_f08_"
+  std::vector<std::string> programs;    ///< distinct command lines, that of the lowest rank first
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0 if not known
   std::vector<std::string> nodes;
@@ -213,11 +223,12 @@ struct RunReport {
   std::vector<FunctionRow> functions;  ///< ascending name
   std::vector<CommRow> comms;          ///< ascending (kind, global_name)
   std::vector<FileRow> files;          ///< ascending name
-  std::vector<PlaceRow> places;        ///< ascending (module, offset, build, function); empty unless places were recorded
-  std::vector<RegionRow> regions;      ///< ascending name
-  std::vector<PairRow> pairs;          ///< the heaviest, by bytes
-  std::uint64_t pair_count = 0;        ///< of all pairs that exchanged messages
-  SizeTotals messages;                 ///< of all pairs
+  std::vector<PlaceRow>
+      places;  ///< ascending (module, offset, build, function); empty unless places were recorded
+  std::vector<RegionRow> regions;  ///< ascending name
+  std::vector<PairRow> pairs;      ///< the heaviest, by bytes
+  std::uint64_t pair_count = 0;    ///< of all pairs that exchanged messages
+  SizeTotals messages;             ///< of all pairs
   std::array<SizeTotals, kSizeClassCount> message_sizes{};
   std::array<SizeTotals, kSizeClassCount>
       collective_sizes{};           ///< by bytes sent + received of a call; "messages" are calls
@@ -237,8 +248,8 @@ struct RunReport {
   ClockFacts clocks;
   OpenEndFacts open_ends;
   StepTalkRow step_talk;
-  std::string verdict;          ///< that of `megascope analyze`; empty: it was not made here
-  std::string verdict_command;  ///< makes it; empty: not to be mentioned
+  std::string verdict;             ///< that of `megascope analyze`; empty: it was not made here
+  std::string verdict_command;     ///< makes it; empty: not to be mentioned
   std::string started_by;          ///< run folder of parent_world, where it was found
   std::vector<RunReport> spawned;  ///< of the worlds that this one started
 
@@ -261,12 +272,13 @@ Status parse(std::span<const std::byte> from, RunReport& report);
 /// Afterwards member 0 has the report of all; the others' are unspecified. O(log size) rounds.
 Status merge_up(Collective& collective, RunReport& report);
 
-/// Communicators on which the ranks did not call the same collectives. Nothing is said of runs that did not reach MPI_Finalize
-/// as a whole, or lost calls: there ranks differ in how far they came. Valid as long as the report.
+/// Communicators on which the ranks did not call the same collectives. Nothing is said of runs that
+/// did not reach MPI_Finalize as a whole, or lost calls: there ranks differ in how far they came.
+/// Valid as long as the report.
 std::vector<const CommRow*> comms_that_differ(const RunReport& report);
 
-/// At most 60 lines (80 where places were recorded) of at most 100 columns, ending with a newline. Text from programs is made
-/// harmless for a terminal.
+/// At most 60 lines (80 where places were recorded) of at most 100 columns, ending with a newline.
+/// Text from programs is made harmless for a terminal.
 std::string to_text(const RunReport& report);
 /// One JSON object, indented, ending with a newline. Always valid UTF-8.
 std::string to_json(const RunReport& report);

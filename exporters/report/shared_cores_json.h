@@ -1,23 +1,26 @@
 #pragma once
 
+#include "core/record/shared_cores.h"
+
 #include <nlohmann/json.hpp>
 
 #include <vector>
 
-#include "core/record/shared_cores.h"
-
 namespace megascope::report {
 
-/// [{"host", "ranks", "cores", "processors", "granted_processors", "text"}]: the same in the report and in the analysis.
+/// [{"host", "ranks", "cores", "processors", "granted_processors", "text"}]: the same in the report
+/// and in the analysis.
 inline nlohmann::ordered_json shared_cores_json(const std::vector<SharedCores>& all) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const SharedCores& shared : all) {
-    rows.push_back({{"host", shared.host},
-                    {"ranks", shared.ranks},
-                    {"cores", shared.cores},
-                    {"processors", shared.processors},
-                    {"granted_processors", shared.granted > 0 ? nlohmann::ordered_json(shared.granted) : nlohmann::ordered_json(nullptr)},
-                    {"text", to_text(shared)}});
+    rows.push_back(
+        {{"host", shared.host},
+         {"ranks", shared.ranks},
+         {"cores", shared.cores},
+         {"processors", shared.processors},
+         {"granted_processors", shared.granted > 0 ? nlohmann::ordered_json(shared.granted)
+                                                   : nlohmann::ordered_json(nullptr)},
+         {"text", to_text(shared)}});
   }
   return rows;
 }

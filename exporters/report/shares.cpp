@@ -63,8 +63,8 @@ TimeShares time_shares(const RunReport& report) {
     waiting += waiting_ns(rank);
     shares.wall_ns = std::max(shares.wall_ns, rank.wall_ns);
     shares.startup_ns = std::max(shares.startup_ns, rank.startup_ns);
-    const double outside =
-        (available_ns(rank) - waiting_ns(rank)) / std::max(1U, rank.thread_count);
+    const double outside = (available_ns(rank) - waiting_ns(rank)) /
+                           std::max(1U, rank.thread_count);
     if (shares.busiest_rank < 0 || outside > most_outside) {
       most_outside = outside;
       shares.busiest_rank = rank.world_rank;
@@ -75,8 +75,9 @@ TimeShares time_shares(const RunReport& report) {
       [](const RankRow* a, const RankRow* b) { return mpi_share(*a) < mpi_share(*b); });
   const std::size_t count = shares.by_share.size();
   if (count == 0) return shares;
-  shares.median =
-      (mpi_share(*shares.by_share[(count - 1) / 2]) + mpi_share(*shares.by_share[count / 2])) / 2;
+  shares.median = (mpi_share(*shares.by_share[(count - 1) / 2]) +
+                   mpi_share(*shares.by_share[count / 2])) /
+                  2;
   if (available > 0) shares.run = waiting / available;
   double outside_sum = 0;
   for (const RankRow& rank : report.ranks) {
@@ -106,7 +107,8 @@ std::string first_verdict(const RunReport& report, const TimeShares& shares) {
   const double spread = mpi_share(most) - mpi_share(least);
   if (const RankRow* late = one_late_rank(shares)) {
     return fmt::format(
-        "Ranks spend {:.0f} % of their time in MPI; rank {} the least ({}), so the others probably wait for it.",
+        "Ranks spend {:.0f} % of their time in MPI; rank {} the least ({}), so the others probably "
+        "wait for it.",
         percent(shares.run), late->world_rank, percent_text(mpi_share(*late)));
   }
   if (spread < kEvenSpread) {

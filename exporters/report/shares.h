@@ -18,8 +18,8 @@ struct TimeShares {
   std::vector<const RankRow*>
       by_share;  ///< all ranks, ascending share; equal ones by rank. Valid as long as the report
   double median = 0;
-  double imbalance =
-      0;  ///< 1 - mean / maximum of the time outside of MPI: 0 when all work equally long
+  double imbalance = 0;  ///< 1 - mean / maximum of the time outside of MPI: 0 when all work equally
+                         ///< long
   std::int32_t busiest_rank = -1;  ///< with the most time outside of MPI
   std::uint64_t wall_ns = 0;       ///< of the longest rank, start-up included
   std::uint64_t startup_ns = 0;    ///< the longest rank's

@@ -148,8 +148,8 @@ std::int64_t start_realtime_ns(const ProcessInfo& info, const RankFacts& facts) 
   if (info.clock_points.empty()) return 0;
   const ClockPoint& first = info.clock_points.front();
   if (info.start_ticks == 0) return first.realtime_ns;
-  const auto since_first =
-      static_cast<std::int64_t>(info.start_ticks - first.ticks);  // may be negative
+  const auto since_first = static_cast<std::int64_t>(info.start_ticks -
+                                                     first.ticks);  // may be negative
   return first.realtime_ns +
          static_cast<std::int64_t>(static_cast<double>(since_first) * tick_ns(info, facts));
 }
@@ -160,7 +160,8 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.job = cut(info.job);
   for (const LauncherFact& fact : info.launcher) {
     const bool is_of_rank = fact.name == kStepNodeFact;
-    if (!is_of_rank && report.launcher.size() < kMaxLauncherFacts) report.launcher.push_back({cut(fact.name), cut(fact.value)});
+    if (!is_of_rank && report.launcher.size() < kMaxLauncherFacts)
+      report.launcher.push_back({cut(fact.name), cut(fact.value)});
   }
   report.world = cut(info.world);
   report.parent_world = cut(info.parent_world);
@@ -190,13 +191,14 @@ void describe_messages(const Profile& profile, std::int32_t world_rank, RunRepor
 }
 
 /// A file row for every name; names that are alike when cut are one.
-void describe_files(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit,
-                    RunReport& report) {
+void describe_files(const ProcessDefinitions& definitions, const Profile& profile,
+                    double ns_per_unit, RunReport& report) {
   std::map<std::string, FileTotals> by_name;
   std::set<std::string_view> seen;
   for (const FileDefinition& file : definitions.files) {
     if (!seen.insert(file.name).second) continue;
-    if (const FileTotals* totals = profile.files().find(file.name)) by_name[cut_path(file.name)].add(*totals);
+    if (const FileTotals* totals = profile.files().find(file.name))
+      by_name[cut_path(file.name)].add(*totals);
   }
   if (const FileTotals* others = profile.files().others()) by_name[kOthersName].add(*others);
   for (const auto& [name, totals] : by_name) {
@@ -209,18 +211,22 @@ void describe_files(const ProcessDefinitions& definitions, const Profile& profil
 }
 
 /// Of names that are alike when cut the sums are one.
-void describe_regions(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit, RunReport& report) {
+void describe_regions(const ProcessDefinitions& definitions, const Profile& profile,
+                      double ns_per_unit, RunReport& report) {
   std::map<std::string, CallTotals> by_name;
   for (const RegionTotals& row : profile.regions().rows()) {
-    by_name[function_name(definitions, row.region)].add({.calls = row.count, .time = scaled(row.time, ns_per_unit),
-                                                         .max_time = scaled(row.max_time, ns_per_unit)});
+    by_name[function_name(definitions, row.region)].add(
+        {.calls = row.count,
+         .time = scaled(row.time, ns_per_unit),
+         .max_time = scaled(row.max_time, ns_per_unit)});
   }
   for (const auto& [name, totals] : by_name) report.regions.push_back({name, totals});
 }
 
 /// From the first call to the last; of a program without MPI, as long as it was recorded.
 std::uint64_t wall_ns(const ProcessInfo& info, const Profile& profile, const RankFacts& facts) {
-  const bool is_without_mpi = profile.is_empty() && !profile.regions().rows().empty() && info.end_ticks > info.start_ticks;
+  const bool is_without_mpi = profile.is_empty() && !profile.regions().rows().empty() &&
+                              info.end_ticks > info.start_ticks;
   if (is_without_mpi) return scaled(info.end_ticks - info.start_ticks, tick_ns(info, facts));
   return scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
 }
@@ -230,8 +236,10 @@ std::uint64_t wall_ns(const ProcessInfo& info, const Profile& profile, const Ran
 ClockFacts clock_facts(const RunTime& time) {
   ClockFacts facts{.domains = time.domains.size()};
   for (const auto& [id, domain] : time.domains) {
-    if (domain.is_measured) facts.error_ns = std::max(facts.error_ns, domain.error_ns);
-    else ++facts.unmeasured;
+    if (domain.is_measured)
+      facts.error_ns = std::max(facts.error_ns, domain.error_ns);
+    else
+      ++facts.unmeasured;
   }
   return facts;
 }
@@ -266,7 +274,8 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   RankRow rank;
   rank.world_rank = info.world_rank;
   rank.pid = info.pid;
-  const std::optional<std::uint64_t> step_node = parse_count(launcher_fact(info.launcher, kStepNodeFact));
+  const std::optional<std::uint64_t> step_node = parse_count(
+      launcher_fact(info.launcher, kStepNodeFact));
   if (step_node && *step_node <= INT32_MAX) rank.step_node = static_cast<std::int32_t>(*step_node);
   for (const FunctionRow& row : report.functions) {
     rank.calls += row.totals.calls;
@@ -274,10 +283,10 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   }
   rank.startup_ns = summary.startup_ns();
   rank.wall_ns = wall_ns(info, profile, facts);
-  rank.thread_count =
-      static_cast<std::uint32_t>(std::max<std::size_t>(1, definitions.locations.size()));
-  rank.overhead_ns =
-      scaled(std::max(facts.overhead_ticks, info.overhead_ticks), tick_ns(info, facts));
+  rank.thread_count = static_cast<std::uint32_t>(
+      std::max<std::size_t>(1, definitions.locations.size()));
+  rank.overhead_ns = scaled(std::max(facts.overhead_ticks, info.overhead_ticks),
+                            tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
   rank.is_solo = info.is_solo || facts.is_solo;

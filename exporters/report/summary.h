@@ -18,12 +18,13 @@ struct RankFacts {
   std::string version;               ///< "0.1.0"
   double ns_per_profile_unit = 1.0;  ///< of the profile's times: 1 for ns, else ns a tick
   double ns_per_tick = 0.0;          ///< of the process's clock; 0: as its clock points say
-  std::uint64_t overhead_ticks = 0;  ///< our own outside of the calls; less than the trace says: that counts
-  std::uint64_t trace_bytes = 0;     ///< of the native trace on disk
-  bool is_solo = false;              ///< the trace may not know yet
-  bool covers_all_calls = true;      ///< the profile also has the calls that the trace lost
-  CpuTotals cpu;                     ///< of all threads
-  std::vector<PendingRow> pending;   ///< since_ns and time_ns in ns
+  std::uint64_t
+      overhead_ticks = 0;  ///< our own outside of the calls; less than the trace says: that counts
+  std::uint64_t trace_bytes = 0;    ///< of the native trace on disk
+  bool is_solo = false;             ///< the trace may not know yet
+  bool covers_all_calls = true;     ///< the profile also has the calls that the trace lost
+  CpuTotals cpu;                    ///< of all threads
+  std::vector<PendingRow> pending;  ///< since_ns and time_ns in ns
   std::vector<std::string> notes;
 };
 

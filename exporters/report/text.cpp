@@ -46,13 +46,14 @@ bool shorten(RowLimits& limits) {
     std::size_t* rows;
     std::size_t least;
   };
-  const Part parts[] = {{&limits.functions, 2}, {&limits.regions, 1}, {&limits.comms, 0},   {&limits.waits, 0},
-                        {&limits.files, 0},     {&limits.places, 8},  {&limits.pairs, 0},   {&limits.pending, 1},
-                        {&limits.notes, 1},     {&limits.exports, 1}, {&limits.ranks, 2}};
+  const Part parts[] = {{&limits.functions, 2}, {&limits.regions, 1}, {&limits.comms, 0},
+                        {&limits.waits, 0},     {&limits.files, 0},   {&limits.places, 8},
+                        {&limits.pairs, 0},     {&limits.pending, 1}, {&limits.notes, 1},
+                        {&limits.exports, 1},   {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
-  const Part& longest =
-      *std::max_element(std::begin(parts), std::end(parts),
-                        [&](const Part& a, const Part& b) { return spare(a) < spare(b); });
+  const Part& longest = *std::max_element(
+      std::begin(parts), std::end(parts),
+      [&](const Part& a, const Part& b) { return spare(a) < spare(b); });
   if (spare(longest) == 0) return false;
   --*longest.rows;
   return true;
@@ -61,7 +62,8 @@ bool shorten(RowLimits& limits) {
 /// Traces are there, calls are not.
 std::string no_call_text(const RunReport& report) {
   const bool is_one = report.ranks.size() == 1;
-  return std::string("MegaScope: ") + (is_one ? "the trace of this run holds" : "the traces of this run hold") +
+  return std::string("MegaScope: ") +
+         (is_one ? "the trace of this run holds" : "the traces of this run hold") +
          " no call. It was cut short or damaged, or\nthe program ended while MPI was starting.\n";
 }
 

@@ -14,9 +14,11 @@ constexpr std::size_t kNameColumns = 36;
 
 std::string bytes_or_dot(std::uint64_t bytes) { return bytes == 0 ? "." : human_bytes(bytes); }
 
-void add(Table& table, const std::string& name, const std::string& ranks, const FileTotals& totals) {
-  table.add({name, ranks, human_count(totals.opens), human_count(totals.reads), human_count(totals.writes),
-             bytes_or_dot(totals.bytes_read), bytes_or_dot(totals.bytes_written),
+void add(Table& table, const std::string& name, const std::string& ranks,
+         const FileTotals& totals) {
+  table.add({name, ranks, human_count(totals.opens), human_count(totals.reads),
+             human_count(totals.writes), bytes_or_dot(totals.bytes_read),
+             bytes_or_dot(totals.bytes_written),
              human_duration(static_cast<std::int64_t>(totals.time))});
 }
 
@@ -30,10 +32,17 @@ Lines file_section(const RunReport& report, const RowLimits& limits) {
     return std::tie(b->totals.time, a->name) < std::tie(a->totals.time, b->name);
   });
   Table table({{"file", Table::Align::kLeft, kNameColumns},
-               {"ranks"}, {"opens"}, {"reads"}, {"writes"}, {"read"}, {"written"}, {"time"}});
+               {"ranks"},
+               {"opens"},
+               {"reads"},
+               {"writes"},
+               {"read"},
+               {"written"},
+               {"time"}});
   const std::size_t shown = sorted.size() <= limits.files ? sorted.size() : limits.files - 1;
   for (std::size_t i = 0; i < shown; ++i) {
-    add(table, printable_end(sorted[i]->name, kNameColumns), fmt::format("{}", sorted[i]->totals.ranks), sorted[i]->totals);
+    add(table, printable_end(sorted[i]->name, kNameColumns),
+        fmt::format("{}", sorted[i]->totals.ranks), sorted[i]->totals);
   }
   FileTotals rest;
   for (std::size_t i = shown; i < sorted.size(); ++i) rest.add(sorted[i]->totals);

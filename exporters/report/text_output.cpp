@@ -17,7 +17,9 @@ struct LossText {
 /// By LossCause: for people, and what to do about it.
 constexpr LossText kLossTexts[kLossCauseCount] = {
     {"buffer full", "MEGASCOPE_BUFFER_SIZE was reached; make it larger"},
-    {"storage", "the disk took no more (free space, or set MEGASCOPE_SCRATCH), or the trace was removed or recovered while the job ran"},
+    {"storage",
+     "the disk took no more (free space, or set MEGASCOPE_SCRATCH), or the trace was removed or "
+     "recovered while the job ran"},
     {"no buffer", "a thread could not get memory for its buffer"},
     {"unknown request", "completions of requests whose start was not seen"},
     {"unknown size", "received sizes that MPI did not tell"},

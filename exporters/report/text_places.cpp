@@ -13,7 +13,8 @@
 namespace megascope::report {
 namespace {
 
-/// Calls of one function from what is one place for people: several instructions may come from one line.
+/// Calls of one function from what is one place for people: several instructions may come from one
+/// line.
 struct Shown {
   std::string function;
   std::string place;
@@ -30,8 +31,10 @@ bool is_startup(const std::string& function) {
 std::vector<Shown> by_time(const RunReport& report) {
   std::map<std::pair<std::string, std::string>, CallTotals> sums;
   for (const PlaceRow& row : report.places) {
-    const bool says_nothing = row.site == CallSiteDefinition{} && row.totals.time == 0;  // MPI_Finalize
-    if (!is_startup(row.function) && !says_nothing) sums[{row.function, place_text(row)}].add(row.totals);
+    const bool says_nothing = row.site == CallSiteDefinition{} &&
+                              row.totals.time == 0;  // MPI_Finalize
+    if (!is_startup(row.function) && !says_nothing)
+      sums[{row.function, place_text(row)}].add(row.totals);
   }
   std::vector<Shown> shown;
   for (const auto& [key, totals] : sums) shown.push_back({key.first, key.second, totals});
@@ -51,16 +54,22 @@ Lines place_section(const RunReport& report, const RowLimits& limits) {
   for (const Shown& row : all) all_ns += row.totals.time;
   const std::size_t shown = all.size() <= limits.places ? all.size() : limits.places - 1;
   std::size_t function_columns = 0;
-  for (std::size_t i = 0; i < shown; ++i) function_columns = std::max(function_columns, display_width(all[i].function));
+  for (std::size_t i = 0; i < shown; ++i)
+    function_columns = std::max(function_columns, display_width(all[i].function));
   function_columns = std::min(function_columns, kFunctionColumns);
   const std::size_t place_columns = kNameColumns - function_columns;
   Table table({{"function", Table::Align::kLeft, kFunctionColumns},
                {"place", Table::Align::kLeft, place_columns},
-               {"calls"}, {"time"}, {"of MPI"}});
-  const auto add = [&](const std::string& function, const std::string& place, const CallTotals& totals) {
-    const double share = all_ns == 0 ? 0 : static_cast<double>(totals.time) / static_cast<double>(all_ns);
-    table.add({function, printable_end(place, place_columns), human_count(totals.calls), human_duration(static_cast<std::int64_t>(totals.time)),
-               percent_text(share)});
+               {"calls"},
+               {"time"},
+               {"of MPI"}});
+  const auto add = [&](const std::string& function, const std::string& place,
+                       const CallTotals& totals) {
+    const double share = all_ns == 0
+                             ? 0
+                             : static_cast<double>(totals.time) / static_cast<double>(all_ns);
+    table.add({function, printable_end(place, place_columns), human_count(totals.calls),
+               human_duration(static_cast<std::int64_t>(totals.time)), percent_text(share)});
   };
   for (std::size_t i = 0; i < shown; ++i) add(all[i].function, all[i].place, all[i].totals);
   CallTotals rest;

@@ -39,12 +39,15 @@ std::string run_text(const RunReport& report, const TimeShares& shares) {
 
 /// "nothing lost" when every counter of losses is 0; else the counters that are not.
 std::string losses_text(const Losses& losses) {
-  const auto count_of = [&losses](LossCause cause) { return losses[static_cast<std::size_t>(cause)]; };
+  const auto count_of = [&losses](LossCause cause) {
+    return losses[static_cast<std::size_t>(cause)];
+  };
   const std::uint64_t all = std::accumulate(losses.begin(), losses.end(), std::uint64_t{0});
   if (all == 0) return "nothing lost";
   const std::uint64_t refused = count_of(LossCause::kRefused);
   const std::uint64_t unbalanced = count_of(LossCause::kUnbalanced);
-  const std::uint64_t lost = all - refused - unbalanced;  // the other two are mistakes of the program
+  const std::uint64_t lost = all - refused -
+                             unbalanced;  // the other two are mistakes of the program
   std::vector<std::string> parts;
   if (lost != 0) parts.push_back(human_count(lost) + " records lost");
   if (refused != 0) parts.push_back(human_count(refused) + " hook calls refused");
@@ -77,11 +80,14 @@ std::string own_time_text(const RunReport& report, const TimeShares& shares) {
 /// Nothing where ranks did not talk at steps.
 std::string step_talk_text(const StepTalkRow& talk) {
   if (talk.steps == 0) return {};
-  std::string text = fmt::format("statistics over all ranks at {}", plural(talk.steps, "step", "steps"));
+  std::string text = fmt::format("statistics over all ranks at {}",
+                                 plural(talk.steps, "step", "steps"));
   if (talk.skipped != 0) text += fmt::format(" ({} of them unusable)", talk.skipped);
-  text += fmt::format(": {} of our own time a step on the slowest rank, {} of it waiting", duration(talk.own_ns / talk.steps), duration(talk.wait_ns / talk.steps));
+  text += fmt::format(": {} of our own time a step on the slowest rank, {} of it waiting",
+                      duration(talk.own_ns / talk.steps), duration(talk.wait_ns / talk.steps));
   if (talk.step_ns == 0) return text;
-  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(talk.own_ns) / static_cast<double>(talk.step_ns)));
+  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(talk.own_ns) /
+                                                               static_cast<double>(talk.step_ns)));
 }
 
 /// How the ranks ended, when not all in the normal way.
@@ -103,10 +109,13 @@ void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), 
 
 /// Empty when the job was not started under Slurm.
 std::string job_text(const RunReport& report) {
-  const auto fact = [&](const char* name) -> const std::string& { return launcher_fact(report.launcher, name); };
+  const auto fact = [&](const char* name) -> const std::string& {
+    return launcher_fact(report.launcher, name);
+  };
   if (fact("SLURM_JOB_ID").empty()) return {};
   std::string text = "Slurm job " + fact("SLURM_JOB_ID");
-  if (!fact("SLURM_ARRAY_TASK_ID").empty()) text += ", task " + fact("SLURM_ARRAY_TASK_ID") + " of array " + fact("SLURM_ARRAY_JOB_ID");
+  if (!fact("SLURM_ARRAY_TASK_ID").empty())
+    text += ", task " + fact("SLURM_ARRAY_TASK_ID") + " of array " + fact("SLURM_ARRAY_JOB_ID");
   if (!fact("SLURM_STEP_ID").empty()) text += ", step " + fact("SLURM_STEP_ID");
   if (!fact("SLURM_HET_SIZE").empty()) text += " of " + fact("SLURM_HET_SIZE") + " components";
   if (!fact("SLURM_CLUSTER_NAME").empty()) text += ", cluster " + fact("SLURM_CLUSTER_NAME");
@@ -134,8 +143,10 @@ std::string clocks_text(const ClockFacts& clocks) {
                         human_duration(static_cast<std::int64_t>(clocks.error_ns)));
   }
   if (clocks.unmeasured == 0) return text;
-  return text + fmt::format("; {} of them could not be compared with rank 0's and are placed as their nodes' system clocks are set",
-                            clocks.unmeasured);
+  return text + fmt::format(
+                    "; {} of them could not be compared with rank 0's and are placed as their "
+                    "nodes' system clocks are set",
+                    clocks.unmeasured);
 }
 
 }  // namespace
@@ -144,8 +155,8 @@ Lines labelled(const std::string& label, const std::string& text, std::size_t mo
   Lines lines = wrapped(printable(text, most), kTextColumns - kLabelColumns);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string left = i == 0 ? label : std::string();
-    lines[i] =
-        left + std::string(kLabelColumns - std::min(kLabelColumns, left.size()), ' ') + lines[i];
+    lines[i] = left + std::string(kLabelColumns - std::min(kLabelColumns, left.size()), ' ') +
+               lines[i];
   }
   return lines;
 }
@@ -213,27 +224,39 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   append(lines, labelled("Run", run_text(report, shares)));
   if (const std::string job = job_text(report); !job.empty()) append(lines, labelled("Job", job));
   if (!report.mpi_library.empty())
-    append(lines, labelled("MPI library", printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
+    append(lines, labelled("MPI library",
+                           printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
   if (!report.parent_world.empty()) {
-    append(lines, labelled("Started by", "MPI_Comm_spawn in " +
-                                             (report.started_by.empty() ? "another run" : "the run " + report.started_by)));
+    append(lines,
+           labelled("Started by", "MPI_Comm_spawn in " + (report.started_by.empty()
+                                                              ? "another run"
+                                                              : "the run " + report.started_by)));
   }
-  if (const std::string clocks = clocks_text(report.clocks); !clocks.empty()) append(lines, labelled("Clocks", clocks));
+  if (const std::string clocks = clocks_text(report.clocks); !clocks.empty())
+    append(lines, labelled("Clocks", clocks));
   append(lines, labelled("Recorded", recorded_text(report)));
   if (!report.unrecorded.empty()) {
-    append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") + ": the MPI library has no pmpi_ twin of them"));
+    append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") +
+                                               ": the MPI library has no pmpi_ twin of them"));
   }
   append(lines, labelled("Our own time", own_time_text(report, shares)));
-  if (const std::string talk = step_talk_text(report.step_talk); !talk.empty()) append(lines, labelled("At steps", talk));
+  if (const std::string talk = step_talk_text(report.step_talk); !talk.empty())
+    append(lines, labelled("At steps", talk));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
-  append(lines, report.open_ends.text.empty() ? Lines() : labelled(end.empty() ? "End" : "", report.open_ends.text, kMostEnds));
+  append(lines, report.open_ends.text.empty()
+                    ? Lines()
+                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMostEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
   if (!missing.empty() && is_alone) {
-    append(lines, labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each that has it "
-                                                "writes a trace and a report of its own; `megascope join` makes one run of them",
-                                                report.ranks.size(), report.world_size)));
+    append(
+        lines,
+        labelled("Alone",
+                 fmt::format(
+                     "{} of {} ranks; not all ranks have the library, so each that has it writes a "
+                     "trace and a report of its own; `megascope join` makes one run of them",
+                     report.ranks.size(), report.world_size)));
   } else if (!missing.empty()) {
     append(lines,
            labelled("Missing", fmt::format("{} of {} ranks left no trace ({})", missing.size(),
@@ -248,10 +271,10 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
   const RankRow& most = *shares.by_share.back();
   std::string text = percent_text(shares.run) + " of the run";
   if (report.ranks.size() > 1) {
-    text +=
-        fmt::format(": least {} (rank {}), median {}, most {} (rank {})",
-                    percent_text(mpi_share(least)), least.world_rank, percent_text(shares.median),
-                    percent_text(mpi_share(most)), most.world_rank);
+    text += fmt::format(": least {} (rank {}), median {}, most {} (rank {})",
+                        percent_text(mpi_share(least)), least.world_rank,
+                        percent_text(shares.median), percent_text(mpi_share(most)),
+                        most.world_rank);
   }
   Lines lines = labelled("Time in MPI", text);
   if (report.ranks.size() > 1 && shares.imbalance >= 0.01 && !is_too_short(shares)) {
@@ -260,8 +283,11 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
                     fmt::format("outside of MPI rank {} works longest, the average rank {} less",
                                 shares.busiest_rank, percent_text(shares.imbalance))));
   }
-  for (const std::string& shared : shared_cores_texts(report)) append(lines, labelled("Cores", shared));
-  const std::string verdict = report.verdict.empty() ? first_verdict(report, shares) : std::string();  // else the better one ends the report
+  for (const std::string& shared : shared_cores_texts(report))
+    append(lines, labelled("Cores", shared));
+  const std::string verdict = report.verdict.empty()
+                                  ? first_verdict(report, shares)
+                                  : std::string();  // else the better one ends the report
   if (!verdict.empty()) append(lines, labelled("", verdict));
   return lines;
 }
@@ -269,17 +295,24 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
 Lines collective_section(const RunReport& report) {
   const std::vector<const CommRow*> rows = comms_that_differ(report);
   if (rows.empty()) return {};
-  std::string text = "the ranks did not all call the same on `" + printable(rows.front()->name, 60) + "`";
-  if (rows.size() > 1) text += fmt::format(" and {}", plural(rows.size() - 1, "other communicator", "other communicators"));
-  text += report.folder.empty() ? "." : "; the first difference: megascope hang " + shell_quoted(report.folder);
+  std::string text = "the ranks did not all call the same on `" +
+                     printable(rows.front()->name, 60) + "`";
+  if (rows.size() > 1)
+    text += fmt::format(" and {}",
+                        plural(rows.size() - 1, "other communicator", "other communicators"));
+  text += report.folder.empty()
+              ? "."
+              : "; the first difference: megascope hang " + shell_quoted(report.folder);
   return labelled("Collectives", text);
 }
 
 Lines verdict_section(const RunReport& report) {
-  constexpr std::size_t kMostVerdict = 4096;  // it is our own text: not cut, however many culprits it names
+  constexpr std::size_t
+      kMostVerdict = 4096;  // it is our own text: not cut, however many culprits it names
   if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMostVerdict);
   if (report.verdict_command.empty()) return {};
-  return labelled("Verdict", report.verdict_command + " shows which ranks delay the others, and why");
+  return labelled("Verdict",
+                  report.verdict_command + " shows which ranks delay the others, and why");
 }
 
 Lines note_section(const RunReport& report, const RowLimits& limits) {

@@ -13,8 +13,8 @@
 namespace megascope::report {
 
 inline constexpr std::size_t kTextColumns = 100;
-inline constexpr std::size_t kMatrixRanks =
-    8;  ///< up to so many the communication matrix is shown whole
+inline constexpr std::size_t
+    kMatrixRanks = 8;  ///< up to so many the communication matrix is shown whole
 
 /// Rows of each part, besides its title; to_text() lowers them until the whole fits.
 struct RowLimits {
@@ -34,7 +34,8 @@ struct RowLimits {
 using Lines = std::vector<std::string>;
 
 /// A label, then the text wrapped beside it, `most` columns of it.
-Lines labelled(const std::string& label, const std::string& text, std::size_t most = 4 * kTextColumns);
+Lines labelled(const std::string& label, const std::string& text,
+               std::size_t most = 4 * kTextColumns);
 /// "12 %", "3.4 %".
 std::string percent_text(double share);
 /// "1, 3, 5-9"; after a dozen parts "...".

@@ -100,8 +100,8 @@ Lines rank_section(const RunReport& report, const TimeShares& shares, const RowL
   for (const RankRow* rank : chosen_ranks(report, shares, limits.ranks)) {
     std::vector<std::string> cells = {fmt::format("{}", rank->world_rank)};
     if (is_with_nodes) cells.push_back(report.nodes[rank->node]);
-    const std::uint64_t in_mpi_ns =
-        rank->mpi_time_ns - std::min(rank->mpi_time_ns, rank->startup_ns);
+    const std::uint64_t in_mpi_ns = rank->mpi_time_ns -
+                                    std::min(rank->mpi_time_ns, rank->startup_ns);
     cells.insert(cells.end(),
                  {duration(in_mpi_ns), percent_text(mpi_share(*rank)), human_count(rank->calls)});
     if (is_with_cpu) cells.insert(cells.end(), {cpu_cell(*rank), core_wait_cell(*rank)});
@@ -135,15 +135,16 @@ Lines function_section(const RunReport& report, const RowLimits& limits) {
                {"longest"},
                {"bytes"}});
   const auto add = [&](const std::string& name, const CallTotals& totals) {
-    const double share =
-        all_ns == 0 ? 0 : static_cast<double>(totals.time) / static_cast<double>(all_ns);
+    const double share = all_ns == 0
+                             ? 0
+                             : static_cast<double>(totals.time) / static_cast<double>(all_ns);
     table.add({name, human_count(totals.calls), duration(totals.time), percent_text(share),
                totals.calls == 0 ? "." : duration(totals.time / totals.calls),
                duration(totals.max_time), bytes_or_dot(bytes_of(totals))});
   };
   const std::vector<const FunctionRow*> sorted = by_time(rows);
-  const std::size_t shown =
-      sorted.size() <= limits.functions ? sorted.size() : limits.functions - 1;
+  const std::size_t shown = sorted.size() <= limits.functions ? sorted.size()
+                                                              : limits.functions - 1;
   for (std::size_t i = 0; i < shown; ++i) add(sorted[i]->name, sorted[i]->totals);
   if (shown < sorted.size()) {
     CallTotals rest;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "mpi_layer/fortran/handles.h"
+
 #include <mpi.h>
 
 #include <cstddef>
@@ -7,10 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "mpi_layer/fortran/handles.h"
-
-/// The arguments of a Fortran call, as C's function of the same name would get them. What is passed on is what came in, except
-/// an ignored status, which may be replaced by one of ours.
+/// The arguments of a Fortran call, as C's function of the same name would get them. What is passed
+/// on is what came in, except an ignored status, which may be replaced by one of ours.
 namespace megascope::mpi::fortran {
 
 /// Handles behind a pointer that mean something before the call.
@@ -51,7 +51,8 @@ constexpr bool has_request_array(Fn fn) {
 }
 
 template <class T>
-inline constexpr bool kIsHandlePointer = std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>> &&
+inline constexpr bool kIsHandlePointer = std::is_pointer_v<T> &&
+                                         !std::is_const_v<std::remove_pointer_t<T>> &&
                                          kIsRead<std::remove_pointer_t<T>>;
 template <class T>
 inline constexpr bool kIsBuffer = std::is_same_v<T, void*> || std::is_same_v<T, const void*>;
@@ -82,7 +83,7 @@ class Argument {
 
 /// A handle.
 template <Fn F, class T>
-  requires kIsRead<T>
+requires kIsRead<T>
 class Argument<F, T> {
  public:
   Argument(MpiThread& thread, void* passed, std::size_t) noexcept
@@ -98,17 +99,19 @@ class Argument<F, T> {
 
 /// A handle that the call makes or changes: C's side is a variable of ours.
 template <Fn F, class T>
-  requires(kIsHandlePointer<T> && !(has_request_array(F) && std::is_same_v<T, MPI_Request*>))
-class Argument<F, T> {
+requires(kIsHandlePointer<T> &&
+         !(has_request_array(F) && std::is_same_v<T, MPI_Request*>)) class Argument<F, T> {
  public:
   using Handle = std::remove_pointer_t<T>;
   Argument(MpiThread& thread, void* passed, std::size_t) noexcept : passed_(passed) {
-    if constexpr (reads_handle(F)) value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed));
+    if constexpr (reads_handle(F))
+      value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed));
   }
   T c() noexcept { return &value_; }
   void* passed() const noexcept { return passed_; }
   void returned(MpiThread& thread) noexcept {
-    if constexpr (!reads_handle(F)) value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed_));
+    if constexpr (!reads_handle(F))
+      value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed_));
   }
 
  private:
@@ -118,11 +121,12 @@ class Argument<F, T> {
 
 /// Arrays of handles that are read.
 template <Fn F, class T>
-  requires((has_request_array(F) && std::is_same_v<T, MPI_Request*>) || std::is_same_v<T, const MPI_Datatype*>)
-class Argument<F, T> {
+requires((has_request_array(F) && std::is_same_v<T, MPI_Request*>) ||
+         std::is_same_v<T, const MPI_Datatype*>) class Argument<F, T> {
  public:
   using Handle = std::remove_cv_t<std::remove_pointer_t<T>>;
-  Argument(MpiThread& thread, void* passed, std::size_t) noexcept : passed_(passed), value_(thread, passed) {}
+  Argument(MpiThread& thread, void* passed, std::size_t) noexcept
+      : passed_(passed), value_(thread, passed) {}
   HandleArray<Handle>& c() noexcept { return value_; }
   void* passed() const noexcept { return passed_; }
   void returned(MpiThread&) noexcept {}
@@ -137,7 +141,8 @@ template <Fn F>
 class Argument<F, MPI_Status*> {
  public:
   Argument(MpiThread&, void* passed, std::size_t) noexcept : passed_(passed) {
-    const bool is_ignored = g_sentinels.status_ignore.has(passed) || g_sentinels.statuses_ignore.has(passed);
+    const bool is_ignored = g_sentinels.status_ignore.has(passed) ||
+                            g_sentinels.statuses_ignore.has(passed);
     value_ = given_ = is_ignored ? MPI_STATUS_IGNORE : static_cast<MPI_Status*>(passed);
   }
   MPI_Status*& c() noexcept { return value_; }

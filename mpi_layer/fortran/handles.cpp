@@ -11,7 +11,8 @@ constinit Sentinels g_sentinels{};
 namespace {
 
 template <class Handle>
-Handle remember(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots], MPI_Fint number, Handle handle) noexcept {
+Handle remember(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots], MPI_Fint number,
+                Handle handle) noexcept {
   const auto plain = static_cast<std::uint32_t>(number);
   slots[plain % MpiThread::kCacheSlots] = {plain + 1, key_of(handle)};
   return handle;
@@ -58,15 +59,18 @@ MPI_File file_of(MPI_Fint number) noexcept { return mpi::twin<Fn::File_f2c>()(nu
 
 void Sentinel::assign(const Addresses& addresses) noexcept {
   spellings_ = addresses;
-  const auto [lowest, highest] = std::minmax_element(addresses.begin(), addresses.end(), std::less<>());
+  const auto [lowest, highest] = std::minmax_element(addresses.begin(), addresses.end(),
+                                                     std::less<>());
   first_ = reinterpret_cast<std::uintptr_t>(*lowest);
   span_ = reinterpret_cast<std::uintptr_t>(*highest) - first_;
 }
 
 void resolve_sentinels() noexcept {
   g_sentinels.in_place.assign(addresses_of("mpi_fortran_in_place", "MPI_FORTRAN_IN_PLACE"));
-  g_sentinels.status_ignore.assign(addresses_of("mpi_fortran_status_ignore", "MPI_FORTRAN_STATUS_IGNORE"));
-  g_sentinels.statuses_ignore.assign(addresses_of("mpi_fortran_statuses_ignore", "MPI_FORTRAN_STATUSES_IGNORE"));
+  g_sentinels.status_ignore.assign(
+      addresses_of("mpi_fortran_status_ignore", "MPI_FORTRAN_STATUS_IGNORE"));
+  g_sentinels.statuses_ignore.assign(
+      addresses_of("mpi_fortran_statuses_ignore", "MPI_FORTRAN_STATUSES_IGNORE"));
 }
 
 }  // namespace megascope::mpi::fortran

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "mpi_layer/comms.h"
+#include "mpi_layer/thread.h"
+#include "mpi_layer/twins.h"
+#include "mpi_layer/types.h"
+
 #include <mpi.h>
 
 #include <array>
@@ -7,18 +12,14 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mpi_layer/comms.h"
-#include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
-#include "mpi_layer/types.h"
-
 /// Fortran's handles, which are numbers, as C sees them. MPI-4.1 §19.3.4.
 namespace megascope::mpi::fortran {
 
 MPI_Comm comm_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
 MPI_Datatype type_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
 
-// Out of line: a call of MPI's in a function that does not throw would put a landing pad into the wrappers.
+// Out of line: a call of MPI's in a function that does not throw would put a landing pad into the
+// wrappers.
 MPI_Request request_of(MPI_Fint number) noexcept;
 MPI_Message message_of(MPI_Fint number) noexcept;
 MPI_Group group_of_number(MPI_Fint number) noexcept;
@@ -27,41 +28,56 @@ MPI_File file_of(MPI_Fint number) noexcept;
 
 /// Communicators and datatypes through the thread's cache: about 1 ns.
 [[gnu::always_inline]] inline MPI_Comm comm_of(MpiThread& thread, MPI_Fint number) noexcept {
-  const MpiThread::FortranSlot& slot = thread.fortran_comms[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
-  const bool is_current = thread.fortran_comm_generation == g_comm_generation.load(std::memory_order_relaxed);
+  const MpiThread::FortranSlot&
+      slot = thread.fortran_comms[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
+  const bool is_current = thread.fortran_comm_generation ==
+                          g_comm_generation.load(std::memory_order_relaxed);
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
     return reinterpret_cast<MPI_Comm>(slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
   return comm_of_slowly(thread, number);
 }
 [[gnu::always_inline]] inline MPI_Datatype type_of(MpiThread& thread, MPI_Fint number) noexcept {
-  const MpiThread::FortranSlot& slot = thread.fortran_types[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
-  const bool is_current = thread.fortran_type_generation == g_type_generation.load(std::memory_order_relaxed);
+  const MpiThread::FortranSlot&
+      slot = thread.fortran_types[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
+  const bool is_current = thread.fortran_type_generation ==
+                          g_type_generation.load(std::memory_order_relaxed);
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
-    return reinterpret_cast<MPI_Datatype>(slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
+    return reinterpret_cast<MPI_Datatype>(
+        slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
   return type_of_slowly(thread, number);
 }
 
 template <class Handle>
-inline constexpr bool kIsRead = std::is_same_v<Handle, MPI_Comm> || std::is_same_v<Handle, MPI_Datatype> ||
-                                std::is_same_v<Handle, MPI_Request> || std::is_same_v<Handle, MPI_Message> ||
-                                std::is_same_v<Handle, MPI_Group> || std::is_same_v<Handle, MPI_Win> ||
-                                std::is_same_v<Handle, MPI_File>;
+inline constexpr bool kIsRead = std::is_same_v<Handle, MPI_Comm> ||
+                                std::is_same_v<Handle, MPI_Datatype> ||
+                                std::is_same_v<Handle, MPI_Request> ||
+                                std::is_same_v<Handle, MPI_Message> ||
+                                std::is_same_v<Handle, MPI_Group> ||
+                                std::is_same_v<Handle, MPI_Win> || std::is_same_v<Handle, MPI_File>;
 /// Handles that nothing is asked about.
 template <class Handle>
-inline constexpr bool kIsIgnored = std::is_same_v<Handle, MPI_Op> || std::is_same_v<Handle, MPI_Info> ||
+inline constexpr bool kIsIgnored = std::is_same_v<Handle, MPI_Op> ||
+                                   std::is_same_v<Handle, MPI_Info> ||
                                    std::is_same_v<Handle, MPI_Errhandler>;
 
 template <class Handle>
 [[gnu::always_inline]] inline Handle handle_of(MpiThread& thread, MPI_Fint number) noexcept {
-  if constexpr (std::is_same_v<Handle, MPI_Comm>) return comm_of(thread, number);
-  else if constexpr (std::is_same_v<Handle, MPI_Datatype>) return type_of(thread, number);
-  else if constexpr (std::is_same_v<Handle, MPI_Request>) return request_of(number);
-  else if constexpr (std::is_same_v<Handle, MPI_Message>) return message_of(number);
-  else if constexpr (std::is_same_v<Handle, MPI_Group>) return group_of_number(number);
-  else if constexpr (std::is_same_v<Handle, MPI_Win>) return win_of(number);
-  else return file_of(number);
+  if constexpr (std::is_same_v<Handle, MPI_Comm>)
+    return comm_of(thread, number);
+  else if constexpr (std::is_same_v<Handle, MPI_Datatype>)
+    return type_of(thread, number);
+  else if constexpr (std::is_same_v<Handle, MPI_Request>)
+    return request_of(number);
+  else if constexpr (std::is_same_v<Handle, MPI_Message>)
+    return message_of(number);
+  else if constexpr (std::is_same_v<Handle, MPI_Group>)
+    return group_of_number(number);
+  else if constexpr (std::is_same_v<Handle, MPI_Win>)
+    return win_of(number);
+  else
+    return file_of(number);
 }
 
 /// An array of handles, read where it lies.
@@ -80,7 +96,8 @@ class HandleArray {
   const MPI_Fint* numbers_;
 };
 
-/// Addresses that stand for a constant: of compilers' spellings mpi_x_, mpi_x, mpi_x__, MPI_X each a variable of its own.
+/// Addresses that stand for a constant: of compilers' spellings mpi_x_, mpi_x, mpi_x__, MPI_X each
+/// a variable of its own.
 class Sentinel {
  public:
   /// Three instructions for an address that is none of them, far from all.
@@ -93,7 +110,8 @@ class Sentinel {
 
  private:
   [[gnu::always_inline]] bool is_one_of(const void* address) const noexcept {
-    return address == spellings_[0] || address == spellings_[1] || address == spellings_[2] || address == spellings_[3];
+    return address == spellings_[0] || address == spellings_[1] || address == spellings_[2] ||
+           address == spellings_[3];
   }
 
   std::uintptr_t first_ = 0;  ///< the lowest

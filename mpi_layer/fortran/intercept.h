@@ -1,5 +1,9 @@
 #pragma once
 
+#include "mpi_layer/fortran/arguments.h"
+#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/intercept.h"
+
 #include <mpi.h>
 
 #include <array>
@@ -8,17 +12,16 @@
 #include <tuple>
 #include <utility>
 
-#include "mpi_layer/fortran/arguments.h"
-#include "mpi_layer/fortran/twins.h"
-#include "mpi_layer/intercept.h"
-
-/// The body of the Fortran wrappers. A Fortran caller passes addresses: of each argument, of ierror, then the lengths of
-/// CHARACTER arguments, each in one register or stack word; here all of them are `void*`, and go to the pmpi procedure as
-/// they came, except for an ignored status and an ierror that `use mpi_f08` left out, which are replaced by ours.
+/// The body of the Fortran wrappers. A Fortran caller passes addresses: of each argument, of
+/// ierror, then the lengths of CHARACTER arguments, each in one register or stack word; here all of
+/// them are `void*`, and go to the pmpi procedure as they came, except for an ignored status and an
+/// ierror that `use mpi_f08` left out, which are replaced by ours.
 namespace megascope::mpi::fortran {
 
 template <Fn F>
-inline constexpr bool kHasMeaning = !requires { Meaning<F>::kSaysNothing; };
+inline constexpr bool kHasMeaning = !requires {
+  Meaning<F>::kSaysNothing;
+};
 
 /// Signature: of the C function.
 template <Fn F, Row R, Interface I, class Signature>
@@ -32,20 +35,25 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
   /// As mpi::Wrapper::call: a jump with the caller's return address.
   template <class... Slots>
   [[gnu::always_inline]] static void call(Slots... slots) {
-    if ((t_thread->gate[kInterface] & selected()) != 0) [[likely]] return record(slots...);
+    if ((t_thread->gate[kInterface] & selected()) != 0) [[likely]]
+      return record(slots...);
     return pass(slots...);
   }
 
  private:
-  static std::uint8_t selected() noexcept { return g_selected[family_of(I)][static_cast<unsigned>(R)]; }
+  static std::uint8_t selected() noexcept {
+    return g_selected[family_of(I)][static_cast<unsigned>(R)];
+  }
 
   template <class... Slots>
   [[gnu::noinline]] static void pass(Slots... slots) {
     if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
-    const bool is_looked_at = selected() != 0 && recorder() != nullptr && enter_slowly(I, selected());
+    const bool is_looked_at = selected() != 0 && recorder() != nullptr &&
+                              enter_slowly(I, selected());
     if (!is_looked_at) {
       constexpr unsigned kRow = static_cast<unsigned>(R);
-      if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]] tell_missing_twin(family_of(I), kRow);
+      if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]]
+        tell_missing_twin(family_of(I), kRow);
       return twin<I, R, Slots...>()(slots...);
     }
     return record(slots...);
@@ -59,9 +67,11 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     call.fn = F;
     call.index_base = 1;
     call.is_silent = is_silent<F>(*thread, I);
-    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<I, R, Slots...>()(slots...);
+    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]]
+      return twin<I, R, Slots...>()(slots...);
     const std::array<void*, sizeof...(Slots)> passed{slots...};
-    record_nested(*thread, call, nesting, __builtin_return_address(0), passed, std::index_sequence_for<Args...>(),
+    record_nested(*thread, call, nesting, __builtin_return_address(0), passed,
+                  std::index_sequence_for<Args...>(),
                   std::make_index_sequence<sizeof...(Slots) - kArguments - 1>());
   }
 
@@ -81,17 +91,20 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
   }
 
   template <class Passed, std::size_t... A, std::size_t... L>
-  [[gnu::always_inline]] static void record_nested(MpiThread& thread, CallRecord& call, const Nesting& nesting,
-                                                   const void* return_address, const Passed& passed, std::index_sequence<A...>,
+  [[gnu::always_inline]] static void record_nested(MpiThread& thread, CallRecord& call,
+                                                   const Nesting& nesting,
+                                                   const void* return_address, const Passed& passed,
+                                                   std::index_sequence<A...>,
                                                    std::index_sequence<L...>) {
     MPI_Fint own_error = MPI_SUCCESS;
     void* const error = passed[kArguments] != nullptr ? passed[kArguments] : &own_error;
-    const auto twin_procedure =
-        twin<I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
-             decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
+    const auto twin_procedure = twin<
+        I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
+        decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
     call.enter_ticks = clock::ticks(thread.use_tsc);
     if constexpr (kHasMeaning<F>) {
-      std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
+      std::tuple<Argument<F, Args>...> arguments{
+          Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
       Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
       if (call.depth == 0) mark(*thread.buffer, call);
@@ -102,7 +115,8 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       const int rc = *static_cast<const MPI_Fint*>(error);
       if (rc == MPI_SUCCESS) (std::get<A>(arguments).returned(thread), ...);
       Meaning<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
-      if (g_wants_call_sites) [[unlikely]] stage_call_site(thread, return_address);
+      if (g_wants_call_sites) [[unlikely]]
+        stage_call_site(thread, return_address);
       if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;
       finish(thread, call, leave_ticks, rc);
     } else {
@@ -111,13 +125,14 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
       const std::uint64_t leave_ticks = clock::ticks(thread.use_tsc);
-      if (g_wants_call_sites) [[unlikely]] stage_call_site(thread, return_address);
+      if (g_wants_call_sites) [[unlikely]]
+        stage_call_site(thread, return_address);
       finish(thread, call, leave_ticks, *static_cast<const MPI_Fint*>(error));
     }
   }
 
-  [[gnu::always_inline]] static void finish(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
-                                            int rc) noexcept {
+  [[gnu::always_inline]] static void finish(MpiThread& thread, const CallRecord& call,
+                                            std::uint64_t leave_ticks, int rc) noexcept {
     if (call.is_silent) [[unlikely]] {
       thread.staged_words = 0;
       return;
@@ -128,21 +143,27 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
 }  // namespace megascope::mpi::fortran
 
-/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. A C name of our own, so that no macro of mpi.h meets it.
-#define MEGASCOPE_FORTRAN_SYMBOL(function, symbol, name, lower, interface, slots, arguments)                          \
-  extern "C" [[gnu::visibility("default")]] void function slots __asm__(symbol);                                      \
-  extern "C" void function slots {                                                                                    \
-    megascope::mpi::fortran::Wrapper<megascope::mpi::Fn::name, megascope::mpi::fortran::Row::lower##_,                \
-                                     megascope::mpi::Interface::interface,                                            \
-                                     megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;     \
+/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. A C name of our own, so that no macro
+/// of mpi.h meets it.
+#define MEGASCOPE_FORTRAN_SYMBOL(function, symbol, name, lower, interface, slots, arguments) \
+  extern "C" [[gnu::visibility("default")]] void function slots __asm__(symbol);             \
+  extern "C" void function slots {                                                           \
+    megascope::mpi::fortran::Wrapper<                                                        \
+        megascope::mpi::Fn::name, megascope::mpi::fortran::Row::lower##_,                    \
+        megascope::mpi::Interface::interface,                                                \
+        megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;        \
   }
 #define MEGASCOPE_FORTRAN_ALIAS(result, function, symbol, target, slots) \
-  extern "C" [[gnu::visibility("default"), gnu::alias(target)]] result function slots __asm__(symbol);
-#define MEGASCOPE_FORTRAN_ALIASES(result, lower, upper, slots)                                                  \
-  MEGASCOPE_FORTRAN_ALIAS(result, megascope_bare_##lower, "mpi_" #lower, "mpi_" #lower "_", slots)              \
-  MEGASCOPE_FORTRAN_ALIAS(result, megascope_double_##lower, "mpi_" #lower "__", "mpi_" #lower "_", slots)       \
+  extern "C"                                                             \
+      [[gnu::visibility("default"), gnu::alias(target)]] result function slots __asm__(symbol);
+#define MEGASCOPE_FORTRAN_ALIASES(result, lower, upper, slots)                                     \
+  MEGASCOPE_FORTRAN_ALIAS(result, megascope_bare_##lower, "mpi_" #lower, "mpi_" #lower "_", slots) \
+  MEGASCOPE_FORTRAN_ALIAS(result, megascope_double_##lower, "mpi_" #lower "__", "mpi_" #lower "_", \
+                          slots)                                                                   \
   MEGASCOPE_FORTRAN_ALIAS(result, megascope_upper_##lower, "MPI_" #upper, "mpi_" #lower "_", slots)
-#define MEGASCOPE_FORTRAN_WRAPPERS(name, lower, upper, slots, arguments)                                            \
-  MEGASCOPE_FORTRAN_SYMBOL(megascope_f_##lower, "mpi_" #lower "_", name, lower, kFortran, slots, arguments)         \
-  MEGASCOPE_FORTRAN_SYMBOL(megascope_f08_##lower, "mpi_" #lower "_f08_", name, lower, kFortran08, slots, arguments) \
+#define MEGASCOPE_FORTRAN_WRAPPERS(name, lower, upper, slots, arguments)                          \
+  MEGASCOPE_FORTRAN_SYMBOL(megascope_f_##lower, "mpi_" #lower "_", name, lower, kFortran, slots,  \
+                           arguments)                                                             \
+  MEGASCOPE_FORTRAN_SYMBOL(megascope_f08_##lower, "mpi_" #lower "_f08_", name, lower, kFortran08, \
+                           slots, arguments)                                                      \
   MEGASCOPE_FORTRAN_ALIASES(void, lower, upper, slots)

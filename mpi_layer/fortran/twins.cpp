@@ -1,17 +1,16 @@
 #include "mpi_layer/fortran/twins.h"
 
-#include <dlfcn.h>
-
-#include <atomic>
-#include <cstring>
-#include <mutex>
-#include <string>
-
 #include "core/base/standard_error.h"
 #include "mpi_layer/fortran/handles.h"
 #include "mpi_layer/mpi_object.h"
 #include "mpi_layer/selection.h"
 #include "mpi_layer/thread.h"
+
+#include <atomic>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <string>
 
 namespace megascope::mpi::fortran {
 
@@ -22,12 +21,14 @@ constinit std::uint8_t g_lacks_twin[kFamilyCount][kRowEnd] = {};
 namespace {
 
 constexpr const char* kNames[] = {
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) MEGASCOPE_WHERE_DECLARED(name, "pmpi_" #lower,)
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, "pmpi_" #lower, )
 #include "mpi_layer/fortran/rows.inc"
 #undef MEGASCOPE_FORTRAN
 };
 constexpr Fn kFunctions[] = {
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) MEGASCOPE_WHERE_DECLARED(name, Fn::name,)
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name, Fn::name, )
 #include "mpi_layer/fortran/rows.inc"
 #undef MEGASCOPE_FORTRAN
 };
@@ -36,7 +37,8 @@ constexpr const char* kEndings[kFamilyCount] = {"_", "_f08_"};
 std::mutex g_mutex;
 std::atomic<bool> g_is_resolved[kFamilyCount];
 
-/// Nobody can get here: a program that calls what no library defines would not have started without us.
+/// Nobody can get here: a program that calls what no library defines would not have started without
+/// us.
 void missing_twin() {
   standard_error::write("megascope: a Fortran MPI procedure was called that no library defines\n");
 }
@@ -47,7 +49,8 @@ void resolve_row(unsigned family, unsigned row, void* object) {
   if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str());
   if (symbol == nullptr) {
     symbol = dlsym(RTLD_NEXT, name.c_str() + 1);  // mpi_x_ of the next library
-    std::atomic_ref(g_lacks_twin[family][row]).store(symbol != nullptr ? 1 : 0, std::memory_order_relaxed);
+    std::atomic_ref(g_lacks_twin[family][row])
+        .store(symbol != nullptr ? 1 : 0, std::memory_order_relaxed);
   }
   g_twins[family][row] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
 }
@@ -56,7 +59,8 @@ void take_selection(unsigned family) {
   for (unsigned row = 0; row < kRowEnd; ++row) {
     const std::uint8_t selected = mpi::g_selected[static_cast<unsigned>(kFunctions[row])];
     std::atomic_ref(g_selected[family][row])
-        .store(g_lacks_twin[family][row] != 0 ? std::uint8_t{0} : selected, std::memory_order_relaxed);
+        .store(g_lacks_twin[family][row] != 0 ? std::uint8_t{0} : selected,
+               std::memory_order_relaxed);
   }
 }
 
@@ -85,7 +89,8 @@ void refresh_selection() noexcept {
 void tell_missing_twin(unsigned family, unsigned row) noexcept {
   Recorder* const active = recorder();
   if (active == nullptr || mpi::g_selected[static_cast<unsigned>(kFunctions[row])] == 0) return;
-  if (std::atomic_ref(g_lacks_twin[family][row]).exchange(2, std::memory_order_relaxed) != 1) return;
+  if (std::atomic_ref(g_lacks_twin[family][row]).exchange(2, std::memory_order_relaxed) != 1)
+    return;
   active->note_unrecorded(std::string(kNames[row] + 1) + kEndings[family]);
 }
 

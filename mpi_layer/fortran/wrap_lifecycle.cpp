@@ -30,7 +30,8 @@ void finalize(void* error) {
 template <Interface I, Row R, Fn F, class Result, class... Slots>
 Result plain_call(Slots... slots) {
   if (twin<I, R>() == nullptr) resolve_twins(I);
-  const auto procedure = reinterpret_cast<Result (*)(Slots...)>(g_twins[family_of(I)][static_cast<unsigned>(R)]);
+  const auto procedure = reinterpret_cast<Result (*)(Slots...)>(
+      g_twins[family_of(I)][static_cast<unsigned>(R)]);
   const std::uint8_t selected = g_selected[family_of(I)][static_cast<unsigned>(R)];
   const bool is_recorded = selected != 0 && recorder() != nullptr && enter_slowly(I, selected);
   if (!is_recorded || t_thread->active_frame != 0) return procedure(slots...);
@@ -69,27 +70,32 @@ using megascope::mpi::Fn;
 using megascope::mpi::Interface;
 using megascope::mpi::fortran::Row;
 
-#define MEGASCOPE_PROCEDURE(result, lower, upper, parameters, body)                                        \
-  extern "C" [[gnu::visibility("default")]] result megascope_f_##lower parameters __asm__("mpi_" #lower "_"); \
-  extern "C" result megascope_f_##lower parameters {                                                       \
-    constexpr Interface I = Interface::kFortran;                                                           \
-    return body;                                                                                           \
-  }                                                                                                        \
-  extern "C" [[gnu::visibility("default")]] result megascope_f08_##lower parameters                        \
-      __asm__("mpi_" #lower "_f08_");                                                                      \
-  extern "C" result megascope_f08_##lower parameters {                                                     \
-    constexpr Interface I = Interface::kFortran08;                                                         \
-    return body;                                                                                           \
-  }                                                                                                        \
+#define MEGASCOPE_PROCEDURE(result, lower, upper, parameters, body)                          \
+  extern "C" [[gnu::visibility("default")]] result megascope_f_##lower parameters __asm__(   \
+      "mpi_" #lower "_");                                                                    \
+  extern "C" result megascope_f_##lower parameters {                                         \
+    constexpr Interface I = Interface::kFortran;                                             \
+    return body;                                                                             \
+  }                                                                                          \
+  extern "C" [[gnu::visibility("default")]] result megascope_f08_##lower parameters __asm__( \
+      "mpi_" #lower "_f08_");                                                                \
+  extern "C" result megascope_f08_##lower parameters {                                       \
+    constexpr Interface I = Interface::kFortran08;                                           \
+    return body;                                                                             \
+  }                                                                                          \
   MEGASCOPE_FORTRAN_ALIASES(result, lower, upper, parameters)
 
 namespace fortran = megascope::mpi::fortran;
-MEGASCOPE_PROCEDURE(void, init, INIT, (void* error), (fortran::start_mpi<I, Row::init_, Fn::Init>(error)))
+MEGASCOPE_PROCEDURE(void, init, INIT, (void* error),
+                    (fortran::start_mpi<I, Row::init_, Fn::Init>(error)))
 MEGASCOPE_PROCEDURE(void, init_thread, INIT_THREAD, (void* required, void* provided, void* error),
-                    (fortran::start_mpi<I, Row::init_thread_, Fn::Init_thread>(error, required, provided)))
+                    (fortran::start_mpi<I, Row::init_thread_, Fn::Init_thread>(error, required,
+                                                                               provided)))
 MEGASCOPE_PROCEDURE(void, finalize, FINALIZE, (void* error), (fortran::finalize<I>(error)))
 MEGASCOPE_PROCEDURE(void, abort, ABORT, (void* comm, void* code, void* error),
                     (fortran::abort_job<I>(comm, code, error)))
 MEGASCOPE_PROCEDURE(void, pcontrol, PCONTROL, (void* level), (fortran::control<I>(level)))
-MEGASCOPE_PROCEDURE(double, wtime, WTIME, (), (fortran::plain_call<I, Row::wtime_, Fn::Wtime, double>()))
-MEGASCOPE_PROCEDURE(double, wtick, WTICK, (), (fortran::plain_call<I, Row::wtick_, Fn::Wtick, double>()))
+MEGASCOPE_PROCEDURE(double, wtime, WTIME, (),
+                    (fortran::plain_call<I, Row::wtime_, Fn::Wtime, double>()))
+MEGASCOPE_PROCEDURE(double, wtick, WTICK, (),
+                    (fortran::plain_call<I, Row::wtick_, Fn::Wtick, double>()))

@@ -25,13 +25,16 @@ void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
 }  // namespace
 
 Advice make_advice(const AnswerView& view, advice::Gather& gather) {
-  const auto name = [&](analysis::CommTable::Index comm) { return place_name(view.tables.comms, comm); };
+  const auto name = [&](analysis::CommTable::Index comm) {
+    return place_name(view.tables.comms, comm);
+  };
   advice::Facts facts = gather.take(view.waits, name);
   add_blocked_times(view, facts);
   Advice advice{advice::advise(facts), {}};
   advice::name_regions(view.source, facts, advice.findings);
   for (advice::Finding& finding : advice.findings) {
-    if (!finding.region.empty()) finding.text += " Most of it is in region `" + finding.region + "`.";
+    if (!finding.region.empty())
+      finding.text += " Most of it is in region `" + finding.region + "`.";
   }
   advice.sites = std::move(facts.sites);
   return advice;

@@ -15,8 +15,9 @@ struct AnswerView;
 
 /// Known problems of MPI programs that a run shows (docs/advice.md).
 struct Advice {
-  std::vector<advice::Finding> findings;  ///< the largest share first; comm and function in MatchTables
-  std::vector<std::string> sites;         ///< by Finding::site
+  std::vector<advice::Finding>
+      findings;                    ///< the largest share first; comm and function in MatchTables
+  std::vector<std::string> sites;  ///< by Finding::site
 };
 
 /// view: with waits and CPU times. gather: of the same pass.

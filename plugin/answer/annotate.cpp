@@ -19,18 +19,23 @@ constexpr std::size_t kMostCulprits = 64;
 /// How many steps came before the one with the program's number.
 std::size_t place_of(const AnswerView& view, std::int32_t number) {
   if (view.step_numbers.empty()) return static_cast<std::size_t>(number);
-  return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) - view.step_numbers.begin());
+  return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) -
+                                  view.step_numbers.begin());
 }
 
-/// From the first to the last step of a culprit; where steps cannot be told in time, that of the evidence.
+/// From the first to the last step of a culprit; where steps cannot be told in time, that of the
+/// evidence.
 std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view, const Culprit& culprit) {
   const auto& ranks = view.source.world_ranks();
-  const auto rank = static_cast<std::size_t>(std::ranges::lower_bound(ranks, culprit.evidence.world_rank) - ranks.begin());
-  const StepTimes steps = rank < view.detection.steps.size() ? view.detection.steps[rank] : StepTimes{};
+  const auto rank = static_cast<std::size_t>(
+      std::ranges::lower_bound(ranks, culprit.evidence.world_rank) - ranks.begin());
+  const StepTimes steps = rank < view.detection.steps.size() ? view.detection.steps[rank]
+                                                             : StepTimes{};
   const std::size_t shown = place_of(view, culprit.evidence.step);
   const std::size_t first = place_of(view, culprit.onset_step);
   const std::size_t last = place_of(view, culprit.last_step);
-  const bool is_known = last < steps.ends_ns.size() && first <= last && shown < steps.ends_ns.size() &&
+  const bool is_known = last < steps.ends_ns.size() && first <= last &&
+                        shown < steps.ends_ns.size() &&
                         steps.ends_ns[shown] == culprit.evidence.end_ns;
   if (!is_known) return {culprit.evidence.begin_ns, culprit.evidence.end_ns};
   return {steps.begin_of(first), steps.ends_ns[last]};
@@ -53,11 +58,14 @@ Annotation culprit_annotation(const AnswerView& view, const Culprit& culprit) {
 }
 
 Annotation evidence_annotation(const detect::Evidence& evidence) {
-  const auto duration = [](double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); };
+  const auto duration = [](double time_ns) {
+    return human_duration(static_cast<std::int64_t>(time_ns));
+  };
   return {.begin_ns = evidence.begin_ns,
           .end_ns = evidence.end_ns,
-          .name = fmt::format("Step {} of rank {}: {} took {} instead of {}", evidence.step, evidence.world_rank, evidence.what,
-                              duration(evidence.observed_ns), duration(evidence.expected_ns)),
+          .name = fmt::format("Step {} of rank {}: {} took {} instead of {}", evidence.step,
+                              evidence.world_rank, evidence.what, duration(evidence.observed_ns),
+                              duration(evidence.expected_ns)),
           .world_ranks = {evidence.world_rank},
           .arguments = {{"step", {}, static_cast<double>(evidence.step)},
                         {"observed_s", {}, evidence.observed_ns / 1e9},
@@ -70,7 +78,8 @@ void add_findings(const Answer& answer, Annotations& annotations) {
   for (const Culprit& culprit : view.detection.culprits) {
     if (annotations.findings.size() >= 2 * kMostCulprits) break;
     annotations.findings.push_back(culprit_annotation(view, culprit));
-    if (culprit.evidence.observed_ns > 0) annotations.findings.push_back(evidence_annotation(culprit.evidence));
+    if (culprit.evidence.observed_ns > 0)
+      annotations.findings.push_back(evidence_annotation(culprit.evidence));
   }
 }
 
@@ -86,10 +95,14 @@ void add_waits(const Answer& answer, Annotations& annotations) {
     const analysis::GrowingArray<analysis::WaitingStop>& all = stops[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
-      const bool has_other_inside = i + 1 < all.size() && all[i + 1].enter_ns < end_ns;  // a callback that waits
+      const bool has_other_inside = i + 1 < all.size() &&
+                                    all[i + 1].enter_ns < end_ns;  // a callback that waits
       if (all[i].wait_ns < kLeastWaitNs || has_other_inside) continue;
-      waits.push_back({.begin_ns = all[i].enter_ns, .end_ns = end_ns, .location = place.location,
-                       .kind = all[i].kind_bits, .waits_for = tables.place(all[i].culprit()).world_rank});
+      waits.push_back({.begin_ns = all[i].enter_ns,
+                       .end_ns = end_ns,
+                       .location = place.location,
+                       .kind = all[i].kind_bits,
+                       .waits_for = tables.place(all[i].culprit()).world_rank});
     }
   }
 }

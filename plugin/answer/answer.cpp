@@ -25,9 +25,10 @@ std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& t
 
 namespace {
 
-/// How far each rank's clock may be off, by what was measured, or else by what the program's own messages say; empty when neither
-/// is known of some clock.
-std::vector<double> clock_errors(std::vector<double> measured_ns, const analysis::Anchors& anchors) {
+/// How far each rank's clock may be off, by what was measured, or else by what the program's own
+/// messages say; empty when neither is known of some clock.
+std::vector<double> clock_errors(std::vector<double> measured_ns,
+                                 const analysis::Anchors& anchors) {
   for (std::size_t i = 0; i < measured_ns.size(); ++i) {
     if (measured_ns[i] < 0.0 && i < anchors.errors_ns.size()) measured_ns[i] = anchors.errors_ns[i];
     if (measured_ns[i] < 0.0) return {};
@@ -38,7 +39,8 @@ std::vector<double> clock_errors(std::vector<double> measured_ns, const analysis
 
 }  // namespace
 
-/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
+/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
+/// a name.
 std::vector<std::int32_t> strangers(const RecordSource& run) {
   const std::string* id = nullptr;
   std::vector<std::int32_t> found;
@@ -52,24 +54,35 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
 }
 
 Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
-    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})), groups_(analysis::parallel_groups(run)),
-      view_{run_, tables_, matching_, waits_, causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
+    : run_(run),
+      options_(options),
+      tables_(run),
+      states_(tables_),
+      clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})),
+      groups_(analysis::parallel_groups(run)),
+      view_{run_,       tables_,    matching_,        waits_,
+            causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
   note_clock_errors();
   if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
   read(run);
-  causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time), options.jobs);
+  causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time),
+                                           options.jobs);
   corrected_.emplace(run, causality_);
   if (causality_.violations_before != 0) {  // all again in possible times
-    clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time), causality_.anchors);
+    clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time),
+                                                            causality_.anchors);
     note_clock_errors();
     read(in_order());
   }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (gather_) view_.advice = make_advice(view_, *gather_);
-  if (view_.has_operations) judge_operations();
-  else if (!detection_.culprits.empty()) confirm();
-  detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
+  if (view_.has_operations)
+    judge_operations();
+  else if (!detection_.culprits.empty())
+    confirm();
+  detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(),
+                                groups_.problems.end());
   place_culprits();
   pass_over_trifles();
   drop_advice_on_stages();
@@ -78,7 +91,9 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
 /// Where clocks were never compared, nothing can be said of the time between two ranks.
 void Answer::note_clock_errors() {
   constexpr double kLeastNs = detect::Options{}.clock_error_ns;
-  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(kLeastNs, 2 * clock_errors_ns_.back());
+  judge_.clock_error_ns = clock_errors_ns_.empty()
+                              ? kNoIdeaNs
+                              : std::max(kLeastNs, 2 * clock_errors_ns_.back());
 }
 
 template <class Sink>
@@ -120,20 +135,25 @@ void Answer::place_culprits() {
 void Answer::pass_over_trifles() {
   constexpr double kLeastCost = 0.001;
   const std::size_t before = detection_.culprits.size();
-  std::erase_if(detection_.culprits, [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
+  std::erase_if(detection_.culprits,
+                [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
   const std::size_t trifles = before - detection_.culprits.size();
   if (trifles == 0) return;
-  detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
-                                   " that cost less than 0.1 % of the run are not told.");
+  detection_.limitations.push_back(
+      (trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
+      " that cost less than 0.1 % of the run are not told.");
 }
 
-/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are divided. Stages that were inferred
-/// may be ranks of any program.
+/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are
+/// divided. Stages that were inferred may be ranks of any program.
 void Answer::drop_advice_on_stages() {
-  const bool has_stage = std::ranges::any_of(detection_.culprits, [](const detect::Culprit& culprit) {
-    return culprit.cause == detect::Cause::kStageImbalance && culprit.has_specified_groups;
-  });
-  if (has_stage) std::erase_if(view_.advice.findings, [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
+  const bool has_stage = std::ranges::any_of(
+      detection_.culprits, [](const detect::Culprit& culprit) {
+        return culprit.cause == detect::Cause::kStageImbalance && culprit.has_specified_groups;
+      });
+  if (has_stage)
+    std::erase_if(view_.advice.findings,
+                  [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
 }
 
 /// By the steps that the program tells, else by found ones.
@@ -144,13 +164,16 @@ void Answer::judge_calls(const RecordSource& source) {
   detection_ = detect::detect(source, judge_);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
-  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
+  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(),
+                                told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
-  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>())) number_steps(told_.numbers);
+  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>()))
+    number_steps(told_.numbers);
 }
 
 void Answer::judge_operations() {
-  regions_.emplace(run_, tables_, groups_.indices, judge_);  // how long a rank takes is told by its own clock
+  regions_.emplace(run_, tables_, groups_.indices,
+                   judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
   drop_inferred_groups();
   number_steps(regions_->step_numbers());
@@ -170,7 +193,9 @@ void Answer::drop_inferred_groups() {
 /// For how much of the run others waited for a rank, all of them together, at most.
 double Answer::caused_fraction(std::int32_t world_rank) const {
   const auto rank = std::ranges::find(waits_.ranks, world_rank, &analysis::RankWaits::world_rank);
-  return rank == waits_.ranks.end() || rank->wall_ns == 0 ? 0.0 : std::min(1.0, rank->caused_ns / static_cast<double>(rank->wall_ns));
+  return rank == waits_.ranks.end() || rank->wall_ns == 0
+             ? 0.0
+             : std::min(1.0, rank->caused_ns / static_cast<double>(rank->wall_ns));
 }
 
 /// What the replay does not confirm is not reported: without it the run would not have been faster.
@@ -179,7 +204,8 @@ void Answer::confirm() {
   constexpr double kSureCost = 0.02;  // of what others hide now
   const whatif::WhatIf what_if = play(0);
   if (!what_if.is_there()) return;
-  if (!view_.has_operations && !what_if.limitations.empty()) return;  // steps that were not replayed, or waits that were cut
+  if (!view_.has_operations && !what_if.limitations.empty())
+    return;  // steps that were not replayed, or waits that were cut
   std::vector<detect::Culprit> kept;
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
     detect::Culprit& culprit = detection_.culprits[i];
@@ -188,21 +214,24 @@ void Answer::confirm() {
     if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
       kept.push_back(culprit);
     } else {
-      detection_.limitations.push_back(culprit_title(culprit) + "; the run would hardly have been faster without that.");
+      detection_.limitations.push_back(culprit_title(culprit) +
+                                       "; the run would hardly have been faster without that.");
     }
   }
   const bool are_all_kept = kept.size() == detection_.culprits.size();
   detection_.culprits = std::move(kept);
   if (!are_all_kept && !detection_.culprits.empty()) {  // the loss is split over fewer
     const whatif::WhatIf again = play(0);
-    for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
+    for (std::size_t i = 0; i < detection_.culprits.size(); ++i)
+      detection_.culprits[i].cost_fraction = again.asked[i].cost;
   }
   std::ranges::stable_sort(detection_.culprits, std::greater<>(), &detect::Culprit::cost_fraction);
 }
 
 namespace {
 
-/// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise: as much as the mean is left.
+/// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise:
+/// as much as the mean is left.
 whatif::Asked asked_for(const detect::Culprit& culprit) {
   whatif::Asked asked{culprit.ranks, culprit.links};
   if (!culprit.links.empty()) return asked;
@@ -232,7 +261,8 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
     options.graph.regions = &moved;
     options.graph.hidden = &moved_hidden;
   }
-  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(asked_for(culprit));
+  for (const detect::Culprit& culprit : detection_.culprits)
+    options.asked.push_back(asked_for(culprit));
   if (!graph_) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
@@ -242,14 +272,16 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
   return what_if;
 }
 
-/// The replay knows when calls end, not why: who is blocked in them costs at most that, what others waited for it, and what is not explained.
+/// The replay knows when calls end, not why: who is blocked in them costs at most that, what others
+/// waited for it, and what is not explained.
 void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
   for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
     const detect::Culprit& culprit = detection_.culprits[i];
     if (!culprit.is_in_mpi) continue;
     const double unexplained = std::max(0.0, what_if.loss.total - what_if.loss.explained);
     const double replayed = what_if.asked[i].cost;
-    const double cost = std::min({culprit.cost_fraction, caused_fraction(culprit.ranks.front()), replayed + unexplained});
+    const double cost = std::min(
+        {culprit.cost_fraction, caused_fraction(culprit.ranks.front()), replayed + unexplained});
     what_if.asked[i].cost = std::max(replayed, cost);
     what_if.loss.explained += what_if.asked[i].cost - replayed;
   }
@@ -259,14 +291,16 @@ void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
 void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
   view_.step_numbers = numbers;
   const auto number = [&numbers](std::int32_t& step) {
-    if (step >= 0 && static_cast<std::size_t>(step) < numbers.size()) step = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(step)]);
+    if (step >= 0 && static_cast<std::size_t>(step) < numbers.size())
+      step = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(step)]);
   };
   for (detect::Culprit& culprit : detection_.culprits) {
     number(culprit.onset_step);
     number(culprit.last_step);
     number(culprit.evidence.step);
     for (std::int64_t& step : culprit.steps) {
-      if (static_cast<std::size_t>(step) < numbers.size()) step = numbers[static_cast<std::size_t>(step)];
+      if (static_cast<std::size_t>(step) < numbers.size())
+        step = numbers[static_cast<std::size_t>(step)];
     }
   }
 }

@@ -16,16 +16,19 @@
 
 namespace megascope::answer {
 
-/// Everything that the analysis says of a run: matches, waits and their causes, message order, culprits.
+/// Everything that the analysis says of a run: matches, waits and their causes, message order,
+/// culprits.
 class Answer {
  public:
   struct Options {
     unsigned jobs = 1;        ///< threads to work with, the caller's among them
-    bool has_replay = false;  ///< replay() will be asked for; causes that are found are replayed in any case
+    bool has_replay = false;  ///< replay() will be asked for; causes that are found are replayed in
+                              ///< any case
     bool has_advice = false;  ///< known problems of MPI programs are looked for
   };
-  /// run: outlives the object; read twice, and up to six times more where clocks contradict the order of messages. time: of all clock
-  /// domains of the run. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
+  /// run: outlives the object; read twice, and up to six times more where clocks contradict the
+  /// order of messages. time: of all clock domains of the run. Throws what the source throws, and
+  /// std::bad_alloc. Memory: some 50 bytes a call.
   Answer(const RecordSource& run, const RunTime& time, const Options& options);
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
@@ -35,7 +38,8 @@ class Answer {
   const RecordSource& in_order() const { return corrected_->source(); }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
-  /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits.
+  /// How much faster the run would have been, had things taken their usual time; `asked` are the
+  /// culprits.
   whatif::WhatIf replay();
 
  private:
@@ -75,9 +79,11 @@ class Answer {
   AnswerView view_;
 };
 
-/// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not compared with the others.
+/// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not
+/// compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
-/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
+/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
+/// a name.
 std::vector<std::int32_t> strangers(const RecordSource& run);
 
 }  // namespace megascope::answer

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-/// What the analysis of a run found, and how it is said: the same words in the command, at the end of a run and in exports.
-/// Ranks are world ranks.
+/// What the analysis of a run found, and how it is said: the same words in the command, at the end
+/// of a run and in exports. Ranks are world ranks.
 namespace megascope::answer {
 
 struct AnswerView {
@@ -24,19 +24,29 @@ struct AnswerView {
   const analysis::WaitAnalysis& waits;
   const analysis::Causality& causality;
   const detect::Detection& detection;
-  std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the causality pass; empty: of some it is not known
-  bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are seldom seen in them
-  bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that come back
-  std::vector<cpu::RankCpu> cpu = {};           ///< by index in world_ranks(); divided between outside and inside of MPI only where there are culprits
+  std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the
+                                             ///< causality pass; empty: of some it is not known
+  bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are
+                                ///< seldom seen in them
+  bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that
+                                ///< come back
+  std::vector<cpu::RankCpu> cpu = {};  ///< by index in world_ranks(); divided between outside and
+                                       ///< inside of MPI only where there are culprits
   std::vector<SharedCores> shared_cores = {};
-  Advice advice = {};                           ///< empty unless asked for
-  std::vector<std::int64_t> step_numbers = {};  ///< the program's own, ascending; empty: steps were found, and count from 0
+  Advice advice = {};  ///< empty unless asked for
+  std::vector<std::int64_t> step_numbers =
+      {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
-  const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }
-  std::string function(std::uint32_t index) const { return std::string(tables.functions.function(index).name); }
+  const std::string& host(std::int32_t world_rank) const {
+    return source.process(world_rank).info.host;
+  }
+  std::string function(std::uint32_t index) const {
+    return std::string(tables.functions.function(index).name);
+  }
 };
 
-/// Something that a user must look at: collectives that do not match, or somebody who makes the run slow.
+/// Something that a user must look at: collectives that do not match, or somebody who makes the run
+/// slow.
 bool has_finding(const AnswerView& view);
 
 /// The answer in a sentence or two.

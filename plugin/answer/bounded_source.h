@@ -17,11 +17,14 @@ struct TimeIsUp : std::exception {};
 class BoundedSource final : public RecordSource {
  public:
   /// until_ns: of clock::monotonic_ns().
-  BoundedSource(const RecordSource& whole, std::uint64_t until_ns) : whole_(whole), until_ns_(until_ns) {}
+  BoundedSource(const RecordSource& whole, std::uint64_t until_ns)
+      : whole_(whole), until_ns_(until_ns) {}
 
   std::int32_t world_size() const override { return whole_.world_size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return whole_.world_ranks(); }
-  const ProcessDefinitions& process(std::int32_t world_rank) const override { return whole_.process(world_rank); }
+  const ProcessDefinitions& process(std::int32_t world_rank) const override {
+    return whole_.process(world_rank);
+  }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override {
     return std::make_unique<Stream>(whole_.calls(world_rank, location), until_ns_);
   }
@@ -34,7 +37,8 @@ class BoundedSource final : public RecordSource {
  private:
   class Stream final : public CallStream {
    public:
-    Stream(std::unique_ptr<CallStream> whole, std::uint64_t until_ns) : whole_(std::move(whole)), until_ns_(until_ns) {}
+    Stream(std::unique_ptr<CallStream> whole, std::uint64_t until_ns)
+        : whole_(std::move(whole)), until_ns_(until_ns) {}
     bool next(Call& call) override {
       constexpr std::uint32_t kCallsBetweenLooks = 1024;
       if (count_++ % kCallsBetweenLooks == 0 && clock::monotonic_ns() > until_ns_) throw TimeIsUp();

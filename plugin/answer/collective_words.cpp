@@ -21,14 +21,17 @@ constexpr std::size_t kNameColumns = 60;
 
 std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
   if (mismatch.what == Mismatch::What::kCount) {
-    const std::string last = party.count == 0 ? "" : ", the last is " + std::string(party.shape.function);
+    const std::string last = party.count == 0
+                                 ? ""
+                                 : ", the last is " + std::string(party.shape.function);
     return fmt::format("{} made {} {}{}", ranks_text(party.world_ranks), party.count,
                        party.count == 1 ? "collective" : "collectives", last);
   }
   std::string text = ranks_text(party.world_ranks) + " called " + std::string(party.shape.function);
   if (party.shape.root != kNoPeer) text += fmt::format(" with root {}", party.shape.root);
   if (mismatch.what == Mismatch::What::kBytes) {
-    const auto blocks = static_cast<std::uint64_t>(std::max<std::int64_t>(1, party.shape.block_count));
+    const auto blocks = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(1, party.shape.block_count));
     text += fmt::format(" with {}", human_bytes(party.shape.bytes / blocks));
   }
   return text;
@@ -40,21 +43,28 @@ std::string comm_name(const CommTable& comms, CommTable::Index comm) {
   if (comm == CommTable::kNone) return "?";
   const CommTable::Entry& entry = comms.entry(comm);
   const bool is_comm = entry.what == CommTable::What::kComm;
-  const std::string name = is_comm ? entry.name : entry.definition != nullptr ? entry.definition->name : "?";
-  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
+  const std::string name = is_comm                       ? entry.name
+                           : entry.definition != nullptr ? entry.definition->name
+                                                         : "?";
+  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name,
+                           kNameColumns);
 }
 
 std::string place_name(const CommTable& comms, CommTable::Index place) {
-  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm) return "`" + comm_name(comms, place) + "`";
+  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm)
+    return "`" + comm_name(comms, place) + "`";
   const CommTable::Entry& entry = comms.entry(place);
   const std::string name = report::printable(entry.name, kNameColumns);
-  return entry.what == CommTable::What::kWindow ? fmt::format("window {} (`{}`)", entry.number, name) : "file `" + name + "`";
+  return entry.what == CommTable::What::kWindow
+             ? fmt::format("window {} (`{}`)", entry.number, name)
+             : "file `" + name + "`";
 }
 
 std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
   const std::string list = report::rank_list(ranks);
-  return ranks.size() <= kMostListedRanks ? "ranks " + list : fmt::format("{} ranks ({})", ranks.size(), list);
+  return ranks.size() <= kMostListedRanks ? "ranks " + list
+                                          : fmt::format("{} ranks ({})", ranks.size(), list);
 }
 
 const char* what_name(Mismatch::What what) {
@@ -73,7 +83,9 @@ std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
     parties.push_back(fmt::format("and {} more groups of ranks differ", more));
   }
   const std::string name = place_name(comms, mismatch.comm);
-  const std::string where = mismatch.what == Mismatch::What::kCount ? "On " + name : fmt::format("#{} of {}", mismatch.sequence, name);
+  const std::string where = mismatch.what == Mismatch::What::kCount
+                                ? "On " + name
+                                : fmt::format("#{} of {}", mismatch.sequence, name);
   return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
 }
 

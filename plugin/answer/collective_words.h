@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Ranks, communicators and collectives in words, for all commands that speak of them. Phrases, without a final point.
+/// Ranks, communicators and collectives in words, for all commands that speak of them. Phrases,
+/// without a final point.
 namespace megascope::answer {
 
 /// Of a communicator, of that of a window, of a file's.

@@ -31,13 +31,15 @@ cpu::CpuSums all_of(const cpu::RankCpu& rank) {
   return all;
 }
 
-/// Was it blocked, in MPI or outside, or without a core for so long that calls have to be read again to tell where?
+/// Was it blocked, in MPI or outside, or without a core for so long that calls have to be read
+/// again to tell where?
 bool stood_still(const cpu::RankCpu& rank) {
   const cpu::CpuSums all = all_of(rank);
   return rank.has_wait && all.wall_ns - all.cpu_ns >= kStoodStill * all.wall_ns;
 }
 
-/// Of the time of these ranks the part in which they waited for a core; < 0: not known of all of them.
+/// Of the time of these ranks the part in which they waited for a core; < 0: not known of all of
+/// them.
 double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ranks) {
   cpu::CpuSums sums;
   for (const cpu::RankCpu& rank : view.cpu) {
@@ -50,12 +52,15 @@ double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ran
 
 }  // namespace
 
-void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view, detect::Detection& detection) {
+void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
+                          detect::Detection& detection) {
   const std::vector<RankCpus> cpus = cpus_in(source);
   view.shared_cores = shared_cores(cpus);
   view.cpu = cpu::cpu_sums(source);
-  const bool has_readings = std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
-  const bool is_unclear = !detection.culprits.empty() || detection.judged_ranks.empty() || std::ranges::any_of(view.cpu, stood_still);
+  const bool has_readings = std::ranges::any_of(
+      view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
+  const bool is_unclear = !detection.culprits.empty() || detection.judged_ranks.empty() ||
+                          std::ranges::any_of(view.cpu, stood_still);
   if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
   cpu::name_preempted(view.cpu, view.shared_cores, detection);
@@ -67,12 +72,15 @@ std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
   for (const SharedCores& shared : view.shared_cores) {
     if (sentences.size() == kMostSentences) break;
     const double waited = waited_share(view, shared.ranks);
-    sentences.push_back(report::printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) + ")" +
-                        (waited < 0 ? "; the kernel does not report how long they waited for one."
-                                    : "; they waited " + report::percent_text(waited) + " of their time for one."));
+    sentences.push_back(
+        report::printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) +
+        ")" +
+        (waited < 0 ? "; the kernel does not report how long they waited for one."
+                    : "; they waited " + report::percent_text(waited) + " of their time for one."));
   }
   if (view.shared_cores.size() > kMostSentences) {
-    sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMostSentences) + " more such sets of ranks.");
+    sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMostSentences) +
+                        " more such sets of ranks.");
   }
   return sentences;
 }

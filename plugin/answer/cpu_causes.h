@@ -9,15 +9,18 @@
 
 namespace megascope::answer {
 
-/// Which ranks share cores and what their CPU times are, for the view; culprits that were only kept waiting for a core are renamed
-/// (cpu::name_preempted), and what the whole run shows is added (cpu::judge_whole_run). Calls are read again only where readings leave something
-/// to explain: culprits, no steps, ranks that stood still. Before the steps of culprits are renumbered.
-void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view, detect::Detection& detection);
+/// Which ranks share cores and what their CPU times are, for the view; culprits that were only kept
+/// waiting for a core are renamed (cpu::name_preempted), and what the whole run shows is added
+/// (cpu::judge_whole_run). Calls are read again only where readings leave something to explain:
+/// culprits, no steps, ranks that stood still. Before the steps of culprits are renumbered.
+void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
+                          detect::Detection& detection);
 
 /// "4 ranks share 2 cores on node n1; they waited 12 % of their time for one.": a sentence each.
 std::vector<std::string> shared_cores_sentences(const AnswerView& view);
 
-/// Is there something to show of CPU times: did a rank wait for a core 1 % of its time, or do ranks share cores?
+/// Is there something to show of CPU times: did a rank wait for a core 1 % of its time, or do ranks
+/// share cores?
 bool shows_cpu_times(const AnswerView& view);
 
 }  // namespace megascope::answer

@@ -23,8 +23,10 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 
 std::string hosts_text(const Culprit& culprit) {
   std::string text;
-  for (std::size_t i = 0; i < culprit.hosts.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + report::printable(culprit.hosts[i], kHostColumns);
-  return culprit.hosts.size() > 3 ? text + fmt::format(" and {} more", culprit.hosts.size() - 3) : text;
+  for (std::size_t i = 0; i < culprit.hosts.size() && i < 3; ++i)
+    text += (i == 0 ? "" : ", ") + report::printable(culprit.hosts[i], kHostColumns);
+  return culprit.hosts.size() > 3 ? text + fmt::format(" and {} more", culprit.hosts.size() - 3)
+                                  : text;
 }
 
 /// " (n1; dp 0, pp 3)": where the ranks are, as far as it is known.
@@ -32,7 +34,11 @@ std::string place_text(const Culprit& culprit) {
   std::string text = hosts_text(culprit);
   const bool is_one = culprit.ranks.size() == 1;
   for (const auto& [name, index] : culprit.groups) {
-    if (is_one) text += (text.empty() ? "" : text.back() == ';' ? " " : ", ") + name + " " + std::to_string(index);
+    if (is_one)
+      text += (text.empty()         ? ""
+               : text.back() == ';' ? " "
+                                    : ", ") +
+              name + " " + std::to_string(index);
   }
   return text.empty() ? text : " (" + text + ")";
 }
@@ -53,38 +59,62 @@ std::string what_text(const Culprit& culprit) {
                                               : std::string("it does otherwise");
   switch (culprit.cause) {
     case Cause::kSlowCompute:
-      return fmt::format("{}{} {} {:.2f} times as long as {}{}", ranks, place, culprit.ranks.size() == 1 ? "computes" : "compute", culprit.factor, peers,
-                         culprit.synchronised_in.empty() ? std::string() : "; they synchronise in " + culprit.synchronised_in + ", which hides who of them is slow");
+      return fmt::format("{}{} {} {:.2f} times as long as {}{}", ranks, place,
+                         culprit.ranks.size() == 1 ? "computes" : "compute", culprit.factor, peers,
+                         culprit.synchronised_in.empty()
+                             ? std::string()
+                             : "; they synchronise in " + culprit.synchronised_in +
+                                   ", which hides who of them is slow");
     case Cause::kSlowHost:
-      return fmt::format("host {} is slow: {} compute {:.2f} times as long as their peers elsewhere", hosts, ranks, culprit.factor);
+      return fmt::format(
+          "host {} is slow: {} compute {:.2f} times as long as their peers elsewhere", hosts, ranks,
+          culprit.factor);
     case Cause::kSlowLink:
-      return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place, culprit.factor);
+      return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place,
+                         culprit.factor);
     case Cause::kHostStall:
-      return fmt::format("{}{} pauses between operations: {:.2f} times {}", ranks, place, culprit.factor,
-                         culprit.evidence.peer_count > 0 ? "the time of its peers" : "its usual time");
+      return fmt::format(
+          "{}{} pauses between operations: {:.2f} times {}", ranks, place, culprit.factor,
+          culprit.evidence.peer_count > 0 ? "the time of its peers" : "its usual time");
     case Cause::kBlocked:
       if (culprit.is_in_mpi) {
-        return fmt::format("{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for {} more than the others", ranks, place,
-                           duration(culprit.blocked_ns));
+        return fmt::format(
+            "{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for "
+            "{} more than the others",
+            ranks, place, duration(culprit.blocked_ns));
       }
-      return fmt::format("{}{} was blocked (asleep, stopped, or waiting for a file or a lock) between MPI calls for {} more than the others", ranks, place,
-                         duration(culprit.blocked_ns));
+      return fmt::format(
+          "{}{} was blocked (asleep, stopped, or waiting for a file or a lock) between MPI calls "
+          "for {} more than the others",
+          ranks, place, duration(culprit.blocked_ns));
     case Cause::kStageImbalance:
       if (!culprit.has_specified_groups) {
-        return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks, culprit.ranks.size() == 1 ? "has" : "have", culprit.factor);
+        return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks,
+                           culprit.ranks.size() == 1 ? "has" : "have", culprit.factor);
       }
-      return fmt::format("pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica", group_text(culprit, "pp"), ranks,
-                         culprit.factor);
+      return fmt::format(
+          "pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica",
+          group_text(culprit, "pp"), ranks, culprit.factor);
     case Cause::kPreempted:
-      return fmt::format("{}{} waited {} for a core: {}", ranks, place, duration(culprit.core_wait_ns),
-                         culprit.core_wait_reason.empty() ? "something else ran there" : report::printable(culprit.core_wait_reason, kReasonColumns));
+      return fmt::format("{}{} waited {} for a core: {}", ranks, place,
+                         duration(culprit.core_wait_ns),
+                         culprit.core_wait_reason.empty()
+                             ? "something else ran there"
+                             : report::printable(culprit.core_wait_reason, kReasonColumns));
     case Cause::kInputImbalance:
       if (!culprit.has_specified_groups) {
-        return fmt::format("the work of {} varies from step to step, up to {:.2f} times that of the others", ranks, culprit.factor);
+        return fmt::format(
+            "the work of {} varies from step to step, up to {:.2f} times that of the others", ranks,
+            culprit.factor);
       }
-      if (!culprit.groups.contains("dp")) return fmt::format("work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks, culprit.factor);
-      return fmt::format("the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",
-                         group_text(culprit, "dp"), ranks, culprit.factor);
+      if (!culprit.groups.contains("dp"))
+        return fmt::format(
+            "work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks,
+            culprit.factor);
+      return fmt::format(
+          "the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the "
+          "others",
+          group_text(culprit, "dp"), ranks, culprit.factor);
   }
   return ranks;
 }
@@ -101,12 +131,16 @@ std::string when_text(const AnswerView& view, const Culprit& culprit) {
   const std::int64_t first = numbers.empty() ? 0 : numbers.front();
   const std::int64_t last = numbers.empty() ? view.detection.step_count - 1 : numbers.back();
   const auto end = std::upper_bound(numbers.begin(), numbers.end(), culprit.last_step);
-  const std::int64_t steps = numbers.empty() ? std::int64_t{culprit.last_step} - culprit.onset_step + 1
-                                             : end - std::lower_bound(numbers.begin(), end, culprit.onset_step);
+  const std::int64_t steps = numbers.empty()
+                                 ? std::int64_t{culprit.last_step} - culprit.onset_step + 1
+                                 : end - std::lower_bound(numbers.begin(), end, culprit.onset_step);
   const bool goes_on = culprit.last_step >= last;
   const bool is_now_and_then = culprit.active_steps < kMostSteps * static_cast<double>(steps);
-  const std::string some = is_now_and_then ? fmt::format("in {} of the {} steps ", culprit.active_steps, steps) : std::string();
-  if (culprit.onset_step <= first && goes_on) return is_now_and_then ? some + "of the run" : "in the whole run";
+  const std::string some = is_now_and_then
+                               ? fmt::format("in {} of the {} steps ", culprit.active_steps, steps)
+                               : std::string();
+  if (culprit.onset_step <= first && goes_on)
+    return is_now_and_then ? some + "of the run" : "in the whole run";
   if (goes_on) return some + fmt::format("since step {}", culprit.onset_step);
   return some + fmt::format("from step {} to {}", culprit.onset_step, culprit.last_step);
 }
@@ -115,10 +149,12 @@ std::string when_text(const AnswerView& view, const Culprit& culprit) {
 
 std::string culprit_text(const AnswerView& view, const Culprit& culprit) {
   const detect::Evidence& evidence = culprit.evidence;
-  std::string text = fmt::format("{} {}; it costs {} of the run.", what_text(culprit), when_text(view, culprit),
+  std::string text = fmt::format("{} {}; it costs {} of the run.", what_text(culprit),
+                                 when_text(view, culprit),
                                  report::percent_text(culprit.cost_fraction));
   if (evidence.observed_ns > 0) {  // of a link's first step nothing may be known
-    text += fmt::format(" Seen best in step {} of rank {}: {} took {} instead of {}.", evidence.step, evidence.world_rank, evidence.what,
+    text += fmt::format(" Seen best in step {} of rank {}: {} took {} instead of {}.",
+                        evidence.step, evidence.world_rank, evidence.what,
                         duration(evidence.observed_ns), duration(evidence.expected_ns));
   }
   return capitalized(std::move(text));

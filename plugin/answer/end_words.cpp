@@ -24,9 +24,11 @@ constexpr std::size_t kNameColumns = 60;
 /// "in MPI_Barrier, entered at 12.3 s"
 std::string place_text(const HangReport& report, const OpenEnd& end) {
   if (!end.has_called) return "before its first MPI call returned";
-  const std::string name = report::printable(report.processes.function(end.world_rank, end.region).name, kNameColumns);
+  const std::string name = report::printable(
+      report.processes.function(end.world_rank, end.region).name, kNameColumns);
   const std::string at = human_duration(static_cast<std::int64_t>(end.at_ns));
-  return end.is_inside ? fmt::format("in {}, entered at {}", name, at) : fmt::format("outside of MPI, after {} returned at {}", name, at);
+  return end.is_inside ? fmt::format("in {}, entered at {}", name, at)
+                       : fmt::format("outside of MPI, after {} returned at {}", name, at);
 }
 
 std::string capital(std::string text) {
@@ -48,13 +50,15 @@ std::string end_text(const HangReport& report, const OpenEnd& end) {
   return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how, place_text(report, end));
 }
 
-/// The places of the ranks, that whose records stop first first; "ranks 0-3 in MPI_Recv …" where only some fit.
+/// The places of the ranks, that whose records stop first first; "ranks 0-3 in MPI_Recv …" where
+/// only some fit.
 std::string places_text(const HangReport& report, const OpenEnds& ends) {
   std::vector<OpenEnd> sorted = ends.ranks;
   std::ranges::stable_sort(sorted, {}, &OpenEnd::at_ns);
   const std::size_t shown = std::min(sorted.size(), kMostPlaces);
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < shown; ++i) parts.push_back(fmt::format("rank {} {}", sorted[i].world_rank, place_text(report, sorted[i])));
+  for (std::size_t i = 0; i < shown; ++i)
+    parts.push_back(fmt::format("rank {} {}", sorted[i].world_rank, place_text(report, sorted[i])));
   if (shown < sorted.size()) parts.push_back(fmt::format("and {} more", sorted.size() - shown));
   return joined(parts, "; ");
 }
@@ -64,18 +68,21 @@ std::string awaiting_text(const OpenEnds& ends) {
   std::vector<std::int32_t> others;
   std::ranges::set_difference(ranks_of(ends), ends.first, std::back_inserter(others));
   const bool is_one = ends.first.size() == 1;
-  return fmt::format(" {} waited for {}: {} ended first, unless a rank was killed while it waited.", capital(ranks_text(others)),
-                     is_one ? "it" : "them", is_one ? "it" : "one of them");
+  return fmt::format(" {} waited for {}: {} ended first, unless a rank was killed while it waited.",
+                     capital(ranks_text(others)), is_one ? "it" : "them",
+                     is_one ? "it" : "one of them");
 }
 
 std::string text_without_first(const HangReport& report, const OpenEnds& ends) {
   const std::string who = capital(ranks_text(ranks_of(ends)));
   if (!ends.aborted.empty()) {
     if (ends.ranks.empty()) return "";
-    return fmt::format("{} called MPI_Abort; {} {} no end.", capital(ranks_text(ends.aborted)), ranks_text(ranks_of(ends)), have(ends.ranks.size()));
+    return fmt::format("{} called MPI_Abort; {} {} no end.", capital(ranks_text(ends.aborted)),
+                       ranks_text(ranks_of(ends)), have(ends.ranks.size()));
   }
-  return fmt::format("{} {} no end, and the traces do not show which ended first. Their records stop: {}.", who, have(ends.ranks.size()),
-                     places_text(report, ends));
+  return fmt::format(
+      "{} {} no end, and the traces do not show which ended first. Their records stop: {}.", who,
+      have(ends.ranks.size()), places_text(report, ends));
 }
 
 }  // namespace
@@ -88,12 +95,14 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
       text = text_without_first(report, ends);
       break;
     case FirstEnd::kGone:
-      for (const OpenEnd& end : ends.ranks) text += (text.empty() ? "" : " ") + end_text(report, end);
+      for (const OpenEnd& end : ends.ranks)
+        text += (text.empty() ? "" : " ") + end_text(report, end);
       text += " The processes of other ranks are there.";
       break;
     case FirstEnd::kOnlyOne:
       text = end_text(report, ends.ranks.front());
-      if (report.standings.size() > 1 && ends.missing_count == 0) text += " All other ranks reached MPI_Finalize.";
+      if (report.standings.size() > 1 && ends.missing_count == 0)
+        text += " All other ranks reached MPI_Finalize.";
       break;
     case FirstEnd::kLeftBehind:
     case FirstEnd::kAwaited:
@@ -101,20 +110,26 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
       break;
     case FirstEnd::kOneOf: {
       OpenEnds some = ends;
-      std::erase_if(some.ranks, [&](const OpenEnd& end) { return !std::ranges::binary_search(ends.first, end.world_rank); });
-      text = fmt::format("{} have no end: they were killed in calls that could return ({}).", capital(ranks_text(ends.first)),
-                         places_text(report, some)) + awaiting_text(ends);
+      std::erase_if(some.ranks, [&](const OpenEnd& end) {
+        return !std::ranges::binary_search(ends.first, end.world_rank);
+      });
+      text = fmt::format("{} have no end: they were killed in calls that could return ({}).",
+                         capital(ranks_text(ends.first)), places_text(report, some)) +
+             awaiting_text(ends);
       break;
     }
   }
   if (ends.missing_count != 0 && ends.evidence != FirstEnd::kGone) {
-    text += fmt::format(" Nothing is known of {} without a trace.", ends.missing_count == 1 ? "the rank" : fmt::format("the {} ranks", ends.missing_count));
+    text += fmt::format(
+        " Nothing is known of {} without a trace.",
+        ends.missing_count == 1 ? "the rank" : fmt::format("the {} ranks", ends.missing_count));
   }
   return text;
 }
 
 const char* evidence_name(FirstEnd evidence) {
-  static constexpr const char* kNames[] = {"not_shown", "gone", "only_one", "left_behind", "awaited", "one_of"};
+  static constexpr const char* kNames[] = {"not_shown",   "gone",    "only_one",
+                                           "left_behind", "awaited", "one_of"};
   return kNames[static_cast<std::size_t>(evidence)];
 }
 

@@ -14,13 +14,15 @@ namespace megascope::answer {
 namespace {
 
 /// "`backward`, `loss`": what synchronises over these dimensions, the longest first.
-std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSync& hidden, const std::vector<std::string>& dimensions) {
+std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSync& hidden,
+                            const std::vector<std::string>& dimensions) {
   std::multimap<double, std::uint32_t, std::greater<>> by_share;
   for (const pieces::HiddenSync::Operation& operation : hidden.operations) {
     if (operation.dimensions == dimensions) by_share.emplace(operation.share, operation.name);
   }
   std::string text;
-  for (const auto& [share, name] : by_share) text += (text.empty() ? "`" : ", `") + run.names[name] + "`";
+  for (const auto& [share, name] : by_share)
+    text += (text.empty() ? "`" : ", `") + run.names[name] + "`";
   return text;
 }
 
@@ -28,9 +30,14 @@ std::pair<std::int32_t, std::int32_t> ascending(std::pair<std::int32_t, std::int
   return {std::min(link.first, link.second), std::max(link.first, link.second)};
 }
 
-/// Lanes of one transfer between groups: both ends differ from those of the other in the same dimension only, by as much.
-bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::pair<std::int32_t, std::int32_t> a, std::pair<std::int32_t, std::int32_t> b) {
-  const auto at = [&ranks](std::int32_t rank) { return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin()); };
+/// Lanes of one transfer between groups: both ends differ from those of the other in the same
+/// dimension only, by as much.
+bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
+               std::pair<std::int32_t, std::int32_t> a, std::pair<std::int32_t, std::int32_t> b) {
+  const auto at = [&ranks](std::int32_t rank) {
+    return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -
+                                    ranks.begin());
+  };
   std::size_t different = 0;
   for (const auto& entry : groups) {
     const std::vector<std::int32_t>& index = entry.second;
@@ -44,11 +51,13 @@ bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_
 }
 
 /// Slow links between the same groups are one culprit.
-void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::vector<detect::Culprit>& culprits) {
+void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
+                 std::vector<detect::Culprit>& culprits) {
   std::vector<detect::Culprit> merged;
   for (detect::Culprit& culprit : culprits) {
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const detect::Culprit& other) {
-      return !culprit.links.empty() && !other.links.empty() && are_lanes(groups, ranks, ascending(other.links[0]), ascending(culprit.links[0]));
+      return !culprit.links.empty() && !other.links.empty() &&
+             are_lanes(groups, ranks, ascending(other.links[0]), ascending(culprit.links[0]));
     });
     if (same == merged.end()) {
       merged.push_back(std::move(culprit));
@@ -69,26 +78,33 @@ void merge_links(const detect::GroupIndices& groups, const std::vector<std::int3
 
 }  // namespace
 
-JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables, const detect::GroupIndices& groups,
-                             const detect::Options& options)
-    : options_(options), run_(pieces::read_regions(source, tables)), hidden_(pieces::find_hidden_sync(run_, groups)),
-      own_(std::make_unique<pieces::WorkSource>(source, run_, hidden_)), steps_{own_->step_ends_ns()} {
+JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
+                             const detect::GroupIndices& groups, const detect::Options& options)
+    : options_(options),
+      run_(pieces::read_regions(source, tables)),
+      hidden_(pieces::find_hidden_sync(run_, groups)),
+      own_(std::make_unique<pieces::WorkSource>(source, run_, hidden_)),
+      steps_{own_->step_ends_ns()} {
   find_shared_work();
   find_links(source, tables);
   options_.steps = &steps_;
   options_.shared = &shared_;
   options_.links = &links_;
-  options_.clock_error_ns = detect::Options{}.clock_error_ns;  // transfers are told by one clock each
+  options_.clock_error_ns = detect::Options{}
+                                .clock_error_ns;  // transfers are told by one clock each
 }
 
 void JudgedRegions::find_shared_work() {
   std::set<std::vector<std::string>> dimensions;
-  for (const pieces::HiddenSync::Operation& operation : hidden_.operations) dimensions.insert(operation.dimensions);
+  for (const pieces::HiddenSync::Operation& operation : hidden_.operations)
+    dimensions.insert(operation.dimensions);
   for (const std::vector<std::string>& over : dimensions) {
     groups_.push_back(std::make_unique<pieces::WorkSource>(*own_, run_, hidden_, over));
     const pieces::WorkSource& source = *groups_.back();
-    group_steps_.push_back(std::make_unique<detect::StepMarks>(detect::StepMarks{source.step_ends_ns()}));
-    shared_.push_back({&source, group_steps_.back().get(), source.members(), operations_over(run_, hidden_, over)});
+    group_steps_.push_back(
+        std::make_unique<detect::StepMarks>(detect::StepMarks{source.step_ends_ns()}));
+    shared_.push_back({&source, group_steps_.back().get(), source.members(),
+                       operations_over(run_, hidden_, over)});
   }
 }
 
@@ -103,7 +119,8 @@ detect::Detection JudgedRegions::detect() const {
   for (detect::Culprit& culprit : detection.culprits) {
     if (culprit.cause != detect::Cause::kSlowLink) culprit.evidence.what = "what it computes";
   }
-  if (options_.groups != nullptr) merge_links(*options_.groups, own_->world_ranks(), detection.culprits);
+  if (options_.groups != nullptr)
+    merge_links(*options_.groups, own_->world_ranks(), detection.culprits);
   return detection;
 }
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "analysis/detect/detect.h"
 #include "analysis/detect/reduction.h"
 #include "analysis/match/match_tables.h"
@@ -11,13 +7,19 @@
 #include "analysis/pieces/region_run.h"
 #include "analysis/pieces/work_source.h"
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 namespace megascope::answer {
 
-/// What makes a run of regions slow: work that ranks do by themselves, work that groups do in step, and transfers.
+/// What makes a run of regions slow: work that ranks do by themselves, work that groups do in step,
+/// and transfers.
 class JudgedRegions {
  public:
   /// source: pieces::is_of_regions(). All outlive the object. Reads the records twice.
-  JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables, const detect::GroupIndices& groups, const detect::Options& options);
+  JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
+                const detect::GroupIndices& groups, const detect::Options& options);
 
   detect::Detection detect() const;
   /// The program's own numbers of the judged steps.
@@ -34,7 +36,8 @@ class JudgedRegions {
   pieces::HiddenSync hidden_;
   std::unique_ptr<pieces::WorkSource> own_;
   detect::StepMarks steps_;
-  std::vector<std::unique_ptr<pieces::WorkSource>> groups_;  ///< by the dimensions that operations synchronise
+  std::vector<std::unique_ptr<pieces::WorkSource>>
+      groups_;  ///< by the dimensions that operations synchronise
   std::vector<std::unique_ptr<detect::StepMarks>> group_steps_;
   std::vector<detect::SharedWork> shared_;
   std::vector<detect::Link> links_;

@@ -1,19 +1,21 @@
 #pragma once
 
+#include "core/base/status.h"
+
 #include <cstdint>
 #include <string>
 
-#include "core/base/status.h"
-
 namespace megascope::answer {
 
-/// What `megascope analyze` says first, of a run whose traces are all in one folder, of one run, and whole.
+/// What `megascope analyze` says first, of a run whose traces are all in one folder, of one run,
+/// and whole.
 struct VerdictJob {
   std::string folder;         ///< the run folder
   std::uint64_t most_ns = 0;  ///< time to work, by the wall clock
 };
 
-/// text: a sentence or two; empty: time was up. An error: there is none, and why. By one thread, which does all the work.
+/// text: a sentence or two; empty: time was up. An error: there is none, and why. By one thread,
+/// which does all the work.
 Status make_verdict(const VerdictJob& job, std::string& text);
 
 }  // namespace megascope::answer

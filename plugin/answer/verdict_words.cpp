@@ -16,26 +16,30 @@ using analysis::WaitKind;
 
 namespace {
 
-constexpr double kWorthTelling = 0.01;   ///< of all time: less waiting is not worth a name
-constexpr double kStandsOut = 2;         ///< times the fair share of what all ranks cause
+constexpr double kWorthTelling = 0.01;  ///< of all time: less waiting is not worth a name
+constexpr double kStandsOut = 2;        ///< times the fair share of what all ranks cause
 constexpr std::size_t kHostColumns = 40;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// "MPI_Recv (late sender)": the function in which ranks wait most, and the kind of most of these waits.
+/// "MPI_Recv (late sender)": the function in which ranks wait most, and the kind of most of these
+/// waits.
 std::string main_function(const AnswerView& view) {
-  const auto most = std::ranges::max_element(view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
+  const auto most = std::ranges::max_element(
+      view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
   if (most == view.waits.by_function.end()) return "?";
   const auto& kinds = view.waits.kinds_of_function.at(most->first);
   const auto kind = std::ranges::max_element(kinds, {}, &analysis::WaitSum::wait_ns);
-  return fmt::format("{} ({})", view.function(most->first), kind_name(static_cast<WaitKind>(kind - kinds.begin())));
+  return fmt::format("{} ({})", view.function(most->first),
+                     kind_name(static_cast<WaitKind>(kind - kinds.begin())));
 }
 
 double median_outside_ns(const AnswerView& view) {
   std::vector<double> times;
-  for (const RankWaits& rank : view.waits.ranks) times.push_back(static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns)));
+  for (const RankWaits& rank : view.waits.ranks)
+    times.push_back(static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns)));
   std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
   return times[times.size() / 2];
 }
@@ -43,13 +47,16 @@ double median_outside_ns(const AnswerView& view) {
 std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
-  const std::string place = host.empty() ? std::string() : " (" + report::printable(host, kHostColumns) + ")";
+  const std::string place = host.empty() ? std::string()
+                                         : " (" + report::printable(host, kHostColumns) + ")";
   std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, place,
-                                 report::percent_text(share(rank.caused_ns, whole)), duration(rank.caused_ns));
+                                 report::percent_text(share(rank.caused_ns, whole)),
+                                 duration(rank.caused_ns));
   const double median_ns = median_outside_ns(view);
   const auto outside_ns = static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns));
   if (median_ns > 0 && outside_ns > 1.01 * median_ns) {
-    text += fmt::format("; it spends {:.2f} times as long outside of MPI as the median rank", outside_ns / median_ns);
+    text += fmt::format("; it spends {:.2f} times as long outside of MPI as the median rank",
+                        outside_ns / median_ns);
   }
   return text + ".";
 }
@@ -58,8 +65,8 @@ std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
 
 const char* kind_name(WaitKind kind) {
   static constexpr const char* kNames[analysis::kWaitKindCount] = {
-      "none", "late sender", "late receiver", "wait at barrier", "wait at NxN", "early reduce", "late broadcast",
-      "wait at scan", "wait at other collective"};
+      "none",         "late sender",    "late receiver", "wait at barrier",         "wait at NxN",
+      "early reduce", "late broadcast", "wait at scan",  "wait at other collective"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -68,48 +75,68 @@ namespace {
 /// Why other ends of messages were not found.
 const char* reason_text(Unmatched why) {
   static constexpr const char* kTexts[analysis::kUnmatchedCount] = {
-      "the other rank has no trace here", "records were lost, or recording was off", "the other rank's trace ends before",
-      "the program never sent or received it"};
+      "the other rank has no trace here", "records were lost, or recording was off",
+      "the other rank's trace ends before", "the program never sent or received it"};
   return kTexts[static_cast<std::size_t>(why)];
 }
 
 }  // namespace
 
-bool has_finding(const AnswerView& view) { return view.matching.mismatch_count != 0 || !view.detection.culprits.empty(); }
+bool has_finding(const AnswerView& view) {
+  return view.matching.mismatch_count != 0 || !view.detection.culprits.empty();
+}
 
 std::string verdict_text(const AnswerView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
   if (!view.matching.mismatches.empty()) {
-    return "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
-           (view.detection.culprits.empty() ? "" : " " + culprit_text(view, view.detection.culprits.front()));
+    return "Collectives do not match: " +
+           mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
+           (view.detection.culprits.empty()
+                ? ""
+                : " " + culprit_text(view, view.detection.culprits.front()));
   }
   if (view.source.world_size() < 2) return "One rank: there is nobody to wait for.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }
-  const std::string culprit = view.detection.culprits.empty() ? std::string() : culprit_text(view, view.detection.culprits.front()) + " ";
-  const double waited = share(static_cast<double>(waits.suffered_ns), static_cast<double>(waits.wall_ns));
+  const std::string culprit = view.detection.culprits.empty()
+                                  ? std::string()
+                                  : culprit_text(view, view.detection.culprits.front()) + " ";
+  const double waited = share(static_cast<double>(waits.suffered_ns),
+                              static_cast<double>(waits.wall_ns));
   // Timelines of other tools seldom show where ranks wait: much of it is between operations.
-  if (view.has_operations && !culprit.empty() && waited < view.detection.culprits.front().cost_fraction) return culprit.substr(0, culprit.size() - 1);
+  if (view.has_operations && !culprit.empty() &&
+      waited < view.detection.culprits.front().cost_fraction)
+    return culprit.substr(0, culprit.size() - 1);
   if (waited < kWorthTelling) {
-    return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
+    return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.",
+                                 report::percent_text(waited));
   }
-  std::string text = culprit + fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {}. ", report::percent_text(waited),
-                                           duration(static_cast<double>(waits.suffered_ns)), main_function(view));
+  std::string text = culprit +
+                     fmt::format(
+                         "Ranks wait for each other {} of their time, {} in all, mostly in {}. ",
+                         report::percent_text(waited),
+                         duration(static_cast<double>(waits.suffered_ns)), main_function(view));
   const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
   const double fair = 1 / static_cast<double>(waits.ranks.size());
-  if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) < std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
-    return view.detection.culprits.empty() ? text + "No rank stands out as the cause." : text.substr(0, text.size() - 1);
+  if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) <
+      std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
+    return view.detection.culprits.empty() ? text + "No rank stands out as the cause."
+                                           : text.substr(0, text.size() - 1);
   }
-  const auto names_first = [first](const detect::Culprit& one) { return std::ranges::binary_search(one.ranks, first->world_rank); };
-  const bool is_other = !view.detection.culprits.empty() && std::ranges::none_of(view.detection.culprits, names_first);
+  const auto names_first = [first](const detect::Culprit& one) {
+    return std::ranges::binary_search(one.ranks, first->world_rank);
+  };
+  const bool is_other = !view.detection.culprits.empty() &&
+                        std::ranges::none_of(view.detection.culprits, names_first);
   if (is_other) return text.substr(0, text.size() - 1);  // it only passes on what it waited itself
   return text + main_cause_text(view, *first);
 }
 
 namespace {
 
-void add_unmatched(const char* what, const std::uint64_t* counts, std::vector<std::string>& limits) {
+void add_unmatched(const char* what, const std::uint64_t* counts,
+                   std::vector<std::string>& limits) {
   for (std::size_t i = 0; i < analysis::kUnmatchedCount; ++i) {
     if (counts[i] == 0) continue;
     limits.push_back(fmt::format("{} {} without their other end: {}.", human_count(counts[i]), what,
@@ -126,42 +153,59 @@ std::vector<std::string> limits_of(const AnswerView& view) {
   std::vector<std::int32_t> ended;
   for (std::int32_t rank = 0; rank < view.source.world_size(); ++rank) {
     const analysis::RankState& state = view.matching.states.of(rank);
-    if (!state.has_trace) missing.push_back(rank);
-    else if (state.has_losses) lossy.push_back(rank);
-    else if (!state.has_ended) ended.push_back(rank);
+    if (!state.has_trace)
+      missing.push_back(rank);
+    else if (state.has_losses)
+      lossy.push_back(rank);
+    else if (!state.has_ended)
+      ended.push_back(rank);
   }
-  if (!missing.empty()) limits.push_back("No trace of " + ranks_text(missing) + " is here: waits for them are not seen.");
-  if (!lossy.empty()) limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
-  if (!ended.empty() && !view.has_operations) limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
+  if (!missing.empty())
+    limits.push_back("No trace of " + ranks_text(missing) +
+                     " is here: waits for them are not seen.");
+  if (!lossy.empty())
+    limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
+  if (!ended.empty() && !view.has_operations)
+    limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
   if (view.causality.violations_before != 0) {
-    limits.push_back(fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; moments were moved by "
-                                 "up to {}, {} are left.", human_count(view.causality.violations_before),
-                                 duration(static_cast<double>(view.causality.worst_before_ns)),
-                                 duration(static_cast<double>(view.causality.moved_most_ns)),
-                                 human_count(view.matching.violation_count)));
+    limits.push_back(
+        fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; "
+                    "moments were moved by up to {}, {} are left.",
+                    human_count(view.causality.violations_before),
+                    duration(static_cast<double>(view.causality.worst_before_ns)),
+                    duration(static_cast<double>(view.causality.moved_most_ns)),
+                    human_count(view.matching.violation_count)));
   }
   const analysis::Anchors& anchors = view.causality.anchors;
-  const bool is_bounded = std::ranges::any_of(anchors.errors_ns, [](double error_ns) { return error_ns >= 0.0; });
+  const bool is_bounded = std::ranges::any_of(anchors.errors_ns,
+                                              [](double error_ns) { return error_ns >= 0.0; });
   if (is_bounded && !view.clock_errors_ns.empty()) {
-    const std::string set = anchors.is_any() ? "they were set by up to " + duration(anchors.moved_most_ns) + ", by" : "they contradict nothing of";
-    limits.push_back(fmt::format("Some clocks were never compared with the others: {} what the program's own messages and collectives say of "
-                                 "them, and are right to within {}.", set, duration(view.clock_errors_ns.back())));
+    const std::string set = anchors.is_any() ? "they were set by up to " +
+                                                   duration(anchors.moved_most_ns) + ", by"
+                                             : "they contradict nothing of";
+    limits.push_back(
+        fmt::format("Some clocks were never compared with the others: {} what the program's own "
+                    "messages and collectives say of them, and are right to within {}.",
+                    set, duration(view.clock_errors_ns.back())));
   }
   if (view.clock_errors_ns.empty()) {
-    limits.emplace_back("Some clocks were never compared with the others: waits between their ranks are as right as the nodes' clocks are "
-                        "set, and links are not judged.");
+    limits.emplace_back(
+        "Some clocks were never compared with the others: waits between their ranks are as right "
+        "as the nodes' clocks are set, and links are not judged.");
   }
   limits.insert(limits.end(), view.detection.limitations.begin(), view.detection.limitations.end());
   add_unmatched("sends", view.matching.unmatched_sends, limits);
   add_unmatched("receives", view.matching.unmatched_receives, limits);
   add_unmatched("collectives", view.matching.partial_collectives, limits);
   if (view.matching.unsure_collectives != 0) {
-    limits.push_back(fmt::format("{} collective calls on communicators that were made out of sight, or reach another world.",
-                                 human_count(view.matching.unsure_collectives)));
+    limits.push_back(fmt::format(
+        "{} collective calls on communicators that were made out of sight, or reach another world.",
+        human_count(view.matching.unsure_collectives)));
   }
   if (view.matching.greater_than_sent != 0) {
-    limits.push_back(fmt::format("{} messages are longer than what was sent: their order may be wrong.",
-                                 human_count(view.matching.greater_than_sent)));
+    limits.push_back(
+        fmt::format("{} messages are longer than what was sent: their order may be wrong.",
+                    human_count(view.matching.greater_than_sent)));
   }
   return limits;
 }

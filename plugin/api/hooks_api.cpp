@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
@@ -9,13 +5,22 @@
 #include "plugin/api/megascope/megascope.h"
 #include "plugin/api/tensor_view.h"
 
-/// The hook API as libmegascope.so has it, over core/hooks: under its own names, for whoever looks them up, and as a table.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+/// The hook API as libmegascope.so has it, over core/hooks: under its own names, for whoever looks
+/// them up, and as a table.
 namespace megascope::api {
 namespace {
 
-std::string_view text(const char* name) { return name == nullptr ? std::string_view() : std::string_view(name); }
+std::string_view text(const char* name) {
+  return name == nullptr ? std::string_view() : std::string_view(name);
+}
 
-RegionId id_of(megascope_region region) { return region < kFirstReservedRegion ? static_cast<RegionId>(region) : kNoRegion; }
+RegionId id_of(megascope_region region) {
+  return region < kFirstReservedRegion ? static_cast<RegionId>(region) : kNoRegion;
+}
 
 /// The numbers of `where` that are told.
 struct Numbers {
@@ -33,7 +38,6 @@ Numbers numbers_of(const megascope_where& where) {
   return numbers;
 }
 
-
 megascope_region region_define(const char* name) { return hooks::region(text(name)); }
 void region_enter(megascope_region region) { hooks::enter(id_of(region)); }
 void region_leave(megascope_region region) { hooks::leave(id_of(region)); }
@@ -45,13 +49,16 @@ void region_enter_at(megascope_region region, const megascope_where* where) {
 void step_begin(std::int64_t step) { hooks::begin_step(step); }
 void step_end() { hooks::end_step(); }
 megascope_counter counter_define(const char* name, const char* unit) {
-  return hooks::counter(text(name), text(unit)) + 1;  // none is the greatest number there, and 0 here
+  return hooks::counter(text(name), text(unit)) +
+         1;  // none is the greatest number there, and 0 here
 }
 void counter_set(megascope_counter counter, double value) {
   if (counter != MEGASCOPE_NONE) hooks::count(counter - 1, value);
 }
 void mark(megascope_region name) { hooks::mark(id_of(name)); }
-int group_set(const char* name, int index, int size) { return hooks::set_place(text(name), index, size) ? 0 : -1; }
+int group_set(const char* name, int index, int size) {
+  return hooks::set_place(text(name), index, size) ? 0 : -1;
+}
 int groups_set(const char* layout) { return hooks::set_places(text(layout)) ? 0 : -1; }
 void tensor(const megascope_tensor_view* view) {
   if (hooks::wants_tensors()) show(view);
@@ -77,27 +84,41 @@ void reply(const char* answer) { hooks::reply(text(answer)); }
 }  // namespace
 }  // namespace megascope::api
 
-// The table names what is above, and not the exports below: a program may have functions of those names.
+// The table names what is above, and not the exports below: a program may have functions of those
+// names.
 namespace api = megascope::api;
 #define MEGASCOPE_HOOK extern "C" [[gnu::visibility("default")]]
 
-MEGASCOPE_HOOK megascope_region megascope_region_define(const char* name) { return api::region_define(name); }
+MEGASCOPE_HOOK megascope_region megascope_region_define(const char* name) {
+  return api::region_define(name);
+}
 MEGASCOPE_HOOK void megascope_region_enter(megascope_region region) { api::region_enter(region); }
 MEGASCOPE_HOOK void megascope_region_leave(megascope_region region) { api::region_leave(region); }
-MEGASCOPE_HOOK void megascope_region_enter_at(megascope_region region, const megascope_where* where) { api::region_enter_at(region, where); }
+MEGASCOPE_HOOK void megascope_region_enter_at(megascope_region region,
+                                              const megascope_where* where) {
+  api::region_enter_at(region, where);
+}
 MEGASCOPE_HOOK void megascope_step_begin(int64_t step) { api::step_begin(step); }
 MEGASCOPE_HOOK void megascope_step_end() { api::step_end(); }
-MEGASCOPE_HOOK megascope_counter megascope_counter_define(const char* name, const char* unit) { return api::counter_define(name, unit); }
-MEGASCOPE_HOOK void megascope_counter_set(megascope_counter counter, double value) { api::counter_set(counter, value); }
+MEGASCOPE_HOOK megascope_counter megascope_counter_define(const char* name, const char* unit) {
+  return api::counter_define(name, unit);
+}
+MEGASCOPE_HOOK void megascope_counter_set(megascope_counter counter, double value) {
+  api::counter_set(counter, value);
+}
 MEGASCOPE_HOOK void megascope_mark(megascope_region name) { api::mark(name); }
-MEGASCOPE_HOOK int megascope_group_set(const char* name, int index, int size) { return api::group_set(name, index, size); }
+MEGASCOPE_HOOK int megascope_group_set(const char* name, int index, int size) {
+  return api::group_set(name, index, size);
+}
 MEGASCOPE_HOOK int megascope_groups_set(const char* layout) { return api::groups_set(layout); }
 MEGASCOPE_HOOK void megascope_tensor(const megascope_tensor_view* view) { api::tensor(view); }
 MEGASCOPE_HOOK int megascope_wants_tensor(const char* name) { return api::wants_tensor(name); }
 MEGASCOPE_HOOK int megascope_is_recording() { return api::is_recording(); }
 MEGASCOPE_HOOK int megascope_save() { return api::save(); }
 MEGASCOPE_HOOK const char* megascope_last_error() { return api::last_error(); }
-MEGASCOPE_HOOK size_t megascope_request_poll(char* text, size_t size) { return api::request_poll(text, size); }
+MEGASCOPE_HOOK size_t megascope_request_poll(char* text, size_t size) {
+  return api::request_poll(text, size);
+}
 MEGASCOPE_HOOK void megascope_reply(const char* text) { api::reply(text); }
 
 extern "C" {

@@ -1,15 +1,17 @@
-/* libmegascope_hooks.a: the hook API in the program itself. Each function tests one pointer. It does not define what
- * libmegascope.so calls itself by: a program's own definition would hide that. */
+/* libmegascope_hooks.a: the hook API in the program itself. Each function tests one pointer. It
+ * does not define what libmegascope.so calls itself by: a program's own definition would hide that.
+ */
 #define _GNU_SOURCE
+#include "plugin/api/megascope/megascope.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/api/megascope/megascope.h"
-
 static const megascope_hooks_table* hooks;
 
-/* Where the library is only named to NVTX, which opens it when the program first calls NVTX, if ever. Another tool's is left alone. */
+/* Where the library is only named to NVTX, which opens it when the program first calls NVTX, if
+ * ever. Another tool's is left alone. */
 static void* named_to_nvtx(void) {
   const char* path = getenv("NVTX_INJECTION64_PATH");
   const char* slash = path != NULL ? strrchr(path, '/') : NULL;
@@ -20,14 +22,17 @@ static void* named_to_nvtx(void) {
 }
 
 __attribute__((constructor(101))) static void find_hooks(void) {
-  const megascope_hooks_table* found = (const megascope_hooks_table*)dlsym(RTLD_DEFAULT, "megascope_hooks_v1");
+  const megascope_hooks_table* found = (const megascope_hooks_table*)dlsym(RTLD_DEFAULT,
+                                                                           "megascope_hooks_v1");
   if (found == NULL) found = (const megascope_hooks_table*)named_to_nvtx();
   if (found != NULL && found->size_bytes >= sizeof *found) hooks = found;
 }
 
 #define HOOK __attribute__((visibility("hidden")))
 
-HOOK megascope_region megascope_region_define(const char* name) { return hooks ? hooks->region_define(name) : MEGASCOPE_NONE; }
+HOOK megascope_region megascope_region_define(const char* name) {
+  return hooks ? hooks->region_define(name) : MEGASCOPE_NONE;
+}
 HOOK void megascope_region_enter(megascope_region region) {
   if (hooks) hooks->region_enter(region);
 }
@@ -52,7 +57,9 @@ HOOK void megascope_counter_set(megascope_counter counter, double value) {
 HOOK void megascope_mark(megascope_region name) {
   if (hooks) hooks->mark(name);
 }
-HOOK int megascope_group_set(const char* name, int index, int size) { return hooks ? hooks->group_set(name, index, size) : -1; }
+HOOK int megascope_group_set(const char* name, int index, int size) {
+  return hooks ? hooks->group_set(name, index, size) : -1;
+}
 HOOK int megascope_groups_set(const char* layout) { return hooks ? hooks->groups_set(layout) : -1; }
 HOOK void megascope_tensor(const megascope_tensor_view* view) {
   if (hooks) hooks->tensor(view);
@@ -60,7 +67,9 @@ HOOK void megascope_tensor(const megascope_tensor_view* view) {
 HOOK int megascope_wants_tensor(const char* name) { return hooks ? hooks->wants_tensor(name) : 0; }
 HOOK int megascope_is_recording(void) { return hooks ? hooks->is_recording() : 0; }
 HOOK int megascope_save(void) { return hooks ? hooks->save() : -1; }
-HOOK size_t megascope_request_poll(char* text, size_t size) { return hooks ? hooks->request_poll(text, size) : 0; }
+HOOK size_t megascope_request_poll(char* text, size_t size) {
+  return hooks ? hooks->request_poll(text, size) : 0;
+}
 HOOK void megascope_reply(const char* text) {
   if (hooks) hooks->reply(text);
 }

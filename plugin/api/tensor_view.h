@@ -4,7 +4,8 @@
 
 namespace megascope::api {
 
-/// Hands a tensor on as the program describes it, if it can be one; else counts it as refused. view: may be null.
+/// Hands a tensor on as the program describes it, if it can be one; else counts it as refused.
+/// view: may be null.
 void show(const megascope_tensor_view* view) noexcept;
 
 }  // namespace megascope::api

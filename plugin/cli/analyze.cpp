@@ -22,17 +22,19 @@ int analyze_run(const AnalyzeArguments& arguments) {
   }
   const std::vector<std::int32_t> others = answer::strangers(*run);
   if (!others.empty()) {
-    say("traces of different runs lie in " + arguments.folder + ": " + answer::ranks_text(others) + " and rank " +
-        std::to_string(run->world_ranks().front()) + " were not in one job");
+    say("traces of different runs lie in " + arguments.folder + ": " + answer::ranks_text(others) +
+        " and rank " + std::to_string(run->world_ranks().front()) + " were not in one job");
     return kUnusable;
   }
-  const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs : usable_processor_count());
+  const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs
+                                                             : usable_processor_count());
   answer::Answer found(*run, run->time(), {.jobs = jobs, .has_replay = true, .has_advice = true});
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
   const report::OpenEndFacts ends = open_ends_of(*run, jobs);
   const ImportFacts import = read_import_facts(arguments.folder);
-  const std::string text = arguments.as_json ? analyze_json(view, what_if, ends, import) : analyze_text(view, what_if, ends, import);
+  const std::string text = arguments.as_json ? analyze_json(view, what_if, ends, import)
+                                             : analyze_text(view, what_if, ends, import);
   std::fputs(text.c_str(), stdout);
   return answer::has_finding(view) ? kFinding : kSuccess;
 }

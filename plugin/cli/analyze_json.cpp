@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 double seconds(double time_ns) { return time_ns / 1e9; }
 double seconds(std::uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; }
 
-constexpr const char* kReasons[analysis::kUnmatchedCount] = {"no_trace", "lost", "ended", "no_partner"};
+constexpr const char* kReasons[analysis::kUnmatchedCount] = {"no_trace", "lost", "ended",
+                                                             "no_partner"};
 
 Json reasons_json(const std::uint64_t* counts) {
   Json json = Json::object();
@@ -29,14 +30,21 @@ Json reasons_json(const std::uint64_t* counts) {
 
 Json clock_json(const AnalyzeView& view) {
   std::set<std::string> domains;
-  for (const std::int32_t rank : view.source.world_ranks()) domains.insert(view.source.process(rank).info.clock_domain);
+  for (const std::int32_t rank : view.source.world_ranks())
+    domains.insert(view.source.process(rank).info.clock_domain);
   const auto quantile = [&](double part) {
     const auto& errors = view.clock_errors_ns;
-    return errors.empty() ? Json(nullptr) : Json(errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)]);
+    return errors.empty() ? Json(nullptr)
+                          : Json(errors[static_cast<std::size_t>(
+                                part * static_cast<double>(errors.size() - 1) + 0.5)]);
   };
-  return {{"domains", domains.size()}, {"p50_ns", quantile(0.5)}, {"p99_ns", quantile(0.99)},
-          {"violations_before", view.causality.violations_before}, {"violations", view.matching.violation_count},
-          {"moved_ns_max", view.causality.moved_most_ns}, {"anchored_ns_max", view.causality.anchors.moved_most_ns}};
+  return {{"domains", domains.size()},
+          {"p50_ns", quantile(0.5)},
+          {"p99_ns", quantile(0.99)},
+          {"violations_before", view.causality.violations_before},
+          {"violations", view.matching.violation_count},
+          {"moved_ns_max", view.causality.moved_most_ns},
+          {"anchored_ns_max", view.causality.anchors.moved_most_ns}};
 }
 
 Json mismatches_json(const AnalyzeView& view) {
@@ -44,10 +52,14 @@ Json mismatches_json(const AnalyzeView& view) {
   for (const analysis::Mismatch& mismatch : view.matching.mismatches) {
     Json parties = Json::array();
     for (const analysis::Mismatch::Party& party : mismatch.parties) {
-      parties.push_back({{"ranks", party.world_ranks}, {"function", std::string(party.shape.function)}, {"root", party.shape.root}});
+      parties.push_back({{"ranks", party.world_ranks},
+                         {"function", std::string(party.shape.function)},
+                         {"root", party.shape.root}});
     }
-    all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)}, {"what", answer::what_name(mismatch.what)},
-                   {"sequence", mismatch.sequence}, {"parties", std::move(parties)},
+    all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)},
+                   {"what", answer::what_name(mismatch.what)},
+                   {"sequence", mismatch.sequence},
+                   {"parties", std::move(parties)},
                    {"text", answer::mismatch_text(view.tables.comms, mismatch)}});
   }
   return all;
@@ -55,31 +67,43 @@ Json mismatches_json(const AnalyzeView& view) {
 
 Json matching_json(const AnalyzeView& view) {
   const analysis::Matching& matching = view.matching;
-  return {{"calls", matching.call_count}, {"messages", matching.message_count}, {"collectives", matching.collective_count},
-          {"unmatched", matching.unmatched()}, {"unmatched_sends", reasons_json(matching.unmatched_sends)},
+  return {{"calls", matching.call_count},
+          {"messages", matching.message_count},
+          {"collectives", matching.collective_count},
+          {"unmatched", matching.unmatched()},
+          {"unmatched_sends", reasons_json(matching.unmatched_sends)},
           {"unmatched_receives", reasons_json(matching.unmatched_receives)},
-          {"partial_collectives", reasons_json(matching.partial_collectives)}, {"mismatches", mismatches_json(view)}};
+          {"partial_collectives", reasons_json(matching.partial_collectives)},
+          {"mismatches", mismatches_json(view)}};
 }
 
 Json waits_json(const AnalyzeView& view) {
-  Json json = {{"total_s", seconds(view.waits.suffered_ns)}, {"wall_s", seconds(view.waits.wall_ns)}};
+  Json json = {{"total_s", seconds(view.waits.suffered_ns)},
+               {"wall_s", seconds(view.waits.wall_ns)}};
   json["kinds"] = Json::object();
   for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
     const analysis::WaitSum& sum = view.waits.by_kind[kind];
-    json["kinds"][answer::kind_name(static_cast<analysis::WaitKind>(kind))] = {{"count", sum.count}, {"s", seconds(sum.wait_ns)}};
+    json["kinds"][answer::kind_name(static_cast<analysis::WaitKind>(kind))] = {
+        {"count", sum.count}, {"s", seconds(sum.wait_ns)}};
   }
   json["functions"] = Json::array();
   for (const auto& [function, sum] : view.waits.by_function) {
-    json["functions"].push_back({{"function", view.function(function)}, {"count", sum.count}, {"s", seconds(sum.wait_ns)}});
+    json["functions"].push_back(
+        {{"function", view.function(function)}, {"count", sum.count}, {"s", seconds(sum.wait_ns)}});
   }
   json["communicators"] = Json::array();
   for (const auto& [comm, sum] : view.waits.by_comm) {
-    json["communicators"].push_back({{"name", place_name(view.tables.comms, comm)}, {"count", sum.count}, {"s", seconds(sum.wait_ns)}});
+    json["communicators"].push_back({{"name", place_name(view.tables.comms, comm)},
+                                     {"count", sum.count},
+                                     {"s", seconds(sum.wait_ns)}});
   }
   json["collectives"] = Json::array();
   for (const auto& [key, cost] : view.waits.collectives) {
-    json["collectives"].push_back({{"function", view.function(key.second)}, {"communicator", place_name(view.tables.comms, key.first)},
-                                   {"count", cost.count}, {"wire_s", seconds(cost.wire_ns)}, {"skew_s", seconds(cost.skew_ns)}});
+    json["collectives"].push_back({{"function", view.function(key.second)},
+                                   {"communicator", place_name(view.tables.comms, key.first)},
+                                   {"count", cost.count},
+                                   {"wire_s", seconds(cost.wire_ns)},
+                                   {"skew_s", seconds(cost.skew_ns)}});
   }
   return json;
 }
@@ -87,13 +111,18 @@ Json waits_json(const AnalyzeView& view) {
 Json path_json(const AnalyzeView& view) {
   const analysis::CriticalPath& path = view.waits.path;
   Json functions = Json::object();
-  for (const auto& [function, time_ns] : path.by_function_ns) functions[view.function(function)] = seconds(time_ns);
-  return {{"s", seconds(path.length_ns)}, {"outside_s", seconds(path.outside_ns)}, {"switches", path.switch_count},
+  for (const auto& [function, time_ns] : path.by_function_ns)
+    functions[view.function(function)] = seconds(time_ns);
+  return {{"s", seconds(path.length_ns)},
+          {"outside_s", seconds(path.outside_ns)},
+          {"switches", path.switch_count},
           {"functions_s", std::move(functions)}};
 }
 
 Json cpu_sums_json(const cpu::CpuSums& sums, bool has_wait) {
-  return {{"wall_s", seconds(sums.wall_ns)}, {"cpu_s", seconds(sums.cpu_ns)}, {"core_wait_s", has_wait ? Json(seconds(sums.wait_ns)) : Json(nullptr)},
+  return {{"wall_s", seconds(sums.wall_ns)},
+          {"cpu_s", seconds(sums.cpu_ns)},
+          {"core_wait_s", has_wait ? Json(seconds(sums.wait_ns)) : Json(nullptr)},
           {"involuntary_switches", sums.switches}};
 }
 
@@ -116,29 +145,48 @@ Json cpu_json(const AnalyzeView& view, std::int32_t world_rank) {
 Json ranks_json(const AnalyzeView& view) {
   Json ranks = Json::array();
   for (const analysis::RankWaits& rank : view.waits.ranks) {
-    ranks.push_back({{"rank", rank.world_rank}, {"host", view.host(rank.world_rank)}, {"wall_s", seconds(rank.wall_ns)},
-                     {"mpi_s", seconds(rank.mpi_ns)}, {"suffered_s", seconds(rank.suffered_ns)},
-                     {"caused_s", seconds(rank.caused_ns)}, {"critical_path_s", seconds(rank.path_ns)}, {"cpu", cpu_json(view, rank.world_rank)}});
+    ranks.push_back({{"rank", rank.world_rank},
+                     {"host", view.host(rank.world_rank)},
+                     {"wall_s", seconds(rank.wall_ns)},
+                     {"mpi_s", seconds(rank.mpi_ns)},
+                     {"suffered_s", seconds(rank.suffered_ns)},
+                     {"caused_s", seconds(rank.caused_ns)},
+                     {"critical_path_s", seconds(rank.path_ns)},
+                     {"cpu", cpu_json(view, rank.world_rank)}});
   }
   return ranks;
 }
 
 Json import_json(const ImportFacts& import) {
   if (!import.are_there()) return nullptr;
-  return {{"format", import.format}, {"events", import.events}, {"repairs", import.repairs}, {"notes", import.notes}};
+  return {{"format", import.format},
+          {"events", import.events},
+          {"repairs", import.repairs},
+          {"notes", import.notes}};
 }
 
 }  // namespace
 
 nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
-  nlohmann::ordered_json json = {{"kind", detect::name_of(culprit.cause)}, {"ranks", culprit.ranks}, {"hosts", culprit.hosts},
-                                 {"groups", culprit.groups}, {"factor", culprit.factor}, {"onset_step", culprit.onset_step},
-                                 {"last_step", culprit.last_step}, {"active_steps", culprit.active_steps},
-                                 {"cost_fraction", culprit.cost_fraction}, {"confidence", culprit.confidence}};
+  nlohmann::ordered_json json = {{"kind", detect::name_of(culprit.cause)},
+                                 {"ranks", culprit.ranks},
+                                 {"hosts", culprit.hosts},
+                                 {"groups", culprit.groups},
+                                 {"factor", culprit.factor},
+                                 {"onset_step", culprit.onset_step},
+                                 {"last_step", culprit.last_step},
+                                 {"active_steps", culprit.active_steps},
+                                 {"cost_fraction", culprit.cost_fraction},
+                                 {"confidence", culprit.confidence}};
   const detect::Evidence& evidence = culprit.evidence;
-  json["evidence"] = {{"what", evidence.what}, {"rank", evidence.world_rank}, {"step", evidence.step},
-                      {"begin_ns", evidence.begin_ns}, {"end_ns", evidence.end_ns}, {"observed_ns", evidence.observed_ns},
-                      {"expected_ns", evidence.expected_ns}, {"peers", evidence.peer_count}};
+  json["evidence"] = {{"what", evidence.what},
+                      {"rank", evidence.world_rank},
+                      {"step", evidence.step},
+                      {"begin_ns", evidence.begin_ns},
+                      {"end_ns", evidence.end_ns},
+                      {"observed_ns", evidence.observed_ns},
+                      {"expected_ns", evidence.expected_ns},
+                      {"peers", evidence.peer_count}};
   if (culprit.cause == detect::Cause::kBlocked) json["blocked_s"] = seconds(culprit.blocked_ns);
   if (culprit.cause == detect::Cause::kPreempted) {
     json["core_wait_s"] = seconds(culprit.core_wait_ns);
@@ -147,21 +195,28 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
   return json;
 }
 
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import) {
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import) {
   Json json;
   json["verdict"] = answer::verdict_text(view);
   json["open_ends"] = open_ends_json(ends);
   json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
-  json["loss"] = what_if.is_there() ? Json({{"total", what_if.loss.total}, {"explained", what_if.loss.explained}}) : Json(nullptr);
+  json["loss"] = what_if.is_there()
+                     ? Json({{"total", what_if.loss.total}, {"explained", what_if.loss.explained}})
+                     : Json(nullptr);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
-  json["steps_are"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.are_steps_told ? "told" : "inferred");
+  json["steps_are"] = view.detection.step_count == 0
+                          ? Json(nullptr)
+                          : Json(view.are_steps_told ? "told" : "inferred");
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();
   for (std::size_t i = 0; i < view.detection.culprits.size(); ++i) {
     json["culprits"].push_back(culprit_json(view.detection.culprits[i]));
-    json["culprits"].back()["gain"] = i < what_if.asked.size() ? Json(what_if.asked[i].gain) : Json(nullptr);
-    json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone) : Json(nullptr);
+    json["culprits"].back()["gain"] = i < what_if.asked.size() ? Json(what_if.asked[i].gain)
+                                                               : Json(nullptr);
+    json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone)
+                                                                : Json(nullptr);
   }
   json["advice"] = advice_json(view);
   json["what_if"] = what_if_json(what_if);

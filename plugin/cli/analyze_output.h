@@ -25,7 +25,9 @@ nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 std::vector<std::string> advice_lines(const AnalyzeView& view);
 nlohmann::ordered_json advice_json(const AnalyzeView& view);
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import);
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import);
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import);
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import);
 
 }  // namespace megascope::cli

@@ -25,13 +25,20 @@ constexpr std::size_t kMaxImportNotes = 12;
 constexpr std::size_t kHostColumns = 24;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
-std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+std::string duration(std::uint64_t time_ns) {
+  return human_duration(static_cast<std::int64_t>(time_ns));
+}
 
-std::string percent(double part, double whole) { return whole > 0 ? report::percent_text(part / whole) : "-"; }
-std::string percent(std::uint64_t part, std::uint64_t whole) { return percent(static_cast<double>(part), static_cast<double>(whole)); }
+std::string percent(double part, double whole) {
+  return whole > 0 ? report::percent_text(part / whole) : "-";
+}
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  return percent(static_cast<double>(part), static_cast<double>(whole));
+}
 
 void append(Lines& to, const std::string& text, std::size_t indent) {
-  for (const std::string& line : report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
+  for (const std::string& line :
+       report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
     to.push_back(std::string(indent, ' ') + line);
   }
 }
@@ -44,7 +51,8 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
-/// All but the first, the most expensive, with which the verdict begins. What costs next to nothing is only counted.
+/// All but the first, the most expensive, with which the verdict begins. What costs next to nothing
+/// is only counted.
 void add_other_culprits(const AnalyzeView& view, Lines& lines) {
   constexpr double kWorthTelling = 0.005;  // of the run
   std::size_t untold = 0;
@@ -59,7 +67,10 @@ void add_other_culprits(const AnalyzeView& view, Lines& lines) {
   }
   if (untold == 0) return;
   lines.emplace_back();
-  append(lines, fmt::format("{} more that cost less than {} each are in --json.", untold, report::percent_text(kWorthTelling)), 0);
+  append(lines,
+         fmt::format("{} more that cost less than {} each are in --json.", untold,
+                     report::percent_text(kWorthTelling)),
+         0);
 }
 
 /// "12.5 s" of CPU, and of waiting for a core; "?": not known.
@@ -67,29 +78,44 @@ std::vector<std::string> cpu_cells(const AnalyzeView& view, std::int32_t world_r
   const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
   if (rank == view.cpu.end() || !rank->has_readings()) return {"?", "?"};
   const cpu::SplitSums& whole = rank->whole;
-  return {duration(whole.outside.cpu_ns + whole.inside.cpu_ns), rank->has_wait ? duration(whole.outside.wait_ns + whole.inside.wait_ns) : "?"};
+  return {duration(whole.outside.cpu_ns + whole.inside.cpu_ns),
+          rank->has_wait ? duration(whole.outside.wait_ns + whole.inside.wait_ns) : "?"};
 }
 
 void rank_table(const AnalyzeView& view, Lines& lines) {
   std::vector<const RankWaits*> ranks;
   for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
-  std::ranges::stable_sort(ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
+  std::ranges::stable_sort(
+      ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
   const std::size_t shown = std::min(ranks.size(), kMostRanks);
-  std::vector<Table::Column> columns = {{"rank", Table::Align::kLeft}, {"node", Table::Align::kLeft, kHostColumns}, {"suffered"},
-                                        {"caused"}, {"of all"}, {"in MPI"}, {"critical path"}};
+  std::vector<Table::Column> columns = {{"rank", Table::Align::kLeft},
+                                        {"node", Table::Align::kLeft, kHostColumns},
+                                        {"suffered"},
+                                        {"caused"},
+                                        {"of all"},
+                                        {"in MPI"},
+                                        {"critical path"}};
   const bool is_with_cpu = answer::shows_cpu_times(view);
   if (is_with_cpu) columns.insert(columns.end(), {{"CPU"}, {"for a core"}});
   Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const RankWaits& rank = *ranks[i];
-    std::vector<std::string> cells = {std::to_string(rank.world_rank), report::printable(view.host(rank.world_rank), kHostColumns),
-                                      duration(rank.suffered_ns), duration(rank.caused_ns),
-                                      percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)),
-                                      percent(rank.mpi_ns, rank.wall_ns), percent(rank.path_ns, view.waits.path.length_ns)};
+    std::vector<std::string> cells = {
+        std::to_string(rank.world_rank),
+        report::printable(view.host(rank.world_rank), kHostColumns),
+        duration(rank.suffered_ns),
+        duration(rank.caused_ns),
+        percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)),
+        percent(rank.mpi_ns, rank.wall_ns),
+        percent(rank.path_ns, view.waits.path.length_ns)};
     if (is_with_cpu) std::ranges::move(cpu_cells(view, rank.world_rank), std::back_inserter(cells));
     table.add(std::move(cells));
   }
-  append(lines, shown < ranks.size() ? fmt::format("Who waits for whom: the {} ranks that cause most", shown) : "Who waits for whom", table);
+  append(lines,
+         shown < ranks.size()
+             ? fmt::format("Who waits for whom: the {} ranks that cause most", shown)
+             : "Who waits for whom",
+         table);
 }
 
 void kind_table(const AnalyzeView& view, Lines& lines) {
@@ -97,16 +123,18 @@ void kind_table(const AnalyzeView& view, Lines& lines) {
   for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
     const analysis::WaitSum& sum = view.waits.by_kind[kind];
     if (sum.count == 0) continue;
-    table.add({answer::kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count), duration(sum.wait_ns),
-               percent(sum.wait_ns, view.waits.wall_ns)});
+    table.add({answer::kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count),
+               duration(sum.wait_ns), percent(sum.wait_ns, view.waits.wall_ns)});
   }
   append(lines, "Kinds of waits", table);
 }
 
 template <class Key>
-std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analysis::WaitSum>& sums, std::size_t count) {
+std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analysis::WaitSum>& sums,
+                                                       std::size_t count) {
   std::vector<std::pair<Key, analysis::WaitSum>> sorted(sums.begin(), sums.end());
-  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second.wait_ns > b.second.wait_ns; });
+  std::ranges::stable_sort(
+      sorted, [](const auto& a, const auto& b) { return a.second.wait_ns > b.second.wait_ns; });
   if (sorted.size() > count) sorted.resize(count);
   return sorted;
 }
@@ -119,46 +147,67 @@ void place_tables(const AnalyzeView& view, Lines& lines) {
   append(lines, "Where ranks wait", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
   for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
-    comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count), duration(sum.wait_ns)});
+    comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count),
+               duration(sum.wait_ns)});
   }
   append(lines, "On what", comms);
 }
 
 void collective_table(const AnalyzeView& view, Lines& lines) {
-  std::vector<std::pair<std::pair<analysis::CommTable::Index, std::uint32_t>, analysis::CollectiveCost>> costs(
-      view.waits.collectives.begin(), view.waits.collectives.end());
+  std::vector<
+      std::pair<std::pair<analysis::CommTable::Index, std::uint32_t>, analysis::CollectiveCost>>
+      costs(view.waits.collectives.begin(), view.waits.collectives.end());
   std::ranges::stable_sort(costs, [](const auto& a, const auto& b) {
     return a.second.wire_ns + a.second.skew_ns > b.second.wire_ns + b.second.skew_ns;
   });
   if (costs.size() > kMostFunctions) costs.resize(kMostFunctions);
-  Table table({{"collective", Table::Align::kLeft}, {"on", Table::Align::kLeft, 40}, {"count"}, {"wire"}, {"skew"}});
+  Table table({{"collective", Table::Align::kLeft},
+               {"on", Table::Align::kLeft, 40},
+               {"count"},
+               {"wire"},
+               {"skew"}});
   for (const auto& [key, cost] : costs) {
-    table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first), human_count(cost.count), duration(cost.wire_ns),
-               duration(cost.skew_ns)});
+    table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first),
+               human_count(cost.count), duration(cost.wire_ns), duration(cost.skew_ns)});
   }
-  append(lines, "Collectives: wire is the shortest member's time, skew what the others spent beyond", table);
+  append(lines,
+         "Collectives: wire is the shortest member's time, skew what the others spent beyond",
+         table);
 }
 
 void path_table(const AnalyzeView& view, Lines& lines) {
   const analysis::CriticalPath& path = view.waits.path;
   Table table({{"critical path in", Table::Align::kLeft}, {"time"}, {"share"}});
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> functions(path.by_function_ns.begin(), path.by_function_ns.end());
-  std::ranges::stable_sort(functions, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> functions(path.by_function_ns.begin(),
+                                                                 path.by_function_ns.end());
+  std::ranges::stable_sort(functions,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   if (functions.size() > kMostFunctions) functions.resize(kMostFunctions);
-  table.add({"the program, and calls that never wait", duration(path.outside_ns), percent(path.outside_ns, path.length_ns)});
+  table.add({"the program, and calls that never wait", duration(path.outside_ns),
+             percent(path.outside_ns, path.length_ns)});
   for (const auto& [function, time_ns] : functions) {
     table.add({view.function(function), duration(time_ns), percent(time_ns, path.length_ns)});
   }
-  append(lines, fmt::format("Critical path: {}, over {} changes of rank", duration(path.length_ns), human_count(path.switch_count)), table);
+  append(lines,
+         fmt::format("Critical path: {}, over {} changes of rank", duration(path.length_ns),
+                     human_count(path.switch_count)),
+         table);
 }
 
 void matching_lines(const AnalyzeView& view, Lines& lines) {
   lines.emplace_back();
-  append(lines, fmt::format("Matched: {} messages, {} collectives of {} calls; {} without their other end",
-                            human_count(view.matching.message_count), human_count(view.matching.collective_count),
-                            human_count(view.matching.call_count), human_count(view.matching.unmatched())), 0);
-  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms); ++i) {
-    append(lines, "Collectives do not match: " + answer::mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".", 2);
+  append(lines,
+         fmt::format("Matched: {} messages, {} collectives of {} calls; {} without their other end",
+                     human_count(view.matching.message_count),
+                     human_count(view.matching.collective_count),
+                     human_count(view.matching.call_count), human_count(view.matching.unmatched())),
+         0);
+  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms);
+       ++i) {
+    append(lines,
+           "Collectives do not match: " +
+               answer::mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".",
+           2);
   }
   for (const std::string& limit : answer::limits_of(view)) append(lines, "Note: " + limit, 2);
 }
@@ -174,7 +223,8 @@ void add_waits(const AnalyzeView& view, Lines& lines) {
 
 }  // namespace
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import) {
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import) {
   Lines lines;
   if (!ends.text.empty()) append(lines, ends.text, 0);
   if (!ends.text.empty()) lines.emplace_back();
@@ -187,12 +237,16 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   for (const std::string& line : advice_lines(view)) lines.push_back(line);
   if (view.detection.step_count != 0 && !view.are_steps_told) {
     lines.emplace_back();
-    append(lines, "The program tells no steps: " + std::to_string(view.detection.step_count) + " are inferred from calls that come back.", 0);
+    append(lines,
+           "The program tells no steps: " + std::to_string(view.detection.step_count) +
+               " are inferred from calls that come back.",
+           0);
   }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
-  for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i) append(lines, "Note on the import: " + import.notes[i], 2);
+  for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i)
+    append(lines, "Note on the import: " + import.notes[i], 2);
   return joined(lines, "\n") + "\n";
 }
 

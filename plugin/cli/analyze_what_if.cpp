@@ -33,12 +33,19 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 
 /// What was lost, and how much of it the causes that were found explain.
 std::string loss_text(const WhatIf& what_if) {
-  const std::string steps = fmt::format("a step takes {}, without them {}", duration(what_if.step_ns), duration(what_if.best_step_ns));
-  if (what_if.loss.total < kWorthTelling - 1.0) return fmt::format("Slow operations cost less than {} of the run.", report::percent_text(kWorthTelling - 1.0));
-  std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}", report::percent_text(what_if.loss.total), steps);
+  const std::string steps = fmt::format("a step takes {}, without them {}",
+                                        duration(what_if.step_ns), duration(what_if.best_step_ns));
+  if (what_if.loss.total < kWorthTelling - 1.0)
+    return fmt::format("Slow operations cost less than {} of the run.",
+                       report::percent_text(kWorthTelling - 1.0));
+  std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}",
+                                 report::percent_text(what_if.loss.total), steps);
   if (what_if.asked.empty()) return text + ". No cause was found that explains a part of it.";
   const double explained = std::min(1.0, what_if.loss.explained / what_if.loss.total);
-  return text + fmt::format(". {} {:.0f} % of that.", what_if.asked.size() == 1 ? "The cause above explains" : "The causes above explain", 100.0 * explained);
+  return text + fmt::format(". {} {:.0f} % of that.",
+                            what_if.asked.size() == 1 ? "The cause above explains"
+                                                      : "The causes above explain",
+                            100.0 * explained);
 }
 
 }  // namespace
@@ -46,30 +53,40 @@ std::string loss_text(const WhatIf& what_if) {
 std::vector<std::string> what_if_lines(const WhatIf& what_if) {
   std::vector<std::string> lines;
   if (!what_if.is_there()) {
-    if (!what_if.limitations.empty()) lines.insert(lines.end(), {"", "How much faster the run would have been:"});
+    if (!what_if.limitations.empty())
+      lines.insert(lines.end(), {"", "How much faster the run would have been:"});
     add_notes(what_if, lines);
     return lines;
   }
   lines.emplace_back();
-  for (std::string& line : report::wrapped(loss_text(what_if), kColumns)) lines.push_back(std::move(line));
-  Table table({{"without what is slow in", Table::Align::kLeft, 40}, {"the run is faster"}, {"nothing else slow: it costs"}});
+  for (std::string& line : report::wrapped(loss_text(what_if), kColumns))
+    lines.push_back(std::move(line));
+  Table table({{"without what is slow in", Table::Align::kLeft, 40},
+               {"the run is faster"},
+               {"nothing else slow: it costs"}});
   std::size_t shown = 0;
   for (const Scenario& scenario : what_if.scenarios) {
     if (shown == kMostRows || scenario.gain < kWorthTelling) break;
-    table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain), fmt::format("{:.2f} ×", scenario.alone)});
+    table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain),
+               fmt::format("{:.2f} ×", scenario.alone)});
     ++shown;
   }
   if (shown != 0) {
     for (const std::string& line : table.lines(2)) lines.push_back(line);
   }
-  lines.push_back(fmt::format("  S = {:.3f}: time as it was / time with every operation at the mean (transfers: median) time of its type.", what_if.slowdown));
+  lines.push_back(
+      fmt::format("  S = {:.3f}: time as it was / time with every operation at the mean "
+                  "(transfers: median) time of its type.",
+                  what_if.slowdown));
   add_notes(what_if, lines);
   return lines;
 }
 
 nlohmann::ordered_json what_if_json(const WhatIf& what_if) {
   if (!what_if.is_there()) return {{"slowdown", nullptr}, {"limits", what_if.limitations}};
-  nlohmann::ordered_json json = {{"slowdown", what_if.slowdown}, {"step_s", what_if.step_ns / 1e9}, {"ideal_step_s", what_if.ideal_step_ns / 1e9}};
+  nlohmann::ordered_json json = {{"slowdown", what_if.slowdown},
+                                 {"step_s", what_if.step_ns / 1e9},
+                                 {"ideal_step_s", what_if.ideal_step_ns / 1e9}};
   json["best_step_s"] = what_if.best_step_ns / 1e9;
   json["steps"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < what_if.steps.size(); ++i) {
@@ -77,7 +94,10 @@ nlohmann::ordered_json what_if_json(const WhatIf& what_if) {
   }
   json["scenarios"] = nlohmann::ordered_json::array();
   for (const Scenario& scenario : what_if.scenarios) {
-    json["scenarios"].push_back({{"kind", name_of(scenario.kind)}, {"name", scenario.name}, {"gain", scenario.gain}, {"alone", scenario.alone},
+    json["scenarios"].push_back({{"kind", name_of(scenario.kind)},
+                                 {"name", scenario.name},
+                                 {"gain", scenario.gain},
+                                 {"alone", scenario.alone},
                                  {"alone_at_mean", scenario.alone_at_mean}});
   }
   json["limits"] = what_if.limitations;

@@ -17,7 +17,8 @@ constexpr std::size_t kMaxAnswerBytes = 1 << 20;
 
 std::string packed(const Findings& findings) {
   Json all = Json::array();
-  for (const Finding& one : findings) all.push_back({static_cast<int>(one.verdict), one.about, one.text, one.remedy});
+  for (const Finding& one : findings)
+    all.push_back({static_cast<int>(one.verdict), one.about, one.text, one.remedy});
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -25,8 +26,8 @@ bool unpack(const std::string& text, Findings& findings) {
   const Json all = Json::parse(text, nullptr, false);
   if (!text.ends_with('\n') || !all.is_array()) return false;
   for (const Json& one : all) {
-    findings.push_back({static_cast<Verdict>(one.at(0).get<int>()), one.at(1).get<std::string>(), one.at(2).get<std::string>(),
-                        one.at(3).get<std::string>()});
+    findings.push_back({static_cast<Verdict>(one.at(0).get<int>()), one.at(1).get<std::string>(),
+                        one.at(2).get<std::string>(), one.at(3).get<std::string>()});
   }
   return true;
 }
@@ -34,7 +35,8 @@ bool unpack(const std::string& text, Findings& findings) {
 [[noreturn]] void answer(const std::function<Findings()>& check, int out) {
   setpgid(0, 0);  // with all that the check starts
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int nothing = open("/dev/null", O_RDWR);  // libraries that are loaded to be looked at may talk
+  const int nothing = open("/dev/null",
+                           O_RDWR);  // libraries that are loaded to be looked at may talk
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
   const std::string text = packed(check());
   for (std::size_t at = 0; at < text.size();) {
@@ -61,7 +63,8 @@ Findings bounded(const std::string& about, const std::function<Findings()>& chec
   if (pid > 0) end_child(pid);
   Findings findings;
   if (unpack(text, findings)) return findings;
-  const std::string why = is_in_time ? "the check itself failed" : "no answer in " + std::to_string(limit_ms / 1000) + " s";
+  const std::string why = is_in_time ? "the check itself failed"
+                                     : "no answer in " + std::to_string(limit_ms / 1000) + " s";
   return {{Verdict::kNote, about, why, ""}};
 }
 

@@ -42,7 +42,8 @@ sigset_t forwarded_set() {
 
 using Actions = std::array<struct sigaction, kForwarded.size()>;
 
-/// The forwarded signals that are not ignored already (as under nohup). before: what was to be done at them.
+/// The forwarded signals that are not ignored already (as under nohup). before: what was to be done
+/// at them.
 void install_forwarding(Actions& before) {
   struct sigaction action {};
   action.sa_sigaction = forward;
@@ -124,8 +125,10 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   return Status::ok();
 }
 
-bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until, std::string& text) {
-  const std::uint64_t end_ns = clock::monotonic_ns() + static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
+bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until,
+                 std::string& text) {
+  const std::uint64_t end_ns = clock::monotonic_ns() +
+                               static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
   char buffer[4096];
   while (text.size() < most_bytes) {
     const std::uint64_t now_ns = clock::monotonic_ns();

@@ -31,15 +31,18 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
 /// Becomes `command`; returns only with an error.
 Status become(const std::vector<std::string>& command, const std::vector<Setting>& settings);
 
-/// Reads from a pipe until its other end is closed, `most_bytes` are there, or, with an `until`, the text ends in it. false: none
-/// of that within `limit_ms`.
-bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until, std::string& text);
+/// Reads from a pipe until its other end is closed, `most_bytes` are there, or, with an `until`,
+/// the text ends in it. false: none of that within `limit_ms`.
+bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until,
+                 std::string& text);
 
-/// Kills a child and waits for its end, half a second at most: one that waits for a file server cannot be ended.
+/// Kills a child and waits for its end, half a second at most: one that waits for a file server
+/// cannot be ended.
 void end_child(pid_t pid);
 
 enum class OutputOf { kStdout, kBoth };
-/// What a program prints, up to 64 KiB; empty when it cannot be run or does not end within 15 s. It is ended then.
+/// What a program prints, up to 64 KiB; empty when it cannot be run or does not end within 15 s. It
+/// is ended then.
 std::string output_of(const std::vector<std::string>& command, OutputOf which = OutputOf::kStdout);
 
 /// Ends this process as the child ended: with its exit code or by its signal, without a core of its

@@ -37,8 +37,9 @@ int print_report(const ReportArguments& arguments);
 struct ExportArguments {
   std::string folder;
   std::vector<std::string> formats;
-  std::string out;  ///< empty: the run folder
-  std::string parallel;  ///< sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the run tells
+  std::string out;       ///< empty: the run folder
+  std::string parallel;  ///< sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty:
+                         ///< as the run tells
   int jobs = 0;
   bool leaves_out_findings = false;
 };
@@ -77,7 +78,8 @@ int analyze_run(const AnalyzeArguments& arguments);
 
 struct SynthArguments {
   std::string out;
-  std::string truth;  ///< file for what is wrong in the run; empty: none. Never read by the analysis
+  std::string
+      truth;  ///< file for what is wrong in the run; empty: none. Never read by the analysis
   std::string pattern = "1f1b";
   int tp = 2;
   int pp = 2;
@@ -100,29 +102,32 @@ struct SynthArguments {
 int make_synthetic_run(const SynthArguments& arguments);
 
 struct ImportArguments {
-  std::string from;                  ///< "chrome", "megascan" or "pytorch"; empty: by what the source looks like
+  std::string from;  ///< "chrome", "megascan" or "pytorch"; empty: by what the source looks like
   std::vector<std::string> sources;  ///< files, or a directory
-  std::string parallel;         ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the file shows
-  std::string operations;       ///< file that says what operations are; empty: the shipped table
+  std::string parallel;              ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the file shows
+  std::string operations;  ///< file that says what operations are; empty: the shipped table
   std::string out;
-  bool is_strict = false;       ///< nothing is mended
-  bool is_for_table = false;    ///< only prints the shipped table
+  bool is_strict = false;     ///< nothing is mended
+  bool is_for_table = false;  ///< only prints the shipped table
 };
 /// Writes timelines of other tools as native traces into a new folder.
 int import_run(const ImportArguments& arguments);
 
 struct DoctorArguments {
-  std::vector<std::string> command;  ///< program or launcher, with its arguments; empty: the machine only
+  std::vector<std::string>
+      command;  ///< program or launcher, with its arguments; empty: the machine only
   bool as_json = false;
 };
-/// What will not work here, and what to do; kFinding when there is a problem. Starts no MPI and changes nothing.
+/// What will not work here, and what to do; kFinding when there is a problem. Starts no MPI and
+/// changes nothing.
 int examine_machine(const DoctorArguments& arguments);
 
 /// "2 of 8 ranks miss: 3 7"; empty when none does. ranks: those that are there, ascending.
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size);
 
-/// `text` as one line that is safe to print on a terminal and in a log: control characters (ESC, C1, line ends), characters that
-/// change the direction of text, and bytes that are not UTF-8 become '?'. For names of files and whatever else others chose.
+/// `text` as one line that is safe to print on a terminal and in a log: control characters (ESC,
+/// C1, line ends), characters that change the direction of text, and bytes that are not UTF-8
+/// become '?'. For names of files and whatever else others chose.
 std::string printable(const std::string& text);
 
 /// "megascope: <sentence>" on stderr, printable.

@@ -51,7 +51,8 @@ Findings examine(const Subject& subject) {
   };
   Findings all;
   for (const NamedCheck& one : checks) {
-    for (Finding& finding : bounded(one.about, one.check, kLimitMs)) all.push_back(std::move(finding));
+    for (Finding& finding : bounded(one.about, one.check, kLimitMs))
+      all.push_back(std::move(finding));
   }
   return all;
 }
@@ -62,14 +63,20 @@ std::string text_of(const Findings& findings, std::size_t problem_count) {
     text += fmt::format("{:<8} {:<9} {}\n", word_of(one.verdict), one.about, printable(one.text));
     if (!one.remedy.empty()) text += fmt::format("{:<19}{}\n", "", printable(one.remedy));
   }
-  const std::string found = problem_count == 0 ? "No problem found" : fmt::format("{} problem{}", problem_count, problem_count == 1 ? "" : "s");
-  return text + fmt::format("{}. More reasons for an empty run: {}\n", found, page_path("nothing_recorded.md"));
+  const std::string found = problem_count == 0 ? "No problem found"
+                                               : fmt::format("{} problem{}", problem_count,
+                                                             problem_count == 1 ? "" : "s");
+  return text + fmt::format("{}. More reasons for an empty run: {}\n", found,
+                            page_path("nothing_recorded.md"));
 }
 
 std::string json_of(const Findings& findings, std::size_t problem_count) {
   Json all = Json::array();
   for (const Finding& one : findings)
-    all.push_back({{"verdict", word_of(one.verdict)}, {"about", one.about}, {"text", one.text}, {"remedy", one.remedy}});
+    all.push_back({{"verdict", word_of(one.verdict)},
+                   {"about", one.about},
+                   {"text", one.text},
+                   {"remedy", one.remedy}});
   const Json json = {{"version", kVersion}, {"problems", problem_count}, {"findings", all}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -90,7 +97,8 @@ int examine_machine(const DoctorArguments& arguments) {
   const Findings findings = examine(subject);
   const auto is_problem = [](const Finding& one) { return one.verdict == Verdict::kProblem; };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(findings, is_problem));
-  std::fputs((arguments.as_json ? json_of(findings, count) : text_of(findings, count)).c_str(), stdout);
+  std::fputs((arguments.as_json ? json_of(findings, count) : text_of(findings, count)).c_str(),
+             stdout);
   return count == 0 ? kSuccess : kFinding;
 }
 

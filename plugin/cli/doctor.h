@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// The checks of `megascope doctor`. Each looks at one thing, changes nothing, needs no rights and may block: it runs in a
-/// process of its own, which is ended when it takes too long (`bounded`).
+/// The checks of `megascope doctor`. Each looks at one thing, changes nothing, needs no rights and
+/// may block: it runs in a process of its own, which is ended when it takes too long (`bounded`).
 namespace megascope::cli {
 
 enum class Verdict {
@@ -39,12 +39,13 @@ Findings check_exports();
 Findings check_options(const config::LoadedOptions& options);
 /// The program: can a preload work on it?
 Findings check_subject(const Subject& subject);
-/// The MPI library that the program will get, else the one that the loader finds: is it the one this was built for, and
-/// has it what Fortran needs?
+/// The MPI library that the program will get, else the one that the loader finds: is it the one
+/// this was built for, and has it what Fortran needs?
 Findings check_mpi(const Subject& subject);
 /// The launcher given, else the one in PATH: is it of that MPI?
 Findings check_launcher(const Subject& subject);
-/// Does the launcher start more ranks than there are cores for them? Nothing where that is not known.
+/// Does the launcher start more ranks than there are cores for them? Nothing where that is not
+/// known.
 Findings check_ranks(const Subject& subject);
 /// Open MPI's launcher, which refuses to start for root unless it is told otherwise.
 Findings check_root(const Subject& subject);
@@ -62,12 +63,14 @@ Findings check_gpu();
 /// Who may look into a running process from outside.
 Findings check_ptrace();
 
-/// What an --export list of Slurm does to our variables: values that were cut at a comma, options that are not handed on.
-/// list: as typed or as in SLURM_EXPORT_ENV; set_names: MEGASCOPE_* variables that are set. Pure.
+/// What an --export list of Slurm does to our variables: values that were cut at a comma, options
+/// that are not handed on. list: as typed or as in SLURM_EXPORT_ENV; set_names: MEGASCOPE_*
+/// variables that are set. Pure.
 Findings judge_export_list(const std::string& list, const std::vector<std::string>& set_names);
 
 /// The same of a command line of srun, by its own --export. Pure.
-Findings judge_srun(const std::vector<std::string>& command, const std::vector<std::string>& set_names);
+Findings judge_srun(const std::vector<std::string>& command,
+                    const std::vector<std::string>& set_names);
 
 /// What `check` found; a note when it did not answer within `limit_ms` or died.
 Findings bounded(const std::string& about, const std::function<Findings()>& check, int limit_ms);

@@ -16,17 +16,22 @@ namespace megascope::cli {
 Findings check_library() {
   std::string folder;
   const Status found = find_library_folder(folder);
-  if (!found.is_ok()) return {{Verdict::kProblem, "library", found.message(), "Install MegaScope again, as a whole."}};
+  if (!found.is_ok())
+    return {
+        {Verdict::kProblem, "library", found.message(), "Install MegaScope again, as a whole."}};
   const std::string path = folder + "/" + kLibraryName;
   if (path.find_first_of(" \t:") != std::string::npos) {
-    return {{Verdict::kProblem, "library", path + " has a blank or a colon in its path: LD_PRELOAD cannot name it",
+    return {{Verdict::kProblem, "library",
+             path + " has a blank or a colon in its path: LD_PRELOAD cannot name it",
              "Install it elsewhere, or name it by a link without them."}};
   }
   if (dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
-    return {{Verdict::kProblem, "library", std::string("cannot be loaded: ") + dlerror(), "Build it on this system."}};
+    return {{Verdict::kProblem, "library", std::string("cannot be loaded: ") + dlerror(),
+             "Build it on this system."}};
   const std::string text = path + ", for " + MEGASCOPE_MPI_NAME;
   if (path.find(',') == std::string::npos) return {{Verdict::kOk, "library", text, ""}};
-  return {{Verdict::kNote, "library", text + "; srun --export cannot name a path with a comma", ""}};
+  return {
+      {Verdict::kNote, "library", text + "; srun --export cannot name a path with a comma", ""}};
 }
 
 Findings check_exports() {
@@ -45,26 +50,32 @@ Findings check_exports() {
     if (status.is_ok()) {
       loadable.push_back(name);
     } else {
-      findings.push_back({Verdict::kProblem, "exports", name + " cannot be written: " + status.message(),
-                          "Install what it needs, or export on another machine: megascope export DIR -f " + name + "."});
+      findings.push_back(
+          {Verdict::kProblem, "exports", name + " cannot be written: " + status.message(),
+           "Install what it needs, or export on another machine: megascope export DIR -f " + name +
+               "."});
     }
   }
-  if (!loadable.empty()) findings.insert(findings.begin(), {Verdict::kOk, "exports", joined(loadable, ", "), ""});
+  if (!loadable.empty())
+    findings.insert(findings.begin(), {Verdict::kOk, "exports", joined(loadable, ", "), ""});
   return findings;
 }
 
 Findings check_options(const config::LoadedOptions& options) {
   Findings findings;
   std::vector<std::string> problems = options.problems;
-  for (std::string& problem : mpi::select_functions(options.values.mpi.items)) problems.push_back(std::move(problem));
+  for (std::string& problem : mpi::select_functions(options.values.mpi.items))
+    problems.push_back(std::move(problem));
   (void)tensors::read_choices(options.values.tensors.items, problems);
   for (const std::string& problem : problems) {
     findings.push_back({Verdict::kProblem, "options", problem,
-                        options.values.strict ? "Mend it: with MEGASCOPE_STRICT=1 the program will not start."
-                                              : "Mend or unset it; `megascope info` says what is accepted."});
+                        options.values.strict
+                            ? "Mend it: with MEGASCOPE_STRICT=1 the program will not start."
+                            : "Mend or unset it; `megascope info` says what is accepted."});
   }
   if (!options.values.enable) {
-    findings.push_back({Verdict::kProblem, "options", "MEGASCOPE_ENABLE=0: nothing will be recorded",
+    findings.push_back({Verdict::kProblem, "options",
+                        "MEGASCOPE_ENABLE=0: nothing will be recorded",
                         "Unset it or set it to 1."});
   }
   std::vector<std::string> set;

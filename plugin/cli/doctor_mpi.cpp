@@ -24,13 +24,16 @@ struct Needed {
 };
 
 /// Only glibc's loader lists libraries when asked so; another might start the program.
-bool is_of_glibc(const std::string& loader) { return loader.substr(loader.rfind('/') + 1).starts_with("ld-linux"); }
+bool is_of_glibc(const std::string& loader) {
+  return loader.substr(loader.rfind('/') + 1).starts_with("ld-linux");
+}
 
 std::vector<Needed> needed_by(const std::string& program) {
   std::vector<Needed> all;
   const std::string loader = loader_of(program);
   if (!is_of_glibc(loader)) return all;
-  config::set_environment_value("LD_TRACE_LOADED_OBJECTS", "1");  // as ldd does; in this check's own process
+  config::set_environment_value("LD_TRACE_LOADED_OBJECTS",
+                                "1");  // as ldd does; in this check's own process
   std::istringstream lines(output_of({loader, program}));
   for (std::string line; std::getline(lines, line);) {
     const std::size_t arrow = line.find(" => ");
@@ -41,7 +44,10 @@ std::vector<Needed> needed_by(const std::string& program) {
   return all;
 }
 
-bool is_mpi_name(std::string_view name) { return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_cray"); }
+bool is_mpi_name(std::string_view name) {
+  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
+         name.starts_with("libmpi_cray");
+}
 
 /// The C library of MPI behind a handle: where it lies and what it says it is.
 struct MpiLibrary {
@@ -64,7 +70,9 @@ bool open_mpi_library(const std::string& name, MpiLibrary& library) {
   return true;
 }
 
-bool is_kind_of_build(const std::string& version) { return version.starts_with(kIsForMpich ? "MPICH" : "Open MPI"); }
+bool is_kind_of_build(const std::string& version) {
+  return version.starts_with(kIsForMpich ? "MPICH" : "Open MPI");
+}
 
 /// "4.1.4" of "Open MPI v4.1.4".
 std::string number_in(std::string_view text) {
@@ -75,13 +83,20 @@ std::string number_in(std::string_view text) {
 Finding judge_library(const MpiLibrary& library) {
   const std::string text = library.version + " (" + library.path + ")";
   if (!is_kind_of_build(library.version)) {
-    return {Verdict::kProblem, "mpi", text + ", this MegaScope was built for " + std::string(kBuiltFor) + ": nothing will be recorded",
-            "Use a MegaScope that was built for that MPI (docs/compatibility.md), or a program of " + std::string(kBuiltFor) + "."};
+    return {
+        Verdict::kProblem, "mpi",
+        text + ", this MegaScope was built for " + std::string(kBuiltFor) +
+            ": nothing will be recorded",
+        "Use a MegaScope that was built for that MPI (docs/compatibility.md), or a program of " +
+            std::string(kBuiltFor) + "."};
   }
   const std::string here = number_in(library.version);
   const std::string built = number_in(kBuiltFor);
   if (here == built) return {Verdict::kOk, "mpi", text, ""};
-  return {Verdict::kNote, "mpi", text + ", built for " + std::string(kBuiltFor) + ": not tried together (docs/compatibility.md)", ""};
+  return {Verdict::kNote, "mpi",
+          text + ", built for " + std::string(kBuiltFor) +
+              ": not tried together (docs/compatibility.md)",
+          ""};
 }
 
 bool has_symbol(const std::string& library, const char* symbol) {
@@ -90,13 +105,21 @@ bool has_symbol(const std::string& library, const char* symbol) {
 }
 
 Finding judge_fortran(const MpiLibrary& library) {
-  if (kIsForMpich) return {Verdict::kNote, "fortran", "mpif.h and `use mpi` are recorded, `use mpi_f08` of MPICH is not", ""};
+  if (kIsForMpich)
+    return {Verdict::kNote, "fortran",
+            "mpif.h and `use mpi` are recorded, `use mpi_f08` of MPICH is not", ""};
   const std::string folder = library.path.substr(0, library.path.rfind('/') + 1);
   const bool has_f77 = has_symbol(folder + "libmpi_mpifh.so.40", "pmpi_send_");
   const bool has_f08 = has_symbol(folder + "libmpi_usempif08.so.40", "pmpi_send_f08_");
-  if (has_f77 && has_f08) return {Verdict::kOk, "fortran", "mpif.h, `use mpi` and `use mpi_f08` can be recorded", ""};
-  if (has_f77) return {Verdict::kNote, "fortran", "mpif.h and `use mpi` can be recorded; this MPI has no `use mpi_f08` with pmpi_*_f08_", ""};
-  return {Verdict::kNote, "fortran", "this MPI has no Fortran library with pmpi_* procedures: only C and C++ are recorded", ""};
+  if (has_f77 && has_f08)
+    return {Verdict::kOk, "fortran", "mpif.h, `use mpi` and `use mpi_f08` can be recorded", ""};
+  if (has_f77)
+    return {Verdict::kNote, "fortran",
+            "mpif.h and `use mpi` can be recorded; this MPI has no `use mpi_f08` with pmpi_*_f08_",
+            ""};
+  return {Verdict::kNote, "fortran",
+          "this MPI has no Fortran library with pmpi_* procedures: only C and C++ are recorded",
+          ""};
 }
 
 Findings judge_both(const MpiLibrary& library) {
@@ -110,7 +133,8 @@ Findings check_mpi_of(const std::string& program) {
   for (const Needed& one : needed_by(program)) {
     MpiLibrary library;
     if (one.path.empty()) {
-      findings.push_back({Verdict::kProblem, "mpi", program + " needs " + one.name + ", which is not found",
+      findings.push_back({Verdict::kProblem, "mpi",
+                          program + " needs " + one.name + ", which is not found",
                           "Load the program's module, or set LD_LIBRARY_PATH."});
     } else if (is_mpi_name(one.name) && open_mpi_library(one.path, library)) {
       for (Finding& finding : judge_both(library)) findings.push_back(std::move(finding));
@@ -122,18 +146,25 @@ Findings check_mpi_of(const std::string& program) {
 }  // namespace
 
 Findings check_mpi(const Subject& subject) {
-  config::set_environment_value("LD_PRELOAD", "");  // of this check's own process: not for what it asks
+  config::set_environment_value("LD_PRELOAD",
+                                "");  // of this check's own process: not for what it asks
   Findings findings;
   if (!subject.program.empty()) {
     findings = check_mpi_of(subject.program);
     if (!findings.empty()) return findings;
     const std::string loader = loader_of(subject.program);
     if (!loader.empty() && !is_of_glibc(loader)) {
-      findings.push_back({Verdict::kNote, "mpi", subject.program + " has a loader of its own (" + loader + "): what it is linked with is "
-                                                 "not looked at; what follows is of glibc's", ""});
+      findings.push_back(
+          {Verdict::kNote, "mpi",
+           subject.program + " has a loader of its own (" + loader +
+               "): what it is linked with is not looked at; what follows is of glibc's",
+           ""});
     } else if (!loader.empty()) {
-      findings.push_back({Verdict::kNote, "mpi", subject.program + " is not linked with MPI: recorded if it loads MPI by itself, as Python "
-                                                 "does; what follows is the loader's default", ""});
+      findings.push_back({Verdict::kNote, "mpi",
+                          subject.program +
+                              " is not linked with MPI: recorded if it loads MPI by itself, as "
+                              "Python does; what follows is the loader's default",
+                          ""});
     }
   }
   constexpr std::array kOpenMpi = {"libmpi.so.40"};
@@ -146,7 +177,9 @@ Findings check_mpi(const Subject& subject) {
     for (Finding& finding : judge_both(library)) findings.push_back(std::move(finding));
     return findings;
   }
-  findings.push_back({Verdict::kNote, "mpi", "no MPI library in the loader's path; give the program: megascope doctor -- ./app", ""});
+  findings.push_back(
+      {Verdict::kNote, "mpi",
+       "no MPI library in the loader's path; give the program: megascope doctor -- ./app", ""});
   return findings;
 }
 
@@ -158,10 +191,13 @@ Findings check_launcher(const Subject& subject) {
   const LauncherKind kind = is_given ? subject.kind : kind_of(name);
   if (kind == LauncherKind::kSrun) return {{Verdict::kOk, "launcher", path, ""}};
   const std::string of = kind == LauncherKind::kHydra ? "MPICH or its kin" : "Open MPI";
-  const std::string text = name + " (" + path + ") is of " + (kind == LauncherKind::kMpi ? "an MPI that is not known" : of);
-  if (kind == (kIsForMpich ? LauncherKind::kHydra : LauncherKind::kOpenMpi)) return {{Verdict::kOk, "launcher", text, ""}};
+  const std::string text = name + " (" + path + ") is of " +
+                           (kind == LauncherKind::kMpi ? "an MPI that is not known" : of);
+  if (kind == (kIsForMpich ? LauncherKind::kHydra : LauncherKind::kOpenMpi))
+    return {{Verdict::kOk, "launcher", text, ""}};
   const std::string fitting = kIsForMpich ? "mpiexec.hydra" : "mpirun.openmpi";
-  return {{is_given ? Verdict::kProblem : Verdict::kNote, "launcher", text + ", this MegaScope is for " + std::string(kBuiltFor),
+  return {{is_given ? Verdict::kProblem : Verdict::kNote, "launcher",
+           text + ", this MegaScope is for " + std::string(kBuiltFor),
            "Start with that MPI's launcher (" + fitting + ", where it has that name)."}};
 }
 
@@ -174,11 +210,13 @@ Findings check_subject(const Subject& subject) {
   Findings findings;
   for (std::size_t i = 0; i < facts.found.size(); ++i) {
     const report::CauseWords words = report::words_of(facts.found[i]);
-    findings.push_back({Verdict::kProblem, "program", words.because + " (" + facts.details[i] + ")", words.remedy});
+    findings.push_back({Verdict::kProblem, "program", words.because + " (" + facts.details[i] + ")",
+                        words.remedy});
   }
   if (!findings.empty()) return findings;
   if (loader_of(subject.program).empty())
-    return {{Verdict::kNote, "program", subject.program + " is no binary: what it starts is not looked at", ""}};
+    return {{Verdict::kNote, "program",
+             subject.program + " is no binary: what it starts is not looked at", ""}};
   return {{Verdict::kOk, "program", subject.program + ", linked dynamically", ""}};
 }
 

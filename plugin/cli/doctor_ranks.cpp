@@ -34,7 +34,8 @@ Room room_for(const Subject& subject) {
   const std::uint64_t processors = count_in("SLURM_CPUS_ON_NODE");
   if (nodes > 1 || (processors != 0 && subject.kind == LauncherKind::kSrun)) {
     if (processors == 0) return {};
-    return {static_cast<double>(nodes * processors), fmt::format("{} processors of the job", nodes * processors)};
+    return {static_cast<double>(nodes * processors),
+            fmt::format("{} processors of the job", nodes * processors)};
   }
   if (subject.kind == LauncherKind::kSrun) return {};  // it asks for a node first
   const NodeCpus cpus = node_cpus();
@@ -43,37 +44,50 @@ Room room_for(const Subject& subject) {
   if (granted > 0 && granted < static_cast<double>(cores)) {
     return {granted, fmt::format("{:.1f} processors, which the control group grants", granted)};
   }
-  return {static_cast<double>(cores), fmt::format("{} {} that may be used here", cores, cores == 1 ? "core" : "cores")};
+  return {static_cast<double>(cores),
+          fmt::format("{} {} that may be used here", cores, cores == 1 ? "core" : "cores")};
 }
 
 bool is_root_allowed(const std::vector<std::string>& command) {
   const auto is_set = [](const char* name) { return config::environment_value(name) == "1"; };
-  const bool by_environment = (is_set("OMPI_ALLOW_RUN_AS_ROOT") && is_set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) ||
-                              (is_set("PRTE_ALLOW_RUN_AS_ROOT") && is_set("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
+  const bool by_environment = (is_set("OMPI_ALLOW_RUN_AS_ROOT") &&
+                               is_set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) ||
+                              (is_set("PRTE_ALLOW_RUN_AS_ROOT") &&
+                               is_set("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
   return by_environment || std::ranges::any_of(command, [](const std::string& word) {
-    return word == "--allow-run-as-root" || word == "-allow-run-as-root";
-  });
+           return word == "--allow-run-as-root" || word == "-allow-run-as-root";
+         });
 }
 
 }  // namespace
 
 Findings check_ranks(const Subject& subject) {
   if (subject.kind == LauncherKind::kNone) return {};
-  const RanksAsked asked = ranks_asked(subject.command, subject.kind, [](const std::string& word) { return !find_program(word).empty(); });
+  const RanksAsked asked = ranks_asked(subject.command, subject.kind, [](const std::string& word) {
+    return !find_program(word).empty();
+  });
   if (asked.count == 0 || asked.names_hosts) return {};
   const Room room = room_for(subject);
   if (room.cores == 0 || static_cast<double>(asked.count) <= room.cores) return {};
-  const char* refusal = subject.kind == LauncherKind::kOpenMpi ? " (Open MPI starts more with --oversubscribe only)" : "";
-  return {{Verdict::kNote, "ranks", fmt::format("more ranks than cores: {} ranks on {}; ranks that wait for a core look slow", asked.count, room.text),
-           fmt::format("Start at most {} ranks here{}.", std::max<std::int64_t>(1, std::llround(std::floor(room.cores))), refusal)}};
+  const char* refusal = subject.kind == LauncherKind::kOpenMpi
+                            ? " (Open MPI starts more with --oversubscribe only)"
+                            : "";
+  return {
+      {Verdict::kNote, "ranks",
+       fmt::format("more ranks than cores: {} ranks on {}; ranks that wait for a core look slow",
+                   asked.count, room.text),
+       fmt::format("Start at most {} ranks here{}.",
+                   std::max<std::int64_t>(1, std::llround(std::floor(room.cores))), refusal)}};
 }
 
 Findings check_root(const Subject& subject) {
   const bool is_given = subject.kind != LauncherKind::kNone;
   const bool is_open_mpi = is_given ? subject.kind == LauncherKind::kOpenMpi
-                                    : std::string_view(MEGASCOPE_MPI_LIBRARY) == "openmpi" && !find_program("mpirun").empty();
+                                    : std::string_view(MEGASCOPE_MPI_LIBRARY) == "openmpi" &&
+                                          !find_program("mpirun").empty();
   if (geteuid() != 0 || !is_open_mpi || is_root_allowed(subject.command)) return {};
-  return {{is_given ? Verdict::kProblem : Verdict::kNote, "root", "Open MPI's mpirun refuses to start for root",
+  return {{is_given ? Verdict::kProblem : Verdict::kNote, "root",
+           "Open MPI's mpirun refuses to start for root",
            "Start it as another user, or with --allow-run-as-root."}};
 }
 

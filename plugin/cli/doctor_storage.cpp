@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
 
-/// The type of the file system that holds an existing folder, as `mount` names it; empty: not known.
+/// The type of the file system that holds an existing folder, as `mount` names it; empty: not
+/// known.
 std::string file_system_of(const std::string& folder) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_type;
@@ -43,7 +44,8 @@ bool is_any_of(std::string_view type, std::initializer_list<std::string_view> na
 }
 bool is_memory(std::string_view type) { return is_any_of(type, {"tmpfs", "ramfs"}); }
 bool is_shared(std::string_view type) {
-  return is_any_of(type, {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "pvfs2", "orangefs", "panfs", "wekafs", "9p", "afs", "gfs2", "ocfs2"}) ||
+  return is_any_of(type, {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3",
+                          "pvfs2", "orangefs", "panfs", "wekafs", "9p", "afs", "gfs2", "ocfs2"}) ||
          type.starts_with("fuse.");
 }
 
@@ -54,7 +56,8 @@ std::uint64_t free_bytes(const std::string& folder) {
 
 /// `path`, or the nearest folder above it that exists.
 std::string existing_part(std::string path) {
-  while (path.size() > 1 && access(path.c_str(), F_OK) != 0) path = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
+  while (path.size() > 1 && access(path.c_str(), F_OK) != 0)
+    path = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
   return path;
 }
 
@@ -68,27 +71,39 @@ bool spans_nodes() {
 }  // namespace
 
 Findings check_scratch(const config::Options& options) {
-  const std::string folder = trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
+  const std::string folder = trace::choose_scratch(options.scratch,
+                                                   config::environment_value("TMPDIR"));
   if (!trace::is_writable_folder(folder)) {
-    return {{Verdict::kProblem, "scratch", folder + " is no folder that can be written to: no trace will be kept",
+    return {{Verdict::kProblem, "scratch",
+             folder + " is no folder that can be written to: no trace will be kept",
              "Set MEGASCOPE_SCRATCH to a folder that is there on every node."}};
   }
   const std::string type = file_system_of(folder);
   const std::uint64_t room = free_bytes(folder);
   const std::uint64_t most = options.buffer_size_bytes;
-  const std::string text = folder + " (" + type + "), " + human_bytes(room) + " free, a rank keeps up to " + human_bytes(most);
+  const std::string text = folder + " (" + type + "), " + human_bytes(room) +
+                           " free, a rank keeps up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
   if (room < most) {
     finding.text += ": recording stops when it is full";
-    finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem : Verdict::kNote;
-    finding.remedy = "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is free for each rank of a node.";
-  } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); room / most < cores) {
+    finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem
+                                                                     : Verdict::kNote;
+    finding.remedy =
+        "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is "
+        "free for each rank of a node.";
+  } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+             room / most < cores) {
     finding.verdict = Verdict::kNote;
-    finding.text += ": room for " + std::to_string(room / most) + (room / most == 1 ? " full rank" : " full ranks") + ", this node has " + std::to_string(cores) + " cores";
-    finding.remedy = "If ranks call MPI so often: MEGASCOPE_BUFFER_POLICY=flight with a smaller MEGASCOPE_BUFFER_SIZE, or more room.";
+    finding.text += ": room for " + std::to_string(room / most) +
+                    (room / most == 1 ? " full rank" : " full ranks") + ", this node has " +
+                    std::to_string(cores) + " cores";
+    finding.remedy =
+        "If ranks call MPI so often: MEGASCOPE_BUFFER_POLICY=flight with a smaller "
+        "MEGASCOPE_BUFFER_SIZE, or more room.";
   } else if (is_memory(type)) {
     finding.verdict = Verdict::kNote;
-    finding.text += "; it is memory, which the program needs too, and gone when the node starts anew";
+    finding
+        .text += "; it is memory, which the program needs too, and gone when the node starts anew";
   } else if (is_shared(type)) {
     finding.verdict = Verdict::kNote;
     finding.text += "; a local disk is faster, and keeps every call of a killed run";
@@ -97,19 +112,24 @@ Findings check_scratch(const config::Options& options) {
 }
 
 Findings check_run_folder(const config::Options& options) {
-  const std::filesystem::path wanted = trace::absolute_path(options.out.empty() ? "." : options.out);
+  const std::filesystem::path wanted = trace::absolute_path(options.out.empty() ? "."
+                                                                                : options.out);
   std::string folder = existing_part(wanted.lexically_normal().string());
   if (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   const std::string type = file_system_of(folder);
-  const std::string text = "in " + folder + " (" + type + "), " + human_bytes(free_bytes(folder)) + " free";
+  const std::string text = "in " + folder + " (" + type + "), " + human_bytes(free_bytes(folder)) +
+                           " free";
   if (!trace::is_writable_folder(folder)) {
-    return {{Verdict::kProblem, "folder", folder + " cannot be written to: traces will stay in the scratch folder",
+    return {{Verdict::kProblem, "folder",
+             folder + " cannot be written to: traces will stay in the scratch folder",
              "Set MEGASCOPE_OUT to a folder that can be written to."}};
   }
   if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
   if (!spans_nodes()) return {{Verdict::kOk, "folder", text + "; of this machine only", ""}};
-  return {{Verdict::kProblem, "folder", text + " is of this node only: the other nodes' traces will stay on them",
-           "Set MEGASCOPE_OUT to a folder that all nodes share, or bring the pieces together with `megascope join` afterwards."}};
+  return {{Verdict::kProblem, "folder",
+           text + " is of this node only: the other nodes' traces will stay on them",
+           "Set MEGASCOPE_OUT to a folder that all nodes share, or bring the pieces together with "
+           "`megascope join` afterwards."}};
 }
 
 }  // namespace megascope::cli

@@ -18,7 +18,8 @@ namespace {
 std::vector<std::string> preload_entries() {
   std::vector<std::string> entries;
   std::string word;
-  for (const char c : config::environment_value("LD_PRELOAD") + ":" + first_line("/etc/ld.so.preload") + ":") {
+  for (const char c :
+       config::environment_value("LD_PRELOAD") + ":" + first_line("/etc/ld.so.preload") + ":") {
     if (c != ':' && c != ' ' && c != '\t') {
       word += c;
     } else if (!word.empty()) {
@@ -33,8 +34,8 @@ bool defines(void* object, const char* symbol) {
   const void* address = dlsym(object, symbol);
   const link_map* map = nullptr;
   Dl_info where{};
-  return address != nullptr && dladdr(address, &where) != 0 && dlinfo(object, RTLD_DI_LINKMAP, &map) == 0 &&
-         std::string(where.dli_fname) == map->l_name;
+  return address != nullptr && dladdr(address, &where) != 0 &&
+         dlinfo(object, RTLD_DI_LINKMAP, &map) == 0 && std::string(where.dli_fname) == map->l_name;
 }
 
 bool records_mpi(void* object) {
@@ -50,40 +51,58 @@ Findings check_preloads() {
   Findings findings;
   int own_count = 0;
   for (const std::string& entry : preload_entries()) {
-    void* object = dlopen(entry.c_str(), RTLD_LAZY | RTLD_NOLOAD);  // ld.so has loaded it into this process too
+    void* object = dlopen(entry.c_str(),
+                          RTLD_LAZY | RTLD_NOLOAD);  // ld.so has loaded it into this process too
     if (object == nullptr) {
-      findings.push_back({Verdict::kProblem, "preload", entry + " is in LD_PRELOAD and was not loaded here",
+      findings.push_back({Verdict::kProblem, "preload",
+                          entry + " is in LD_PRELOAD and was not loaded here",
                           "Use a path that exists on all nodes, or take it out."});
     } else if (defines(object, "megascope_version")) {
       ++own_count;
     } else if (records_mpi(object) && !defines(object, "PMPI_Init")) {
-      findings.push_back({Verdict::kProblem, "preload", entry + " wraps MPI calls too: of two tools often only the first sees them",
-                          "Preload one of the two."});
+      findings.push_back(
+          {Verdict::kProblem, "preload",
+           entry + " wraps MPI calls too: of two tools often only the first sees them",
+           "Preload one of the two."});
     }
   }
-  if (own_count > 1) findings.push_back({Verdict::kNote, "preload", "MegaScope is there more than once: the first records", ""});
+  if (own_count > 1)
+    findings.push_back(
+        {Verdict::kNote, "preload", "MegaScope is there more than once: the first records", ""});
   if (findings.empty()) {
-    const std::string text = own_count != 0 ? "MegaScope is in LD_PRELOAD already; no other MPI tool" : "no other MPI tool in LD_PRELOAD";
+    const std::string text = own_count != 0
+                                 ? "MegaScope is in LD_PRELOAD already; no other MPI tool"
+                                 : "no other MPI tool in LD_PRELOAD";
     findings.push_back({Verdict::kOk, "preload", text, ""});
   }
   return findings;
 }
 
 Findings check_clock(const config::Options& options) {
-  const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  const std::string kernels = source.empty() ? "" : " (the kernel's clock source is " + source + ")";
+  const std::string source = first_line(
+      "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string kernels = source.empty() ? ""
+                                             : " (the kernel's clock source is " + source + ")";
   const bool is_usable = clock::tsc_is_usable();
-  if (options.clock == config::ClockChoice::kMonotonic) return {{Verdict::kOk, "clock", "CLOCK_MONOTONIC, as MEGASCOPE_CLOCK says", ""}};
+  if (options.clock == config::ClockChoice::kMonotonic)
+    return {{Verdict::kOk, "clock", "CLOCK_MONOTONIC, as MEGASCOPE_CLOCK says", ""}};
   if (is_usable) return {{Verdict::kOk, "clock", "TSC, invariant", ""}};
-  return {{Verdict::kNote, "clock", "CLOCK_MONOTONIC: the TSC is not invariant or not the kernel's clock" + kernels +
-                                        "; each call costs some 20 to 50 ns more, or far more where reading it is a system call", ""}};
+  return {
+      {Verdict::kNote, "clock",
+       "CLOCK_MONOTONIC: the TSC is not invariant or not the kernel's clock" + kernels +
+           "; each call costs some 20 to 50 ns more, or far more where reading it is a system call",
+       ""}};
 }
 
 Findings check_ptrace() {
   const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
-  if (scope.empty() || scope == "0") return {{Verdict::kOk, "ptrace", "debuggers may attach to your processes; MegaScope needs none", ""}};
-  return {{Verdict::kOk, "ptrace", "debuggers may not attach to running processes (ptrace_scope is " + scope +
-                                       "): `megascope hang` reads what ranks left on disk and does not need to", ""}};
+  if (scope.empty() || scope == "0")
+    return {{Verdict::kOk, "ptrace", "debuggers may attach to your processes; MegaScope needs none",
+             ""}};
+  return {{Verdict::kOk, "ptrace",
+           "debuggers may not attach to running processes (ptrace_scope is " + scope +
+               "): `megascope hang` reads what ranks left on disk and does not need to",
+           ""}};
 }
 
 Findings check_gpu() {
@@ -91,7 +110,8 @@ Findings check_gpu() {
   const bool has_device = std::filesystem::exists("/dev/nvidiactl", error);
   const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
   if (!has_device && !has_driver) return {{Verdict::kOk, "gpu", "no NVIDIA GPU here", ""}};
-  return {{Verdict::kNote, "gpu", "an NVIDIA GPU: this version records MPI calls only, not what the GPU does", ""}};
+  return {{Verdict::kNote, "gpu",
+           "an NVIDIA GPU: this version records MPI calls only, not what the GPU does", ""}};
 }
 
 }  // namespace megascope::cli

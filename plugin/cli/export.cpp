@@ -36,24 +36,32 @@ Status make_folder(const std::string& folder, trace::OpenDirectory& result) {
   return trace::open_given_directory(folder, result);
 }
 
-bool can_show_findings(const std::string& format) { return format == "perfetto" || format == "chrome"; }
+bool can_show_findings(const std::string& format) {
+  return format == "perfetto" || format == "chrome";
+}
 
-/// What formats can show beside the records: the answer, and its annotations. Null where nothing is to be shown, or it failed.
+/// What formats can show beside the records: the answer, and its annotations. Null where nothing is
+/// to be shown, or it failed.
 struct Findings {
   answer::Answer answer;
   Annotations annotations;
 
-  Findings(const trace::RunSource& run, unsigned jobs) : answer(run, run.time(), {.jobs = jobs, .has_replay = false}), annotations(answer::annotations_of(answer)) {}
+  Findings(const trace::RunSource& run, unsigned jobs)
+      : answer(run, run.time(), {.jobs = jobs, .has_replay = false}),
+        annotations(answer::annotations_of(answer)) {}
 };
 
-std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArguments& arguments, int jobs) {
-  const bool is_wanted = !arguments.leaves_out_findings && std::ranges::any_of(arguments.formats, can_show_findings);
+std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArguments& arguments,
+                               int jobs) {
+  const bool is_wanted = !arguments.leaves_out_findings &&
+                         std::ranges::any_of(arguments.formats, can_show_findings);
   if (!is_wanted || run.world_ranks().size() < 2 || !answer::strangers(run).empty()) return nullptr;
   try {
     auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
     std::uint64_t wait_count = 0;
     for (const auto& [rank, waits] : found->annotations.waits) wait_count += waits.size();
-    std::printf("findings: %zu culprits, %s waits\n", found->answer.view().detection.culprits.size(), human_count(wait_count).c_str());
+    std::printf("findings: %zu culprits, %s waits\n",
+                found->answer.view().detection.culprits.size(), human_count(wait_count).c_str());
     return found;
   } catch (const std::exception& error) {
     say(std::string("findings are not shown: ") + error.what());
@@ -63,16 +71,23 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
 
 void tell_moves(const analysis::Causality& causality) {
   if (causality.violations_before == 0) return;
-  if (causality.anchors.is_any()) std::printf("clocks: those never compared were set by the program's own messages and collectives\n");
-  std::printf("clocks: %s messages and collectives were in an impossible order; moments were moved by up to %s\n",
-              human_count(causality.violations_before).c_str(),
-              human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
+  if (causality.anchors.is_any())
+    std::printf(
+        "clocks: those never compared were set by the program's own messages and collectives\n");
+  std::printf(
+      "clocks: %s messages and collectives were in an impossible order; moments were moved by up "
+      "to %s\n",
+      human_count(causality.violations_before).c_str(),
+      human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
 }
 
-/// The run with message order as law, where its ranks have several clocks. corrected: holds it, if anything is moved.
-const RecordSource& in_order(const trace::RunSource& run, int jobs, std::optional<analysis::InOrder>& corrected) {
+/// The run with message order as law, where its ranks have several clocks. corrected: holds it, if
+/// anything is moved.
+const RecordSource& in_order(const trace::RunSource& run, int jobs,
+                             std::optional<analysis::InOrder>& corrected) {
   if (run.time().domains.size() < 2) return run;
-  const analysis::Causality causality = analysis::restore_causality(run, answer::measured_errors_ns(run, run.time()), static_cast<unsigned>(jobs));
+  const analysis::Causality causality = analysis::restore_causality(
+      run, answer::measured_errors_ns(run, run.time()), static_cast<unsigned>(jobs));
   tell_moves(causality);
   if (causality.violations_before == 0) return run;
   return corrected.emplace(run, causality).source();
@@ -84,12 +99,14 @@ struct Seen {
   const Annotations* annotations;  ///< null: none
 };
 
-/// Where outputs are created: the directory that was open when the export began, whatever gets its name meanwhile. The owner of the
-/// directory above could otherwise exchange it, and would get what only this user can read.
+/// Where outputs are created: the directory that was open when the export began, whatever gets its
+/// name meanwhile. The owner of the directory above could otherwise exchange it, and would get what
+/// only this user can read.
 class OutputFolder {
  public:
   explicit OutputFolder(const trace::OpenDirectory& directory)
-      : shown_(directory.path), path_("/proc/self/fd/" + std::to_string(directory.opened.number())) {
+      : shown_(directory.path),
+        path_("/proc/self/fd/" + std::to_string(directory.opened.number())) {
     struct stat info {};
     if (stat(path_.c_str(), &info) != 0) path_ = shown_;  // no /proc
   }
@@ -98,7 +115,9 @@ class OutputFolder {
   const std::string& shown() const { return shown_; }
   /// `text` of a module, with the directory's name in the place of path().
   std::string named_in(std::string text) const {
-    for (std::size_t at = text.find(path_); at != std::string::npos; at = text.find(path_, at + shown_.size())) text.replace(at, path_.size(), shown_);
+    for (std::size_t at = text.find(path_); at != std::string::npos;
+         at = text.find(path_, at + shown_.size()))
+      text.replace(at, path_.size(), shown_);
     return text;
   }
 
@@ -107,15 +126,16 @@ class OutputFolder {
   std::string path_;
 };
 
-Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module, const std::string& format,
-                       const OutputFolder& folder, std::size_t members) {
+Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module,
+                       const std::string& format, const OutputFolder& folder, std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
   const config::LoadedOptions options = config::load_options(config::environment_entries());
   const bool has_plain_comms = options.values.otf2_intercomm == config::Otf2Intercomm::kComm;
   const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
-    const RunShare share = share_of(run, seen.source, static_cast<std::size_t>(collective.rank()), members);
+    const RunShare share = share_of(run, seen.source, static_cast<std::size_t>(collective.rank()),
+                                    members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
                         .folder = folder.path(),
@@ -134,18 +154,19 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
   progress.clear();
   if (!failure.empty()) return Status::error(folder.named_in(failure));
   if (!status.is_ok()) return status;
-  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(), printable(folder.shown()).c_str(),
-              printable(folder.named_in(result.path)).c_str(), human_count(result.records).c_str(),
-              human_bytes(result.bytes).c_str(),
+  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(),
+              printable(folder.shown()).c_str(), printable(folder.named_in(result.path)).c_str(),
+              human_count(result.records).c_str(), human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());
-  for (const std::string& note : result.notes) std::printf("  %s\n", printable(folder.named_in(note)).c_str());
+  for (const std::string& note : result.notes)
+    std::printf("  %s\n", printable(folder.named_in(note)).c_str());
   std::fflush(stdout);
   return Status::ok();
 }
 
-Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format, const OutputFolder& folder,
-                     std::size_t members) {
+Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format,
+                     const OutputFolder& folder, std::size_t members) {
   std::string library_folder;
   Status status = find_library_folder(library_folder);
   const ModuleTable* module = nullptr;
@@ -161,9 +182,11 @@ Status set_parallel(trace::RunSource& run, const std::string& sizes) {
   const Status status = importer::ParallelGrid::parse(sizes, grid);
   if (!status.is_ok()) return status;
   if (grid.size() != run.world_size()) {
-    return Status::error("--parallel " + sizes + " is for " + std::to_string(grid.size()) + " ranks, the run has " + std::to_string(run.world_size()));
+    return Status::error("--parallel " + sizes + " is for " + std::to_string(grid.size()) +
+                         " ranks, the run has " + std::to_string(run.world_size()));
   }
-  for (const std::int32_t rank : run.world_ranks()) run.parallel(rank) = grid.indices_of(grid.place_of(rank));
+  for (const std::int32_t rank : run.world_ranks())
+    run.parallel(rank) = grid.indices_of(grid.place_of(rank));
   return Status::ok();
 }
 

@@ -16,10 +16,12 @@ std::string part_text(const HangView& view, const Want& want) {
 }
 
 std::string world_text(const HangView& view, std::string_view function, const Want& want) {
-  if (function == "MPI_Comm_accept") return "a connection: another world that calls MPI_Comm_connect";
+  if (function == "MPI_Comm_accept")
+    return "a connection: another world that calls MPI_Comm_connect";
   if (function == "MPI_Comm_connect") return "another world, to call MPI_Comm_accept";
   if (function == "MPI_Comm_join") return "another world, at the other end of the socket";
-  if (function.starts_with("MPI_Comm_spawn")) return "the world that it starts, to come to its MPI_Init";
+  if (function.starts_with("MPI_Comm_spawn"))
+    return "the world that it starts, to come to its MPI_Init";
   return "another world, through " + view.place_name(want.comm);
 }
 
@@ -30,25 +32,37 @@ std::string with_end(const HangView& view, const Want& want, const std::string& 
 
 }  // namespace
 
-bool is_elsewhere(const Want& want) { return !is_message(want) && want.kind != Want::Kind::kCollective; }
+bool is_elsewhere(const Want& want) {
+  return !is_message(want) && want.kind != Want::Kind::kCollective;
+}
 
-std::string elsewhere_text(const HangView& view, const analysis::Waiting& waiting, const Want& want, std::int32_t own_rank) {
+std::string elsewhere_text(const HangView& view, const analysis::Waiting& waiting, const Want& want,
+                           std::int32_t own_rank) {
   const std::string function = view.function(waiting.world_rank, want.region);
   switch (want.kind) {
     case Want::Kind::kPost:
-      return with_end(view, want, peer_text(view, want.partner, own_rank) + " to call MPI_Win_post for it");
+      return with_end(view, want,
+                      peer_text(view, want.partner, own_rank) + " to call MPI_Win_post for it");
     case Want::Kind::kComplete:
-      return with_end(view, want, peer_text(view, want.partner, own_rank) + " to call MPI_Win_complete");
+      return with_end(view, want,
+                      peer_text(view, want.partner, own_rank) + " to call MPI_Win_complete");
     case Want::Kind::kLock: {
       const std::string lock = "the lock of " + part_text(view, want);
       if (want.partner == kNoPeer) return lock + ", which no rank is seen to hold";
-      return with_end(view, want, fmt::format("{}, which {} holds{}", lock, peer_text(view, want.partner, own_rank),
-                                              want.is_exclusive ? " exclusively" : ""));
+      return with_end(
+          view, want,
+          fmt::format("{}, which {} holds{}", lock, peer_text(view, want.partner, own_rank),
+                      want.is_exclusive ? " exclusively" : ""));
     }
     case Want::Kind::kTarget:
-      return part_text(view, want) + (want.target == kNoPeer ? "" : fmt::format(": rank {} may have to call MPI for that", want.target));
-    case Want::Kind::kWorld: return world_text(view, function, want);
-    default: return function + ", which no other rank's call is known to hold up";
+      return part_text(view, want) +
+             (want.target == kNoPeer
+                  ? ""
+                  : fmt::format(": rank {} may have to call MPI for that", want.target));
+    case Want::Kind::kWorld:
+      return world_text(view, function, want);
+    default:
+      return function + ", which no other rank's call is known to hold up";
   }
 }
 

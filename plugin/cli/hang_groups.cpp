@@ -28,7 +28,8 @@ struct Item {
 };
 
 std::string thread_name(const analysis::ProcessState& state, LocationId location) {
-  const auto calling = std::ranges::count_if(state.threads, [](const ThreadState& thread) { return thread.has_called; });
+  const auto calling = std::ranges::count_if(
+      state.threads, [](const ThreadState& thread) { return thread.has_called; });
   if (calling < 2) return {};
   const std::string& name = state.definitions->locations[location].name;
   return name.empty() ? fmt::format("thread {}", location) : name;
@@ -40,46 +41,59 @@ std::string target_key(const Waiting& waiting, std::int32_t own_rank, std::int32
   for (const Want& want : waiting.wants) {
     const bool is_collective = want.kind == Want::Kind::kCollective;
     const bool is_relative = own_rank != kNoPeer && want.partner >= 0 && !is_collective;
-    const std::int32_t peer = is_relative ? (want.partner - own_rank + world_size) % world_size : want.partner;
-    key += fmt::format("/{} {} {} {} {} {}{}{}", static_cast<int>(want.kind), want.comm, is_collective ? 0 : peer, want.tag,
-                       want.sequence, want.is_met, want.is_known, want.may_have_left);
+    const std::int32_t peer = is_relative ? (want.partner - own_rank + world_size) % world_size
+                                          : want.partner;
+    key += fmt::format("/{} {} {} {} {} {}{}{}", static_cast<int>(want.kind), want.comm,
+                       is_collective ? 0 : peer, want.tag, want.sequence, want.is_met,
+                       want.is_known, want.may_have_left);
     if (is_collective) key += want.partner == waiting.world_rank ? " root" : "";
   }
   return key;
 }
 
-void add_items(const HangView& view, const analysis::ProcessState& state, std::vector<Item>& items) {
+void add_items(const HangView& view, const analysis::ProcessState& state,
+               std::vector<Item>& items) {
   const Standing standing = view.report.standings[static_cast<std::size_t>(state.world_rank)];
   for (const ThreadState& thread : state.threads) {
     const bool has_ended = thread.has_ended || standing == Standing::kFinalized;
     if (!thread.has_called || (has_ended && thread.location != 0)) continue;
     Item item{.world_rank = state.world_rank, .thread = &thread, .thread_name = {}, .key = {}};
     item.thread_name = standing == Standing::kFinalized ? "" : thread_name(state, thread.location);
-    item.waiting = thread.is_inside || thread.poll_count != 0 ? find_waiting(view.report, state.world_rank, thread.location) : nullptr;
+    item.waiting = thread.is_inside || thread.poll_count != 0
+                       ? find_waiting(view.report, state.world_rank, thread.location)
+                       : nullptr;
     const bool polls = item.waiting != nullptr && item.waiting->is_polling;
-    item.since_ns = polls ? thread.poll_since_ns : thread.is_inside ? thread.enter_ns : thread.leave_ns;
-    item.key = fmt::format("{}/{}/{}/{}/{}", static_cast<int>(standing), thread.is_inside || polls, item.thread_name,
-                           view.function(state.world_rank, thread.region), has_ended);
+    item.since_ns = polls              ? thread.poll_since_ns
+                    : thread.is_inside ? thread.enter_ns
+                                       : thread.leave_ns;
+    item.key = fmt::format("{}/{}/{}/{}/{}", static_cast<int>(standing), thread.is_inside || polls,
+                           item.thread_name, view.function(state.world_rank, thread.region),
+                           has_ended);
     if (item.waiting != nullptr) item.key += "/" + call_text(view, *item.waiting);
     items.push_back(std::move(item));
   }
-  if (std::ranges::none_of(state.threads, [](const ThreadState& thread) { return thread.has_called; })) {
+  if (std::ranges::none_of(state.threads,
+                           [](const ThreadState& thread) { return thread.has_called; })) {
     items.push_back({.world_rank = state.world_rank, .thread_name = {}, .key = "nothing"});
   }
 }
 
 std::string times_text(const HangView& view, const std::vector<const Item*>& group) {
-  const auto [first, last] = std::ranges::minmax(group, {}, [](const Item* item) { return item->since_ns; });
-  const Standing standing = view.report.standings[static_cast<std::size_t>(group.front()->world_rank)];
+  const auto [first, last] = std::ranges::minmax(group, {},
+                                                 [](const Item* item) { return item->since_ns; });
+  const Standing standing = view.report
+                                .standings[static_cast<std::size_t>(group.front()->world_rank)];
   const bool is_over = standing != Standing::kGoesOn && standing != Standing::kFinalized;
-  if (is_over && group.size() == 1) return "since " + human_duration(static_cast<std::int64_t>(first->since_ns));
+  if (is_over && group.size() == 1)
+    return "since " + human_duration(static_cast<std::int64_t>(first->since_ns));
   if (first->since_ns == last->since_ns) return since_text(view, first->since_ns);
   const std::string earliest = human_duration(static_cast<std::int64_t>(first->since_ns));
   const std::string latest = human_duration(static_cast<std::int64_t>(last->since_ns));
   if (earliest == latest) return since_text(view, last->since_ns);
   std::string text = "since " + earliest + " to " + latest;
   if (view.report.is_running && !is_over && view.now_ns > last->since_ns) {
-    text += " (at least " + human_duration(static_cast<std::int64_t>(view.now_ns - last->since_ns)) + " so far)";
+    text += " (at least " +
+            human_duration(static_cast<std::int64_t>(view.now_ns - last->since_ns)) + " so far)";
   }
   return text;
 }
@@ -91,7 +105,8 @@ std::string where_text(const HangView& view, const Item& item, const std::string
   if (standing == Standing::kFinalized) return "has finalized: in MPI_Finalize or ended " + since;
   if (standing == Standing::kAborted) return "called MPI_Abort, " + since;
   if (item.waiting != nullptr && item.waiting->is_polling) {
-    return fmt::format("polls with {}, {} times {}", call_text(view, *item.waiting), human_count(item.thread->poll_count), since);
+    return fmt::format("polls with {}, {} times {}", call_text(view, *item.waiting),
+                       human_count(item.thread->poll_count), since);
   }
   if (item.waiting != nullptr) return "in " + call_text(view, *item.waiting) + " " + since;
   if (item.thread->is_inside) return "in " + function + " " + since;
@@ -104,21 +119,26 @@ std::string place_text(const HangView& view, const Item& item, const std::string
   return standing == Standing::kDied ? "has died: its process is gone. It was " + where : where;
 }
 
-RankLine line_of(const HangView& view, const std::vector<const Item*>& group, std::int32_t own_rank) {
+RankLine line_of(const HangView& view, const std::vector<const Item*>& group,
+                 std::int32_t own_rank) {
   const Item& first = *group.front();
   std::vector<std::int32_t> ranks;
   for (const Item* item : group) {
     if (ranks.empty() || ranks.back() != item->world_rank) ranks.push_back(item->world_rank);
   }
-  RankLine line{.who = ranks_text(ranks), .where = place_text(view, first, times_text(view, group)), .what = {}};
+  RankLine line{.who = ranks_text(ranks),
+                .where = place_text(view, first, times_text(view, group)),
+                .what = {}};
   if (!first.thread_name.empty()) line.who += ", " + first.thread_name;
-  if (first.waiting != nullptr) line.what = "waits for " + wants_text(view, *first.waiting, own_rank);
+  if (first.waiting != nullptr)
+    line.what = "waits for " + wants_text(view, *first.waiting, own_rank);
   return line;
 }
 
 using Groups = std::map<std::string, std::vector<const Item*>>;
 
-/// Items of one kind: together when they wait for the same ranks, else when they wait for the same relative to their own.
+/// Items of one kind: together when they wait for the same ranks, else when they wait for the same
+/// relative to their own.
 void group_by_target(const HangView& view, const std::vector<const Item*>& alike,
                      std::vector<std::pair<const Item*, RankLine>>& lines) {
   Groups by_rank;
@@ -132,7 +152,8 @@ void group_by_target(const HangView& view, const std::vector<const Item*>& alike
       continue;
     }
     const Item* item = group.front();
-    by_distance[target_key(*item->waiting, item->world_rank, view.source.world_size())].push_back(item);
+    by_distance[target_key(*item->waiting, item->world_rank, view.source.world_size())].push_back(
+        item);
   }
   for (auto& [key, group] : by_distance) {
     std::ranges::sort(group, {}, [](const Item* item) { return item->world_rank; });
@@ -150,7 +171,8 @@ std::vector<RankLine> grouped(const HangView& view, const std::vector<Item>& ite
   std::vector<std::pair<const Item*, RankLine>> lines;
   for (const auto& [key, alike] : by_key) group_by_target(view, alike, lines);
   std::ranges::stable_sort(lines, {}, [](const auto& line) {
-    return std::pair(line.first->world_rank, line.first->thread != nullptr ? line.first->thread->location : 0);
+    return std::pair(line.first->world_rank,
+                     line.first->thread != nullptr ? line.first->thread->location : 0);
   });
   std::vector<RankLine> result;
   for (auto& [item, line] : lines) result.push_back(std::move(line));
@@ -161,7 +183,8 @@ std::vector<RankLine> grouped(const HangView& view, const std::vector<Item>& ite
 
 std::vector<RankLine> rank_lines(const HangView& view) {
   std::vector<Item> items;
-  for (const analysis::ProcessState& state : view.report.processes.states) add_items(view, state, items);
+  for (const analysis::ProcessState& state : view.report.processes.states)
+    add_items(view, state, items);
   return grouped(view, items);
 }
 

@@ -14,7 +14,8 @@ struct RankLine {
   std::string what;   ///< "waits for …"; empty where there is nothing to wait for
 };
 
-/// All threads of all ranks, those that do the same together: few lines also for many ranks. In order of their lowest rank.
+/// All threads of all ranks, those that do the same together: few lines also for many ranks. In
+/// order of their lowest rank.
 std::vector<RankLine> rank_lines(const HangView& view);
 /// The same of one rank with a trace, each thread alone.
 std::vector<RankLine> lines_of_rank(const HangView& view, std::int32_t world_rank);

@@ -23,7 +23,8 @@ const char* standing_name(Standing standing) {
   return kNames[static_cast<std::size_t>(standing)];
 }
 const char* kind_name(Want::Kind kind) {
-  static constexpr const char* kNames[] = {"receive", "send", "collective", "post", "complete", "lock", "target", "world", "transfer"};
+  static constexpr const char* kNames[] = {"receive", "send",   "collective", "post",    "complete",
+                                           "lock",    "target", "world",      "transfer"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 Json rank_or_null(std::int32_t rank) {
@@ -60,22 +61,30 @@ Json want_json(const HangView& view, const Waiting& waiting, const Want& want) {
   return json;
 }
 
-Json thread_json(const HangView& view, const analysis::ProcessState& state, const ThreadState& thread, std::size_t& at) {
+Json thread_json(const HangView& view, const analysis::ProcessState& state,
+                 const ThreadState& thread, std::size_t& at) {
   const auto& all = view.report.waiting;
-  const bool waits = at < all.size() && all[at].world_rank == state.world_rank && all[at].location == thread.location;
+  const bool waits = at < all.size() && all[at].world_rank == state.world_rank &&
+                     all[at].location == thread.location;
   const bool polls = waits && all[at].is_polling;
   Json json = {{"thread", state.definitions->locations[thread.location].name},
-               {"state", thread.has_ended ? "ended" : polls ? "polls" : thread.is_inside ? "inside" : "outside"},
+               {"state", thread.has_ended   ? "ended"
+                         : polls            ? "polls"
+                         : thread.is_inside ? "inside"
+                                            : "outside"},
                {"function", view.function(state.world_rank, thread.region)},
                {"communicator", nullptr},
-               {"since_s", seconds(polls ? thread.poll_since_ns : thread.is_inside ? thread.enter_ns : thread.leave_ns)}};
+               {"since_s", seconds(polls              ? thread.poll_since_ns
+                                   : thread.is_inside ? thread.enter_ns
+                                                      : thread.leave_ns)}};
   const auto comm = view.comms.of(state.world_rank, thread.comm);
   if (comm != analysis::CommTable::kNone) json["communicator"] = view.comm_name(comm);
   if (!waits) return json;
   json["stuck"] = static_cast<bool>(view.report.is_stuck[at]);
   json["needs"] = all[at].needs_all ? "all" : "any";
   json["waits_for"] = Json::array();
-  for (const Want& want : all[at].wants) json["waits_for"].push_back(want_json(view, all[at], want));
+  for (const Want& want : all[at].wants)
+    json["waits_for"].push_back(want_json(view, all[at], want));
   ++at;
   return json;
 }
@@ -85,8 +94,11 @@ Json ranks_json(const HangView& view) {
   std::size_t at = 0;
   auto state = view.report.processes.states.begin();
   for (std::size_t rank = 0; rank < view.report.standings.size(); ++rank) {
-    Json json = {{"rank", rank}, {"state", standing_name(view.report.standings[rank])}, {"threads", Json::array()}};
-    const bool is_here = state != view.report.processes.states.end() && state->world_rank == static_cast<std::int32_t>(rank);
+    Json json = {{"rank", rank},
+                 {"state", standing_name(view.report.standings[rank])},
+                 {"threads", Json::array()}};
+    const bool is_here = state != view.report.processes.states.end() &&
+                         state->world_rank == static_cast<std::int32_t>(rank);
     if (is_here) {
       for (const ThreadState& thread : state->threads) {
         if (thread.has_called) json["threads"].push_back(thread_json(view, *state, thread, at));
@@ -173,7 +185,8 @@ std::string hang_json(const HangView& view) {
   json["deadlocks"] = cycles_json(view);
   json["waited_for"] = Json::array();
   for (const analysis::Blame& blame : view.report.blames) {
-    json["waited_for"].push_back({{"rank", blame.world_rank}, {"waiting_ranks", blame.waiting_count}});
+    json["waited_for"].push_back(
+        {{"rank", blame.world_rank}, {"waiting_ranks", blame.waiting_count}});
   }
   json["mismatches"] = mismatches_json(view);
   json["collectives"] = meetings_json(view);

@@ -23,10 +23,13 @@ constexpr std::size_t kMostCycles = 4;
 constexpr std::size_t kMostSteps = 8;
 constexpr std::size_t kMostMismatches = 8;
 
-std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+std::string duration(std::uint64_t time_ns) {
+  return human_duration(static_cast<std::int64_t>(time_ns));
+}
 
 void append(Lines& to, const std::string& text, std::size_t indent) {
-  for (const std::string& line : report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
+  for (const std::string& line :
+       report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
     to.push_back(std::string(indent, ' ') + line);
   }
 }
@@ -36,13 +39,17 @@ std::string title(const HangView& view) {
   std::string text = "Run " + report::printable(info.run_id, 40);
   const std::string started = report::time_text(view.source.start_realtime_ns());
   if (!started.empty()) text += ", started " + started;
-  text += fmt::format(", {} {}", view.source.world_size(), view.source.world_size() == 1 ? "rank" : "ranks");
-  if (view.report.is_running) return text + fmt::format("; it runs, {} after its start", duration(view.now_ns));
-  const bool has_finished = std::ranges::all_of(view.report.standings, [](Standing standing) {
-    return standing == Standing::kFinalized;
-  });
-  if (has_finished) return text + fmt::format("; all reached MPI_Finalize, {} after its start", duration(view.now_ns));
-  return text + fmt::format("; it does not run here any more, its records end {} after its start", duration(view.now_ns));
+  text += fmt::format(", {} {}", view.source.world_size(),
+                      view.source.world_size() == 1 ? "rank" : "ranks");
+  if (view.report.is_running)
+    return text + fmt::format("; it runs, {} after its start", duration(view.now_ns));
+  const bool has_finished = std::ranges::all_of(
+      view.report.standings, [](Standing standing) { return standing == Standing::kFinalized; });
+  if (has_finished)
+    return text +
+           fmt::format("; all reached MPI_Finalize, {} after its start", duration(view.now_ns));
+  return text + fmt::format("; it does not run here any more, its records end {} after its start",
+                            duration(view.now_ns));
 }
 
 void mismatch_section(const HangView& view, Lines& lines) {
@@ -52,7 +59,10 @@ void mismatch_section(const HangView& view, Lines& lines) {
     append(lines, mismatch_text(view.comms, view.report.mismatches[i]) + ".", 2);
   }
   if (view.report.mismatches.size() > kMostMismatches) {
-    append(lines, fmt::format("and on {} more communicators.", view.report.mismatches.size() - kMostMismatches), 2);
+    append(lines,
+           fmt::format("and on {} more communicators.",
+                       view.report.mismatches.size() - kMostMismatches),
+           2);
   }
 }
 
@@ -60,14 +70,16 @@ std::string step_text(const HangView& view, const CycleStep& step) {
   const Waiting& waiting = view.report.waiting[step.waiting];
   const analysis::Want& want = waiting.wants[step.want];
   std::string whom = want_text(view, waiting, want);
-  const bool is_group = want.kind == analysis::Want::Kind::kCollective || want.partner == kAnySource;
+  const bool is_group = want.kind == analysis::Want::Kind::kCollective ||
+                        want.partner == kAnySource;
   if (is_group && whom.find(fmt::format("rank {} ", step.next)) == std::string::npos) {
     whom += fmt::format(", so for rank {}", step.next);
   }
   const ThreadState& thread = view.process(step.world_rank)->threads[waiting.location];
   const std::uint64_t since_ns = waiting.is_polling ? thread.poll_since_ns : thread.enter_ns;
-  return fmt::format("rank {} {} {} for {}; {}", step.world_rank, waiting.is_polling ? "polls with" : "waits in",
-                     call_text(view, waiting), whom, since_text(view, since_ns));
+  return fmt::format("rank {} {} {} for {}; {}", step.world_rank,
+                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting), whom,
+                     since_text(view, since_ns));
 }
 
 /// Ranks that wait for each other in what a mismatch has told already.
@@ -86,20 +98,24 @@ bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
 bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::any_of(cycle, [&](const CycleStep& step) {
     const Waiting& waiting = view.report.waiting[step.waiting];
-    return waiting.is_polling || view.process(step.world_rank)->has_losses || waiting.wants[step.want].may_have_left;
+    return waiting.is_polling || view.process(step.world_rank)->has_losses ||
+           waiting.wants[step.want].may_have_left;
   });
 }
 
 void cycle_section(const HangView& view, Lines& lines) {
   std::vector<std::vector<CycleStep>> cycles = view.report.cycles;
-  const std::size_t told = std::erase_if(cycles, [&](const auto& cycle) { return is_told(view, cycle); });
+  const std::size_t told = std::erase_if(cycles,
+                                         [&](const auto& cycle) { return is_told(view, cycle); });
   if (told != 0) append(lines, "So the ranks wait for each other.", 2);
   for (std::size_t i = 0; i < std::min(kMostCycles, cycles.size()); ++i) {
     const std::vector<CycleStep>& cycle = cycles[i];
     const std::string what = is_doubtful(view, cycle) ? "Perhaps a deadlock" : "Deadlock";
-    append(lines, cycle.size() == 1
-                      ? what + ": a rank waits for itself."
-                      : fmt::format("{}: {} ranks wait for each other in a circle.", what, cycle.size()), 0);
+    append(lines,
+           cycle.size() == 1
+               ? what + ": a rank waits for itself."
+               : fmt::format("{}: {} ranks wait for each other in a circle.", what, cycle.size()),
+           0);
     for (std::size_t k = 0; k < cycle.size(); ++k) {
       if (cycle.size() > kMostSteps && k == kMostSteps / 2) {
         append(lines, fmt::format("… {} more …", cycle.size() - kMostSteps), 2);
@@ -108,7 +124,8 @@ void cycle_section(const HangView& view, Lines& lines) {
       append(lines, step_text(view, cycle[k]), 2);
     }
   }
-  if (cycles.size() > kMostCycles) append(lines, fmt::format("{} more circles like these.", cycles.size() - kMostCycles), 0);
+  if (cycles.size() > kMostCycles)
+    append(lines, fmt::format("{} more circles like these.", cycles.size() - kMostCycles), 0);
 }
 
 /// What a rank that others wait for does instead.
@@ -117,7 +134,8 @@ std::string culprit_text(const HangView& view, const Blame& blame) {
   if (state == nullptr) return "left no trace";
   // Of several threads the one that does not wait, so could help.
   const std::vector<RankLine> lines = lines_of_rank(view, blame.world_rank);
-  const auto idle = std::ranges::find_if(lines, [](const RankLine& line) { return line.what.empty(); });
+  const auto idle = std::ranges::find_if(lines,
+                                         [](const RankLine& line) { return line.what.empty(); });
   if (lines.empty()) return "made no call that is known";
   if (idle == lines.end() || lines.size() == 1) return lines.front().where;
   return "its " + idle->who.substr(idle->who.find(", ") + 2) + " is " + idle->where;
@@ -141,8 +159,11 @@ void blame_section(const HangView& view, Lines& lines) {
     std::ranges::sort(ranks);
     std::string who = ranks_text(ranks);
     who.front() = who.front() == 'r' ? 'R' : who.front();
-    append(lines, fmt::format("{}: {}. {} {} for {}.", who, text, most, most == 1 ? "rank waits" : "ranks wait",
-                              ranks.size() == 1 ? "it" : "them, directly or through others"), 0);
+    append(lines,
+           fmt::format("{}: {}. {} {} for {}.", who, text, most,
+                       most == 1 ? "rank waits" : "ranks wait",
+                       ranks.size() == 1 ? "it" : "them, directly or through others"),
+           0);
   }
 }
 
@@ -150,43 +171,59 @@ void rank_section(const HangView& view, Lines& lines) {
   lines.emplace_back("Where each rank is");
   const std::vector<RankLine> all = rank_lines(view);
   std::size_t width = 0;
-  for (const RankLine& line : all) width = std::max(width, std::min<std::size_t>(line.who.size(), 24));
+  for (const RankLine& line : all)
+    width = std::max(width, std::min<std::size_t>(line.who.size(), 24));
   for (const RankLine& line : all) {
     const std::size_t indent = width + 4;
     Lines body;
     for (const std::string& part : {line.where, line.what}) {
       if (!part.empty()) append(body, part, indent);
     }
-    if (line.who.size() > width) append(lines, line.who, 2);
-    else if (!body.empty()) body.front().replace(2, line.who.size(), line.who);
+    if (line.who.size() > width)
+      append(lines, line.who, 2);
+    else if (!body.empty())
+      body.front().replace(2, line.who.size(), line.who);
     lines.insert(lines.end(), body.begin(), body.end());
   }
 }
 
 void note_section(const HangView& view, Lines& lines) {
   for (const std::string& folder : view.other_worlds) {
-    append(lines, "Another world belongs to this one: see megascope hang " + shell_quoted(folder), 0);
+    append(lines, "Another world belongs to this one: see megascope hang " + shell_quoted(folder),
+           0);
   }
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ahead;
   for (const analysis::ProcessState& state : view.report.processes.states) {
-    if (state.may_be_ahead) ahead.push_back(state.world_rank);
-    else if (state.has_losses) lossy.push_back(state.world_rank);
+    if (state.may_be_ahead)
+      ahead.push_back(state.world_rank);
+    else if (state.has_losses)
+      lossy.push_back(state.world_rank);
   }
   if (!ahead.empty()) {
-    append(lines, "Note: not all calls of " + ranks_text(ahead) + " are recorded (a full buffer, or functions that were left out); "
-                  "what is told above is where the records stop, and the ranks may be elsewhere.", 0);
+    append(lines,
+           "Note: not all calls of " + ranks_text(ahead) +
+               " are recorded (a full buffer, or functions that were left out); what is told above "
+               "is where the records stop, and the ranks may be elsewhere.",
+           0);
   }
   if (!lossy.empty()) {
-    append(lines, "Note: the first calls of " + ranks_text(lossy) + " are gone; what is said of messages may be wrong.", 0);
+    append(lines,
+           "Note: the first calls of " + ranks_text(lossy) +
+               " are gone; what is said of messages may be wrong.",
+           0);
   }
   std::vector<std::int32_t> missing;
   for (std::size_t rank = 0; rank < view.report.standings.size(); ++rank) {
-    if (view.report.standings[rank] == Standing::kMissing) missing.push_back(static_cast<std::int32_t>(rank));
+    if (view.report.standings[rank] == Standing::kMissing)
+      missing.push_back(static_cast<std::int32_t>(rank));
   }
   if (!missing.empty()) {
-    append(lines, "Note: there is no trace of " + ranks_text(missing) + " here. Of ranks on other nodes, `megascope recover` "
-                  "run there brings what they have into the run folder.", 0);
+    append(lines,
+           "Note: there is no trace of " + ranks_text(missing) +
+               " here. Of ranks on other nodes, `megascope recover` run there brings what they "
+               "have into the run folder.",
+           0);
   }
 }
 

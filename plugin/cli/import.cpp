@@ -1,9 +1,3 @@
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <memory>
-
 #include "analysis/import/chrome_timeline.h"
 #include "analysis/import/gzip_stream.h"
 #include "analysis/import/megascan_timeline.h"
@@ -16,6 +10,12 @@
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/import_facts.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
 
 /// `megascope import`: timelines of other tools as native traces.
 namespace megascope::cli {
@@ -33,7 +33,8 @@ Status read_chrome_file(const std::string& path, importer::Timeline& timeline) {
 }
 
 Status read_table(const std::string& path, importer::OperationTable& table) {
-  if (path.empty()) return importer::OperationTable::parse(importer::OperationTable::shipped(), table);
+  if (path.empty())
+    return importer::OperationTable::parse(importer::OperationTable::shipped(), table);
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return Status::error("cannot read " + path);
@@ -41,37 +42,45 @@ Status read_table(const std::string& path, importer::OperationTable& table) {
   return status.is_ok() ? status : Status::error(path + ": " + status.message());
 }
 
-Status read_source(const ImportArguments& arguments, const std::string& format, importer::Timeline& timeline) {
+Status read_source(const ImportArguments& arguments, const std::string& format,
+                   importer::Timeline& timeline) {
   if (format == "pytorch") return importer::read_pytorch(arguments.sources, timeline);
-  if (arguments.sources.size() != 1) return Status::error("--from " + format + " reads one file or directory, and " + std::to_string(arguments.sources.size()) + " are given");
+  if (arguments.sources.size() != 1)
+    return Status::error("--from " + format + " reads one file or directory, and " +
+                         std::to_string(arguments.sources.size()) + " are given");
   if (format == "megascan") return importer::read_megascan(timeline.source, timeline);
   return read_chrome_file(timeline.source, timeline);
 }
 
-Status read_run(const ImportArguments& arguments, const std::string& format, std::unique_ptr<importer::TimelineRun>& run) {
+Status read_run(const ImportArguments& arguments, const std::string& format,
+                std::unique_ptr<importer::TimelineRun>& run) {
   importer::OperationTable table;
   importer::ParallelGrid grid;
   importer::Timeline timeline;
   timeline.source = arguments.sources.front();
   Status status = read_table(arguments.operations, table);
-  if (status.is_ok() && !arguments.parallel.empty()) status = importer::ParallelGrid::parse(arguments.parallel, grid);
+  if (status.is_ok() && !arguments.parallel.empty())
+    status = importer::ParallelGrid::parse(arguments.parallel, grid);
   if (status.is_ok()) status = read_source(arguments, format, timeline);
   if (!status.is_ok()) return status;
   if (format == "pytorch" && !arguments.parallel.empty()) timeline.has_grid = true;
   importer::mend(timeline);
   status = timeline.repairs.check(arguments.is_strict);
-  if (status.is_ok() && arguments.parallel.empty()) status = importer::ParallelGrid::around(timeline, grid);
+  if (status.is_ok() && arguments.parallel.empty())
+    status = importer::ParallelGrid::around(timeline, grid);
   if (!status.is_ok()) return Status::error(timeline.source + ": " + status.message());
   return importer::TimelineRun::make(std::move(timeline), grid, table, run);
 }
 
 /// A directory that was not there; taken away again when it cannot be filled.
-Status write(const importer::TimelineRun& run, const std::string& folder, const std::string& format) {
+Status write(const importer::TimelineRun& run, const std::string& folder,
+             const std::string& format) {
   Status status = files::make_directory(folder, 0777);
   if (!status.is_ok()) return status;
   std::vector<trace::TraceClock> clocks;
   for (const std::int32_t rank : run.world_ranks()) {
-    if (!run.timeline().has_common_clock) clocks.push_back({.domain = "rank " + std::to_string(rank)});
+    if (!run.timeline().has_common_clock)
+      clocks.push_back({.domain = "rank " + std::to_string(rank)});
   }
   status = trace::write_run(run, folder, clocks);
   if (status.is_ok()) status = write_import_facts(folder, run.timeline(), format);
@@ -84,10 +93,12 @@ Status write(const importer::TimelineRun& run, const std::string& folder, const 
 
 int import_run(const ImportArguments& arguments) {
   if (arguments.is_for_table) {
-    std::fwrite(importer::OperationTable::shipped().data(), 1, importer::OperationTable::shipped().size(), stdout);
+    std::fwrite(importer::OperationTable::shipped().data(), 1,
+                importer::OperationTable::shipped().size(), stdout);
     return kSuccess;
   }
-  const std::string format = arguments.from.empty() ? importer::format_of(arguments.sources) : arguments.from;
+  const std::string format = arguments.from.empty() ? importer::format_of(arguments.sources)
+                                                    : arguments.from;
   std::unique_ptr<importer::TimelineRun> run;
   Status status = read_run(arguments, format, run);
   if (status.is_ok()) status = write(*run, arguments.out, format);
@@ -98,7 +109,8 @@ int import_run(const ImportArguments& arguments) {
   for (const std::string& note : run->timeline().repairs.notes()) say(note);
   for (const std::string& note : run->timeline().notes) say(note);
   const std::string missing = missing_ranks_text(run->world_ranks(), run->world_size());
-  std::printf("%s operations of %zu workers in %s%s\n", human_count(run->timeline().operations.size()).c_str(), run->world_ranks().size(),
+  std::printf("%s operations of %zu workers in %s%s\n",
+              human_count(run->timeline().operations.size()).c_str(), run->world_ranks().size(),
               printable(arguments.out).c_str(), missing.empty() ? "" : ("; " + missing).c_str());
   return kSuccess;
 }

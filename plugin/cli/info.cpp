@@ -34,7 +34,8 @@ Status open_module(const std::string& name, const ModuleTable*& table) {
   const Status found = find_library_folder(folder);
   if (!found.is_ok()) return found;
   std::error_code error;
-  if (!std::filesystem::exists(module_path(folder, name), error)) return Status::error("not part of this build");
+  if (!std::filesystem::exists(module_path(folder, name), error))
+    return Status::error("not part of this build");
   return load_module(folder, name, table);
 }
 
@@ -50,14 +51,19 @@ std::vector<Module> export_modules() {
 Module live_module() {
   const ModuleTable* table = nullptr;
   Status status = open_module("live", table);
-  if (status.is_ok() && table->make_live_server == nullptr) status = Status::error("the module live has no server");
+  if (status.is_ok() && table->make_live_server == nullptr)
+    status = Status::error("the module live has no server");
   return {"live", status};
 }
 
-std::string answer_of(const Status& status) { return status.is_ok() ? "yes" : "no: " + status.message(); }
+std::string answer_of(const Status& status) {
+  return status.is_ok() ? "yes" : "no: " + status.message();
+}
 
 const char* depth_name(mpi::Depth depth) {
-  return depth == mpi::Depth::kFullMeaning ? "full" : depth == mpi::Depth::kObject ? "object" : "enter_leave";
+  return depth == mpi::Depth::kFullMeaning ? "full"
+         : depth == mpi::Depth::kObject    ? "object"
+                                           : "enter_leave";
 }
 
 Json functions_json() {
@@ -119,7 +125,9 @@ struct Count {
   std::size_t total() const { return full + object + plain; }
 };
 void count(Count& into, const mpi::WrappedFunction& function) {
-  (function.depth == mpi::Depth::kFullMeaning ? into.full : function.depth == mpi::Depth::kObject ? into.object : into.plain) += 1;
+  (function.depth == mpi::Depth::kFullMeaning ? into.full
+   : function.depth == mpi::Depth::kObject    ? into.object
+                                              : into.plain) += 1;
   into.off += function.is_default ? 0U : 1U;
 }
 
@@ -146,29 +154,33 @@ std::string functions_summary() {
   }
   const std::vector<std::string> missing = mpi::functions_not_wrapped();
   std::string text = fmt::format(
-      "MPI functions  {} can be recorded: {} with full meaning, {} with the object that they are about, {} with entry\n"
+      "MPI functions  {} can be recorded: {} with full meaning, {} with the object that they are "
+      "about, {} with entry\n"
       "               and exit ({} of them only when MEGASCOPE_MPI asks for them); {} not at all.\n"
       "               `megascope info --functions` lists them, and what is told of each.\n",
       all.total(), all.full, all.object, all.plain, all.off, missing.size());
   text += wrapped_lines(missing, 15);
   std::vector<std::string> names;
-  for (const auto& [name, of_group] : groups) names.push_back(fmt::format("{} {},", name, of_group.total()));
+  for (const auto& [name, of_group] : groups)
+    names.push_back(fmt::format("{} {},", name, of_group.total()));
   if (!names.empty()) names.back().pop_back();
   return text + "Groups         " + wrapped_lines(names, 15).substr(15);
 }
 
 std::string depth_text(const mpi::WrappedFunction& function) {
   if (function.depth == mpi::Depth::kEnterLeave) return "entry and exit";
-  return (function.depth == mpi::Depth::kFullMeaning ? "full meaning: " : "object: ") + function.tells;
+  return (function.depth == mpi::Depth::kFullMeaning ? "full meaning: " : "object: ") +
+         function.tells;
 }
 
 std::string functions_text() {
   std::string text;
   for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
-    text += fmt::format("{:<36} {:<8} {}{}\n", function.name, function.group,
-                        depth_text(function), function.is_default ? "" : ", when MEGASCOPE_MPI asks for it");
+    text += fmt::format("{:<36} {:<8} {}{}\n", function.name, function.group, depth_text(function),
+                        function.is_default ? "" : ", when MEGASCOPE_MPI asks for it");
   }
-  for (const std::string& name : mpi::functions_not_wrapped()) text += fmt::format("{:<36} {:<8} not recorded\n", name, "");
+  for (const std::string& name : mpi::functions_not_wrapped())
+    text += fmt::format("{:<36} {:<8} not recorded\n", name, "");
   return text;
 }
 
@@ -176,12 +188,16 @@ std::string info_text() {
   std::string folder;
   const Status found = find_library_folder(folder);
   std::string text = fmt::format("MegaScope {}\n\n", kVersion);
-  text +=
-      "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) + '\n';
+  text += "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) +
+          '\n';
   text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);
-  for (const Module& module : export_modules()) text += fmt::format("Export         {:<9} {}\n", module.name, answer_of(module.status));
+  for (const Module& module : export_modules())
+    text += fmt::format("Export         {:<9} {}\n", module.name, answer_of(module.status));
   text += fmt::format("Live view      {}\n", answer_of(live_module().status));
-  text += fmt::format("NVTX           {}\n", MEGASCOPE_HAS_NVTX ? "yes" : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
+  text += fmt::format("NVTX           {}\n",
+                      MEGASCOPE_HAS_NVTX
+                          ? "yes"
+                          : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
   text += "GPU activity   no: not part of this version\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {

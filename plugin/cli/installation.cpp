@@ -31,7 +31,8 @@ Status find_library_folder(std::string& folder) {
 
 std::string page_path(const std::string& name) {
   const fs::path page = fs::path("docs") / name;
-  const fs::path installed = fs::path(own_path()).parent_path().parent_path() / MEGASCOPE_INSTALL_DOCDIR / page;
+  const fs::path installed = fs::path(own_path()).parent_path().parent_path() /
+                             MEGASCOPE_INSTALL_DOCDIR / page;
   std::error_code error;
   return fs::exists(installed, error) ? installed.string() : page.string();
 }

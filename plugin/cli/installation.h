@@ -12,7 +12,8 @@ namespace megascope::cli {
 Status find_library_folder(std::string& folder);
 /// The library in that folder.
 inline constexpr char kLibraryName[] = "libmegascope.so";
-/// A page of the documentation, "slurm.md": its path where it is installed with this program, else that in the sources.
+/// A page of the documentation, "slurm.md": its path where it is installed with this program, else
+/// that in the sources.
 std::string page_path(const std::string& name);
 /// This program as the user can type it: its full path.
 std::string own_path();

@@ -1,9 +1,9 @@
 #include "core/trace/join.h"
 
-#include <cstdio>
-
 #include "core/base/text.h"
 #include "plugin/cli/commands.h"
+
+#include <cstdio>
 
 namespace megascope::cli {
 
@@ -15,8 +15,9 @@ int join_pieces(const JoinArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
-  std::printf("%zu of %d ranks in %s; see `megascope report %s`\n", result.ranks.size(), result.world_size,
-              printable(arguments.out).c_str(), printable(shell_quoted(arguments.out)).c_str());
+  std::printf("%zu of %d ranks in %s; see `megascope report %s`\n", result.ranks.size(),
+              result.world_size, printable(arguments.out).c_str(),
+              printable(shell_quoted(arguments.out)).c_str());
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing);
   return kSuccess;

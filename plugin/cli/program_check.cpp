@@ -43,7 +43,9 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
 
   bool is_valid() const { return is_valid_ && header_.e_machine == EM_X86_64; }
-  bool is_of_other_machine() const { return is_elf_ && !is_valid() && (header_.e_type == ET_EXEC || header_.e_type == ET_DYN); }
+  bool is_of_other_machine() const {
+    return is_elf_ && !is_valid() && (header_.e_type == ET_EXEC || header_.e_type == ET_DYN);
+  }
   bool has_segment(std::uint32_t type) const { return segment(type) != nullptr; }
 
   /// The program that loads it; empty: none.
@@ -57,7 +59,8 @@ class ElfFile {
 
   /// Is the function in it, as its symbol table says (which a stripped program has not)?
   bool has_own(std::string_view function) const {
-    std::vector<Elf64_Shdr> sections(header_.e_shentsize == sizeof(Elf64_Shdr) ? header_.e_shnum : 0);
+    std::vector<Elf64_Shdr> sections(header_.e_shentsize == sizeof(Elf64_Shdr) ? header_.e_shnum
+                                                                               : 0);
     if (!read(header_.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr))) return false;
     for (const Elf64_Shdr& section : sections) {
       if (section.sh_type == SHT_SYMTAB && section.sh_link < sections.size() &&
@@ -95,16 +98,18 @@ class ElfFile {
     return file_ >= 0 && offset <= LONG_MAX &&
            pread(file_, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
   }
-  bool is_defined_in(const Elf64_Shdr& table, const Elf64_Shdr& names, std::string_view function) const {
-    if (table.sh_size > kMaxSymbolBytes || names.sh_size > kMaxSymbolBytes || names.sh_size == 0) return false;
+  bool is_defined_in(const Elf64_Shdr& table, const Elf64_Shdr& names,
+                     std::string_view function) const {
+    if (table.sh_size > kMaxSymbolBytes || names.sh_size > kMaxSymbolBytes || names.sh_size == 0)
+      return false;
     std::vector<Elf64_Sym> symbols(table.sh_size / sizeof(Elf64_Sym));
     std::string text(names.sh_size, '\0');
     if (!read(table.sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym)) ||
         !read(names.sh_offset, text.data(), text.size()))
       return false;
     return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& symbol) {
-      return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < text.size() &&
-             function == &text[symbol.st_name];
+      return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+             symbol.st_name < text.size() && function == &text[symbol.st_name];
     });
   }
   const Elf64_Phdr* segment(std::uint32_t type) const {
@@ -153,7 +158,8 @@ void check_needed(const std::vector<std::string>& needed, report::NothingRecorde
     if (is_other) return add(facts, NothingCause::kOtherMpi, "it needs " + name);
   }
   for (const std::string& name : needed) {
-    if (name.starts_with(kMpichFortran)) return add(facts, NothingCause::kFortran, "it needs " + name);
+    if (name.starts_with(kMpichFortran))
+      return add(facts, NothingCause::kFortran, "it needs " + name);
   }
 }
 
@@ -195,13 +201,14 @@ void check_program(const std::string& path, report::NothingRecorded& facts) {
   if (!elf.has_segment(PT_INTERP))
     return add(facts, NothingCause::kStaticProgram, path + " names no loader");
   struct stat info {};
-  const bool has_other_rights =
-      stat(path.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0;
+  const bool has_other_rights = stat(path.c_str(), &info) == 0 &&
+                                (info.st_mode & (S_ISUID | S_ISGID)) != 0;
   if (has_other_rights || getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
     add(facts, NothingCause::kSecureProgram, path);
   }
-  facts.excluded.insert(facts.excluded.end(),
-                        {NothingCause::kStaticProgram, NothingCause::kSecureProgram, NothingCause::kOtherMachine});
+  facts.excluded.insert(
+      facts.excluded.end(),
+      {NothingCause::kStaticProgram, NothingCause::kSecureProgram, NothingCause::kOtherMachine});
   if (elf.has_own("PMPI_Init")) {
     add(facts, NothingCause::kMpiInside, "it has PMPI_Init itself");
   } else {

@@ -19,8 +19,8 @@ Progress::Progress(std::string what)
       start_(std::chrono::steady_clock::now()),
       shown_(start_),
       is_terminal_(isatty(STDERR_FILENO) == 1) {
-  void* shared =
-      mmap(nullptr, sizeof *calls_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof *calls_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0);
   if (shared != MAP_FAILED) calls_ = new (shared) std::atomic<std::uint64_t>(0);
 }
 

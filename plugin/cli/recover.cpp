@@ -20,27 +20,33 @@ void say_missing(const std::string& folder, const trace::RecoverResult& result) 
   if (missing.empty()) return;
   trace::RunId id;
   const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
-  say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") + ": run this there" +
-      (has_nodes ? ", or collect.sh" : ""));
+  say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") +
+      ": run this there" + (has_nodes ? ", or collect.sh" : ""));
 }
 
-/// For root, which may not write to run directories of others: the command that does. Empty: `folder` is this user's.
+/// For root, which may not write to run directories of others: the command that does. Empty:
+/// `folder` is this user's.
 std::string command_of_owner(const std::string& folder) {
   struct stat info {};
   if (geteuid() != 0 || stat(folder.c_str(), &info) != 0 || info.st_uid == 0) return {};
   const std::string user = std::to_string(info.st_uid);
-  const passwd* const entry = getpwuid(info.st_uid);  // the directory's group may be that of a project
+  const passwd* const entry = getpwuid(
+      info.st_uid);  // the directory's group may be that of a project
   const std::string group = std::to_string(entry == nullptr ? info.st_gid : entry->pw_gid);
-  return ": setpriv --reuid=" + user + " --regid=" + group + (entry == nullptr ? " --clear-groups" : " --init-groups") + " megascope recover " + shell_quoted(folder);
+  return ": setpriv --reuid=" + user + " --regid=" + group +
+         (entry == nullptr ? " --clear-groups" : " --init-groups") + " megascope recover " +
+         shell_quoted(folder);
 }
 
-int print_result(const RecoverArguments& arguments, const std::string& folder, const Status& status, const trace::RecoverResult& result) {
+int print_result(const RecoverArguments& arguments, const std::string& folder, const Status& status,
+                 const trace::RecoverResult& result) {
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
     if (!arguments.is_quiet || !result.problems.empty()) say(status.message());
     return kUnusable;
   }
-  for (const std::string& path : result.recovered) std::printf("recovered %s\n", printable(path).c_str());
+  for (const std::string& path : result.recovered)
+    std::printf("recovered %s\n", printable(path).c_str());
   if (arguments.is_quiet || result.trace_count == 0) return kSuccess;
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
               result.trace_count == 1 ? "trace" : "traces", printable(folder).c_str(),
@@ -52,8 +58,9 @@ int print_result(const RecoverArguments& arguments, const std::string& folder, c
 /// Where runs keep their buffers unless MEGASCOPE_SCRATCH says otherwise.
 std::vector<std::string> usual_scratches() {
   std::vector<std::string> folders;
-  for (const std::string& folder : {config::environment_value("MEGASCOPE_SCRATCH"), config::environment_value("TMPDIR"),
-                                    std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
+  for (const std::string& folder :
+       {config::environment_value("MEGASCOPE_SCRATCH"), config::environment_value("TMPDIR"),
+        std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
     const bool is_new = std::ranges::find(folders, folder) == folders.end();
     if (!folder.empty() && is_new) folders.push_back(folder);
   }
@@ -62,8 +69,10 @@ std::vector<std::string> usual_scratches() {
 
 void say_unproven(const trace::Leftover& left, std::size_t count) {
   if (count == 0) return;
-  const std::string who = count == 1 ? "1 trace stays, its process" : std::to_string(count) + " traces stay, their processes";
-  say(left.scratch_folder + ": " + who + " may still run on another machine or in another PID namespace; `megascope recover " +
+  const std::string who = count == 1 ? "1 trace stays, its process"
+                                     : std::to_string(count) + " traces stay, their processes";
+  say(left.scratch_folder + ": " + who +
+      " may still run on another machine or in another PID namespace; `megascope recover " +
       shell_quoted(left.run_folder) + "` copies what there is");
 }
 
@@ -74,7 +83,8 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
   for (const std::string& problem : problems) say(problem);
   for (const trace::Leftover& left : all) {
     if (left.is_running) {
-      if (!arguments.is_quiet) say(left.scratch_folder + " is of a run that goes on: left where it is");
+      if (!arguments.is_quiet)
+        say(left.scratch_folder + " is of a run that goes on: left where it is");
     } else if (left.run_folder.empty()) {
       say(left.scratch_folder + " stays: its run folder is not to be seen from here");
       worst = kUnusable;
@@ -91,12 +101,14 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
 }  // namespace
 
 int recover_traces(const RecoverArguments& arguments) {
-  const std::vector<std::string> scratches = arguments.scratches.empty() ? usual_scratches() : arguments.scratches;
+  const std::vector<std::string> scratches = arguments.scratches.empty() ? usual_scratches()
+                                                                         : arguments.scratches;
   if (arguments.is_for_all) return recover_all(arguments, scratches);
   trace::RecoverResult result;
   const Status status = trace::recover_run(arguments.folder, result, scratches);
   const std::string command = status.is_ok() ? std::string() : command_of_owner(arguments.folder);
-  return print_result(arguments, arguments.folder, command.empty() ? status : Status::error(status.message() + command), result);
+  return print_result(arguments, arguments.folder,
+                      command.empty() ? status : Status::error(status.message() + command), result);
 }
 
 }  // namespace megascope::cli

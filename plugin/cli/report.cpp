@@ -17,12 +17,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -57,7 +56,8 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
 /// The run's own report, made when it ended; null where there is none that can be read.
 json stored_report(const std::string& folder) {
   std::string text;
-  if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok()) return {};
+  if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
+    return {};
   json stored = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return stored.is_object() ? stored : json();
 }
@@ -86,25 +86,31 @@ std::vector<report::ExportRow> stored_exports(const json& stored, const std::str
 /// What the analysis said when the run ended.
 std::string stored_verdict(const json& stored) {
   constexpr std::size_t kMostBytes = 4096;
-  if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true || !stored.contains("verdict")) return {};
+  if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true ||
+      !stored.contains("verdict"))
+    return {};
   const json& verdict = stored["verdict"];
-  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes) : std::string();
+  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes)
+                             : std::string();
 }
 
-/// Where ranks without an end stopped, and the first collective of each communicator that ranks did not call alike, where the
-/// sums show some difference, or cannot show it because ranks came unequally far.
+/// Where ranks without an end stopped, and the first collective of each communicator that ranks did
+/// not call alike, where the sums show some difference, or cannot show it because ranks came
+/// unequally far.
 void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& report) {
   constexpr std::size_t kMostNamed = 4;
   const bool is_cut_short = has_open_ends(run);
-  const bool may_differ = report.ranks.size() > 1 && (is_cut_short || !report::comms_that_differ(report).empty());
+  const bool may_differ = report.ranks.size() > 1 &&
+                          (is_cut_short || !report::comms_that_differ(report).empty());
   if (!is_cut_short && !may_differ) return;
   const analysis::CommTable comms(run);
   const auto members = static_cast<unsigned>(member_count(jobs, run.world_ranks().size()));
   const analysis::HangReport found = analysis::analyze_hang(run, comms, life_of, members);
   report.open_ends = open_ends_of(found, comms);
   for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
-    report.notes.insert(report.notes.begin() + static_cast<std::ptrdiff_t>(i),
-                        "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
+    report.notes.insert(
+        report.notes.begin() + static_cast<std::ptrdiff_t>(i),
+        "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
   }
 }
 
@@ -119,19 +125,22 @@ void resolve_places_of(report::RunReport& report) {
 /// Device and inode of directories.
 using VisitedRuns = std::set<std::pair<dev_t, ino_t>>;
 
-/// False: it has been visited, or is not there. Runs may name each other as the one that started them.
+/// False: it has been visited, or is not there. Runs may name each other as the one that started
+/// them.
 bool visit(const std::string& folder, VisitedRuns& visited) {
   struct stat info {};
   return stat(folder.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
 }
 
 /// All that is printed of one run.
-Status make_report(const ReportArguments& arguments, const std::string& folder, VisitedRuns& visited, report::RunReport& report) {
+Status make_report(const ReportArguments& arguments, const std::string& folder,
+                   VisitedRuns& visited, report::RunReport& report) {
   visit(folder, visited);
   std::unique_ptr<trace::RunSource> run;
   Status status = open_run(folder, run);
   if (!status.is_ok()) return status;
-  status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()), report);
+  status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()),
+                              report);
   if (!status.is_ok()) return status;
   resolve_places_of(report);
   report.folder = folder;
@@ -160,7 +169,8 @@ Status make_report(const ReportArguments& arguments, const std::string& folder, 
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nStarted by " + report::printable(report.folder, 60) + " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
+    text += "\nStarted by " + report::printable(report.folder, 60) +
+            " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
             all_texts(spawned);
   }
   return text;

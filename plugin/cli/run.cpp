@@ -31,8 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 using config::environment_value;
 
-constexpr std::uint64_t kFirstPseudoStep =
-    4'294'967'290;  // Slurm's batch and interactive steps are no ranks
+constexpr std::uint64_t
+    kFirstPseudoStep = 4'294'967'290;  // Slurm's batch and interactive steps are no ranks
 
 /// Was this process itself started as a rank of a job?
 bool is_started_as_rank() {
@@ -65,17 +65,21 @@ std::string wanted_folder(const RunArguments& arguments) {
 /// How the path of the run folder will begin.
 struct FolderPrefix {
   std::string path;
-  bool is_of_step = false;  ///< under srun, without a name from the user: the name ends with job and step
+  bool is_of_step = false;  ///< under srun, without a name from the user: the name ends with job
+                            ///< and step
 };
 
-/// The first rank makes it, wherever that is and whatever folder it has changed to. So that it can be found here, it gets an absolute
-/// name, except under srun, where the default names the step.
-FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind, std::vector<Setting>& settings) {
+/// The first rank makes it, wherever that is and whatever folder it has changed to. So that it can
+/// be found here, it gets an absolute name, except under srun, where the default names the step.
+FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind,
+                           std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const std::string wanted = wanted_folder(arguments);
   if (!wanted.empty()) return {(here / wanted).lexically_normal().string()};
-  if (kind == LauncherKind::kSrun) return {.path = (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string(), .is_of_step = true};
+  if (kind == LauncherKind::kSrun)
+    return {.path = (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string(),
+            .is_of_step = true};
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof host - 1);
   const std::string node = std::string(host).substr(0, std::string(host).find('.'));
@@ -84,10 +88,13 @@ FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind, std
   return {settings.back().value};
 }
 
-void drop_digits(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size())); }
+void drop_digits(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+}
 
-/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2", "-3" …? For the name of a step the number
-/// of the job, where srun starts one of its own, and the step come in between: "megascope-1234.0-2".
+/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2",
+/// "-3" …? For the name of a step the number of the job, where srun starts one of its own, and the
+/// step come in between: "megascope-1234.0-2".
 bool is_name_for(std::string_view name, const FolderPrefix& wanted) {
   if (!name.starts_with(wanted.path)) return false;
   std::string_view rest = name.substr(wanted.path.size());
@@ -143,14 +150,16 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
     say("there is no new run folder " + prefix.path + (prefix.is_of_step ? "*" : ""));
 }
 
-/// Processes may need a moment to end after their launcher; a trace is moved only when its process is gone. False: some go on, as those of
-/// another job that writes into a directory of the same name.
+/// Processes may need a moment to end after their launcher; a trace is moved only when its process
+/// is gone. False: some go on, as those of another job that writes into a directory of the same
+/// name.
 bool have_writers_ended(const trace::RunId& id) {
   constexpr int kMaxTries = 20;
   constexpr useconds_t kPauseUs = 100'000;
   const auto is_written = [](const std::string& path) {
     std::unique_ptr<trace::TraceFile> file;
-    return trace::TraceFile::open(path, file).is_ok() && trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
+    return trace::TraceFile::open(path, file).is_ok() &&
+           trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
   };
   for (int tries = 0; tries < kMaxTries; ++tries) {
     if (!std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written)) return true;
@@ -159,14 +168,17 @@ bool have_writers_ended(const trace::RunId& id) {
   return false;
 }
 
-/// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this node into the run directory. Ends in
-/// bounded time where the run directory does; ctrl-C ends it, and nothing is lost by that.
+/// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this
+/// node into the run directory. Ends in bounded time where the run directory does; ctrl-C ends it,
+/// and nothing is lost by that.
 void recover_cut_short(const std::string& folder) {
   trace::RunId id;
   trace::OpenDirectory run;
-  const bool has_id = trace::open_given_directory(folder, run).is_ok() && trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
+  const bool has_id = trace::open_given_directory(folder, run).is_ok() &&
+                      trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
   if (has_id && !have_writers_ended(id)) {
-    say("processes that write to " + folder + " go on; once they have ended: `megascope recover " + shell_quoted(folder) + "`");
+    say("processes that write to " + folder + " go on; once they have ended: `megascope recover " +
+        shell_quoted(folder) + "`");
     return;
   }
   trace::RecoverResult result;
@@ -174,28 +186,38 @@ void recover_cut_short(const std::string& folder) {
   for (const std::string& problem : result.problems) say(problem);
   const std::string command = "`megascope recover " + shell_quoted(folder) + "`";
   if (!status.is_ok()) {
-    const bool is_elsewhere = has_id && !is_own_directory(id.scratch_folder);  // or of another job that began meanwhile
-    say(folder + (is_elsewhere ? " has no trace yet, and none is in scratch storage here: the job goes on elsewhere, or was killed or did not call MPI_Finalize; "
-                               : " has no trace yet: the program was killed or did not call MPI_Finalize; ") +
+    const bool is_elsewhere = has_id &&
+                              !is_own_directory(
+                                  id.scratch_folder);  // or of another job that began meanwhile
+    say(folder +
+        (is_elsewhere
+             ? " has no trace yet, and none is in scratch storage here: the job goes on elsewhere, "
+               "or was killed or did not call MPI_Finalize; "
+             : " has no trace yet: the program was killed or did not call MPI_Finalize; ") +
         command + " on its nodes brings in what it left");
     return;
   }
   const std::string of = shell_quoted(folder);
-  say("the run was cut short: recovered " + std::to_string(result.recovered.size()) + (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
+  say("the run was cut short: recovered " + std::to_string(result.recovered.size()) +
+      (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
       "; see `megascope report " + of + "` and `megascope analyze " + of + "`");
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
 }
 
-/// Of the new run directories those without a report: rank 0 writes it last. Where the job ended well and traces are there, it may only
-/// not be seen yet from here.
-void recover_all_cut_short(const std::set<std::string>& folders, const std::set<std::string>& before, const ChildEnd& end) {
+/// Of the new run directories those without a report: rank 0 writes it last. Where the job ended
+/// well and traces are there, it may only not be seen yet from here.
+void recover_all_cut_short(const std::set<std::string>& folders,
+                           const std::set<std::string>& before, const ChildEnd& end) {
   for (const std::string& folder : folders) {
     std::error_code error;
-    const bool has_ended_well = end.signal == 0 && end.exit_code == 0 && !trace::find_traces(folder).empty();
+    const bool has_ended_well = end.signal == 0 && end.exit_code == 0 &&
+                                !trace::find_traces(folder).empty();
     if (has_ended_well) continue;
     const bool is_run = fs::exists(fs::path(folder) / trace::kRunIdFile, error);
-    if (!before.contains(folder) && is_run && !fs::exists(fs::path(folder) / trace::kReportTextFile, error)) recover_cut_short(folder);
+    if (!before.contains(folder) && is_run &&
+        !fs::exists(fs::path(folder) / trace::kReportTextFile, error))
+      recover_cut_short(folder);
   }
 }
 
@@ -217,7 +239,8 @@ int run_command(const RunArguments& arguments) {
   }
   std::vector<Setting> settings = wanted_settings(arguments);
   constexpr const char* kInjection = "NVTX_INJECTION64_PATH";
-  if (MEGASCOPE_HAS_NVTX && environment_value(kInjection).empty()) settings.push_back({kInjection, folder + "/" + kLibraryName});
+  if (MEGASCOPE_HAS_NVTX && environment_value(kInjection).empty())
+    settings.push_back({kInjection, folder + "/" + kLibraryName});
   Preload preload{.library = folder + "/" + kLibraryName,
                   .existing = environment_value("LD_PRELOAD"),
                   .variables = {},

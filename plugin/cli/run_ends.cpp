@@ -12,9 +12,12 @@ namespace megascope::cli {
 
 analysis::Life life_of(const ProcessInfo& info) {
   switch (trace::liveness_of(info)) {
-    case trace::Liveness::kRuns: return analysis::Life::kRuns;
-    case trace::Liveness::kGone: return analysis::Life::kGone;
-    case trace::Liveness::kUnknown: break;
+    case trace::Liveness::kRuns:
+      return analysis::Life::kRuns;
+    case trace::Liveness::kGone:
+      return analysis::Life::kGone;
+    case trace::Liveness::kUnknown:
+      break;
   }
   return analysis::Life::kUnknown;
 }
@@ -25,11 +28,14 @@ bool has_open_ends(const RecordSource& run) {
   });
 }
 
-report::OpenEndFacts open_ends_of(const analysis::HangReport& report, const analysis::CommTable& comms) {
+report::OpenEndFacts open_ends_of(const analysis::HangReport& report,
+                                  const analysis::CommTable& comms) {
   const analysis::OpenEnds ends = analysis::find_open_ends(report, comms);
   std::string text = answer::open_ends_text(report, ends);
   if (text.empty()) return {};
-  return {.text = std::move(text), .first = ends.first, .evidence = answer::evidence_name(ends.evidence)};
+  return {.text = std::move(text),
+          .first = ends.first,
+          .evidence = answer::evidence_name(ends.evidence)};
 }
 
 report::OpenEndFacts open_ends_of(const RecordSource& run, unsigned jobs) {

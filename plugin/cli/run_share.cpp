@@ -28,7 +28,8 @@ std::size_t member_count(int wanted, std::size_t rank_count) {
   return std::max<std::size_t>(1, std::min(rank_count, static_cast<std::size_t>(count)));
 }
 
-RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member, std::size_t members) {
+RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member,
+                  std::size_t members) {
   const std::vector<std::int32_t>& ranks = run.world_ranks();
   std::vector<std::uint64_t> weights;
   for (const std::int32_t rank : ranks) weights.push_back(run.file(rank).used_bytes());

@@ -42,8 +42,10 @@ std::vector<std::size_t> divide(const std::vector<std::uint64_t>& weights, std::
 /// How many processes to use: `wanted` (0: one a core), at most one a rank.
 std::size_t member_count(int wanted, std::size_t rank_count);
 
-/// The share of one of `members`, by size of the traces. seen: the run as it is to be read; outlives the share.
-RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member, std::size_t members);
+/// The share of one of `members`, by size of the traces. seen: the run as it is to be read;
+/// outlives the share.
+RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member,
+                  std::size_t members);
 inline RunShare share_of(const trace::RunSource& run, std::size_t member, std::size_t members) {
   return share_of(run, run, member, members);
 }

@@ -1,16 +1,17 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
 #include "plugin/cli/commands.h"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "core/base/text.h"
-#include "exporters/report/table.h"
-
 namespace megascope::cli {
 
 std::string printable(const std::string& text) { return report::printable(text, text.size()); }
 
-void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", printable(sentence).c_str()); }
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "megascope: %s\n", printable(sentence).c_str());
+}
 
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size) {
   constexpr std::size_t kMostNamed = 32;
@@ -19,7 +20,8 @@ std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int3
     if (!std::ranges::binary_search(ranks, rank)) missing.push_back(std::to_string(rank));
   }
   if (missing.empty()) return {};
-  const std::string count = std::to_string(static_cast<std::size_t>(world_size) - ranks.size()) + " of " + std::to_string(world_size);
+  const std::string count = std::to_string(static_cast<std::size_t>(world_size) - ranks.size()) +
+                            " of " + std::to_string(world_size);
   if (missing.size() > kMostNamed) missing.back() = "...";
   return count + " ranks miss: " + joined(missing, " ");
 }

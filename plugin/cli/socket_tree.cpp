@@ -76,7 +76,8 @@ Status SocketCollective::split(int, int, std::unique_ptr<Collective>& result) {
 
 const SocketEnd& SocketCollective::end_to(int peer) const {
   if (peer < rank()) return parent_;
-  return children_[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(peer - rank())))];
+  return children_[static_cast<std::size_t>(
+      std::countr_zero(static_cast<unsigned>(peer - rank())))];
 }
 
 }  // namespace megascope::cli

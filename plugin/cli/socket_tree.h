@@ -47,7 +47,9 @@ class SocketCollective final : public TreeCollective {
   Status split(int color, int key, std::unique_ptr<Collective>& result) override;
 
  private:
-  Status send(std::span<const std::byte> message, int to) override { return end_to(to).send(message); }
+  Status send(std::span<const std::byte> message, int to) override {
+    return end_to(to).send(message);
+  }
   Status receive(Bytes& message, int from) override { return end_to(from).receive(message); }
   /// Child k is 2^k ranks above.
   const SocketEnd& end_to(int peer) const;

@@ -1,14 +1,16 @@
-#include <charconv>
-#include <cstdio>
-#include <nlohmann/json.hpp>
-#include <optional>
-
 #include "analysis/synth/synth.h"
+
 #include "analysis/synth/truth.h"
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
 
 namespace megascope::cli {
 namespace {
@@ -20,8 +22,10 @@ using synth::RunSpec;
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
-    if (c == at) parts.emplace_back();
-    else parts.back() += c;
+    if (c == at)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -33,8 +37,9 @@ bool read_number(const std::string& text, Number& value) {
 }
 
 std::optional<FaultKind> kind_of(const std::string& name) {
-  for (const FaultKind kind : {FaultKind::kSlowCompute, FaultKind::kSlowHost, FaultKind::kSlowLink, FaultKind::kHostStall,
-                               FaultKind::kStageImbalance, FaultKind::kInputImbalance}) {
+  for (const FaultKind kind :
+       {FaultKind::kSlowCompute, FaultKind::kSlowHost, FaultKind::kSlowLink, FaultKind::kHostStall,
+        FaultKind::kStageImbalance, FaultKind::kInputImbalance}) {
     if (synth::name_of(kind) == name) return kind;
   }
   return std::nullopt;
@@ -48,16 +53,23 @@ bool read_fault(const std::string& text, Fault& fault) {
   if (!kind || head.size() != 2) return false;
   fault.kind = *kind;
   const std::vector<std::string> ends = split(head[1], '-');
-  bool is_good = ends.size() <= 2 && read_number(ends[0], fault.where) && (ends.size() == 1 || read_number(ends[1], fault.to));
+  bool is_good = ends.size() <= 2 && read_number(ends[0], fault.where) &&
+                 (ends.size() == 1 || read_number(ends[1], fault.to));
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::vector<std::string> pair = split(parts[i], '=');
     if (pair.size() != 2) return false;
     const std::vector<std::string> every = split(pair[1], '/');
-    if (pair[0] == "x") is_good &= read_number(pair[1], fault.severity);
-    else if (pair[0] == "from") is_good &= read_number(pair[1], fault.onset);
-    else if (pair[0] == "to") is_good &= read_number(pair[1], fault.last);
-    else if (pair[0] == "every") is_good &= every.size() == 2 && read_number(every[0], fault.active) && read_number(every[1], fault.period);
-    else return false;
+    if (pair[0] == "x")
+      is_good &= read_number(pair[1], fault.severity);
+    else if (pair[0] == "from")
+      is_good &= read_number(pair[1], fault.onset);
+    else if (pair[0] == "to")
+      is_good &= read_number(pair[1], fault.last);
+    else if (pair[0] == "every")
+      is_good &= every.size() == 2 && read_number(every[0], fault.active) &&
+                 read_number(every[1], fault.period);
+    else
+      return false;
   }
   return is_good;
 }
@@ -83,7 +95,8 @@ Status read_spec(const SynthArguments& arguments, RunSpec& spec) {
   for (const std::string& text : arguments.faults) {
     Fault fault;
     if (!read_fault(text, fault)) {
-      return Status::error("cannot read the fault " + text + "; as in slow_compute@5,x=0.1,from=10,every=1/3 or slow_link@2-3,x=9");
+      return Status::error("cannot read the fault " + text +
+                           "; as in slow_compute@5,x=0.1,from=10,every=1/3 or slow_link@2-3,x=9");
     }
     spec.faults.push_back(fault);
   }
@@ -108,7 +121,8 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   json["steps"] = spec.steps;
   json["seed"] = spec.seed;
   json["culprits"] = nlohmann::ordered_json::array();
-  for (const synth::TrueCulprit& culprit : synth::truth_of(spec)) json["culprits"].push_back(json_of(culprit));
+  for (const synth::TrueCulprit& culprit : synth::truth_of(spec))
+    json["culprits"].push_back(json_of(culprit));
   json["clocks"] = nlohmann::ordered_json::array();
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     json["clocks"].push_back({{"offset_ns", clock.offset_ns}, {"drift_ppm", clock.drift_ppm}});
@@ -120,7 +134,8 @@ Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::
   std::vector<trace::TraceClock> clocks;
   const bool is_one_clock = spec.clocks.offset_ns == 0.0 && spec.clocks.drift_ppm == 0.0;
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
-    clocks.push_back({clock.offset_ns, clock.drift_ppm, is_one_clock ? "common" : synth::Layout::host_name(clock.host), 0});
+    clocks.push_back({clock.offset_ns, clock.drift_ppm,
+                      is_one_clock ? "common" : synth::Layout::host_name(clock.host), 0});
   }
   const Status status = files::make_directory(folder, 0777);
   if (!status.is_ok()) return status;
@@ -135,7 +150,10 @@ int make_synthetic_run(const SynthArguments& arguments) {
   if (status.is_ok()) {
     const synth::SynthRun run(spec);
     status = write_traces(spec, run, arguments.out);
-    if (status.is_ok()) std::printf("%llu calls of %d ranks in %s\n", static_cast<unsigned long long>(run.call_count()), run.world_size(), printable(arguments.out).c_str());
+    if (status.is_ok())
+      std::printf("%llu calls of %d ranks in %s\n",
+                  static_cast<unsigned long long>(run.call_count()), run.world_size(),
+                  printable(arguments.out).c_str());
   }
   if (status.is_ok() && !arguments.truth.empty()) status = write_truth(spec, arguments.truth);
   if (status.is_ok()) return kSuccess;

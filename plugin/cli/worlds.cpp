@@ -1,14 +1,13 @@
 #include "plugin/cli/worlds.h"
 
-#include <sys/stat.h>
+#include "core/trace/reader.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-
-#include "core/trace/reader.h"
+#include <sys/stat.h>
 
 namespace megascope::cli {
 namespace {
@@ -26,12 +25,14 @@ std::int64_t start_of(const ProcessInfo& info) {
   return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
 }
 
-/// Rank 0's trace of the run in `folder`. That of a run of this user that has not ended in good order is in scratch storage.
+/// Rank 0's trace of the run in `folder`. That of a run of this user that has not ended in good
+/// order is in scratch storage.
 bool open_first(const trace::OpenDirectory& folder, std::unique_ptr<trace::TraceFile>& file) {
   if (trace::TraceFile::open(folder.base(), trace::trace_file_name(0), file).is_ok()) return true;
   trace::RunId id;
   trace::OpenDirectory scratch;
-  return trace::read_run_id(folder.base(), id, files::Owner::kThisUser) && trace::open_given_directory(id.scratch_folder, scratch).is_ok() &&
+  return trace::read_run_id(folder.base(), id, files::Owner::kThisUser) &&
+         trace::open_given_directory(id.scratch_folder, scratch).is_ok() &&
          trace::TraceFile::open(scratch.base(), trace::trace_file_name(0), file).is_ok();
 }
 
@@ -47,23 +48,29 @@ bool read_world(const trace::OpenDirectory& folder, World& world) {
 bool are_same(const trace::OpenDirectory& one, const trace::OpenDirectory& other) {
   struct stat a {};
   struct stat b {};
-  return fstat(one.opened.number(), &a) == 0 && fstat(other.opened.number(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return fstat(one.opened.number(), &a) == 0 && fstat(other.opened.number(), &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as `folder` is. Links, and what other users
-/// put there, do not count.
-std::vector<std::string> find_beside(const std::string& folder, const std::function<bool(const World&, const std::string&)>& is_wanted) {
+/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as
+/// `folder` is. Links, and what other users put there, do not count.
+std::vector<std::string> find_beside(
+    const std::string& folder,
+    const std::function<bool(const World&, const std::string&)>& is_wanted) {
   const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
   const std::filesystem::path parent_path = std::filesystem::path(plain).parent_path();
   std::vector<std::string> found;
   trace::OpenDirectory run;
   trace::OpenDirectory parent;
   if (!trace::open_given_directory(plain, run).is_ok()) return found;
-  if (!trace::open_given_directory(parent_path.empty() ? "." : parent_path.string(), parent).is_ok()) return found;
+  if (!trace::open_given_directory(parent_path.empty() ? "." : parent_path.string(), parent)
+           .is_ok())
+    return found;
   for (const std::string& name : files::names_in(parent.base(), kMostFoldersLookedAt)) {
     World world;
     trace::OpenDirectory beside;
-    if (!trace::open_inner_directory(parent, name, run, beside).is_ok() || are_same(run, beside)) continue;
+    if (!trace::open_inner_directory(parent, name, run, beside).is_ok() || are_same(run, beside))
+      continue;
     const std::string path = (parent_path / name).string();
     if (read_world(beside, world) && is_wanted(world, path)) found.push_back(path);
   }
@@ -71,7 +78,9 @@ std::vector<std::string> find_beside(const std::string& folder, const std::funct
   return found;
 }
 
-const ProcessInfo& info_of(const trace::RunSource& run) { return run.process(run.world_ranks().front()).info; }
+const ProcessInfo& info_of(const trace::RunSource& run) {
+  return run.process(run.world_ranks().front()).info;
+}
 
 }  // namespace
 
@@ -82,7 +91,8 @@ std::vector<std::string> runs_started_by(const trace::RunSource& run, const std:
   // What a run started that did not end may have begun after its last record.
   constexpr std::int64_t kLatestAfter_ns = 60'000'000'000;
   const std::int64_t after_ns = info.end_state == EndState::kFinalized ? 0 : kLatestAfter_ns;
-  const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) + after_ns;
+  const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) +
+                              after_ns;
   return find_beside(folder, [&](const World& world, const std::string&) {
     return world.parent == info.world && world.start_ns >= start_ns && world.start_ns <= end_ns;
   });
@@ -95,7 +105,8 @@ std::string run_that_started(const trace::RunSource& run, const std::string& fol
   std::int64_t latest_ns = 0;  // launchers use names again
   std::string latest;
   find_beside(folder, [&](const World& world, const std::string& path) {
-    const bool is_later = world.name == info.parent_world && world.start_ns <= start_ns && world.start_ns > latest_ns;
+    const bool is_later = world.name == info.parent_world && world.start_ns <= start_ns &&
+                          world.start_ns > latest_ns;
     if (!is_later) return false;
     latest_ns = world.start_ns;
     latest = path;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "core/trace/run_folder.h"
+
 #include <string>
 #include <vector>
 
-#include "core/trace/run_folder.h"
-
-/// Runs that belong together, because MPI_Comm_spawn of one started the other. They are found beside each other: by the name
-/// that the launcher gave the worlds, and by when they ran.
+/// Runs that belong together, because MPI_Comm_spawn of one started the other. They are found
+/// beside each other: by the name that the launcher gave the worlds, and by when they ran.
 namespace megascope::cli {
 
 /// Folders of the runs that `run`, which lies in `folder`, started; ascending.

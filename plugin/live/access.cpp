@@ -1,14 +1,13 @@
 #include "plugin/live/access.h"
 
+#include "core/base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
-#include <utility>
-
 #include <sys/random.h>
-
-#include "core/base/text.h"
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -22,18 +21,22 @@ struct HostPort {
 
 /// "localhost:80", "[::1]:80", "name".
 std::optional<HostPort> split_host(std::string_view text) {
-  const std::size_t name_end = text.starts_with('[') ? text.find(']') + 1 : std::min(text.find(':'), text.size());
+  const std::size_t name_end = text.starts_with('[') ? text.find(']') + 1
+                                                     : std::min(text.find(':'), text.size());
   if (name_end == 0) return std::nullopt;
   std::string_view rest = text.substr(name_end);
   if (!rest.empty()) {
     rest.remove_prefix(1);
-    const bool is_number = !rest.empty() && rest.size() <= 5 && std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_number = !rest.empty() && rest.size() <= 5 &&
+                           std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; });
     if (text[name_end] != ':' || !is_number) return std::nullopt;
   }
   return HostPort{lower_case(text.substr(0, name_end)), rest};
 }
 
-bool is_loopback(std::string_view name) { return name == "localhost" || name == "127.0.0.1" || name == "[::1]"; }
+bool is_loopback(std::string_view name) {
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+}
 
 /// `allowed` may leave the port open.
 bool is_same_host(const HostPort& asked, std::string_view allowed) {
@@ -47,7 +50,8 @@ Status make_token(std::string& token) {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t got = getrandom(bytes.data() + done, bytes.size() - done, 0);
-    if (got < 0 && errno != EINTR) return Status::from_errno("random numbers for the live view's token", errno);
+    if (got < 0 && errno != EINTR)
+      return Status::from_errno("random numbers for the live view's token", errno);
     if (got > 0) done += static_cast<std::size_t>(got);
   }
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -62,16 +66,20 @@ Status make_token(std::string& token) {
 bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept {
   if (a.size() != b.size()) return false;
   volatile unsigned char differs = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
   return differs == 0;
 }
 
-std::string_view path_of(std::string_view target) noexcept { return target.substr(0, target.find('?')); }
+std::string_view path_of(std::string_view target) noexcept {
+  return target.substr(0, target.find('?'));
+}
 
 std::string_view token_in_target(std::string_view target) noexcept {
   constexpr std::string_view kName = "token=";
   const std::size_t question = target.find('?');
-  std::string_view query = question == std::string_view::npos ? std::string_view() : target.substr(question + 1);
+  std::string_view query = question == std::string_view::npos ? std::string_view()
+                                                              : target.substr(question + 1);
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     if (pair.starts_with(kName)) return pair.substr(kName.size());
@@ -80,15 +88,19 @@ std::string_view token_in_target(std::string_view target) noexcept {
   return {};
 }
 
-Access::Access(std::string token, std::vector<std::string> hosts) : token_(std::move(token)), hosts_(std::move(hosts)) {}
+Access::Access(std::string token, std::vector<std::string> hosts)
+    : token_(std::move(token)), hosts_(std::move(hosts)) {}
 
 bool Access::is_known_host(std::string_view host) const {
   const std::optional<HostPort> asked = split_host(host);
   if (!asked) return false;
-  return is_loopback(asked->name) || std::ranges::any_of(hosts_, [&](const std::string& one) { return is_same_host(*asked, one); });
+  return is_loopback(asked->name) || std::ranges::any_of(hosts_, [&](const std::string& one) {
+           return is_same_host(*asked, one);
+         });
 }
 
-/// The page that this server gave out, by the name it was asked for; or one of the names that the user allows, behind TLS or not.
+/// The page that this server gave out, by the name it was asked for; or one of the names that the
+/// user allows, behind TLS or not.
 bool Access::is_known_origin(std::string_view origin, std::string_view host) const {
   const std::size_t scheme_end = origin.find("://");
   if (scheme_end == std::string_view::npos) return false;
@@ -97,7 +109,8 @@ bool Access::is_known_origin(std::string_view origin, std::string_view host) con
   if (scheme == "http" && lower_case(from) == lower_case(host)) return true;
   const std::optional<HostPort> asked = split_host(from);
   return (scheme == "http" || scheme == "https") && asked &&
-         std::ranges::any_of(hosts_, [&](const std::string& one) { return is_same_host(*asked, one); });
+         std::ranges::any_of(hosts_,
+                             [&](const std::string& one) { return is_same_host(*asked, one); });
 }
 
 bool Access::is_local_origin(std::string_view origin) const {
@@ -116,17 +129,25 @@ bool Access::has_token(const Credentials& credentials) const {
 
 Refusal Access::judge(const Credentials& credentials) const {
   if (!credentials.has_one_host || !is_known_host(credentials.host))
-    return {403, "Host is no name of this server: ask for it as 127.0.0.1, or name it in MEGASCOPE_LIVE_HOSTS."};
+    return {403,
+            "Host is no name of this server: ask for it as 127.0.0.1, or name it in "
+            "MEGASCOPE_LIVE_HOSTS."};
   if (credentials.has_origin && !is_known_origin(credentials.origin, credentials.host))
     return {403, "Origin is a page of another site."};
-  if (!has_token(credentials)) return {401, "The run's token is needed: open the URL that was printed at start, or see live_url in the run folder."};
+  if (!has_token(credentials))
+    return {401,
+            "The run's token is needed: open the URL that was printed at start, or see live_url in "
+            "the run folder."};
   return {};
 }
 
 Refusal Access::judge_compat(const Credentials& credentials) const {
   if (!credentials.has_one_host || !is_known_host(credentials.host))
-    return {403, "Host is no name of this server: ask for it as localhost, or name it in MEGASCOPE_LIVE_HOSTS."};
-  if (credentials.has_origin && !is_local_origin(credentials.origin)) return {403, "Origin is a page of another machine's."};
+    return {403,
+            "Host is no name of this server: ask for it as localhost, or name it in "
+            "MEGASCOPE_LIVE_HOSTS."};
+  if (credentials.has_origin && !is_local_origin(credentials.origin))
+    return {403, "Origin is a page of another machine's."};
   return {};
 }
 

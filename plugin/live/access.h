@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/base/status.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/base/status.h"
 
 /// Who may ask (docs/live_protocol.md, "Who may"). Pure, but for make_token().
 namespace megascope::live {
@@ -36,13 +36,15 @@ struct Refusal {
   std::string text;     ///< a sentence
 };
 
-/// Host against DNS rebinding, Origin against other sites' pages, token against other users of the node. Any thread.
+/// Host against DNS rebinding, Origin against other sites' pages, token against other users of the
+/// node. Any thread.
 class Access {
  public:
   /// hosts: names beside loopback's, with or without a port (then any).
   Access(std::string token, std::vector<std::string> hosts);
   Refusal judge(const Credentials& credentials) const;
-  /// The same for the compatibility endpoint, which knows no token and whose clients' pages come from other servers of this machine.
+  /// The same for the compatibility endpoint, which knows no token and whose clients' pages come
+  /// from other servers of this machine.
   Refusal judge_compat(const Credentials& credentials) const;
 
  private:

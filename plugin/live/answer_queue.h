@@ -1,16 +1,17 @@
 #pragma once
 
+#include "plugin/live/bounds.h"
+
 #include <cstddef>
 #include <deque>
 #include <string>
 #include <utility>
 
-#include "plugin/live/bounds.h"
-
 namespace megascope::live {
 
-/// What the program answered to a client's requests and the client did not take yet, in order. Answers that others stand for (a text's tokens, which
-/// its end has too) are kept up to kMostAnswerBytes; beside them the begin and the end of each request. One thread.
+/// What the program answered to a client's requests and the client did not take yet, in order.
+/// Answers that others stand for (a text's tokens, which its end has too) are kept up to
+/// kMostAnswerBytes; beside them the begin and the end of each request. One thread.
 class AnswerQueue {
  public:
   /// False: it may be left out, and there is no room.

@@ -1,16 +1,16 @@
 #include "plugin/live/answers.h"
 
-#include <array>
-#include <set>
-#include <string>
-
-#include <nlohmann/json.hpp>
-
 #include "plugin/live/bounds.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/live/page.h"
 #include "plugin/tensors/wish.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <set>
+#include <string>
 
 namespace megascope::live {
 namespace {
@@ -58,7 +58,9 @@ Json bounds_json() {
 
 Json ranks_json(const LiveSettings& settings) {
   Json list = Json::array();
-  for (const LiveRank& rank : settings.ranks) list.push_back({{"rank", rank.world_rank}, {"host", rank.host}, {"pid", rank.pid}, {"place", rank.place}});
+  for (const LiveRank& rank : settings.ranks)
+    list.push_back(
+        {{"rank", rank.world_rank}, {"host", rank.host}, {"pid", rank.pid}, {"place", rank.place}});
   return list;
 }
 
@@ -79,33 +81,47 @@ Json counters_json(const CounterCatalog& catalog) {
 }  // namespace
 
 std::string hello_text(const Hub& hub) {
-  return dumped({{"type", "hello"}, {"protocol", 1}, {"megascope", MEGASCOPE_VERSION}, {"run", run_json(hub)}, {"bounds", bounds_json()}});
+  return dumped({{"type", "hello"},
+                 {"protocol", 1},
+                 {"megascope", MEGASCOPE_VERSION},
+                 {"run", run_json(hub)},
+                 {"bounds", bounds_json()}});
 }
 
-Answer error_answer(unsigned status, const std::string& text) { return {.status = status, .body = dumped({{"error", text}})}; }
+Answer error_answer(unsigned status, const std::string& text) {
+  return {.status = status, .body = dumped({{"error", text}})};
+}
 
 Answer no_token_answer() {
   static constexpr std::string_view kPage =
-      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>MegaScope: no access</title>\n"
-      "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 1em}"
-      "code{background:#8882;padding:1px 5px;border-radius:4px}</style>\n"
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><link rel=\"icon\" "
+      "href=\"data:,\"><title>MegaScope: no access</title>\n"
+      "<style>:root{color-scheme:light dark}body{font:16px/1.5 "
+      "system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 "
+      "1em}code{background:#8882;padding:1px 5px;border-radius:4px}</style>\n"
       "<h1>This address lacks the run's token</h1>\n"
-      "<p>MegaScope's live view is here, but the token in this address is wrong or missing. Each run has another token.</p>\n"
-      "<p>The right address is in the file <code>live_url</code> in the run directory, on the machine where the job was started; only the user who "
-      "runs the job can read it:</p>\n<p><code>cat RUN_DIRECTORY/live_url</code></p>\n"
-      "<p>Behind a tunnel keep <code>?token=</code> and what follows, and replace the port by the tunnel's. More: "
+      "<p>MegaScope's live view is here, but the token in this address is wrong or missing. Each "
+      "run has another token.</p>\n"
+      "<p>The right address is in the file <code>live_url</code> in the run directory, on the "
+      "machine where the job was started; only the user who runs the job can read "
+      "it:</p>\n<p><code>cat RUN_DIRECTORY/live_url</code></p>\n"
+      "<p>Behind a tunnel keep <code>?token=</code> and what follows, and replace the port by the "
+      "tunnel's. More: "
       "<code>docs/live.md</code>, <code>megascope --help</code>.</p></html>\n";
   return {.status = 401, .type = "text/html; charset=utf-8", .body = std::string(kPage)};
 }
 
 Answer answer_to(std::string_view path, const Hub& hub) {
   if (path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(page())};
-  if (path == "/metrics") return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(hub)};
+  if (path == "/metrics")
+    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(hub)};
   if (path == "/api/v1/run") return {.body = dumped(run_json(hub))};
   if (path == "/api/v1/ranks") return {.body = dumped(ranks_json(hub.settings()))};
   if (path == "/api/v1/tensors") return {.body = dumped(tensors_json(hub.store().tensors))};
   if (path == "/api/v1/counters") return {.body = dumped(counters_json(hub.store().counters))};
-  if (path == "/api/v1/options") return {.body = dumped({{"bounds", bounds_json()}, {"methods", kMethods}, {"kinds", kTensorKindNames}})};
+  if (path == "/api/v1/options")
+    return {.body = dumped(
+                {{"bounds", bounds_json()}, {"methods", kMethods}, {"kinds", kTensorKindNames}})};
   if (path == "/ws/v1") return error_answer(426, "This path is for WebSocket.");
   return error_answer(404, "There is no such path.");
 }

@@ -19,7 +19,8 @@ struct Answer {
 };
 /// path: of the target, without a query.
 Answer answer_to(std::string_view path, const Hub& hub);
-/// Status 401, for a browser that was given an address without the token: a page that says where the right one is.
+/// Status 401, for a browser that was given an address without the token: a page that says where
+/// the right one is.
 Answer no_token_answer();
 Answer error_answer(unsigned status, const std::string& text);
 

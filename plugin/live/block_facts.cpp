@@ -1,8 +1,8 @@
 #include "plugin/live/block_facts.h"
 
-#include <limits>
-
 #include "plugin/tensors/live_tail.h"
+
+#include <limits>
 
 namespace megascope::live {
 namespace {
@@ -37,17 +37,22 @@ bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks) {
   if (block.size() < sizeof(tensors::StepHeader)) return std::nullopt;
   const tensors::StepHeader header = tensors::header_of(block);
-  const bool is_whole = header.slots <= tensors::kMostSlots && header.used <= header.slots && header.tail_ranks <= tensors::kMostLiveRanks &&
+  const bool is_whole = header.slots <= tensors::kMostSlots && header.used <= header.slots &&
+                        header.tail_ranks <= tensors::kMostLiveRanks &&
                         block.size() >= tensors::bytes_of_block(header.slots, header.tail_ranks);
   if (!is_whole || header.lowest_step > header.highest_step) return std::nullopt;
   BlockFacts facts;
   facts.times.step = header.highest_step;
-  facts.times.begin_ms = header.begin_realtime_ns == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(header.begin_realtime_ns) * 1e-6;
+  facts.times.begin_ms = header.begin_realtime_ns == 0
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : static_cast<double>(header.begin_realtime_ns) * 1e-6;
   facts.times.times = times_of_ranks(block, ranks);
   facts.is_idle = is_idle_on_all(block, ranks);
-  facts.has_statistics = header.flags == 0 && header.lowest_step == header.highest_step && header.lowest_layout == header.highest_layout;
+  facts.has_statistics = header.flags == 0 && header.lowest_step == header.highest_step &&
+                         header.lowest_layout == header.highest_layout;
   facts.dropped = header.dropped + header.dropped_live;
-  for (std::uint32_t i = 0; facts.has_statistics && i < header.used; ++i) facts.slots.push_back(tensors::slot_of(block, i));
+  for (std::uint32_t i = 0; facts.has_statistics && i < header.used; ++i)
+    facts.slots.push_back(tensors::slot_of(block, i));
   return facts;
 }
 

@@ -22,8 +22,8 @@ void take_from(CallSum& sum, const CallSum& less) {
 }
 /// Sums of one rank never shrink; what a damaged update says is not used.
 bool is_later(const CallSum& sum, const CallSum& before) {
-  return sum.calls >= before.calls && sum.bytes_sent >= before.bytes_sent && sum.bytes_received >= before.bytes_received && sum.time_ms >= 0.0 &&
-         sum.time_ms < 1e18;
+  return sum.calls >= before.calls && sum.bytes_sent >= before.bytes_sent &&
+         sum.bytes_received >= before.bytes_received && sum.time_ms >= 0.0 && sum.time_ms < 1e18;
 }
 
 }  // namespace
@@ -60,10 +60,13 @@ void CallTable::add(std::int32_t world_rank, std::uint32_t ranks, const tensors:
   ++version_;
 }
 
-void CallTable::add_function(Source& source, Rank& rank, const std::string& name, const CallSum& sum) {
+void CallTable::add_function(Source& source, Rank& rank, const std::string& name,
+                             const CallSum& sum) {
   const auto known = function_ids_.find(name);
   if (known == function_ids_.end() && functions_.size() == kMaxFunctions) return;
-  const std::uint32_t id = known != function_ids_.end() ? known->second : static_cast<std::uint32_t>(functions_.size());
+  const std::uint32_t id = known != function_ids_.end()
+                               ? known->second
+                               : static_cast<std::uint32_t>(functions_.size());
   if (known == function_ids_.end()) {
     function_ids_.emplace(name, id);
     functions_.push_back({.name = name, .total = {}, .newest = {}});
@@ -92,7 +95,8 @@ void CallTable::add_peer(Source& source, std::int32_t world_rank, const tensors:
     at = source.peers.emplace(sum.world_rank, tensors::PeerSum{}).first;
   }
   if (sum.bytes < at->second.bytes || sum.messages < at->second.messages) return;
-  const std::size_t cell = static_cast<std::size_t>(world_rank) / cell_ranks_ * cells_ + static_cast<std::size_t>(sum.world_rank) / cell_ranks_;
+  const std::size_t cell = static_cast<std::size_t>(world_rank) / cell_ranks_ * cells_ +
+                           static_cast<std::size_t>(sum.world_rank) / cell_ranks_;
   bytes_[cell] += static_cast<double>(sum.bytes - at->second.bytes);
   messages_[cell] += static_cast<double>(sum.messages - at->second.messages);
   at->second = sum;

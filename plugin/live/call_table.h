@@ -1,5 +1,7 @@
 #pragma once
 
+#include "plugin/tensors/letter.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -7,17 +9,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugin/tensors/letter.h"
-
 namespace megascope::live {
 
-/// MPI calls of a program that begins no steps: functions summed over ranks, of the run so far and of each rank's newest interval; time in
-/// MPI by rank; point-to-point bytes by sender and receiver. One thread.
+/// MPI calls of a program that begins no steps: functions summed over ranks, of the run so far and
+/// of each rank's newest interval; time in MPI by rank; point-to-point bytes by sender and
+/// receiver. One thread.
 class CallTable {
  public:
-  static constexpr std::uint32_t kMaxCells = 256;        ///< of the matrix, along each side
+  static constexpr std::uint32_t kMaxCells = 256;  ///< of the matrix, along each side
   static constexpr std::size_t kMaxFunctions = 512;
-  static constexpr std::size_t kMaxPairs = 1 << 18;      ///< of sender and receiver that are told apart; of others nothing is kept
+  static constexpr std::size_t kMaxPairs = 1 << 18;  ///< of sender and receiver that are told
+                                                     ///< apart; of others nothing is kept
 
   /// ranks: of whom sums are taken.
   void add(std::int32_t world_rank, std::uint32_t ranks, const tensors::CallSums& sums);
@@ -53,7 +55,8 @@ class CallTable {
     std::unordered_map<std::int32_t, tensors::PeerSum> peers;
   };
   void begin(std::uint32_t ranks);
-  void add_function(Source& source, Rank& rank, const std::string& name, const tensors::CallSum& sum);
+  void add_function(Source& source, Rank& rank, const std::string& name,
+                    const tensors::CallSum& sum);
   void add_peer(Source& source, std::int32_t world_rank, const tensors::PeerSum& sum);
 
   std::vector<Function> functions_;

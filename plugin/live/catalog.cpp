@@ -1,12 +1,12 @@
 #include "plugin/live/catalog.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string_view>
+#include "plugin/tensors/tensor_choice.h"
 
 #include <nlohmann/json.hpp>
 
-#include "plugin/tensors/tensor_choice.h"
+#include <algorithm>
+#include <cmath>
+#include <string_view>
 
 namespace megascope::live {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMostLearned = 4 * kMostEntries;
 
 bool is_like_any(std::string_view name, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return tensors::matches(pattern, name); });
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return tensors::matches(pattern, name); });
 }
 
 }  // namespace
@@ -56,19 +57,22 @@ nlohmann::json TensorCatalog::json_of(std::uint32_t id) const {
 
 bool TensorCatalog::matches(std::uint32_t id, const Subscribe& subscribe) const {
   const KnownTensor& known = tensors_[id];
-  const bool is_kind = subscribe.kinds.empty() || std::ranges::find(subscribe.kinds, known.name.kind) != subscribe.kinds.end();
-  return known.is_named && is_kind && known.name.layer >= subscribe.first_layer && known.name.layer <= subscribe.last_layer &&
-         is_like_any(known.name.name, subscribe.names);
+  const bool is_kind = subscribe.kinds.empty() ||
+                       std::ranges::find(subscribe.kinds, known.name.kind) != subscribe.kinds.end();
+  return known.is_named && is_kind && known.name.layer >= subscribe.first_layer &&
+         known.name.layer <= subscribe.last_layer && is_like_any(known.name.name, subscribe.names);
 }
 
-std::optional<std::uint32_t> CounterCatalog::id_of(std::int32_t world_rank, std::uint32_t counter) const {
+std::optional<std::uint32_t> CounterCatalog::id_of(std::int32_t world_rank,
+                                                   std::uint32_t counter) const {
   const auto found = ids_.find({world_rank, counter});
   return found == ids_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void CounterCatalog::learn(std::int32_t world_rank, const tensors::CounterName& name) {
   if (counters_.size() >= kMostEntries) return;
-  const auto [at, is_new] = ids_.try_emplace({world_rank, name.id}, static_cast<std::uint32_t>(counters_.size()));
+  const auto [at, is_new] = ids_.try_emplace({world_rank, name.id},
+                                             static_cast<std::uint32_t>(counters_.size()));
   if (is_new) counters_.push_back({.name = name.name, .unit = name.unit, .world_rank = world_rank});
 }
 
@@ -86,6 +90,8 @@ nlohmann::json CounterCatalog::json_of(std::uint32_t id) const {
   return {{"id", id}, {"name", counter.name}, {"rank", counter.world_rank}, {"unit", counter.unit}};
 }
 
-bool CounterCatalog::matches(std::uint32_t id, const Subscribe& subscribe) const { return is_like_any(counters_[id].name, subscribe.names); }
+bool CounterCatalog::matches(std::uint32_t id, const Subscribe& subscribe) const {
+  return is_like_any(counters_[id].name, subscribe.names);
+}
 
 }  // namespace megascope::live

@@ -1,5 +1,11 @@
 #pragma once
 
+#include "plugin/live/bounds.h"
+#include "plugin/live/requests.h"
+#include "plugin/tensors/letter.h"
+
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -7,13 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "plugin/live/bounds.h"
-#include "plugin/live/requests.h"
-#include "plugin/tensors/letter.h"
-
-/// What tensors and counters there are, under the ids that clients see: 0, 1, … as they were first heard of. One thread.
+/// What tensors and counters there are, under the ids that clients see: 0, 1, … as they were first
+/// heard of. One thread.
 namespace megascope::live {
 
 struct KnownTensor {
@@ -47,8 +48,8 @@ struct KnownCounter {
   std::string unit;
   std::int32_t world_rank = 0;
   std::optional<double> value{};  ///< the last one
-  bool is_alerted = false;      ///< the last one is no finite number
-  bool has_new = false;         ///< it was set since somebody looks: what is past does not replace it
+  bool is_alerted = false;        ///< the last one is no finite number
+  bool has_new = false;  ///< it was set since somebody looks: what is past does not replace it
 };
 
 /// At most kMostEntries.

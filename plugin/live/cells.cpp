@@ -10,14 +10,19 @@ using kernels::TileMethod;
 using kernels::TileReduction;
 using kernels::TileState;
 
-TileState state_at(const TileMethod& method, std::uint64_t width, const float* cell, std::uint32_t columns) {
+TileState state_at(const TileMethod& method, std::uint64_t width, const float* cell,
+                   std::uint32_t columns) {
   if (columns == 1) return kernels::unpacked_tile(method, width, {.count = 1.0, .a = cell[0]});
   return kernels::unpacked_tile(method, width, {.count = cell[0], .a = cell[1], .b = cell[2]});
 }
 
-/// Row by row, as the last tile may be narrower. width: of the grid; count: elements of these tiles.
-void finish_row(const TileMethod& method, std::uint64_t width, double count, std::span<float> cells) {
-  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, kernels::unpacked_tile(method, width, {.count = count, .a = cell})));
+/// Row by row, as the last tile may be narrower. width: of the grid; count: elements of these
+/// tiles.
+void finish_row(const TileMethod& method, std::uint64_t width, double count,
+                std::span<float> cells) {
+  for (float& cell : cells)
+    cell = static_cast<float>(kernels::finish_tile(
+        method, kernels::unpacked_tile(method, width, {.count = count, .a = cell})));
 }
 
 /// By far the most asked for: as finish_row(), in lanes. scaled_count: times packing_scale().
@@ -25,12 +30,14 @@ void finish_means(double scaled_count, std::span<float> cells) {
   for (float& cell : cells) cell = static_cast<float>(static_cast<double>(cell) / scaled_count);
 }
 
-void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std::vector<float>& cells) {
+void finish_states(const TileMethod& method, const kernels::TileGrid& grid,
+                   std::vector<float>& cells) {
   const std::size_t count = cells.size() / 3;
   const std::uint64_t columns = grid.count();
   for (std::size_t i = 0; i < count; ++i) {
     TileState state = state_at(method, grid.width, cells.data() + 3 * i, 3);
-    state.count = static_cast<double>(grid.width_of(i % columns));  // what came is a float32, which has no odd numbers beyond 2^24
+    state.count = static_cast<double>(grid.width_of(
+        i % columns));  // what came is a float32, which has no odd numbers beyond 2^24
     cells[i] = static_cast<float>(kernels::finish_tile(method, state));
   }
   cells.resize(count);
@@ -38,7 +45,8 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std:
 
 }  // namespace
 
-void merge_cells(const TileMethod& method, std::uint64_t width, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
+void merge_cells(const TileMethod& method, std::uint64_t width, std::uint32_t columns,
+                 std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
   const std::size_t count = is_filled.size();
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t empty_end = i;
@@ -61,8 +69,10 @@ void merge_cells(const TileMethod& method, std::uint64_t width, std::uint32_t co
   }
 }
 
-void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch, std::span<std::uint64_t> covered) {
-  for (std::uint64_t tile = stretch.whole_start; tile < stretch.whole_start + stretch.count; ++tile) {
+void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch,
+                 std::span<std::uint64_t> covered) {
+  for (std::uint64_t tile = stretch.whole_start; tile < stretch.whole_start + stretch.count;
+       ++tile) {
     std::uint64_t begin = tile * grid.width;
     std::uint64_t end = std::min(begin + grid.width, grid.extent);
     if (stretch.element_count != 0) {
@@ -73,26 +83,32 @@ void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stre
   }
 }
 
-void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered, std::vector<float>& cells) {
+void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered,
+                 std::vector<float>& cells) {
   for (std::size_t tile = 0; tile < covered.size(); ++tile) {
     const std::uint64_t begin = tile * grid.width;
     if (begin + covered[tile] >= std::min(begin + grid.width, grid.extent)) continue;
-    for (std::size_t i = tile; i < cells.size(); i += covered.size()) cells[i] = std::numeric_limits<float>::quiet_NaN();
+    for (std::size_t i = tile; i < cells.size(); i += covered.size())
+      cells[i] = std::numeric_limits<float>::quiet_NaN();
   }
 }
 
-void finish_cells(const TileMethod& method, const kernels::TileGrid& grid, std::uint32_t columns, std::vector<float>& cells) {
+void finish_cells(const TileMethod& method, const kernels::TileGrid& grid, std::uint32_t columns,
+                  std::vector<float>& cells) {
   const std::size_t row = grid.count();
   if (row == 0 || cells.size() % (row * columns) != 0) return;
   if (columns != 1) return finish_states(method, grid, cells);
-  const bool is_as_it_is = !method.has_abs_after && (method.reduction == TileReduction::kSum || method.reduction == TileReduction::kMax ||
+  const bool is_as_it_is = !method.has_abs_after && (method.reduction == TileReduction::kSum ||
+                                                     method.reduction == TileReduction::kMax ||
                                                      method.reduction == TileReduction::kMin);
   if (is_as_it_is) return;
   const bool is_mean = method.reduction == TileReduction::kMean && !method.has_abs_after;
   const double scale = kernels::packing_scale(method, grid.width);
   const auto finish = [&](std::uint64_t elements, std::span<float> some) {
-    if (is_mean) finish_means(static_cast<double>(elements) * scale, some);
-    else finish_row(method, grid.width, static_cast<double>(elements), some);
+    if (is_mean)
+      finish_means(static_cast<double>(elements) * scale, some);
+    else
+      finish_row(method, grid.width, static_cast<double>(elements), some);
   };
   for (std::size_t at = 0; at < cells.size(); at += row) {
     finish(grid.width, {cells.data() + at, row - 1});

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
-
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -16,15 +15,24 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
-constexpr std::uint64_t kPongBytes = 64;        ///< what the answer to a ping costs, about: Beast sends it inside of a read
+constexpr std::uint64_t
+    kPongBytes = 64;  ///< what the answer to a ping costs, about: Beast sends it inside of a read
 constexpr std::uint64_t kPongCpuNs = 20'000;
-constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer
+constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by
+                                        ///< something newer
 
 }  // namespace
 
 ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
-    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()),
-      read_turn_(party.budget()), budget_timer_(loop.context()), idle_timer_(loop.context()) {
+    : loop_(loop),
+      party_(party),
+      id_(id),
+      socket_(std::move(stream)),
+      buffer_(kMostMessageBytes),
+      patience_(loop.context()),
+      read_turn_(party.budget()),
+      budget_timer_(loop.context()),
+      idle_timer_(loop.context()) {
   loop_.count_connection(party_, 1);
   loop_.add(this);
 }
@@ -44,19 +52,26 @@ void ClientSession::set_options() {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
   const bool is_guest = party_.budget() != nullptr;
-  timeout.idle_timeout = is_guest ? websocket::stream_base::none() : kPatience;  // a ping goes out at half of it
+  timeout.idle_timeout = is_guest ? websocket::stream_base::none()
+                                  : kPatience;  // a ping goes out at half of it
   timeout.keep_alive_pings = !is_guest;
   socket_.set_option(timeout);
-  socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) { response.set(beast::http::field::cache_control, "no-store"); }));
+  socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
+    response.set(beast::http::field::cache_control, "no-store");
+  }));
   socket_.read_message_max(kMostMessageBytes);
   socket_.auto_fragment(false);
   error_code ignored;
-  beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
+  beast::get_lowest_layer(socket_).socket().set_option(
+      boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
-    // Who has the token may send nothing but pings for weeks. Of others no control frame makes a message that never ends shorter.
-    if (GuestBudget* const budget = party_.budget()) budget->spend(kPongBytes, kPongCpuNs);
-    else beast::get_lowest_layer(socket_).rate_policy().note_message();
+    // Who has the token may send nothing but pings for weeks. Of others no control frame makes a
+    // message that never ends shorter.
+    if (GuestBudget* const budget = party_.budget())
+      budget->spend(kPongBytes, kPongCpuNs);
+    else
+      beast::get_lowest_layer(socket_).rate_policy().note_message();
     if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
@@ -92,7 +107,8 @@ void ClientSession::on_message() {
 bool ClientSession::take_message() {
   GuestCharge charge(party_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
-  const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
+  const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
+                                       now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();
   return may_stay;
@@ -109,7 +125,8 @@ void ClientSession::read_on() {
 
 /// Beast's own timeout takes a client whose bytes wait for the budget for one that is silent.
 void ClientSession::watch_idleness() {
-  idle_timer_.expires_after(kPatience / 4);  // a ping goes out between half and three quarters of it
+  idle_timer_.expires_after(kPatience /
+                            4);  // a ping goes out between half and three quarters of it
   idle_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || self->is_closing_) return;
@@ -126,7 +143,8 @@ void ClientSession::look_whether_idle() {
   const Clock::duration silence = Clock::now() - stream.rate_policy().said_at();
   if (error || (!has_spoken && silence > kPatience)) return give_up();
   if (has_spoken || silence < kPatience / 2 || std::exchange(is_pinging_, true)) return;
-  socket_.async_ping({}, [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
+  socket_.async_ping({},
+                     [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
 }
 
 void ClientSession::refuse() {
@@ -137,12 +155,15 @@ void ClientSession::refuse() {
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
   GuestBudget* const budget = party_.budget();
-  const bool is_held = budget != nullptr && !budget->is_open(now_since_epoch_ns());  // to be told so, at each step, is free
+  const bool is_held = budget != nullptr &&
+                       !budget->is_open(
+                           now_since_epoch_ns());  // to be told so, at each step, is free
   GuestCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
     message_.is_text = party_.next_reply(id_, message_.text);
-    return message_.is_text ? send() : close(websocket::close_code::policy_error, "too many messages");
+    return message_.is_text ? send()
+                            : close(websocket::close_code::policy_error, "too many messages");
   }
   if (party_.next(id_, now_since_epoch_ns(), message_)) {
     charge.add_bytes(message_.text.size() + message_.frame.size());
@@ -156,8 +177,11 @@ void ClientSession::send() {
   began_ = Clock::now();
   wait_for_client(kPatience);
   socket_.text(message_.is_text);
-  const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text) : boost::asio::buffer(message_.frame);
-  socket_.async_write(bytes, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_sent(error); });
+  const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text)
+                                                           : boost::asio::buffer(message_.frame);
+  socket_.async_write(bytes, [self = shared_from_this()](const error_code& error, std::size_t) {
+    self->on_sent(error);
+  });
 }
 
 /// A slow one may take as long as it takes something.
@@ -166,8 +190,10 @@ void ClientSession::wait_for_client(Clock::duration delay) {
   patience_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || !self->is_sending_) return;
-    if (const Clock::duration waited = self->waited(); waited < kPatience) self->wait_for_client(kPatience - waited);
-    else self->give_up();
+    if (const Clock::duration waited = self->waited(); waited < kPatience)
+      self->wait_for_client(kPatience - waited);
+    else
+      self->give_up();
   });
 }
 
@@ -189,7 +215,8 @@ void ClientSession::give_up_if_stuck() {
 
 std::optional<int> ClientSession::unsent() {
   int left = 0;
-  if (ioctl(beast::get_lowest_layer(socket_).socket().native_handle(), SIOCOUTQ, &left) != 0) return std::nullopt;
+  if (ioctl(beast::get_lowest_layer(socket_).socket().native_handle(), SIOCOUTQ, &left) != 0)
+    return std::nullopt;
   return left;
 }
 
@@ -207,7 +234,8 @@ void ClientSession::on_sent(const error_code& error) {
 void ClientSession::close(websocket::close_code code, const char* reason) {
   if (std::exchange(is_closing_, true)) return;
   began_ = Clock::now();
-  socket_.async_close(websocket::close_reason(code, reason), [self = shared_from_this()](const error_code&) { self->give_up(); });
+  socket_.async_close(websocket::close_reason(code, reason),
+                      [self = shared_from_this()](const error_code&) { self->give_up(); });
 }
 
 /// All that is under way ends with an error, and with it the session.

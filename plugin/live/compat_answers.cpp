@@ -1,17 +1,18 @@
 #include "plugin/live/compat_answers.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "plugin/live/compat_flags.h"
 #include "plugin/live/json_fields.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kTopTokens = 20;  ///< MegatronApp's page cuts the list into pieces of this length
+constexpr std::size_t
+    kTopTokens = 20;  ///< MegatronApp's page cuts the list into pieces of this length
 
 /// A list of lists, whatever the program wrote.
 std::vector<Json> lists_in(const Json& reply, const char* name) {
@@ -32,7 +33,9 @@ Json no_token() { return {{"id", -1}, {"token", ""}, {"logit", 0}, {"probability
 
 }  // namespace
 
-std::string compat_error_text(const std::string& message) { return dumped({{"type", "error"}, {"message", message}}); }
+std::string compat_error_text(const std::string& message) {
+  return dumped({{"type", "error"}, {"message", message}});
+}
 
 std::uint64_t shortest_prompt(const Json& reply) { return shortest_of(lists_in(reply, "prompts")); }
 
@@ -52,10 +55,16 @@ std::string compat_result_text(const Json& reply) {
   const auto sampled = reply.find("sampled");
   Json top = Json::array();
   for (const Json& list : lists_in(reply, "top")) {
-    for (std::size_t i = 0; i < kTopTokens; ++i) top.push_back(i < list.size() ? list[i] : no_token());
+    for (std::size_t i = 0; i < kTopTokens; ++i)
+      top.push_back(i < list.size() ? list[i] : no_token());
   }
   const Json tokens = sampled != reply.end() && sampled->is_array() ? *sampled : Json::array();
-  return dumped({{"type", "update"}, {"update_type", kResultNumber}, {"layer_id", 0}, {"args", Json::array()}, {"sampled", tokens}, {"result", std::move(top)}});
+  return dumped({{"type", "update"},
+                 {"update_type", kResultNumber},
+                 {"layer_id", 0},
+                 {"args", Json::array()},
+                 {"sampled", tokens},
+                 {"result", std::move(top)}});
 }
 
 std::string compat_finish_text(Json reply) {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
-/// What the program answers to `generate` (docs/live_protocol.md), in the words of MegatronApp. Pure.
+/// What the program answers to `generate` (docs/live_protocol.md), in the words of MegatronApp.
+/// Pure.
 namespace megascope::live {
 
 /// {"type":"error","message":…}

@@ -8,11 +8,25 @@ namespace {
 constexpr TensorKind kOut = TensorKind::kActvOut;
 constexpr std::array<CompatFlagRow, static_cast<std::size_t>(CompatFlag::kCount)> kRows{{
     {CompatFlag::kQkv, "QKV_mat_mul", "QKV", 1, 1, false, kOut, {"*qkv*", ""}},
-    {CompatFlag::kScores, "RawAttentionScore_mat_mul", "", 2, 2, false, kOut, {"*scores*", "*probabilities*"}},
+    {CompatFlag::kScores,
+     "RawAttentionScore_mat_mul",
+     "",
+     2,
+     2,
+     false,
+     kOut,
+     {"*scores*", "*probabilities*"}},
     {CompatFlag::kContext, "ContextLayer_mat_mul", "MLP", 3, 3, false, kOut, {"*context*", ""}},
     {CompatFlag::kMlp1, "MLP1_mat_mul", "MLP", 4, 4, true, kOut, {"*mlp1*", "*fc1*"}},
     {CompatFlag::kMlp2, "MLP2_mat_mul", "MLP", 5, 5, true, kOut, {"*mlp2*", "*fc2*"}},
-    {CompatFlag::kAttentionOutput, "AttentionOutput_mat_mul", "", 0, 6, false, kOut, {"*attention.output*", "*attention/output*"}},
+    {CompatFlag::kAttentionOutput,
+     "AttentionOutput_mat_mul",
+     "",
+     0,
+     6,
+     false,
+     kOut,
+     {"*attention.output*", "*attention/output*"}},
     {CompatFlag::kHidden, "HiddenStates", "", 0, 7, false, kOut, {"*hidden*", ""}},
     {CompatFlag::kInputTokens, "InputTokens", "", 0, 8, false, TensorKind::kInputTokens, {"*", ""}},
 }};
@@ -26,7 +40,9 @@ std::optional<CompatFlag> flag_named(std::string_view name) {
   return found == kRows.end() ? std::nullopt : std::optional(found->flag);
 }
 
-bool is_passed_over(std::string_view name) { return name == "Result" || name == "MLP2_Plot" || name == "INVALID_FLAG"; }
+bool is_passed_over(std::string_view name) {
+  return name == "Result" || name == "MLP2_Plot" || name == "INVALID_FLAG";
+}
 
 int number_of(CompatFlag flag, CompatForm form) {
   const CompatFlagRow& row = row_of(flag);

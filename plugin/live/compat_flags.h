@@ -1,13 +1,13 @@
 #pragma once
 
+#include "plugin/tensors/wish.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include "plugin/tensors/wish.h"
 
 /// What clients of the compatibility endpoint call tensors (docs/live_compat.md). Pure.
 namespace megascope::live {
@@ -16,14 +16,24 @@ namespace megascope::live {
 enum class CompatForm : std::uint8_t { kMegatronApp, kTracer };
 
 /// In the order of the table.
-enum class CompatFlag : std::uint8_t { kQkv, kScores, kContext, kMlp1, kMlp2, kAttentionOutput, kHidden, kInputTokens, kCount };
+enum class CompatFlag : std::uint8_t {
+  kQkv,
+  kScores,
+  kContext,
+  kMlp1,
+  kMlp2,
+  kAttentionOutput,
+  kHidden,
+  kInputTokens,
+  kCount
+};
 
 /// A row of the table: a flag, and which tensors a program shows are its.
 struct CompatFlagRow {
   CompatFlag flag = CompatFlag::kQkv;
   std::string_view name;
-  std::string_view group;               ///< of MegatronApp's configuration; empty: it has none
-  int megatron_app_number = 0;          ///< 0: it has no such flag
+  std::string_view group;       ///< of MegatronApp's configuration; empty: it has none
+  int megatron_app_number = 0;  ///< 0: it has no such flag
   int tracer_number = 0;
   bool is_on_by_default = false;
   TensorKind kind = TensorKind::kActvOut;

@@ -1,26 +1,29 @@
 #include "plugin/live/compat_hub.h"
 
+#include "plugin/live/bounds.h"
+#include "plugin/live/compat_answers.h"
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
-#include "plugin/live/bounds.h"
-#include "plugin/live/compat_answers.h"
-
 /// What clients say, and what each is to get next.
 namespace megascope::live {
 namespace {
 
-constexpr const char* kNoPca = "MLP2_Plot: this version computes no PCA, so the PCA tab stays empty. Switch MLP2 PCA off; QKV, attention, MLP1, MLP2 and output "
-                               "probabilities are shown.";
+constexpr const char* kNoPca =
+    "MLP2_Plot: this version computes no PCA, so the PCA tab stays empty. Switch MLP2 PCA off; "
+    "QKV, attention, MLP1, MLP2 and output probabilities are shown.";
 
 }  // namespace
 
 CompatHub::CompatHub(Hub& hub)
-    : hub_(hub), budget_(static_cast<double>(hub.settings().guest_bytes_per_second), hub.settings().guest_cpu_percent) {
+    : hub_(hub),
+      budget_(static_cast<double>(hub.settings().guest_bytes_per_second),
+              hub.settings().guest_cpu_percent) {
   hub_.set_onlooker(this);
   hub_.set_guest_budget(&budget_);
 }
@@ -55,12 +58,15 @@ bool CompatHub::count_message(ClientId id, std::int64_t now_ns) {
 }
 
 void CompatHub::reply(Client& client, std::string text) {
-  if (client.reply_bytes > kMostReplyBytes) return hub_.count_drop("texts for clients that do not read", 1);
+  if (client.reply_bytes > kMostReplyBytes)
+    return hub_.count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
   client.replies.push_back(std::move(text));
 }
 
-void CompatHub::refuse(Client& client, const std::string& sentence) { reply(client, compat_error_text(sentence)); }
+void CompatHub::refuse(Client& client, const std::string& sentence) {
+  reply(client, compat_error_text(sentence));
+}
 
 bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   Client* const client = find(id);
@@ -76,8 +82,10 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
     reply(*client, R"({"type":"pong"})");
   } else if (const auto* wanted = std::get_if<CompatWatch>(&request)) {
     stop(id, *client);
-    if (watch(*client, *wanted, now_ns)) client->mode = Mode::kTraining;
-    else stop(id, *client);
+    if (watch(*client, *wanted, now_ns))
+      client->mode = Mode::kTraining;
+    else
+      stop(id, *client);
     if (wanted->wants_pca) refuse(*client, kNoPca);
   } else {
     generate(id, *client, std::move(std::get<CompatGenerate>(request)), now_ns);
@@ -101,7 +109,8 @@ void CompatHub::stop(ClientId id, Client& client) {
 }
 
 bool CompatHub::ask_ranks(Seen& seen) {
-  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(wishes_of(seen.lens.flag(), seen.lens.wish()), seen.wishes);
+  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(
+      wishes_of(seen.lens.flag(), seen.lens.wish()), seen.wishes);
   hub_.release(std::exchange(seen.wishes, {}), From::kGuest);
   if (wishes) seen.wishes = std::move(*wishes);
   return wishes.has_value();
@@ -110,16 +119,23 @@ bool CompatHub::ask_ranks(Seen& seen) {
 bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& problem) {
   std::shared_ptr<const NpyArray> vector;
   if (wanted.compressor.kind == CompressorKind::kProjection) {
-    const Status status = vectors_.take(hub_.settings().vectors_folder, wanted.compressor.vector_path, vector);
+    const Status status = vectors_.take(hub_.settings().vectors_folder,
+                                        wanted.compressor.vector_path, vector);
     if (!status.is_ok()) problem = "The projection is refused: " + status.message() + ".";
     if (!status.is_ok()) return false;
   }
-  client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)), .wishes = {}, .sent_tokens = {}});
-  const std::vector<std::uint64_t> shape = wanted.flag == CompatFlag::kQkv ? known_shape(wanted.flag) : std::vector<std::uint64_t>{};
-  if (!shape.empty()) (void)client.seen.back().lens.learn(shape);  // else its first views tell, and are none to show
+  client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)),
+                         .wishes = {},
+                         .sent_tokens = {}});
+  const std::vector<std::uint64_t> shape = wanted.flag == CompatFlag::kQkv
+                                               ? known_shape(wanted.flag)
+                                               : std::vector<std::uint64_t>{};
+  if (!shape.empty())
+    (void)client.seen.back().lens.learn(shape);  // else its first views tell, and are none to show
   if (ask_ranks(client.seen.back())) return true;
-  problem = "All clients of this port together want " + std::to_string(kMostCompatWishes) + " different things, or all clients " +
-            std::to_string(tensors::kMostWishes) + ", and no more are allowed.";
+  problem = "All clients of this port together want " + std::to_string(kMostCompatWishes) +
+            " different things, or all clients " + std::to_string(tensors::kMostWishes) +
+            ", and no more are allowed.";
   return false;
 }
 
@@ -135,12 +151,14 @@ bool CompatHub::watch(Client& client, const CompatWatch& request, std::int64_t n
   return problem.empty();
 }
 
-void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns) {
+void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request,
+                         std::int64_t now_ns) {
   std::string problem = hub_.desk().why_not();
   if (!problem.empty()) return refuse(client, problem);
   stop(id, client);
   const bool is_watched = request.watch.flags.empty() || watch(client, request.watch, now_ns);
-  if (is_watched && hub_.desk().ask({.is_compat = true, .client = id, .tag = {}}, std::move(request.request), problem)) {
+  if (is_watched && hub_.desk().ask({.is_compat = true, .client = id, .tag = {}},
+                                    std::move(request.request), problem)) {
     client.form = request.watch.form;
     client.wants_pca = request.watch.wants_pca;
     client.mode = Mode::kGenerating;
@@ -168,7 +186,9 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
     const auto message = answer.find("message");
     client->finish_ns = 0;  // for which nothing is waited
     client->wants_pca = false;
-    client->finish = compat_error_text(message != answer.end() && message->is_string() ? message->get<std::string>() : "the program gives no reason");
+    client->finish = compat_error_text(message != answer.end() && message->is_string()
+                                           ? message->get<std::string>()
+                                           : "the program gives no reason");
   }
 }
 

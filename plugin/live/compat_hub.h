@@ -1,14 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
@@ -19,10 +10,20 @@
 #include "plugin/live/text_progress.h"
 #include "plugin/live/vector_shelf.h"
 
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace megascope::live {
 
-/// Clients of MegatronApp and of Megatron's tensor tracer (docs/live_compat.md), beside the hub, whose views they see. Nothing waits for them:
-/// of each tensor the newest view goes out when a client can take it. One thread, the hub's.
+/// Clients of MegatronApp and of Megatron's tensor tracer (docs/live_compat.md), beside the hub,
+/// whose views they see. Nothing waits for them: of each tensor the newest view goes out when a
+/// client can take it. One thread, the hub's.
 class CompatHub final : public Party, public Onlooker {
  public:
   explicit CompatHub(Hub& hub);
@@ -51,7 +52,8 @@ class CompatHub final : public Party, public Onlooker {
   struct Seen {
     CompatLens lens;
     std::vector<std::uint32_t> wishes;
-    std::map<std::uint64_t, std::uint64_t> sent_tokens;  ///< by tensor, of the text that is generated
+    std::map<std::uint64_t, std::uint64_t>
+        sent_tokens;  ///< by tensor, of the text that is generated
     bool has_view = false;
     bool has_complained = false;
   };
@@ -70,22 +72,23 @@ class CompatHub final : public Party, public Onlooker {
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;
     std::deque<Waiting> waiting;
-    std::size_t waiting_bytes = 0;     ///< of the views in it
+    std::size_t waiting_bytes = 0;  ///< of the views in it
     std::deque<std::string> replies;
     std::size_t reply_bytes = 0;
     AnswerQueue answers;
     MessageRate rate;
-    bool has_started = false;          ///< it was told `start`
-    bool wants_pca = false;            ///< while a text is generated
-    std::string finish;                ///< to be told once the last step's views are; empty: not yet
+    bool has_started = false;  ///< it was told `start`
+    bool wants_pca = false;    ///< while a text is generated
+    std::string finish;        ///< to be told once the last step's views are; empty: not yet
     std::optional<std::int64_t> finish_ns;  ///< when it first could be told
     TextProgress progress;
     std::optional<std::int64_t> first_step;
     std::int64_t last_step = 0;
-    std::int64_t first_ns = 0;         ///< when the first view came
-    std::int64_t since_ns = 0;         ///< when it asked
+    std::int64_t first_ns = 0;  ///< when the first view came
+    std::int64_t since_ns = 0;  ///< when it asked
     std::uint64_t since_steps = 0;
-    bool is_held = false;              ///< the budget of clients without token kept it waiting when it last asked
+    bool is_held = false;  ///< the budget of clients without token kept it waiting when it last
+                           ///< asked
     bool has_been_told_of_budget = false;
     bool has_heard_end = false;
   };

@@ -22,7 +22,8 @@ void stack_positions(Numbers& numbers) {
 
 }  // namespace
 
-CompatLens::CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector)
+CompatLens::CompatLens(const WantedFlag& wanted, CompatForm form,
+                       std::shared_ptr<const NpyArray> vector)
     : wanted_(wanted), form_(form), vector_(std::move(vector)), is_known_(!is_fused_wanted()) {}
 
 Wish CompatLens::wish() const {
@@ -59,11 +60,16 @@ bool CompatLens::learn(const std::vector<std::uint64_t>& shape) {
   return true;
 }
 
-std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_t layer, std::string& problem) const {
+std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_t layer,
+                                             std::string& problem) const {
   const std::uint64_t size = numbers.shape.back();
-  if (vector_ == nullptr || size != vector_->columns || layer < 0 || static_cast<std::uint64_t>(layer) >= vector_->rows) {
-    const std::string have = vector_ == nullptr ? "none" : "[" + std::to_string(vector_->rows) + ", " + std::to_string(vector_->columns) + "]";
-    problem = "the projection's vectors are " + have + ", and layer " + std::to_string(layer + 1) + " of size " + std::to_string(size) + " has none among them";
+  if (vector_ == nullptr || size != vector_->columns || layer < 0 ||
+      static_cast<std::uint64_t>(layer) >= vector_->rows) {
+    const std::string have = vector_ == nullptr ? "none"
+                                                : "[" + std::to_string(vector_->rows) + ", " +
+                                                      std::to_string(vector_->columns) + "]";
+    problem = "the projection's vectors are " + have + ", and layer " + std::to_string(layer + 1) +
+              " of size " + std::to_string(size) + " has none among them";
     return std::nullopt;
   }
   const float* const vector = vector_->values.data() + static_cast<std::uint64_t>(layer) * size;
@@ -71,7 +77,8 @@ std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_
   made.shape.back() = 1;
   for (std::size_t at = 0; at < numbers.values.size(); at += size) {
     double sum = 0.0;
-    for (std::uint64_t i = 0; i < size; ++i) sum += static_cast<double>(numbers.values[at + i]) * static_cast<double>(vector[i]);
+    for (std::uint64_t i = 0; i < size; ++i)
+      sum += static_cast<double>(numbers.values[at + i]) * static_cast<double>(vector[i]);
     made.values.push_back(static_cast<float>(sum));
   }
   return made;
@@ -83,11 +90,12 @@ std::string CompatLens::why_not(const View& view) const {
   const bool is_as_it_is = kind == CompressorKind::kNoOp || kind == CompressorKind::kProjection;
   if (!problem_.empty()) return problem_;
   if (is_as_it_is && view.tile_width > 1 && !view.full_shape.empty())
-    return "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " + std::to_string(tensors::kMostTiles) +
-           " can be sent as they are";
+    return "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " +
+           std::to_string(tensors::kMostTiles) + " can be sent as they are";
   const std::size_t dimensions = std::min(view.shape.size(), view.full_shape.size());
   if (wanted_.flag == CompatFlag::kScores && dimensions < 3)
-    return "of " + std::to_string(dimensions) + " dimensions, and attention has at least heads, queries and keys";
+    return "of " + std::to_string(dimensions) +
+           " dimensions, and attention has at least heads, queries and keys";
   const std::uint64_t numbers = numbers_of(view);
   if (numbers <= kMostCompatNumbers) return {};
   return std::to_string(numbers) + " numbers are more than an update holds: ask for fewer tiles";
@@ -99,11 +107,13 @@ std::uint64_t CompatLens::numbers_of(const View& view) const {
   if (kind == CompressorKind::kEmpty) return 0;
   if (fused_) return fused_->numbers_of(view.shape);
   const std::uint64_t row = view.shape.empty() ? 1 : view.shape.back();
-  if (has_pixels() && row != 0) return view.values.size() / row * std::max<std::uint64_t>(row, wanted_.compressor.tiles);
+  if (has_pixels() && row != 0)
+    return view.values.size() / row * std::max<std::uint64_t>(row, wanted_.compressor.tiles);
   return view.values.size() * (has_positions() ? 2 : 1);
 }
 
-std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, std::string& problem) const {
+std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer,
+                                        std::string& problem) const {
   const CompressorKind kind = wanted_.compressor.kind;
   problem = why_not(view);
   if (!problem.empty()) return std::nullopt;
@@ -114,14 +124,17 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, st
     return tiles;
   }
   if (kind == CompressorKind::kEmpty) numbers.shape = view.full_shape;
-  if (has_positions()) stack_positions(numbers);
-  else if (wanted_.flag != CompatFlag::kScores) make_three_dimensions(numbers);
+  if (has_positions())
+    stack_positions(numbers);
+  else if (wanted_.flag != CompatFlag::kScores)
+    make_three_dimensions(numbers);
   if (kind == CompressorKind::kEmpty) {
     numbers.shape.back() = 0;
     numbers.values.clear();
   }
   if (kind == CompressorKind::kProjection) return projected(numbers, layer, problem);
-  if (has_pixels()) widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
+  if (has_pixels())
+    widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
   return numbers;
 }
 

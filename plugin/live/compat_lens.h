@@ -1,23 +1,24 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "plugin/live/compat_numbers.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/fused_qkv.h"
 #include "plugin/live/joiner.h"
 #include "plugin/live/npy_file.h"
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace megascope::live {
 
 /// The most numbers that one `update` holds.
 inline constexpr std::uint64_t kMostCompatNumbers = std::uint64_t{1} << 20;
 
-/// How the tensors of one flag become what a client of the compatibility endpoint expects of it. Pure.
+/// How the tensors of one flag become what a client of the compatibility endpoint expects of it.
+/// Pure.
 class CompatLens {
  public:
   /// vector: of a projection, rows normalised; else null.
@@ -25,11 +26,14 @@ class CompatLens {
   CompatFlag flag() const { return wanted_.flag; }
   /// What to ask the ranks for now, without a name.
   tensors::Wish wish() const;
-  /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that were asked for before are none to show.
+  /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that
+  /// were asked for before are none to show.
   bool learn(const std::vector<std::uint64_t>& shape);
-  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most kMostCompatNumbers come.
+  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most
+  /// kMostCompatNumbers come.
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
-  /// Dimensions of what comes that are tokens of the text: of which rows there are, and those that say how far the text goes (of attention: keys).
+  /// Dimensions of what comes that are tokens of the text: of which rows there are, and those that
+  /// say how far the text goes (of attention: keys).
   struct TokenDimensions {
     std::size_t rows = 0;
     std::size_t counted = 0;
@@ -38,7 +42,8 @@ class CompatLens {
   /// What comes has positions under its tokens ([2, sequences, tokens]).
   bool has_positions() const {
     const CompressorKind kind = wanted_.compressor.kind;
-    return wanted_.flag == CompatFlag::kInputTokens && (kind == CompressorKind::kNoOp || kind == CompressorKind::kEmpty);
+    return wanted_.flag == CompatFlag::kInputTokens &&
+           (kind == CompressorKind::kNoOp || kind == CompressorKind::kEmpty);
   }
   /// An update's `args`.
   std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
@@ -48,11 +53,16 @@ class CompatLens {
   std::uint64_t tokens() const { return tokens_; }
 
  private:
-  bool is_fused_wanted() const { return wanted_.flag == CompatFlag::kQkv && wanted_.compressor.kind == CompressorKind::kTile; }
-  bool has_pixels() const { return form_ == CompatForm::kMegatronApp && wanted_.compressor.kind == CompressorKind::kTile; }
+  bool is_fused_wanted() const {
+    return wanted_.flag == CompatFlag::kQkv && wanted_.compressor.kind == CompressorKind::kTile;
+  }
+  bool has_pixels() const {
+    return form_ == CompatForm::kMegatronApp && wanted_.compressor.kind == CompressorKind::kTile;
+  }
   std::string why_not(const View& view) const;
   std::uint64_t numbers_of(const View& view) const;
-  std::optional<Numbers> projected(const Numbers& numbers, std::int32_t layer, std::string& problem) const;
+  std::optional<Numbers> projected(const Numbers& numbers, std::int32_t layer,
+                                   std::string& problem) const;
 
   WantedFlag wanted_;
   CompatForm form_;

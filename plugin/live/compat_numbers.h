@@ -1,10 +1,10 @@
 #pragma once
 
+#include "plugin/live/compat_flags.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "plugin/live/compat_flags.h"
 
 /// Numbers on their way to clients of the compatibility endpoint. Pure.
 namespace megascope::live {
@@ -21,12 +21,14 @@ std::uint64_t product_of(const std::vector<std::uint64_t>& shape);
 void make_three_dimensions(Numbers& numbers);
 /// Rows of `cells` numbers, if they are shorter: those that lack are NaN.
 void widen_rows(Numbers& numbers, std::uint64_t cells);
-/// Rows of a dimension before the first one, of one value, so that it has `count`; none if it has as many.
+/// Rows of a dimension before the first one, of one value, so that it has `count`; none if it has
+/// as many.
 void pad_front(Numbers& numbers, std::size_t dimension, std::uint64_t count, float value);
 /// Of a dimension its last `count`, if it has more.
 void keep_last(Numbers& numbers, std::size_t dimension, std::uint64_t count);
 
 /// An `update`: what is not finite is `null`, as JSON has no word for it.
-std::string update_text(int update_type, std::int32_t layer_id, const std::vector<std::uint64_t>& args, const std::vector<float>& values);
+std::string update_text(int update_type, std::int32_t layer_id,
+                        const std::vector<std::uint64_t>& args, const std::vector<float>& values);
 
 }  // namespace megascope::live

@@ -1,15 +1,15 @@
 #include "plugin/live/compat_requests.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
-
 #include "core/base/text.h"
 #include "plugin/live/bounds.h"
 #include "plugin/live/generate_request.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tile_method.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -45,16 +45,22 @@ void read_method(Fields& fields, const std::string& where, kernels::TileMethod& 
   if (!fields.has("method")) return;
   std::string text;
   std::string problem;
-  const bool is_empty = fields["method"].is_string() && fields["method"].get_ref<const std::string&>().empty();
+  const bool is_empty = fields["method"].is_string() &&
+                        fields["method"].get_ref<const std::string&>().empty();
   if (!is_empty) fields.text("method", tensors::kMostMethodBytes, text);
   if (!fields.problem().empty()) return;
   const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
-  if (parsed) method = *parsed;
-  else fields.fail("The method of " + where + " is refused: " + problem + ". The text is parsed, not evaluated: `data.mean(dim=-1)` and its like are accepted.");
+  if (parsed)
+    method = *parsed;
+  else
+    fields.fail(
+        "The method of " + where + " is refused: " + problem +
+        ". The text is parsed, not evaluated: `data.mean(dim=-1)` and its like are accepted.");
 }
 
 /// {"pixels": 96, "method": "data.mean(dim=-1)"}, or nothing.
-Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRow& row, std::string& problem) {
+Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRow& row,
+                                   std::string& problem) {
   Compressor compressor;
   if (row.group.empty()) {  // attention is sent as it is
     compressor.kind = CompressorKind::kNoOp;
@@ -77,28 +83,36 @@ Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRo
 /// False: there is none of that name.
 bool kind_named(std::string_view name, CompressorKind& kind) {
   constexpr std::string_view kSuffix = "Compressor";
-  constexpr std::array<std::pair<std::string_view, CompressorKind>, 4> kKinds{{{"Tile", CompressorKind::kTile},
-                                                                               {"NoOp", CompressorKind::kNoOp},
-                                                                               {"Empty", CompressorKind::kEmpty},
-                                                                               {"Projection", CompressorKind::kProjection}}};
+  constexpr std::array<std::pair<std::string_view, CompressorKind>, 4> kKinds{
+      {{"Tile", CompressorKind::kTile},
+       {"NoOp", CompressorKind::kNoOp},
+       {"Empty", CompressorKind::kEmpty},
+       {"Projection", CompressorKind::kProjection}}};
   if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
-  const auto found = std::ranges::find(kKinds, name, &std::pair<std::string_view, CompressorKind>::first);
+  const auto found = std::ranges::find(kKinds, name,
+                                       &std::pair<std::string_view, CompressorKind>::first);
   if (found != kKinds.end()) kind = found->second;
   return found != kKinds.end();
 }
 
-/// {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}, or nothing: Empty.
-Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row, std::string& problem) {
+/// {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}, or nothing:
+/// Empty.
+Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row,
+                             std::string& problem) {
   Compressor compressor;
   compressor.kind = CompressorKind::kEmpty;
   const auto entry = configuration.find(row.name);
   if (entry == configuration.end()) return compressor;
   const std::string where = "`" + std::string(row.name) + "` in `compressor_config`";
   const Json type = entry->is_object() ? entry->value("compressor_type", Json()) : Json();
-  const Json settings = entry->is_object() ? entry->value("compressor_configs", Json::object()) : Json();
-  const bool is_named = type.is_string() && kind_named(type.get_ref<const std::string&>(), compressor.kind);
+  const Json settings = entry->is_object() ? entry->value("compressor_configs", Json::object())
+                                           : Json();
+  const bool is_named = type.is_string() &&
+                        kind_named(type.get_ref<const std::string&>(), compressor.kind);
   if (!is_named || !settings.is_object()) {
-    problem = where + " is to be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", \"compressor_configs\": an object}.";
+    problem = where +
+              " is to be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", "
+              "\"compressor_configs\": an object}.";
     return compressor;
   }
   Fields fields(settings);
@@ -106,24 +120,31 @@ Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row
     fields.number("tiles", 1, tensors::kMostTiles, compressor.tiles);
     read_method(fields, where, compressor.method);
   }
-  if (compressor.kind == CompressorKind::kProjection) fields.text("vector_path", kMostPath, compressor.vector_path);
+  if (compressor.kind == CompressorKind::kProjection)
+    fields.text("vector_path", kMostPath, compressor.vector_path);
   problem = fields.problem();
   return compressor;
 }
 
-/// Whose configuration it is: that of the tracer says `compressor_type`, and only it knows some flags.
+/// Whose configuration it is: that of the tracer says `compressor_type`, and only it knows some
+/// flags.
 CompatForm form_of(const Json& flags, const Json& configuration) {
-  const auto is_tracers = [](const Json& entry) { return entry.is_object() && entry.contains("compressor_type"); };
+  const auto is_tracers = [](const Json& entry) {
+    return entry.is_object() && entry.contains("compressor_type");
+  };
   if (std::ranges::any_of(configuration, is_tracers)) return CompatForm::kTracer;
-  if (configuration.contains("QKV") || configuration.contains("MLP")) return CompatForm::kMegatronApp;
+  if (configuration.contains("QKV") || configuration.contains("MLP"))
+    return CompatForm::kMegatronApp;
   const auto has = [&](CompatFlag flag) { return flags.contains(row_of(flag).name); };
-  const bool has_tracers = has(CompatFlag::kAttentionOutput) || has(CompatFlag::kHidden) || has(CompatFlag::kInputTokens);
+  const bool has_tracers = has(CompatFlag::kAttentionOutput) || has(CompatFlag::kHidden) ||
+                           has(CompatFlag::kInputTokens);
   return has_tracers ? CompatForm::kTracer : CompatForm::kMegatronApp;
 }
 
 void check_names(const Json& flags, Fields& fields) {
   for (const auto& [name, value] : flags.items()) {
-    if (!flag_named(name) && !is_passed_over(name)) return fields.fail("There is no flag `" + name.substr(0, 64) + "`.");
+    if (!flag_named(name) && !is_passed_over(name))
+      return fields.fail("There is no flag `" + name.substr(0, 64) + "`.");
     if (!truth_of(value)) return fields.fail(name.substr(0, 64), "true or false");
   }
 }
@@ -133,7 +154,9 @@ void check_perturbations(Fields& fields) {
   const Json& wanted = object_named(fields, kPerturbations);
   for (const auto& [name, value] : wanted.items()) {
     if (name.ends_with("_perturbation") && truth_of(value).value_or(false))
-      return fields.fail("`" + name.substr(0, 64) + "` is refused: this version perturbs nothing. The program runs on as it is.");
+      return fields.fail(
+          "`" + name.substr(0, 64) +
+          "` is refused: this version perturbs nothing. The program runs on as it is.");
   }
 }
 
@@ -153,7 +176,9 @@ CompatWatch read_watch(Fields& fields) {
     const bool is_on = said == flags.end() ? row.is_on_by_default : *truth_of(*said);
     if (!is_on || number_of(row.flag, watch.form) == 0) continue;
     std::string problem;
-    const Compressor compressor = watch.form == CompatForm::kTracer ? tracer_compressor(configuration, row, problem) : megatron_app_compressor(configuration, row, problem);
+    const Compressor compressor = watch.form == CompatForm::kTracer
+                                      ? tracer_compressor(configuration, row, problem)
+                                      : megatron_app_compressor(configuration, row, problem);
     if (!problem.empty()) fields.fail(problem);
     watch.flags.push_back({row.flag, compressor});
   }
@@ -166,8 +191,11 @@ CompatRequest read_object(const Json& message) {
   fields.text("type", 32, type);
   if (!fields.problem().empty()) return CompatBad{fields.problem()};
   if (type == "ping") return CompatPing{};
-  if (type == "worker_forward") return CompatBad{"`worker_forward` is refused: ranks speak to each other over MPI here."};
-  if (type != "run_training_step" && type != "generate") return CompatBad{"There is no message `" + type + "`: run_training_step, generate and ping are."};
+  if (type == "worker_forward")
+    return CompatBad{"`worker_forward` is refused: ranks speak to each other over MPI here."};
+  if (type != "run_training_step" && type != "generate")
+    return CompatBad{"There is no message `" + type +
+                     "`: run_training_step, generate and ping are."};
   CompatGenerate generate{.watch = read_watch(fields), .request = {}};
   if (!fields.problem().empty()) return CompatBad{fields.problem()};
   if (type == "run_training_step") return std::move(generate.watch);

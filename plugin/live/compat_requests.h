@@ -1,17 +1,18 @@
 #pragma once
 
+#include "kernels/tiles.h"
+#include "plugin/live/compat_flags.h"
+
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "kernels/tiles.h"
-#include "plugin/live/compat_flags.h"
-
-/// What clients of the compatibility endpoint say (docs/live_compat.md). Pure; any bytes may be read.
+/// What clients of the compatibility endpoint say (docs/live_compat.md). Pure; any bytes may be
+/// read.
 namespace megascope::live {
 
 enum class CompressorKind : std::uint8_t { kTile, kNoOp, kEmpty, kProjection };

@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <limits>
-#include <set>
-#include <utility>
-
 #include "plugin/live/bounds.h"
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
@@ -10,23 +5,33 @@
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tensor_choice.h"
 
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
 /// What becomes of the views that come.
 namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks have told of the first step that is shown
+constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks have told of the
+                                                      ///< first step that is shown
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
 constexpr std::size_t kMostNamesSaid = 12;
-constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the program finished a text its views are waited for
+constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the program finished a text
+                                                      ///< its views are waited for
 
-bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) { return std::ranges::find(wishes, wish) != wishes.end(); }
+bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) {
+  return std::ranges::find(wishes, wish) != wishes.end();
+}
 
 /// Input tokens that begin behind so many others.
 void move_positions(Numbers& numbers, std::uint64_t others) {
-  const auto second_half = numbers.values.begin() + static_cast<std::ptrdiff_t>(numbers.values.size() / 2);
+  const auto second_half = numbers.values.begin() +
+                           static_cast<std::ptrdiff_t>(numbers.values.size() / 2);
   for (auto at = second_half; at != numbers.values.end(); ++at) *at += static_cast<float>(others);
 }
 
@@ -35,7 +40,8 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place) : nullptr;
+      const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place)
+                                                             : nullptr;
       if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
     }
   }
@@ -50,22 +56,28 @@ void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::in
   }
   client.last_step = std::max(client.last_step, view.step);
   if (seen.lens.learn(view.full_shape)) {
-    if (!ask_ranks(seen)) complain(client, seen, "all clients together want too many different things");
+    if (!ask_ranks(seen))
+      complain(client, seen, "all clients together want too many different things");
     return;
   }
   wait(client, std::move(waiting));
 }
 
-/// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond kMostTextViewBytes, the newest view counts.
+/// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond
+/// kMostTextViewBytes, the newest view counts.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
   const std::size_t bytes = bytes_of(*waiting.view);
   if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
     client.waiting_bytes += bytes;
     return client.waiting.push_back(std::move(waiting));
   }
-  const auto is_same = [&](const Waiting& other) { return other.view == nullptr && other.place == waiting.place; };
-  if (std::ranges::none_of(client.waiting, is_same)) client.waiting.push_back({waiting.place, nullptr});
-  else if (client.is_held) skip_update(client);
+  const auto is_same = [&](const Waiting& other) {
+    return other.view == nullptr && other.place == waiting.place;
+  };
+  if (std::ranges::none_of(client.waiting, is_same))
+    client.waiting.push_back({waiting.place, nullptr});
+  else if (client.is_held)
+    skip_update(client);
 }
 
 void CompatHub::forget_views(Client& client) {
@@ -76,7 +88,8 @@ void CompatHub::forget_views(Client& client) {
 /// The newest view of a tensor replaces one that the budget kept back.
 void CompatHub::skip_update(Client& client) {
   budget_.count_skipped();
-  if (!std::exchange(client.has_been_told_of_budget, true)) refuse(client, "Updates are left out: " + budget_text(hub_.settings()) + ".");
+  if (!std::exchange(client.has_been_told_of_budget, true))
+    refuse(client, "Updates are left out: " + budget_text(hub_.settings()) + ".");
 }
 
 void CompatHub::hear(const tensors::Notice& notice) {
@@ -94,7 +107,8 @@ void CompatHub::complain(Client& client, Seen& seen, const std::string& problem)
 
 void CompatHub::tick(std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
-    const bool is_long = now_ns - client.since_ns > kSilenceNs && hub_.steps() - client.since_steps > kSilentSteps;
+    const bool is_long = now_ns - client.since_ns > kSilenceNs &&
+                         hub_.steps() - client.since_steps > kSilentSteps;
     if (client.mode != Mode::kTraining || !is_long) continue;
     for (Seen& seen : client.seen) {
       if (!seen.has_view) complain(client, seen, names_of(seen.lens.flag()));
@@ -123,7 +137,9 @@ std::vector<std::uint64_t> CompatHub::known_shape(CompatFlag flag) const {
   const TensorCatalog& known = hub_.store().tensors;
   for (std::uint32_t id = 0; id < known.size(); ++id) {
     const tensors::TensorName& name = known[id].name;
-    const bool is_like = std::ranges::any_of(row.patterns, [&](std::string_view like) { return !like.empty() && tensors::matches(like, name.name); });
+    const bool is_like = std::ranges::any_of(row.patterns, [&](std::string_view like) {
+      return !like.empty() && tensors::matches(like, name.name);
+    });
     if (known[id].is_named && is_like && name.kind == row.kind) return name.shape;
   }
   return {};
@@ -134,16 +150,19 @@ std::int32_t CompatHub::layer_count() const {
   const TensorCatalog& known = hub_.store().tensors;
   for (std::uint32_t id = 0; id < known.size(); ++id) {
     const tensors::TensorName& name = known[id].name;
-    if (known[id].is_named && name.kind == TensorKind::kActvOut) layers = std::max(layers, name.layer + 1);
+    if (known[id].is_named && name.kind == TensorKind::kActvOut)
+      layers = std::max(layers, name.layer + 1);
   }
   return layers;
 }
 
-/// In training `start` says how many layers there are: all ranks have told of theirs by the third step, or never will.
+/// In training `start` says how many layers there are: all ranks have told of theirs by the third
+/// step, or never will.
 bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
   if (client.has_started) return true;
   if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
-  return client.last_step >= *client.first_step + 2 || now_ns - client.first_ns > kFirstStepNs || has_ended_;
+  return client.last_step >= *client.first_step + 2 || now_ns - client.first_ns > kFirstStepNs ||
+         has_ended_;
 }
 
 std::string CompatHub::start_text(const Client& client) const {
@@ -154,7 +173,10 @@ std::string CompatHub::start_text(const Client& client) const {
     sequences = seen.lens.sequences();
     tokens = seen.lens.tokens();
   }
-  return dumped({{"type", "start"}, {"micro_batch_size", sequences}, {"seq_length", tokens}, {"num_layers", layer_count()}});
+  return dumped({{"type", "start"},
+                 {"micro_batch_size", sequences},
+                 {"seq_length", tokens},
+                 {"num_layers", layer_count()}});
 }
 
 bool CompatHub::next_view(Client& client, std::string& text) {
@@ -163,7 +185,8 @@ bool CompatHub::next_view(Client& client, std::string& text) {
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
     const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
-    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
+    const auto seen = std::ranges::find_if(
+        client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;
@@ -173,8 +196,9 @@ bool CompatHub::next_view(Client& client, std::string& text) {
   return false;
 }
 
-/// While a text is generated its tokens come one by one, though the program may compute all of them each time: only new ones are told. Where it
-/// looks at the text's end only, rows count from the text's begin all the same, as those who read them do. False: they are too many.
+/// While a text is generated its tokens come one by one, though the program may compute all of them
+/// each time: only new ones are told. Where it looks at the text's end only, rows count from the
+/// text's begin all the same, as those who read them do. False: they are too many.
 bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers) {
   const bool is_attention = seen.lens.flag() == CompatFlag::kScores;
   const auto [rows, counted] = seen.lens.token_dimensions(numbers);
@@ -187,7 +211,8 @@ bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Nu
   keep_last(numbers, rows, fresh);
   const std::uint64_t wanted = is_attention ? reach : fresh;
   if (numbers.values.size() / numbers.shape[counted] * wanted > kMostCompatNumbers) return false;
-  pad_front(numbers, counted, wanted, is_attention ? 0.0F : std::numeric_limits<float>::quiet_NaN());
+  pad_front(numbers, counted, wanted,
+            is_attention ? 0.0F : std::numeric_limits<float>::quiet_NaN());
   return true;
 }
 
@@ -217,7 +242,8 @@ std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const 
     complain(client, seen, "the text is too long to show it");
     return std::nullopt;
   }
-  return update_text(number_of(seen.lens.flag(), client.form), layer + 1, seen.lens.args_of(*numbers), numbers->values);
+  return update_text(number_of(seen.lens.flag(), client.form), layer + 1,
+                     seen.lens.args_of(*numbers), numbers->values);
 }
 
 }  // namespace megascope::live

@@ -1,19 +1,21 @@
 #pragma once
 
+#include "plugin/live/history.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "plugin/live/history.h"
-
 namespace megascope::live {
 
-/// What counters were set to, in the order in which it came, which need not be that of steps. Where there is no more room every second value
-/// of each counter goes from the older half, so that curves begin where they began. Read as a Log. One thread.
+/// What counters were set to, in the order in which it came, which need not be that of steps. Where
+/// there is no more room every second value of each counter goes from the older half, so that
+/// curves begin where they began. Read as a Log. One thread.
 class CounterLog {
  public:
-  explicit CounterLog(std::size_t most_bytes = kMostSeriesBytes) : most_(std::max<std::size_t>(most_bytes / sizeof(Kept), 2)) {}
+  explicit CounterLog(std::size_t most_bytes = kMostSeriesBytes)
+      : most_(std::max<std::size_t>(most_bytes / sizeof(Kept), 2)) {}
 
   void add(const CounterEntry& entry) {
     if (kept_.size() >= most_) thin();
@@ -23,7 +25,8 @@ class CounterLog {
   std::size_t size() const { return kept_.size(); }
   /// Of the first that is kept from this number on.
   std::size_t index_of(std::uint64_t number) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(kept_, number, {}, &Kept::number) - kept_.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(kept_, number, {}, &Kept::number) -
+                                    kept_.begin());
   }
   std::uint64_t number_at(std::size_t index) const { return kept_[index].number; }
   const CounterEntry& entry(std::size_t index) const { return kept_[index].entry; }
@@ -45,7 +48,8 @@ class CounterLog {
     });
     const auto before = kept_.size();
     kept_.erase(end, middle);
-    if (kept_.size() == before) kept_.erase(kept_.begin(), middle);  // of so many counters that each has one value in it
+    if (kept_.size() == before)
+      kept_.erase(kept_.begin(), middle);  // of so many counters that each has one value in it
   }
 
   std::size_t most_;

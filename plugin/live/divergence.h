@@ -9,20 +9,24 @@
 
 namespace megascope::live {
 
-/// Watches one counter of a training for values that run away (docs/live.md, "Alerts"). The bound is `factor` times the smaller of two: the
-/// largest of the first kFirst values, and the largest of the last kWindow values that were within the bound. kInRow values in a row above it
-/// are an alert, one until a value is within the bound again. The first 2 kFirst values are not judged. One thread.
+/// Watches one counter of a training for values that run away (docs/live.md, "Alerts"). The bound
+/// is `factor` times the smaller of two: the largest of the first kFirst values, and the largest of
+/// the last kWindow values that were within the bound. kInRow values in a row above it are an
+/// alert, one until a value is within the bound again. The first 2 kFirst values are not judged.
+/// One thread.
 class Divergence {
  public:
   static constexpr std::size_t kFirst = 10;
   static constexpr std::size_t kWindow = 50;
   static constexpr std::size_t kInRow = 5;
 
-  /// How many times above the bound is too much for a counter of this name; nullopt: it is not watched. Names with `loss`: 1.5; with `norm`
-  /// and `grad`: 10.
+  /// How many times above the bound is too much for a counter of this name; nullopt: it is not
+  /// watched. Names with `loss`: 1.5; with `norm` and `grad`: 10.
   static std::optional<double> factor_of(const std::string& name) {
     std::string lower = name;
-    std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
     const auto has = [&](const char* word) { return lower.find(word) != std::string::npos; };
     if (has("scale")) return std::nullopt;  // "loss_scale" grows by design
     if (has("loss")) return 1.5;
@@ -31,7 +35,8 @@ class Divergence {
 
   explicit Divergence(double factor) : factor_(factor) {}
 
-  /// The next value. Returns the bound where this is the kInRow-th value in a row above it. Values that are not finite are ignored.
+  /// The next value. Returns the bound where this is the kInRow-th value in a row above it. Values
+  /// that are not finite are ignored.
   std::optional<double> add(double value) {
     if (!(value - value == 0.0)) return std::nullopt;
     if (count_ < kFirst) first_ = count_ == 0 ? value : std::max(first_, value);

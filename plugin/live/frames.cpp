@@ -31,9 +31,11 @@ inline std::uint16_t to_half(float value) {
   constexpr std::uint32_t kRebias = 0x38000000;       // 127 - 15 as an exponent
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
-  const std::uint32_t normal = (magnitude - kRebias + 0xFFF + (magnitude >> 13 & 1)) >> 13;  // a carry goes into the exponent
+  const std::uint32_t normal = (magnitude - kRebias + 0xFFF + (magnitude >> 13 & 1)) >>
+                               13;  // a carry goes into the exponent
   // The last place of 0.5 is binary16's smallest number: the sum is rounded there.
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
+                              std::bit_cast<std::uint32_t>(0.5F);
   std::uint32_t half = magnitude < kLeastNormal ? small : normal;
   half = magnitude >= kTooLarge ? 0x7C00 : half;
   half = magnitude > kInfinity ? 0x7E00 : half;
@@ -43,7 +45,8 @@ inline std::uint16_t to_half(float value) {
 }  // namespace
 
 Frame::Frame(const FrameHead& head, std::string_view metadata, std::size_t payload_bytes)
-    : bytes_(kHeadBytes + rounded_up(metadata.size()) + payload_bytes), at_(kHeadBytes + rounded_up(metadata.size())) {
+    : bytes_(kHeadBytes + rounded_up(metadata.size()) + payload_bytes),
+      at_(kHeadBytes + rounded_up(metadata.size())) {
   const Header header{.kind = static_cast<std::uint8_t>(head.kind),
                       .flags = static_cast<std::uint8_t>(head.has_loss ? 1 : 0),
                       .number = head.number,
@@ -67,7 +70,8 @@ float half_scale(std::span<const float> values) noexcept {
   }
   if (largest == 0) return 1.0F;
   constexpr int kLargestExponent = 14;
-  return std::ldexp(1.0F, std::max(std::ilogb(std::bit_cast<float>(largest)) - kLargestExponent, -126));  // 1 / scale is a float, too
+  return std::ldexp(1.0F, std::max(std::ilogb(std::bit_cast<float>(largest)) - kLargestExponent,
+                                   -126));  // 1 / scale is a float, too
 }
 
 void to_halves(std::span<const float> values, std::byte* halves, float scale) noexcept {

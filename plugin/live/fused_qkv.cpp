@@ -15,20 +15,24 @@ constexpr std::size_t kDimensions = 5;
 /// What is asked for of a cell, so that cells can be merged.
 TileMethod of_cells(const TileMethod& method) {
   TileMethod cells{.reduction = TileReduction::kSum, .has_abs_before = method.has_abs_before};
-  if (method.reduction == TileReduction::kMax || method.reduction == TileReduction::kMin) cells.reduction = method.reduction;
-  if (method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms) cells.reduction = TileReduction::kNorm;
+  if (method.reduction == TileReduction::kMax || method.reduction == TileReduction::kMin)
+    cells.reduction = method.reduction;
+  if (method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms)
+    cells.reduction = TileReduction::kNorm;
   return cells;
 }
 
 /// A cell's number as the state of its elements; of a standard deviation a cell is one element.
 TileState state_of(const TileMethod& method, std::uint64_t cell, double value) {
-  const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
+  const bool is_of_squares = method.reduction == TileReduction::kNorm ||
+                             method.reduction == TileReduction::kRms;
   return {.count = static_cast<double>(cell), .a = is_of_squares ? value * value : value};
 }
 
 }  // namespace
 
-std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles, const TileMethod& method, std::string& problem) {
+std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles,
+                                     const TileMethod& method, std::string& problem) {
   if (shape.size() != kDimensions || shape[3] < 3 || product_of(shape) == 0) return std::nullopt;
   FusedQkv fused;
   fused.groups_ = shape[2];
@@ -38,19 +42,24 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
   fused.cell_ = method.reduction == TileReduction::kStd ? 1 : fused.size_;
   const std::uint64_t third = tiles / 3;
   const std::uint64_t queries = shape[3] - 2;
-  fused.sections_ = {Section{0, queries, third, 1}, Section{queries, 1, third, 1}, Section{queries + 1, 1, tiles - 2 * third, 1}};
+  fused.sections_ = {Section{0, queries, third, 1}, Section{queries, 1, third, 1},
+                     Section{queries + 1, 1, tiles - 2 * third, 1}};
   for (Section& section : fused.sections_) {
     if (section.tiles == 0) continue;
-    section.width = kernels::TileGrid::of(fused.groups_ * section.count * fused.size_, section.tiles).width;
+    section.width = kernels::TileGrid::of(fused.groups_ * section.count * fused.size_,
+                                          section.tiles)
+                        .width;
     fused.cell_ = std::gcd(fused.cell_, section.width);
   }
   if (fused.size_ / fused.cell_ <= tensors::kMostTiles) return fused;
-  problem = "a head has " + std::to_string(fused.size_) + " elements, and " + std::to_string(tensors::kMostTiles) + " can be told apart";
+  problem = "a head has " + std::to_string(fused.size_) + " elements, and " +
+            std::to_string(tensors::kMostTiles) + " can be told apart";
   return std::nullopt;
 }
 
 tensors::Wish FusedQkv::wish() const {
-  tensors::Wish wish{.kind = tensors::WishKind::kTile, .tiles = static_cast<std::uint32_t>(size_ / cell_)};
+  tensors::Wish wish{.kind = tensors::WishKind::kTile,
+                     .tiles = static_cast<std::uint32_t>(size_ / cell_)};
   set_method(wish, of_cells(method_));
   return wish;
 }
@@ -64,10 +73,13 @@ void FusedQkv::add_section(const Section& section, const float* row, float* to) 
   for (std::uint64_t group = 0; group < groups_; ++group) {
     const float* at = row + (group * heads_ + section.first) * cells;
     for (std::uint64_t i = 0; i < section.count * cells; ++i, element += cell_)
-      kernels::merge_tiles(method_, state_of(method_, cell_, static_cast<double>(at[i])), states[element / section.width]);
+      kernels::merge_tiles(method_, state_of(method_, cell_, static_cast<double>(at[i])),
+                           states[element / section.width]);
   }
   for (std::uint64_t tile = 0; tile < section.tiles; ++tile)
-    to[tile] = states[tile].count == 0.0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(kernels::finish_tile(method_, states[tile]));
+    to[tile] = states[tile].count == 0.0
+                   ? std::numeric_limits<float>::quiet_NaN()
+                   : static_cast<float>(kernels::finish_tile(method_, states[tile]));
 }
 
 std::uint64_t FusedQkv::numbers_of(const std::vector<std::uint64_t>& shape) const {
@@ -77,10 +89,13 @@ std::uint64_t FusedQkv::numbers_of(const std::vector<std::uint64_t>& shape) cons
 
 std::optional<Numbers> FusedQkv::tiles_of(const Numbers& view) const {
   const std::uint64_t cells = size_ / cell_;
-  if (view.shape.size() != kDimensions || view.shape[2] != groups_ || view.shape[3] != heads_ || view.shape[4] != cells) return std::nullopt;
+  if (view.shape.size() != kDimensions || view.shape[2] != groups_ || view.shape[3] != heads_ ||
+      view.shape[4] != cells)
+    return std::nullopt;
   const std::uint64_t rows = view.shape[0] * view.shape[1];
   const std::uint64_t tiles = sections_[0].tiles + sections_[1].tiles + sections_[2].tiles;
-  Numbers made{.shape = {view.shape[0], view.shape[1], tiles}, .values = std::vector<float>(rows * tiles)};
+  Numbers made{.shape = {view.shape[0], view.shape[1], tiles},
+               .values = std::vector<float>(rows * tiles)};
   for (std::uint64_t row = 0; row < rows; ++row) {
     float* to = made.values.data() + row * tiles;
     for (const Section& section : sections_) {

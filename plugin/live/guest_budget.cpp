@@ -1,9 +1,9 @@
 #include "plugin/live/guest_budget.h"
 
+#include "core/base/text.h"
+
 #include <algorithm>
 #include <ctime>
-
-#include "core/base/text.h"
 
 namespace megascope::live {
 namespace {
@@ -14,17 +14,23 @@ constexpr std::int64_t kTurnNs = 1'000'000'000;  ///< who waits asks several tim
 std::uint64_t thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 }  // namespace
 
 GuestBudget::GuestBudget(double bytes_per_second, double cpu_percent)
-    : bytes_per_second_(bytes_per_second), cpu_ns_per_second_(cpu_percent * kSecondNs / 100.0), bytes_(bytes_per_second_ * kBurstSeconds),
+    : bytes_per_second_(bytes_per_second),
+      cpu_ns_per_second_(cpu_percent * kSecondNs / 100.0),
+      bytes_(bytes_per_second_ * kBurstSeconds),
       cpu_ns_(cpu_ns_per_second_ * kBurstSeconds) {}
 
 bool GuestBudget::is_open(std::int64_t now_ns) {
-  const double seconds = since_ns_ == 0 ? 0.0 : static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) / kSecondNs;
+  const double seconds = since_ns_ == 0
+                             ? 0.0
+                             : static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) /
+                                   kSecondNs;
   since_ns_ = now_ns;
   bytes_ = std::min(bytes_per_second_ * kBurstSeconds, bytes_ + seconds * bytes_per_second_);
   cpu_ns_ = std::min(cpu_ns_per_second_ * kBurstSeconds, cpu_ns_ + seconds * cpu_ns_per_second_);
@@ -41,7 +47,9 @@ void GuestBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
 bool GuestTurn::has_come(std::int64_t now_ns) {
   if (budget_ == nullptr) return true;
   std::vector<GuestTurn*>& waiting = budget_->waiting_;
-  std::erase_if(waiting, [&](const GuestTurn* turn) { return turn != this && now_ns - turn->asked_ns_ > kTurnNs; });
+  std::erase_if(waiting, [&](const GuestTurn* turn) {
+    return turn != this && now_ns - turn->asked_ns_ > kTurnNs;
+  });
   asked_ns_ = now_ns;
   const bool is_first = waiting.empty() || waiting.front() == this;
   if (is_first && budget_->is_open(now_ns)) {
@@ -57,11 +65,13 @@ void GuestTurn::leave() {
 }
 
 std::string budget_text(const LiveSettings& settings) {
-  return "clients of this port get up to " + human_bytes(settings.guest_bytes_per_second) + "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
+  return "clients of this port get up to " + human_bytes(settings.guest_bytes_per_second) +
+         "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
          " % of a core together (MEGASCOPE_LIVE_GUEST_RATE, MEGASCOPE_LIVE_GUEST_CPU)";
 }
 
-GuestCharge::GuestCharge(GuestBudget* budget) : budget_(budget), begin_ns_(budget == nullptr ? 0 : thread_cpu_ns()) {}
+GuestCharge::GuestCharge(GuestBudget* budget)
+    : budget_(budget), begin_ns_(budget == nullptr ? 0 : thread_cpu_ns()) {}
 
 GuestCharge::~GuestCharge() {
   if (budget_ != nullptr) budget_->spend(bytes_, thread_cpu_ns() - begin_ns_);

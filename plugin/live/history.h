@@ -1,5 +1,7 @@
 #pragma once
 
+#include "plugin/live/bounds.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/live/bounds.h"
-
 /// What of a run is kept for clients that come later or are behind. One thread.
 namespace megascope::live {
 
-/// The newest entries that fit; each has a number, counted from 0, under which readers remember how far they are.
+/// The newest entries that fit; each has a number, counted from 0, under which readers remember how
+/// far they are.
 template <class Entry>
 class Log {
  public:
   Log() = default;
-  Log(std::size_t most_bytes, std::size_t most_steps) : most_bytes_(most_bytes), most_steps_(most_steps) {}
+  Log(std::size_t most_bytes, std::size_t most_steps)
+      : most_bytes_(most_bytes), most_steps_(most_steps) {}
 
   void add(Entry entry) {
     if (entries_.empty() || entries_.back().step != entry.step) ++steps_;
@@ -32,7 +34,9 @@ class Log {
   const Entry& at(std::uint64_t number) const { return entries_[number - first_]; }
   std::size_t size() const { return entries_.size(); }
   /// Of the first that is kept from this number on.
-  std::size_t index_of(std::uint64_t number) const { return static_cast<std::size_t>(std::max(number, first_) - first_); }
+  std::size_t index_of(std::uint64_t number) const {
+    return static_cast<std::size_t>(std::max(number, first_) - first_);
+  }
   std::uint64_t number_at(std::size_t index) const { return first_ + index; }
   const Entry& entry(std::size_t index) const { return entries_[index]; }
   bool is_empty() const { return entries_.empty(); }
@@ -60,12 +64,13 @@ class Log {
 };
 
 inline constexpr std::array<std::string_view, 3> kTimeColumns{"step_ms", "mpi_ms", "own_ms"};
-inline constexpr std::array<std::string_view, 7> kStatisticsColumns{"count", "nan", "infinite", "min", "max", "mean", "norm"};
+inline constexpr std::array<std::string_view, 7> kStatisticsColumns{
+    "count", "nan", "infinite", "min", "max", "mean", "norm"};
 
 struct StepEntry {
   std::int64_t step = 0;
-  double begin_ms = 0.0;      ///< since the epoch; NaN: not known
-  std::vector<float> times;   ///< [kTimeColumns][ranks], NaN: not known
+  double begin_ms = 0.0;     ///< since the epoch; NaN: not known
+  std::vector<float> times;  ///< [kTimeColumns][ranks], NaN: not known
   std::size_t bytes() const { return sizeof *this + times.size() * sizeof(float); }
 };
 struct CounterEntry {

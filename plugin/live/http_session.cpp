@@ -1,15 +1,14 @@
 #include "plugin/live/http_session.h"
 
-#include <chrono>
-#include <utility>
+#include "core/base/text.h"
+#include "plugin/live/client_session.h"
 
 #include <boost/asio/read.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
-
-#include "core/base/text.h"
-#include "plugin/live/client_session.h"
+#include <chrono>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -21,7 +20,8 @@ using boost::system::error_code;
 constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
-constexpr std::uint64_t kCpuNsOfConnection = 150'000;  ///< to take, answer and close it, beyond what is measured or charged as reading
+constexpr std::uint64_t kCpuNsOfConnection = 150'000;  ///< to take, answer and close it, beyond
+                                                       ///< what is measured or charged as reading
 
 std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -32,17 +32,22 @@ Credentials credentials_of(const Request& request) {
           .host = view_of(request[http::field::host]),
           .origin = view_of(request[http::field::origin]),
           .has_origin = request.count(http::field::origin) != 0,
-          .has_one_host = request.count(http::field::host) == 1 && request.count(http::field::origin) <= 1};
+          .has_one_host = request.count(http::field::host) == 1 &&
+                          request.count(http::field::origin) <= 1};
 }
 
-/// host: as the client named this server, known by then; empty: it was refused. One-file pages have their scripts and styles inline.
+/// host: as the client named this server, known by then; empty: it was refused. One-file pages have
+/// their scripts and styles inline.
 template <class Fields>
 void set_headers(Fields& fields, const Answer& answer, const std::string& host) {
   const std::string socket = host.empty() ? std::string() : " ws://" + host + " wss://" + host;
   fields.set(http::field::content_type, answer.type);
   fields.set(http::field::cache_control, "no-store");
-  fields.set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
-             "connect-src 'self'" + socket + "; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+  fields.set("Content-Security-Policy",
+             "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src "
+             "data: blob:; font-src data:; connect-src 'self'" +
+                 socket +
+                 "; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
   fields.set("X-Content-Type-Options", "nosniff");
   fields.set("Referrer-Policy", "no-referrer");
   fields.set("Cross-Origin-Resource-Policy", "same-origin");
@@ -53,12 +58,19 @@ void set_headers(Fields& fields, const Answer& answer, const std::string& host) 
 }
 
 /// As browsers ask. Its `*/*` alone is what programs send.
-bool accepts_html(std::string_view accept) { return lower_case(accept).find("text/html") != std::string::npos; }
+bool accepts_html(std::string_view accept) {
+  return lower_case(accept).find("text/html") != std::string::npos;
+}
 
 }  // namespace
 
 HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
-    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), turn_(party().budget()), timer_(loop.context()), buffer_(2 * kMostHeaderBytes) {
+    : loop_(loop),
+      is_compat_(is_compat),
+      stream_(std::move(socket)),
+      turn_(party().budget()),
+      timer_(loop.context()),
+      buffer_(2 * kMostHeaderBytes) {
   loop_.count_connection(party(), 1);
 }
 
@@ -93,10 +105,11 @@ void HttpSession::await_request() {
   timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (!error) self->stream_.close();
   });
-  stream_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
-    self->timer_.cancel();
-    if (!error) self->read_when_open();
-  });
+  stream_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read,
+                              [self = shared_from_this()](const error_code& error) {
+                                self->timer_.cancel();
+                                if (!error) self->read_when_open();
+                              });
 }
 
 void HttpSession::read_when_open() {
@@ -110,32 +123,40 @@ void HttpSession::read_when_open() {
 
 void HttpSession::read_request() {
   stream_.expires_after(kHandshake);  // for all of it, however slowly it comes
-  http::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_request(error); });
+  http::async_read_header(stream_, buffer_, *parser_,
+                          [self = shared_from_this()](const error_code& error, std::size_t) {
+                            self->on_request(error);
+                          });
 }
 
 void HttpSession::on_request(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow)
     return send(error_answer(431, "The request's header has more than 8 KiB."), true, {});
-  if (error.category() == http::make_error_code(http::error::end_of_stream).category() && error != http::error::end_of_stream &&
-      error != http::error::partial_message)
+  if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message)
     return send(error_answer(400, "The request is no HTTP/1.1."), true, {});
   if (error) return;
-  if (is_compat_) judge_compat(parser_->release());
-  else judge(parser_->release());
+  if (is_compat_)
+    judge_compat(parser_->release());
+  else
+    judge(parser_->release());
 }
 
 void HttpSession::judge(Request&& request) {
   const bool is_get = request.method() == http::verb::get;
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge(credentials_of(request));
-  const bool wants_page = path_of(view_of(request.target())) == "/" && accepts_html(view_of(request[http::field::accept]));
+  const bool wants_page = path_of(view_of(request.target())) == "/" &&
+                          accepts_html(view_of(request[http::field::accept]));
   if (refusal.status == 401 && wants_page) return send(no_token_answer(), has_body, {});
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
   is_stranger_ = false;
   const std::string host(view_of(request[http::field::host]));
-  if (!is_get && has_body) return send(error_answer(405, "Only GET and HEAD are there."), true, host);
+  if (!is_get && has_body)
+    return send(error_answer(405, "Only GET and HEAD are there."), true, host);
   const std::string path(path_of(view_of(request.target())));
-  if (path != "/ws/v1" || !beast::websocket::is_upgrade(request)) return send(answer_to(path, loop_.hub()), has_body, host);
+  if (path != "/ws/v1" || !beast::websocket::is_upgrade(request))
+    return send(answer_to(path, loop_.hub()), has_body, host);
   serve(std::move(request), host);
 }
 
@@ -147,16 +168,28 @@ void HttpSession::judge_compat(Request&& request) {
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
   const std::string host(view_of(request[http::field::host]));
   if (beast::websocket::is_upgrade(request)) return serve(std::move(request), host);
-  send(error_answer(426, "This port speaks WebSocket only, in the words of MegatronApp and of Megatron's tensor tracer."), has_body, host);
+  send(error_answer(426,
+                    "This port speaks WebSocket only, in the words of MegatronApp and of "
+                    "Megatron's tensor tracer."),
+       has_body, host);
 }
 
 void HttpSession::serve(Request&& request, const std::string& host) {
-  if (buffer_.size() != 0) return send(error_answer(400, "A client speaks before it is answered."), true, host);
-  const std::optional<Party::ClientId> id = loop_.hub().is_running() ? party().connect(now_since_epoch_ns()) : std::nullopt;
-  if (!id) return send(error_answer(503, "There are " + std::to_string(is_compat_ ? kMostCompatClients : kMostClients) + " clients already, or the run has ended."), true, host);
+  if (buffer_.size() != 0)
+    return send(error_answer(400, "A client speaks before it is answered."), true, host);
+  const std::optional<Party::ClientId> id = loop_.hub().is_running()
+                                                ? party().connect(now_since_epoch_ns())
+                                                : std::nullopt;
+  if (!id)
+    return send(
+        error_answer(503, "There are " +
+                              std::to_string(is_compat_ ? kMostCompatClients : kMostClients) +
+                              " clients already, or the run has ended."),
+        true, host);
   stream_.expires_never();
   is_stranger_ = false;
-  std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)->start(std::move(request));
+  std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)
+      ->start(std::move(request));
 }
 
 void HttpSession::send(Answer answer, bool has_body, const std::string& host) {
@@ -183,16 +216,20 @@ template <class Response>
 void HttpSession::write(std::shared_ptr<Response> response) {
   stream_.expires_after(kPatience);
   Response& content = *response;
-  http::async_write(stream_, content, [self = shared_from_this(), response](const error_code&, std::size_t) { self->finish(); });
+  http::async_write(
+      stream_, content,
+      [self = shared_from_this(), response](const error_code&, std::size_t) { self->finish(); });
 }
 
-/// What the client still sends is read before the socket goes, as the kernel would reset the connection and it may lose the answer.
+/// What the client still sends is read before the socket goes, as the kernel would reset the
+/// connection and it may lose the answer.
 void HttpSession::finish() {
   error_code ignored;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   stream_.expires_after(std::chrono::seconds(1));
   buffer_.clear();
-  boost::asio::async_read(stream_, buffer_, [self = shared_from_this()](const error_code&, std::size_t) {});
+  boost::asio::async_read(stream_, buffer_,
+                          [self = shared_from_this()](const error_code&, std::size_t) {});
 }
 
 }  // namespace megascope::live

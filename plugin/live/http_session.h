@@ -1,7 +1,9 @@
 #pragma once
 
-#include <memory>
-#include <optional>
+#include "plugin/live/answers.h"
+#include "plugin/live/counted_stream.h"
+#include "plugin/live/guest_budget.h"
+#include "plugin/live/loop.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -9,15 +11,13 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-
-#include "plugin/live/answers.h"
-#include "plugin/live/counted_stream.h"
-#include "plugin/live/guest_budget.h"
-#include "plugin/live/loop.h"
+#include <memory>
+#include <optional>
 
 namespace megascope::live {
 
-/// One connection: one request, which is judged, and answered or becomes a ClientSession. The loop's thread.
+/// One connection: one request, which is judged, and answered or becomes a ClientSession. The
+/// loop's thread.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
   /// is_compat: it came to the compatibility endpoint.
@@ -53,7 +53,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_stranger_ = true;
   CountedStream stream_;
   GuestTurn turn_;
-  boost::asio::steady_timer timer_;  ///< until a request of who shows no token begins, then until the budget is open
+  boost::asio::steady_timer
+      timer_;  ///< until a request of who shows no token begins, then until the budget is open
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
 };

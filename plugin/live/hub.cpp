@@ -1,16 +1,16 @@
 #include "plugin/live/hub.h"
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-#include <variant>
-
-#include <nlohmann/json.hpp>
-
 #include "plugin/live/answers.h"
 #include "plugin/live/bounds.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/live/requests.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <variant>
 
 /// What clients say, and what each is to get next.
 namespace megascope::live {
@@ -29,8 +29,10 @@ std::string error_text(const std::string& text, const std::string& panel) {
 
 }  // namespace
 
-Hub::Hub(LiveSettings settings) : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
-  store_.ranks = static_cast<std::uint32_t>(std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks)));
+Hub::Hub(LiveSettings settings)
+    : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
+  store_.ranks = static_cast<std::uint32_t>(
+      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks)));
 }
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
@@ -53,7 +55,8 @@ void Hub::disconnect(ClientId id) {
 
 /// What it asked for: one that asks on without reading is closed (receive()).
 void Hub::reply(Client& client, std::string text) {
-  if (client.reply_bytes > kMostReplyBytes) return count_drop("texts for clients that do not read", 1);
+  if (client.reply_bytes > kMostReplyBytes)
+    return count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
   client.replies.push_back(std::move(text));
 }
@@ -78,14 +81,18 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   } else if (const auto* wanted = std::get_if<Subscribe>(&request)) {
     subscribe(client, *wanted);
   } else if (const auto* unwanted = std::get_if<Unsubscribe>(&request)) {
-    if (!client.panels.contains(unwanted->panel)) reply(client, error_text("There is no such panel.", unwanted->panel));
+    if (!client.panels.contains(unwanted->panel))
+      reply(client, error_text("There is no such panel.", unwanted->panel));
     unsubscribe(client, unwanted->panel);
   } else if (const auto* credit = std::get_if<Credit>(&request)) {
     const auto panel = client.panels.find(credit->panel);
-    if (panel == client.panels.end()) reply(client, error_text("There is no such panel.", credit->panel));
-    else panel->second.add_credits(credit->frames);
+    if (panel == client.panels.end())
+      reply(client, error_text("There is no such panel.", credit->panel));
+    else
+      panel->second.add_credits(credit->frames);
   } else if (const auto* ping = std::get_if<Ping>(&request)) {
-    reply(client, ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
+    reply(client,
+          ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
   } else if (auto* asked = std::get_if<Ask>(&request)) {
     ask(id, client, std::move(*asked));
   }
@@ -113,16 +120,27 @@ void Hub::unsubscribe(Client& client, const std::string& panel) {
 void Hub::subscribe(Client& client, const Subscribe& request) {
   const auto former = client.panels.find(request.panel);
   if (former == client.panels.end() && client.panels.size() >= kMostPanels)
-    return reply(client, error_text("There are " + std::to_string(kMostPanels) + " panels, and no more are allowed.", request.panel));
-  const std::vector<std::uint32_t> former_wishes = former == client.panels.end() ? std::vector<std::uint32_t>() : former->second.wishes();
-  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(wishes_of(request), From::kClient, former_wishes);
+    return reply(client, error_text("There are " + std::to_string(kMostPanels) +
+                                        " panels, and no more are allowed.",
+                                    request.panel));
+  const std::vector<std::uint32_t> former_wishes = former == client.panels.end()
+                                                       ? std::vector<std::uint32_t>()
+                                                       : former->second.wishes();
+  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(
+      wishes_of(request), From::kClient, former_wishes);
   if (!wishes) {
     const std::string most = std::to_string(tensors::kMostWishes);
-    return reply(client, error_text("All clients together want " + most + " different things, and no more are allowed.", request.panel));
+    return reply(client, error_text("All clients together want " + most +
+                                        " different things, and no more are allowed.",
+                                    request.panel));
   }
   unsubscribe(client, request.panel);  // after, so that what both want goes on
-  const Panel& panel = client.panels.emplace(request.panel, Panel(request, std::move(*wishes), store_)).first->second;
-  reply(client, dumped({{"type", "subscribed"}, {"panel", request.panel}, {"matches", panel.matches(store_)}}));
+  const Panel& panel = client.panels
+                           .emplace(request.panel, Panel(request, std::move(*wishes), store_))
+                           .first->second;
+  reply(client, dumped({{"type", "subscribed"},
+                        {"panel", request.panel},
+                        {"matches", panel.matches(store_)}}));
   tell_again(client, request.panel, panel.wishes());
 }
 
@@ -159,7 +177,8 @@ bool Hub::has_heard_all(ClientId id) const {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return true;
   const Client& client = found->second;
-  return client.has_heard_end && is_closing_ && (verdict_text_.empty() || client.has_received_verdict);
+  return client.has_heard_end && is_closing_ &&
+         (verdict_text_.empty() || client.has_received_verdict);
 }
 
 bool Hub::next_reply(ClientId id, std::string& text) {
@@ -195,13 +214,15 @@ bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
 bool Hub::next_names(Client& client, std::string& text) {
   const std::vector<std::uint32_t>& learned = store_.tensors.learned();
   Json list = Json::array();
-  for (; client.told_tensors < learned.size() && list.size() < kNamesAMessage; ++client.told_tensors)
+  for (; client.told_tensors < learned.size() && list.size() < kNamesAMessage;
+       ++client.told_tensors)
     list.push_back(store_.tensors.json_of(learned[client.told_tensors]));
   if (!list.empty()) {
     text = dumped({{"type", "tensors"}, {"tensors", std::move(list)}});
     return true;
   }
-  for (; client.told_counters < store_.counters.size() && list.size() < kNamesAMessage; ++client.told_counters)
+  for (; client.told_counters < store_.counters.size() && list.size() < kNamesAMessage;
+       ++client.told_counters)
     list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.told_counters)));
   if (list.empty()) return false;
   text = dumped({{"type", "counters"}, {"counters", std::move(list)}});
@@ -226,11 +247,16 @@ bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
   return false;
 }
 
-/// At the end the last rows and the end itself come before views, which are large: of these as many as can be had in a moment.
+/// At the end the last rows and the end itself come before views, which are large: of these as many
+/// as can be had in a moment.
 bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>& frame) {
   constexpr std::int64_t kMomentNs = 200'000'000;
-  if (!has_ended_) return next_frame_of(client, [](const Panel&) { return true; }, frame);
-  const auto shows_views = [](const Panel& panel) { return panel.request().what == Subject::kTensor; };
+  if (!has_ended_)
+    return next_frame_of(
+        client, [](const Panel&) { return true; }, frame);
+  const auto shows_views = [](const Panel& panel) {
+    return panel.request().what == Subject::kTensor;
+  };
   if (next_frame_of(client, std::not_fn(shows_views), frame)) return true;
   return now_ns - ended_ns_ < kMomentNs && next_frame_of(client, shows_views, frame);
 }
@@ -243,7 +269,8 @@ bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>
     if (at == client.panels.end()) at = client.panels.begin();
     if (!may_be(at->second)) continue;
     std::string problem;
-    std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number, problem);
+    std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number,
+                                                                 problem);
     if (!problem.empty()) tell(client, at->first, problem);
     if (!made) continue;
     frame = std::move(*made);

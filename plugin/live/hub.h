@@ -1,16 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/block_facts.h"
@@ -23,22 +12,34 @@
 #include "plugin/live/party.h"
 #include "plugin/live/request_desk.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace megascope::live {
 
-/// A client as the hub knows it. Nothing but small texts waits here: frames are made when they can be sent.
+/// A client as the hub knows it. Nothing but small texts waits here: frames are made when they can
+/// be sent.
 struct Client {
   std::map<std::string, Panel> panels;
-  std::string last_panel;          ///< the one that had the last frame: the next has its turn
+  std::string last_panel;  ///< the one that had the last frame: the next has its turn
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
   AnswerQueue answers;
   std::deque<std::string> notices;  ///< of its panels
   std::size_t notice_bytes = 0;
-  std::size_t told_tensors = 0;    ///< of what was learned
+  std::size_t told_tensors = 0;  ///< of what was learned
   std::size_t told_counters = 0;
   std::uint64_t told_events = 0;
   std::map<std::string, std::uint64_t> told_drops;
-  std::string last_drop;           ///< the reason that was told last: the next has its turn
+  std::string last_drop;  ///< the reason that was told last: the next has its turn
   std::int64_t drops_told_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
@@ -46,8 +47,8 @@ struct Client {
   bool has_received_verdict = false;
 };
 
-/// The live view without sockets: what ranks tell goes in, what each client is to get comes out. Times are handed in, ns since the epoch.
-/// One thread.
+/// The live view without sockets: what ranks tell goes in, what each client is to get comes out.
+/// Times are handed in, ns since the epoch. One thread.
 class Hub final : public Party {
  public:
   explicit Hub(LiveSettings settings);
@@ -68,16 +69,22 @@ class Hub final : public Party {
   bool is_waiting_for_verdict(ClientId client) const override;
   bool has_heard_all(ClientId client) const override;
 
-  bool take_changed_wishes(std::vector<std::byte>& wishes) { return store_.wishes.take_changed(wishes); }
-  /// The run is over. Clients that have received this wait for close(), except after an abort; what they send is not answered any more.
+  bool take_changed_wishes(std::vector<std::byte>& wishes) {
+    return store_.wishes.take_changed(wishes);
+  }
+  /// The run is over. Clients that have received this wait for close(), except after an abort; what
+  /// they send is not answered any more.
   void end(bool is_aborted, std::int64_t now_ns);
-  /// After end(): the last message of each client, and its connection can be closed. nullopt: there is no such message; empty: no verdict was made.
+  /// After end(): the last message of each client, and its connection can be closed. nullopt: there
+  /// is no such message; empty: no verdict was made.
   void close(const std::optional<std::string>& verdict);
 
   // For those who speak another protocol.
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
-  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many wishes. former: as WishBook::add().
-  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes, const std::vector<std::uint32_t>& former) {
+  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many
+  /// wishes. former: as WishBook::add().
+  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes,
+                                                 const std::vector<std::uint32_t>& former) {
     return store_.wishes.add(wishes, From::kGuest, former);
   }
   void release(const std::vector<std::uint32_t>& wishes, From from);
@@ -101,15 +108,18 @@ class Hub final : public Party {
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
   void alert(std::int64_t step, const KnownCounter& counter);
   void watch(std::int64_t step, std::uint32_t id, double value);
-  void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
+                std::vector<ViewPointer>& whole);
   void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
-  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings, bool is_past);
+  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
+                    bool is_past);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
   void tell(Client& client, const std::string& panel, const std::string& text);
-  void tell_again(Client& client, const std::string& panel, const std::vector<std::uint32_t>& wishes);
+  void tell_again(Client& client, const std::string& panel,
+                  const std::vector<std::uint32_t>& wishes);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);
@@ -137,11 +147,11 @@ class Hub final : public Party {
   const GuestBudget* guest_budget_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
-  std::deque<std::string> events_;     ///< alerts and notices of all
+  std::deque<std::string> events_;  ///< alerts and notices of all
   std::uint64_t first_event_ = 0;
-  std::vector<bool> is_alerted_;       ///< by id of a tensor
+  std::vector<bool> is_alerted_;                     ///< by id of a tensor
   std::map<std::uint32_t, Divergence> divergences_;  ///< by id of a counter that is watched
-  std::set<std::uint32_t> too_large_;  ///< wishes of whom that was said
+  std::set<std::uint32_t> too_large_;                ///< wishes of whom that was said
   std::map<std::uint32_t, std::vector<std::string>> notices_;  ///< of each wish, each once
   std::map<std::string, std::uint64_t> drops_;
   std::uint64_t sent_frames_ = 0;

@@ -1,11 +1,11 @@
+#include "plugin/live/hub.h"
+#include "plugin/live/json_fields.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
-
-#include "plugin/live/hub.h"
-#include "plugin/live/json_fields.h"
 
 /// What the ranks tell.
 namespace megascope::live {
@@ -13,12 +13,17 @@ namespace {
 
 constexpr std::size_t kMostEvents = 1000;
 constexpr std::size_t kMostEventText = 512;
-constexpr std::size_t kMostNotices = 64;  ///< different ones of a wish
+constexpr std::size_t kMostNotices = 64;                       ///< different ones of a wish
 constexpr std::uint64_t kMostViewCells = kMostFrameBytes / 2;  ///< as f16
 
 std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorStatistics& found) {
-  return {static_cast<double>(found.count), static_cast<double>(found.nan_count), static_cast<double>(found.infinity_count), found.min, found.max,
-          found.mean(), found.norm()};
+  return {static_cast<double>(found.count),
+          static_cast<double>(found.nan_count),
+          static_cast<double>(found.infinity_count),
+          found.min,
+          found.max,
+          found.mean(),
+          found.norm()};
 }
 
 }  // namespace
@@ -29,20 +34,29 @@ void Hub::take_block(std::span<const std::byte> block) {
   if (!facts || facts->times.step < 0) return;  // what was before the first step is none
   if (facts->is_idle) return;                   // a poll for requests is no step either
   ++steps_;
-  if (facts->has_statistics) add_statistics(*facts);
-  else count_drop("steps without statistics, as ranks disagreed on them", 1);
-  if (facts->dropped != 0) count_drop("tensors for which a step's statistics had no room", facts->dropped);
+  if (facts->has_statistics)
+    add_statistics(*facts);
+  else
+    count_drop("steps without statistics, as ranks disagreed on them", 1);
+  if (facts->dropped != 0)
+    count_drop("tensors for which a step's statistics had no room", facts->dropped);
   store_.history.steps.add(std::move(facts->times));
 }
 
 void Hub::add_statistics(const BlockFacts& facts) {
   for (const tensors::TensorSlot& slot : facts.slots) {
-    const std::optional<std::uint32_t> id = slot.parts == slot.wanted_parts ? store_.tensors.id_of(slot.key) : std::nullopt;
+    const std::optional<std::uint32_t> id = slot.parts == slot.wanted_parts
+                                                ? store_.tensors.id_of(slot.key)
+                                                : std::nullopt;
     if (!id) {
-      count_drop(slot.parts == slot.wanted_parts ? "tensors beyond the most that are kept" : "statistics of tensors of which parts were missing", 1);
+      count_drop(slot.parts == slot.wanted_parts
+                     ? "tensors beyond the most that are kept"
+                     : "statistics of tensors of which parts were missing",
+                 1);
       continue;
     }
-    store_.history.statistics.add({.step = facts.times.step, .id = *id, .values = columns_of(slot.statistics)});
+    store_.history.statistics.add(
+        {.step = facts.times.step, .id = *id, .values = columns_of(slot.statistics)});
     if (is_alerted_.size() <= *id) is_alerted_.resize(*id + std::size_t{1});
     const bool is_bad = slot.statistics.nan_count + slot.statistics.infinity_count != 0;
     if (is_bad && !is_alerted_[*id]) alert(facts.times.step, slot, *id);
@@ -52,16 +66,27 @@ void Hub::add_statistics(const BlockFacts& facts) {
 
 void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id) {
   const KnownTensor& tensor = store_.tensors[id];
-  const std::string layer = tensor.name.layer == kNoLayer ? std::string() : ", layer " + std::to_string(tensor.name.layer);
-  const std::string name = tensor.is_named ? tensor.name.name + layer : "a tensor whose name did not come yet";
-  const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " + std::to_string(slot.statistics.infinity_count) +
-                           " infinite of " + std::to_string(slot.statistics.count);
-  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {slot.bad_rank}}, {"text", text}, {"tensor", id}}));
+  const std::string layer = tensor.name.layer == kNoLayer
+                                ? std::string()
+                                : ", layer " + std::to_string(tensor.name.layer);
+  const std::string name = tensor.is_named ? tensor.name.name + layer
+                                           : "a tensor whose name did not come yet";
+  const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " +
+                           std::to_string(slot.statistics.infinity_count) + " infinite of " +
+                           std::to_string(slot.statistics.count);
+  announce(dumped({{"type", "alert"},
+                   {"step", step},
+                   {"ranks", {slot.bad_rank}},
+                   {"text", text},
+                   {"tensor", id}}));
 }
 
 void Hub::alert(std::int64_t step, const KnownCounter& counter) {
   const char* const what = std::isnan(*counter.value) ? " is not a number (NaN)" : " is infinite";
-  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", counter.name + what}}));
+  announce(dumped({{"type", "alert"},
+                   {"step", step},
+                   {"ranks", {counter.world_rank}},
+                   {"text", counter.name + what}}));
 }
 
 void Hub::announce(std::string text) {
@@ -71,26 +96,53 @@ void Hub::announce(std::string text) {
   ++first_event_;
 }
 
-void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter, std::int64_t now_ns) {
+void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter,
+                      std::int64_t now_ns) {
   tensors::LetterReader reader(letter);
   std::vector<ViewPointer> whole;
   using Item = tensors::LetterReader::Item;
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
     switch (item) {
-      case Item::kTensorName: store_.tensors.learn(reader.tensor_name); break;
-      case Item::kCounterName: store_.counters.learn(world_rank, reader.counter_name); break;
+      case Item::kTensorName:
+        store_.tensors.learn(reader.tensor_name);
+        break;
+      case Item::kCounterName:
+        store_.counters.learn(world_rank, reader.counter_name);
+        break;
       case Item::kCounterReadings:
-      case Item::kPastReadings: add_readings(world_rank, reader.counter_readings, item == Item::kPastReadings); break;
-      case Item::kInterval: add_interval(world_rank, reader.interval); break;
-      case Item::kCallSums: store_.calls.add(world_rank, store_.ranks, reader.call_sums); break;
-      case Item::kNotice: notify(reader.notice); break;
-      case Item::kPolls: hear_polls(); break;
-      case Item::kLeftOut: count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts); break;
-      case Item::kRequestFailed: fail_request(reader.request_failed.text); break;
-      case Item::kReply: hear_reply(reader.reply.text, now_ns); break;
-      case Item::kRankFacts: learn_rank(world_rank, reader.rank_facts); break;
-      case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
-      default: count_drop("letters of ranks that were damaged", 1); return shelve(whole, now_ns);
+      case Item::kPastReadings:
+        add_readings(world_rank, reader.counter_readings, item == Item::kPastReadings);
+        break;
+      case Item::kInterval:
+        add_interval(world_rank, reader.interval);
+        break;
+      case Item::kCallSums:
+        store_.calls.add(world_rank, store_.ranks, reader.call_sums);
+        break;
+      case Item::kNotice:
+        notify(reader.notice);
+        break;
+      case Item::kPolls:
+        hear_polls();
+        break;
+      case Item::kLeftOut:
+        count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts);
+        break;
+      case Item::kRequestFailed:
+        fail_request(reader.request_failed.text);
+        break;
+      case Item::kReply:
+        hear_reply(reader.reply.text, now_ns);
+        break;
+      case Item::kRankFacts:
+        learn_rank(world_rank, reader.rank_facts);
+        break;
+      case Item::kViewPart:
+        add_part(world_rank, std::move(reader.view_part), now_ns, whole);
+        break;
+      default:
+        count_drop("letters of ranks that were damaged", 1);
+        return shelve(whole, now_ns);
     }
   }
   shelve(whole, now_ns);
@@ -103,12 +155,16 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
   rank = {.world_rank = world_rank, .host = facts.host, .pid = facts.pid, .place = facts.place};
 }
 
-void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
+                   std::vector<ViewPointer>& whole) {
   const tensors::Wish* const wish = store_.wishes.find(part.wish);
   if (wish == nullptr) return;  // nobody wants it any more
-  const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(), std::uint64_t{1}, std::multiplies<>());
+  const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
+                                              std::uint64_t{1}, std::multiplies<>());
   if (cells > kMostViewCells) {
-    if (too_large_.insert(part.wish).second) notify({part.wish, "A view of " + std::to_string(cells) + " numbers is too large for a frame: ask for fewer tiles."});
+    if (too_large_.insert(part.wish).second)
+      notify({part.wish, "A view of " + std::to_string(cells) +
+                             " numbers is too large for a frame: ask for fewer tiles."});
     return;
   }
   const std::uint32_t wish_id = part.wish;
@@ -119,20 +175,30 @@ void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64
 void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
   switch (fate) {
     case Joiner::Fate::kTaken:
-    case Joiner::Fate::kCopy: return;
-    case Joiner::Fate::kInstead: return count_drop("views of which another copy is shown, as the first one's parts come no more", 1);
-    case Joiner::Fate::kPast: return count_drop("parts of views of steps that were over", 1);
-    case Joiner::Fate::kTwice: return count_drop("parts of views that a rank told twice in a step", 1);
-    case Joiner::Fate::kTooMany: return count_drop("views beyond the most tensors that are joined", 1);
-    case Joiner::Fate::kUnlike: break;
+    case Joiner::Fate::kCopy:
+      return;
+    case Joiner::Fate::kInstead:
+      return count_drop(
+          "views of which another copy is shown, as the first one's parts come no more", 1);
+    case Joiner::Fate::kPast:
+      return count_drop("parts of views of steps that were over", 1);
+    case Joiner::Fate::kTwice:
+      return count_drop("parts of views that a rank told twice in a step", 1);
+    case Joiner::Fate::kTooMany:
+      return count_drop("views beyond the most tensors that are joined", 1);
+    case Joiner::Fate::kUnlike:
+      break;
   }
   count_drop("parts of views that do not fit the others", 1);
   const std::optional<std::uint32_t> id = store_.tensors.find(key);
-  const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name : "A tensor";
-  notify({wish, name + " has parts that do not fit together: ranks have unequal shares of it, or told it with other shapes"});
+  const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name
+                                                              : "A tensor";
+  notify({wish, name + " has parts that do not fit together: ranks have unequal shares of it, or "
+                       "told it with other shapes"});
 }
 
-void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings, bool is_past) {
+void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
+                       bool is_past) {
   for (std::size_t i = 0; i < readings.ids.size(); ++i) {
     const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
     if (!id) {
@@ -140,7 +206,8 @@ void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& 
       continue;
     }
     store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
-    if (store_.counters.set(*id, readings.values[i], is_past)) alert(readings.step, store_.counters[*id]);
+    if (store_.counters.set(*id, readings.values[i], is_past))
+      alert(readings.step, store_.counters[*id]);
     watch(readings.step, *id, readings.values[i]);
   }
 }
@@ -156,8 +223,11 @@ void Hub::watch(std::int64_t step, std::uint32_t id, double value) {
   }
   const std::optional<double> bound = known->second.add(value);
   if (!bound) return;
-  const std::string text = counter.name + " diverges: " + std::to_string(Divergence::kInRow) + " values in a row above " + nlohmann::json(std::round(*bound * 1e4) / 1e4).dump();
-  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", text}}));
+  const std::string text = counter.name + " diverges: " + std::to_string(Divergence::kInRow) +
+                           " values in a row above " +
+                           nlohmann::json(std::round(*bound * 1e4) / 1e4).dump();
+  announce(
+      dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", text}}));
 }
 
 void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interval) {
@@ -201,13 +271,15 @@ void Hub::notify(const tensors::Notice& notice) {
 /// Unasked: a client that does not read loses it, and is not closed for it.
 void Hub::tell(Client& client, const std::string& panel, const std::string& text) {
   std::string message = dumped({{"type", "notice"}, {"panel", panel}, {"text", text}});
-  if (client.notice_bytes + message.size() > kMostReplyBytes) return count_drop("notices for clients that do not read", 1);
+  if (client.notice_bytes + message.size() > kMostReplyBytes)
+    return count_drop("notices for clients that do not read", 1);
   client.notice_bytes += message.size();
   client.notices.push_back(std::move(message));
 }
 
 /// What was said of a wish before the panel came.
-void Hub::tell_again(Client& client, const std::string& panel, const std::vector<std::uint32_t>& wishes) {
+void Hub::tell_again(Client& client, const std::string& panel,
+                     const std::vector<std::uint32_t>& wishes) {
   for (const std::uint32_t wish : wishes) {
     const auto told = notices_.find(wish);
     if (told == notices_.end()) continue;
@@ -221,14 +293,18 @@ void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
   joiner_.expire(now_ns, has_ended_, whole);
   shelve(whole, now_ns);
-  if (desk_.is_overdue(now_ns)) fail_request("The program gave no answer for a minute, so the request is given up.");
+  if (desk_.is_overdue(now_ns))
+    fail_request("The program gave no answer for a minute, so the request is given up.");
 }
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
   has_ended_ = true;
   is_closing_ = is_aborted;
   ended_ns_ = now_ns;
-  end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}, {"directory", settings_.run_folder}});
+  end_text_ = dumped({{"type", "end"},
+                      {"reason", is_aborted ? "aborted" : "finished"},
+                      {"steps", steps_},
+                      {"directory", settings_.run_folder}});
   desk_.end();
   tick(now_ns);
   if (onlooker_ != nullptr) onlooker_->hear_end();

@@ -1,7 +1,7 @@
-#include <utility>
-
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
+
+#include <utility>
 
 /// What clients ask the program to do, and what it answers.
 namespace megascope::live {
@@ -22,10 +22,15 @@ Json reply_of(const Asker& asker, Json reply) {
 
 void Hub::ask(ClientId id, Client& client, Ask&& ask) {
   const Asker asker{.is_compat = false, .client = id, .tag = std::move(ask.id)};
-  std::string problem = client.answers.is_full() ? "More than 4 MiB of answers wait for this client, which does not read them." : "";
-  if (!problem.empty()) return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
+  std::string
+      problem = client.answers.is_full()
+                    ? "More than 4 MiB of answers wait for this client, which does not read them."
+                    : "";
+  if (!problem.empty())
+    return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   const std::optional<std::size_t> before = desk_.ask(asker, std::move(ask.request), problem);
-  if (!before) return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
+  if (!before)
+    return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));
 }
 
@@ -38,7 +43,8 @@ void Hub::hear_polls() {
 void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
   std::string problem;
   const Json answer = parsed_object(text, problem);
-  if (!problem.empty()) return count_drop("answers of the program that are no JSON object, or nest deeply", 1);
+  if (!problem.empty())
+    return count_drop("answers of the program that are no JSON object, or nest deeply", 1);
   const std::optional<Asker> asker = desk_.answered(answer, now_ns);
   if (asker) answer_to(*asker, answer);
 }
@@ -55,7 +61,8 @@ void Hub::answer_to(const Asker& asker, const Json& answer) {
   }
   const auto client = clients_.find(asker.client);
   if (client == clients_.end()) return;
-  if (!client->second.answers.put(dumped(reply_of(asker, answer)), answer["type"] == "token")) count_drop(kLostTokens, 1);
+  if (!client->second.answers.put(dumped(reply_of(asker, answer)), answer["type"] == "token"))
+    count_drop(kLostTokens, 1);
 }
 
 }  // namespace megascope::live

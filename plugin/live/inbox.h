@@ -1,5 +1,8 @@
 #pragma once
 
+#include "core/lifecycle/live_server.h"
+#include "plugin/live/bounds.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/lifecycle/live_server.h"
-#include "plugin/live/bounds.h"
-
 namespace megascope::live {
 
-/// What the application's thread hands to the live view's: at most kMostInboxBytes. Neither waits for the other. Any number of
-/// threads may put, one takes.
+/// What the application's thread hands to the live view's: at most kMostInboxBytes. Neither waits
+/// for the other. Any number of threads may put, one takes.
 class Inbox {
  public:
   struct Item {
@@ -36,7 +36,8 @@ class Inbox {
   /// Puts a copy. False: there is no room, or no memory.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
     try {
-      return has_room(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()}) : refuse();
+      return has_room(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
+                                    : refuse();
     } catch (const std::bad_alloc&) {
       return refuse();
     }
@@ -44,7 +45,8 @@ class Inbox {
   /// Puts it itself. False: the same, and it is as it was.
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
-    const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <= kMostInboxBytes;
+    const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
+                          kMostInboxBytes;
     Item* const item = has_room ? new (std::nothrow) Item : nullptr;
     if (item == nullptr) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);
@@ -54,12 +56,14 @@ class Inbox {
     item->world_rank = world_rank;
     item->bytes = std::move(bytes);
     item->next = first_.load(std::memory_order_relaxed);
-    while (!first_.compare_exchange_weak(item->next, item, std::memory_order_release, std::memory_order_relaxed)) {
+    while (!first_.compare_exchange_weak(item->next, item, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
     }
     return true;
   }
 
-  /// Calls function(item) for each in the order in which they were put. Should it throw, that one is gone and the others come next time.
+  /// Calls function(item) for each in the order in which they were put. Should it throw, that one
+  /// is gone and the others come next time.
   template <class Function>
   void take_all(Function function) {
     Item* oldest = nullptr;
@@ -81,7 +85,9 @@ class Inbox {
   std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
  private:
-  bool has_room(std::size_t size) const noexcept { return bytes_.load(std::memory_order_relaxed) + size <= kMostInboxBytes; }
+  bool has_room(std::size_t size) const noexcept {
+    return bytes_.load(std::memory_order_relaxed) + size <= kMostInboxBytes;
+  }
   bool refuse() noexcept {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -91,7 +97,8 @@ class Inbox {
   }
 
   std::atomic<Item*> first_{nullptr};  ///< the newest
-  Item* taken_ = nullptr;              ///< the oldest of those that were not handed on; of the thread that takes
+  Item*
+      taken_ = nullptr;  ///< the oldest of those that were not handed on; of the thread that takes
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

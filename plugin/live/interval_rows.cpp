@@ -12,7 +12,8 @@ constexpr std::size_t kMostOpen = 4;  ///< 2 s
 
 }  // namespace
 
-void IntervalRows::put(std::int32_t world_rank, std::uint32_t ranks, std::int64_t index, const tensors::Interval& share) {
+void IntervalRows::put(std::int32_t world_rank, std::uint32_t ranks, std::int64_t index,
+                       const tensors::Interval& share) {
   const std::int64_t number = index - *first_index_;
   if (number < 0 || number <= last_done_) return;
   Row& row = open_[index];
@@ -28,16 +29,27 @@ void IntervalRows::put(std::int32_t world_rank, std::uint32_t ranks, std::int64_
   times[std::size_t{2} * ranks] = share.own_ms;
 }
 
-std::vector<StepEntry> IntervalRows::add(std::int32_t world_rank, std::uint32_t ranks, const tensors::Interval& interval) {
+std::vector<StepEntry> IntervalRows::add(std::int32_t world_rank, std::uint32_t ranks,
+                                         const tensors::Interval& interval) {
   constexpr std::int64_t kMostIndex = std::int64_t{1} << 40;
-  if (world_rank < 0 || static_cast<std::uint32_t>(world_rank) >= ranks || interval.index < 0 || interval.index > kMostIndex) return {};
+  if (world_rank < 0 || static_cast<std::uint32_t>(world_rank) >= ranks || interval.index < 0 ||
+      interval.index > kMostIndex)
+    return {};
   if (!first_index_) first_index_ = interval.index;
-  // A rank that was long in one call tells all of it at once: each of the rows that it covers gets an equal share.
+  // A rank that was long in one call tells all of it at once: each of the rows that it covers gets
+  // an equal share.
   const float covered = std::round(interval.length_ms / static_cast<float>(tensors::kIntervalMs));
-  const float rows = std::isfinite(covered) ? std::clamp(covered, 1.0F, static_cast<float>(kMostIndex)) : 1.0F;
-  const auto kept = static_cast<std::int64_t>(std::min(rows, static_cast<float>(kMostOpen)));  // older ones are not waited for any more
-  const tensors::Interval share{.index = 0, .length_ms = interval.length_ms / rows, .mpi_ms = interval.mpi_ms / rows, .own_ms = interval.own_ms / rows};
-  for (std::int64_t index = interval.index - kept + 1; index <= interval.index; ++index) put(world_rank, ranks, index, share);
+  const float rows = std::isfinite(covered)
+                         ? std::clamp(covered, 1.0F, static_cast<float>(kMostIndex))
+                         : 1.0F;
+  const auto kept = static_cast<std::int64_t>(
+      std::min(rows, static_cast<float>(kMostOpen)));  // older ones are not waited for any more
+  const tensors::Interval share{.index = 0,
+                                .length_ms = interval.length_ms / rows,
+                                .mpi_ms = interval.mpi_ms / rows,
+                                .own_ms = interval.own_ms / rows};
+  for (std::int64_t index = interval.index - kept + 1; index <= interval.index; ++index)
+    put(world_rank, ranks, index, share);
   std::vector<StepEntry> done;
   while (!open_.empty() && (open_.begin()->second.said == ranks || open_.size() > kMostOpen)) {
     last_done_ = std::max(last_done_, open_.begin()->second.entry.step);

@@ -1,18 +1,19 @@
 #include "plugin/live/joiner.h"
 
+#include "plugin/live/bounds.h"
+#include "plugin/live/cells.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
-
-#include "plugin/live/bounds.h"
-#include "plugin/live/cells.h"
 
 namespace megascope::live {
 namespace {
 
 constexpr std::size_t kMostPlaces = 65'536;
 
-std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first, std::size_t last) {
+std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first,
+                      std::size_t last) {
   std::uint64_t cells = 1;
   for (std::size_t d = first; d < last; ++d) cells *= shape[d];
   return cells;
@@ -20,7 +21,8 @@ std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first
 
 }  // namespace
 
-Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMethod& method, std::int64_t now_ns) {
+Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMethod& method,
+                            std::int64_t now_ns) {
   Open open;
   open.method = method;
   open.parts = part.parts;
@@ -40,16 +42,20 @@ Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMe
   view.shape = part.whole_shape;
   if (part.split_dimension < 0) return open;
   open.is_filled.resize(part.whole_shape[static_cast<std::size_t>(part.split_dimension)]);
-  const bool is_split_in_tiles = part.tile_width != 0 && static_cast<std::size_t>(part.split_dimension) + 1 == part.whole_shape.size();
+  const bool is_split_in_tiles = part.tile_width != 0 &&
+                                 static_cast<std::size_t>(part.split_dimension) + 1 ==
+                                     part.whole_shape.size();
   if (is_split_in_tiles) open.covered.resize(open.is_filled.size());
-  view.values.resize(product(part.whole_shape, 0, part.whole_shape.size()) * part.columns, std::numeric_limits<float>::quiet_NaN());
+  view.values.resize(product(part.whole_shape, 0, part.whole_shape.size()) * part.columns,
+                     std::numeric_limits<float>::quiet_NaN());
   return open;
 }
 
 /// Of the view that other parts are of.
 bool Joiner::fits(const Open& open, const tensors::ViewPart& part) {
-  return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension && open.columns == part.columns &&
-         open.view.tile_width == part.tile_width && open.tile_extent == part.tile_extent;
+  return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension &&
+         open.columns == part.columns && open.view.tile_width == part.tile_width &&
+         open.tile_extent == part.tile_extent;
 }
 
 void Joiner::put(Open& open, const tensors::ViewPart& part) {
@@ -64,11 +70,15 @@ void Joiner::put(Open& open, const tensors::ViewPart& part) {
     float* to = open.view.values.data() + stretch.whole_start * inner;
     const std::span filled(open.is_filled.data() + stretch.whole_start, stretch.count);
     for (std::size_t row = 0; row < rows; ++row, from += from_row, to += to_row) {
-      if (may_share) merge_cells(open.method, part.tile_width, part.columns, filled, {from, stretch.count * inner}, to);
-      else std::copy_n(from, stretch.count * inner, to);
+      if (may_share)
+        merge_cells(open.method, part.tile_width, part.columns, filled,
+                    {from, stretch.count * inner}, to);
+      else
+        std::copy_n(from, stretch.count * inner, to);
     }
     std::ranges::fill(filled, std::uint8_t{1});
-    if (may_share) cover_cells({.extent = open.tile_extent, .width = part.tile_width}, stretch, open.covered);
+    if (may_share)
+      cover_cells({.extent = open.tile_extent, .width = part.tile_width}, stretch, open.covered);
   }
 }
 
@@ -88,7 +98,8 @@ ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
   return std::make_shared<const View>(std::move(view));
 }
 
-void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns,
+                   std::vector<ViewPointer>& whole) {
   bytes_ -= at->second.view.values.size() * sizeof(float);
   std::int64_t& last_step = past_[place].last_step;
   last_step = std::max(last_step, at->first);
@@ -96,9 +107,11 @@ void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::in
   steps.erase(at);
 }
 
-bool Joiner::is_patient(std::int64_t since_ns, std::uint64_t since_block, std::int64_t now_ns) const {
+bool Joiner::is_patient(std::int64_t since_ns, std::uint64_t since_block,
+                        std::int64_t now_ns) const {
   const std::int64_t waited_ns = now_ns - since_ns;
-  return waited_ns <= kPatienceNs || (waited_ns <= kMostPatienceNs && blocks_ - since_block < kPatienceBlocks);
+  return waited_ns <= kPatienceNs ||
+         (waited_ns <= kMostPatienceNs && blocks_ - since_block < kPatienceBlocks);
 }
 
 Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
@@ -121,11 +134,13 @@ Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, st
 }
 
 /// A higher copy's: it is passed over as long as the lowest one's may come.
-Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part, std::int64_t now_ns) const {
+Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part,
+                                std::int64_t now_ns) const {
   constexpr std::uint64_t kMostPassed = 4;
   if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
   past.passed_step = std::max(past.passed_step, part.step);
-  const bool is_awaited = past.passed_steps < kMostPassed || is_patient(past.seen_ns, past.seen_block, now_ns);
+  const bool is_awaited = past.passed_steps < kMostPassed ||
+                          is_patient(past.seen_ns, past.seen_block, now_ns);
   return is_awaited ? Fate::kCopy : Fate::kInstead;
 }
 
@@ -134,7 +149,8 @@ void Joiner::drop(std::map<Place, Steps>::iterator at) {
   open_.erase(at);
 }
 
-Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns,
+Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
+                         const kernels::TileMethod& method, std::int64_t now_ns,
                          std::vector<ViewPointer>& whole) {
   const Place place{part.wish, part.key, part.micro_batch, part.replica};
   const Fate fate = judge(place, part, now_ns);
@@ -159,7 +175,8 @@ Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, cons
     put(open, part);
   }
   if (part.split_dimension < 0 || open.view.ranks.size() >= open.parts) {
-    while (steps.begin()->first < part.step) close(place, steps, steps.begin(), now_ns, whole);  // parts come in the order of steps
+    while (steps.begin()->first < part.step)
+      close(place, steps, steps.begin(), now_ns, whole);  // parts come in the order of steps
     close(place, steps, at, now_ns, whole);
   }
   if (steps.empty()) open_.erase(place);
@@ -171,7 +188,8 @@ void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   while (bytes_ > kMostPartBytes && !open_.empty()) {
     auto oldest = open_.begin();
     for (auto at = open_.begin(); at != open_.end(); ++at) {
-      if (at->second.begin()->second.since_ns < oldest->second.begin()->second.since_ns) oldest = at;
+      if (at->second.begin()->second.since_ns < oldest->second.begin()->second.since_ns)
+        oldest = at;
     }
     close(oldest->first, oldest->second, oldest->second.begin(), now_ns, whole);
     if (oldest->second.empty()) open_.erase(oldest);
@@ -181,7 +199,9 @@ void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
 void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole) {
   for (auto at = open_.begin(); at != open_.end();) {
     Steps& steps = at->second;
-    while (!steps.empty() && (all || !is_patient(steps.begin()->second.since_ns, steps.begin()->second.since_block, now_ns))) close(at->first, steps, steps.begin(), now_ns, whole);
+    while (!steps.empty() && (all || !is_patient(steps.begin()->second.since_ns,
+                                                 steps.begin()->second.since_block, now_ns)))
+      close(at->first, steps, steps.begin(), now_ns, whole);
     at = steps.empty() ? open_.erase(at) : std::next(at);
   }
 }

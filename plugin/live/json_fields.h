@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -7,30 +9,38 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace megascope::live {
 
 /// JSON text of what may hold bytes that are no UTF-8.
-inline std::string dumped(const nlohmann::json& message) { return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+inline std::string dumped(const nlohmann::json& message) {
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
-/// An object that somebody else wrote; problem: why it is none, and then it is empty. Nothing nests deeper than kMostNesting, as copies of
-/// JSON and its text are made by functions that call themselves.
+/// An object that somebody else wrote; problem: why it is none, and then it is empty. Nothing nests
+/// deeper than kMostNesting, as copies of JSON and its text are made by functions that call
+/// themselves.
 inline nlohmann::json parsed_object(std::string_view text, std::string& problem) {
   constexpr int kMostNesting = 16;
   using Json = nlohmann::json;
   bool is_deep = false;
-  Json message = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-    is_deep = is_deep || depth > kMostNesting;
-    return !is_deep;
-  }, false);
-  if (is_deep) problem = "The message nests deeper than " + std::to_string(kMostNesting) + " levels.";
-  else if (message.is_discarded()) problem = "The message is no JSON.";
-  else if (!message.is_object()) problem = "The message is no JSON object.";
+  Json message = Json::parse(
+      text,
+      [&](int depth, Json::parse_event_t, Json&) {
+        is_deep = is_deep || depth > kMostNesting;
+        return !is_deep;
+      },
+      false);
+  if (is_deep)
+    problem = "The message nests deeper than " + std::to_string(kMostNesting) + " levels.";
+  else if (message.is_discarded())
+    problem = "The message is no JSON.";
+  else if (!message.is_object())
+    problem = "The message is no JSON object.";
   return problem.empty() ? message : Json::object();
 }
 
-/// Fields of an object that a client wrote; the first that is wrong is kept as the problem, and then nothing more is read.
+/// Fields of an object that a client wrote; the first that is wrong is kept as the problem, and
+/// then nothing more is read.
 class Fields {
  public:
   using Json = nlohmann::json;
@@ -43,21 +53,26 @@ class Fields {
   void number(const char* name, std::int64_t least, std::int64_t most, Number& to) {
     if (!problem_.empty() || !has(name)) return;
     const std::optional<std::int64_t> value = whole_number(object_[name]);
-    if (!value || *value < least || *value > most) return fail(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    if (!value || *value < least || *value > most)
+      return fail(name,
+                  "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     to = static_cast<Number>(*value);
   }
   /// Above `least` it may be, or as large.
   void real(const char* name, double least, double most, double& to) {
     if (!problem_.empty() || !has(name)) return;
-    const double value = object_[name].is_number() ? object_[name].get<double>() : std::numeric_limits<double>::quiet_NaN();
-    if (!(value >= least && value <= most)) return fail(name, "a number from " + Json(least).dump() + " to " + Json(most).dump());
+    const double value = object_[name].is_number() ? object_[name].get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN();
+    if (!(value >= least && value <= most))
+      return fail(name, "a number from " + Json(least).dump() + " to " + Json(most).dump());
     to = value;
   }
   void text(const char* name, std::size_t most_bytes, std::string& to) {
     if (!problem_.empty()) return;
     if (!has(name) || !object_[name].is_string()) return fail(name, "a text");
     to = object_[name].get<std::string>();
-    if (to.empty() || to.size() > most_bytes) fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
+    if (to.empty() || to.size() > most_bytes)
+      fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
   }
   void fail(const std::string& name, const std::string& expected) {
     if (problem_.empty()) problem_ = "`" + name + "` is to be " + expected + ".";
@@ -68,7 +83,10 @@ class Fields {
   const std::string& problem() const { return problem_; }
 
   static std::optional<std::int64_t> whole_number(const Json& value) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+    if (value.is_number_unsigned() &&
+        value.get<std::uint64_t>() >
+            static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return std::nullopt;
     return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
   }
 

@@ -1,22 +1,20 @@
 #include "plugin/live/loop.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <exception>
-#include <new>
-#include <optional>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <boost/asio/ip/v6_only.hpp>
-
 #include "plugin/live/bounds.h"
 #include "plugin/live/client_session.h"
 #include "plugin/live/http_session.h"
+
+#include <algorithm>
+#include <boost/asio/ip/v6_only.hpp>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <fcntl.h>
+#include <new>
+#include <optional>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -28,7 +26,8 @@ constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::milliseconds kAcceptLater{200};
 constexpr int kMostFailures = 1000;
 
-/// Of the longest start of `text` with at most so many bytes that ends no UTF-8 character in its middle.
+/// Of the longest start of `text` with at most so many bytes that ends no UTF-8 character in its
+/// middle.
 std::size_t length_of_start(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
@@ -51,31 +50,44 @@ error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
 }
 
 /// option: that says the port. tries: of a port that is free, at most.
-Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option, std::uint16_t& port, int tries = 16) {
+Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option,
+                          std::uint16_t& port, int tries = 16) {
   const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
-  const std::string advice = " is taken: give " + option + " another one, or 0 for any that is free";
+  const std::string advice = " is taken: give " + option +
+                             " another one, or 0 for any that is free";
   const error_code error = listen_at(acceptors[0], {boost::asio::ip::address_v4::loopback(), port});
   if (error == boost::asio::error::address_in_use) return Status::error(what + advice);
   if (error) return Status::error(what + ": " + error.message());
-  // A browser may go to either by `localhost`, so another's server there is none of ours; without IPv6 there is nobody.
+  // A browser may go to either by `localhost`, so another's server there is none of ours; without
+  // IPv6 there is nobody.
   const std::uint16_t wanted = std::exchange(port, acceptors[0].local_endpoint().port());
-  if (listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port}) != boost::asio::error::address_in_use) return Status::ok();
+  if (listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port}) !=
+      boost::asio::error::address_in_use)
+    return Status::ok();
   error_code ignored;
   acceptors[0].close(ignored);
   if (wanted != 0) return Status::error("port " + std::to_string(port) + " of [::1]" + advice);
   port = 0;
-  return tries > 1 ? listen_on_loopback(acceptors, option, port, tries - 1) : Status::error("no port is free on both 127.0.0.1 and [::1]");
+  return tries > 1 ? listen_on_loopback(acceptors, option, port, tries - 1)
+                   : Status::error("no port is free on both 127.0.0.1 and [::1]");
 }
 
 }  // namespace
 
 std::int64_t now_since_epoch_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 Loop::Loop(const LiveSettings& settings, std::string token)
-    : hub_(settings), access_(std::move(token), settings.hosts), wake_(context_), tick_(context_), deadline_(context_),
-      acceptors_{Acceptor(context_), Acceptor(context_)}, compat_acceptors_{Acceptor(context_), Acceptor(context_)} {}
+    : hub_(settings),
+      access_(std::move(token), settings.hosts),
+      wake_(context_),
+      tick_(context_),
+      deadline_(context_),
+      acceptors_{Acceptor(context_), Acceptor(context_)},
+      compat_acceptors_{Acceptor(context_), Acceptor(context_)} {}
 
 Status Loop::open_wake() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -121,15 +133,14 @@ bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byt
   return is_taken;
 }
 
-bool Loop::take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
+bool Loop::take_whole(LiveKind kind, std::int32_t world_rank,
+                      std::vector<std::byte>&& bytes) noexcept {
   const bool is_taken = inbox_.put_whole(kind, world_rank, std::move(bytes));
   wake();
   return is_taken;
 }
 
-bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept {
-  return wishes_.take(wishes);
-}
+bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept { return wishes_.take(wishes); }
 
 bool Loop::next_request(std::string& request) noexcept { return request_.take(request); }
 
@@ -143,7 +154,8 @@ void Loop::ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
 void Loop::conclude(std::string_view verdict) noexcept {
   if (is_to_close_) return;
   try {
-    verdict_.put(std::make_unique<std::string>(verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
+    verdict_.put(std::make_unique<std::string>(
+        verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
     ask_to_close();
   } catch (const std::bad_alloc&) {
     // As without a verdict.
@@ -157,18 +169,20 @@ void Loop::ask_to_close() noexcept {
 
 void Loop::wake() noexcept {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_.native_handle(), &one, sizeof one);  // full: it is awake
+  [[maybe_unused]] const ssize_t written = write(wake_.native_handle(), &one,
+                                                 sizeof one);  // full: it is awake
 }
 
 void Loop::wait_for_wake() {
-  wake_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
-    if (error) return;
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = read(wake_.native_handle(), &count, sizeof count);
-    wait_for_wake();
-    take_in_and_end();
-    serve_all();
-  });
+  wake_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
+        if (error) return;
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t got = read(wake_.native_handle(), &count, sizeof count);
+        wait_for_wake();
+        take_in_and_end();
+        serve_all();
+      });
 }
 
 void Loop::wait_for_tick() {
@@ -187,11 +201,15 @@ void Loop::wait_for_tick() {
 void Loop::take_in() {
   const std::int64_t now_ns = now_since_epoch_ns();
   inbox_.take_all([&](const Inbox::Item& item) {
-    if (item.kind == LiveKind::kBlock) hub_.take_block(item.bytes);
-    else hub_.take_letter(item.world_rank, item.bytes, now_ns);
+    if (item.kind == LiveKind::kBlock)
+      hub_.take_block(item.bytes);
+    else
+      hub_.take_letter(item.world_rank, item.bytes, now_ns);
   });
-  if (const std::uint64_t refused = inbox_.take_refused(); refused != 0) hub_.count_drop("what ranks told while the live view was behind", refused);
-  publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes decide
+  if (const std::uint64_t refused = inbox_.take_refused(); refused != 0)
+    hub_.count_drop("what ranks told while the live view was behind", refused);
+  publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes
+              // decide
 }
 
 /// The session that was served longest ago is first: what is left of a budget goes to all in turn.
@@ -216,7 +234,8 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
   if (!acceptor.is_open()) return;
   acceptor.async_accept([this, &acceptor, is_compat](const error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted) return;
-    if (error) return accept_later(acceptor, is_compat);  // no descriptor is free: the program's affair
+    if (error)
+      return accept_later(acceptor, is_compat);  // no descriptor is free: the program's affair
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     GuestCharge charge(is_compat ? compat_->budget() : nullptr);
     accept_on(acceptor, is_compat);  // first: for the next one memory may be there
@@ -226,8 +245,10 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
 
 /// The next connection; of clients without token once their budget allows for it.
 void Loop::accept_on(Acceptor& acceptor, bool is_compat) {
-  if (is_compat && hub_.is_running() && !accept_turn_->has_come(now_since_epoch_ns())) accept_later(acceptor, is_compat);
-  else accept(acceptor, is_compat);
+  if (is_compat && hub_.is_running() && !accept_turn_->has_come(now_since_epoch_ns()))
+    accept_later(acceptor, is_compat);
+  else
+    accept(acceptor, is_compat);
 }
 
 void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
@@ -237,7 +258,8 @@ void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
   });
 }
 
-/// Where there is no room who has been a stranger for longest goes, so that those without token cannot keep out who has it.
+/// Where there is no room who has been a stranger for longest goes, so that those without token
+/// cannot keep out who has it.
 bool Loop::has_room(bool is_compat) {
   Connections& there = of(is_compat);
   const int most = static_cast<int>(is_compat ? kMostCompatConnections : kMostConnections);
@@ -253,7 +275,8 @@ bool Loop::has_room(bool is_compat) {
 void Loop::welcome(tcp::socket socket, bool is_compat) {
   if (!has_room(is_compat)) return;
   std::deque<std::weak_ptr<HttpSession>>& strangers = of(is_compat).strangers;
-  std::erase_if(strangers, [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });
+  std::erase_if(strangers,
+                [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });
   const auto session = std::make_shared<HttpSession>(*this, std::move(socket), is_compat);
   strangers.push_back(session);
   session->start();

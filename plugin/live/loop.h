@@ -1,7 +1,19 @@
 #pragma once
 
+#include "core/base/status.h"
+#include "core/lifecycle/live_server.h"
+#include "plugin/live/access.h"
+#include "plugin/live/compat_hub.h"
+#include "plugin/live/guest_budget.h"
+#include "plugin/live/hub.h"
+#include "plugin/live/inbox.h"
+
 #include <array>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,19 +27,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "core/base/status.h"
-#include "core/lifecycle/live_server.h"
-#include "plugin/live/access.h"
-#include "plugin/live/compat_hub.h"
-#include "plugin/live/guest_budget.h"
-#include "plugin/live/hub.h"
-#include "plugin/live/inbox.h"
-
 namespace megascope::live {
 
 class ClientSession;
@@ -35,7 +34,8 @@ class HttpSession;
 
 std::int64_t now_since_epoch_ns();
 
-/// Sockets around the hub, and the thread's work. What the application's thread may call is said; all else is the thread's.
+/// Sockets around the hub, and the thread's work. What the application's thread may call is said;
+/// all else is the thread's.
 class Loop {
  public:
   Loop(const LiveSettings& settings, std::string token);
@@ -56,7 +56,8 @@ class Loop {
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
-  /// After ask_to_end(): the verdict for the clients, of which this is the end. Nothing happens where memory runs out.
+  /// After ask_to_end(): the verdict for the clients, of which this is the end. Nothing happens
+  /// where memory runs out.
   void conclude(std::string_view verdict) noexcept;
   /// After ask_to_end(): no verdict follows, if none came before.
   void ask_to_close() noexcept;
@@ -72,8 +73,11 @@ class Loop {
   void add(ClientSession* session) { sessions_.insert(session); }
   void remove(ClientSession* session);
   /// One connection more or less of those who speak with this party.
-  void count_connection(const Party& party, int difference) { of(&party == compat_.get()).connections += difference; }
-  /// After a client spoke or went, or ranks told something: what all want may have changed, and what they ask for.
+  void count_connection(const Party& party, int difference) {
+    of(&party == compat_.get()).connections += difference;
+  }
+  /// After a client spoke or went, or ranks told something: what all want may have changed, and
+  /// what they ask for.
   void publish();
 
  private:
@@ -123,10 +127,12 @@ class Loop {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
-  /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the other's out.
+  /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the
+  /// other's out.
   struct Connections {
     int connections = 0;
-    std::deque<std::weak_ptr<HttpSession>> strangers;  ///< who did not show yet that they may, the oldest first
+    std::deque<std::weak_ptr<HttpSession>>
+        strangers;  ///< who did not show yet that they may, the oldest first
   };
   Connections& of(bool is_compat) { return connections_[is_compat ? 1 : 0]; }
   bool has_room(bool is_compat);

@@ -1,13 +1,13 @@
+#include "plugin/live/answers.h"
+#include "plugin/live/guest_budget.h"
+#include "plugin/live/hub.h"
+
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "plugin/live/answers.h"
-#include "plugin/live/guest_budget.h"
-#include "plugin/live/hub.h"
 
 namespace megascope::live {
 namespace {
@@ -32,11 +32,13 @@ std::string number(double value) {
   return fmt::format("{}", value);
 }
 
-void add_head(std::string& text, std::string_view name, std::string_view type, std::string_view help) {
+void add_head(std::string& text, std::string_view name, std::string_view type,
+              std::string_view help) {
   text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
-void add_single(std::string& text, std::string_view name, std::string_view type, std::string_view help, double value) {
+void add_single(std::string& text, std::string_view name, std::string_view type,
+                std::string_view help, double value) {
   add_head(text, name, type, help);
   text += fmt::format("{} {}\n", name, number(value));
 }
@@ -49,12 +51,14 @@ void add_times(std::string& text, const Store& store) {
        {"megascope_step_own_seconds", "Of the last step MegaScope's own time."}}};
   if (store.history.steps.is_empty()) return;
   const StepEntry& last = store.history.steps.back();
-  add_single(text, "megascope_step", "gauge", "Number of the last step that ended.", static_cast<double>(last.step));
+  add_single(text, "megascope_step", "gauge", "Number of the last step that ended.",
+             static_cast<double>(last.step));
   for (std::size_t column = 0; column < kNames.size(); ++column) {
     add_head(text, kNames[column].first, "gauge", kNames[column].second);
     for (std::uint32_t rank = 0; rank < store.ranks; ++rank) {
       const double seconds = static_cast<double>(last.times[column * store.ranks + rank]) * 1e-3;
-      if (!std::isnan(seconds)) text += fmt::format("{}{{rank=\"{}\"}} {}\n", kNames[column].first, rank, number(seconds));
+      if (!std::isnan(seconds))
+        text += fmt::format("{}{{rank=\"{}\"}} {}\n", kNames[column].first, rank, number(seconds));
     }
   }
 }
@@ -64,18 +68,24 @@ void add_counters(std::string& text, const Store& store) {
   for (std::uint32_t id = 0; id < store.counters.size(); ++id) {
     const KnownCounter& counter = store.counters[id];
     if (!counter.value) continue;
-    if (!std::exchange(has_head, true)) add_head(text, "megascope_counter", "gauge", "What the program counts, the last value; those that somebody looks at.");
-    text += fmt::format("megascope_counter{{name=\"{}\",rank=\"{}\",unit=\"{}\"}} {}\n", escaped(counter.name), counter.world_rank, escaped(counter.unit),
+    if (!std::exchange(has_head, true))
+      add_head(text, "megascope_counter", "gauge",
+               "What the program counts, the last value; those that somebody looks at.");
+    text += fmt::format("megascope_counter{{name=\"{}\",rank=\"{}\",unit=\"{}\"}} {}\n",
+                        escaped(counter.name), counter.world_rank, escaped(counter.unit),
                         number(*counter.value));
   }
 }
 
 /// Clients of the compatibility endpoint.
 void add_guests(std::string& text, const GuestBudget& budget) {
-  add_single(text, "megascope_live_guest_bytes_total", "counter", "Bytes to and from clients without token.", static_cast<double>(budget.spent_bytes()));
-  add_single(text, "megascope_live_guest_cpu_seconds_total", "counter", "CPU time of the live view's thread for clients without token.",
+  add_single(text, "megascope_live_guest_bytes_total", "counter",
+             "Bytes to and from clients without token.", static_cast<double>(budget.spent_bytes()));
+  add_single(text, "megascope_live_guest_cpu_seconds_total", "counter",
+             "CPU time of the live view's thread for clients without token.",
              static_cast<double>(budget.spent_cpu_ns()) * 1e-9);
-  add_single(text, "megascope_live_guest_skipped_total", "counter", "Updates left out because clients without token had used up their budget.",
+  add_single(text, "megascope_live_guest_skipped_total", "counter",
+             "Updates left out because clients without token had used up their budget.",
              static_cast<double>(budget.skipped_updates()));
 }
 
@@ -84,16 +94,22 @@ void add_guests(std::string& text, const GuestBudget& budget) {
 std::string metrics_text(const Hub& hub) {
   std::string text;
   add_head(text, "megascope_run_info", "gauge", "The run.");
-  text += fmt::format("megascope_run_info{{program=\"{}\",run_id=\"{}\",version=\"{}\"}} 1\n", escaped(hub.settings().program), escaped(hub.settings().run_id),
+  text += fmt::format("megascope_run_info{{program=\"{}\",run_id=\"{}\",version=\"{}\"}} 1\n",
+                      escaped(hub.settings().program), escaped(hub.settings().run_id),
                       MEGASCOPE_VERSION);
   add_single(text, "megascope_ranks", "gauge", "Ranks of the run.", hub.settings().world_size);
   add_times(text, hub.store());
   add_counters(text, hub.store());
-  add_single(text, "megascope_live_clients", "gauge", "Clients of the live view.", static_cast<double>(hub.client_count()));
-  add_single(text, "megascope_live_frames_total", "counter", "Frames that were sent to clients.", static_cast<double>(hub.sent_frames()));
-  add_single(text, "megascope_live_bytes_total", "counter", "Bytes that were sent to clients.", static_cast<double>(hub.sent_bytes()));
+  add_single(text, "megascope_live_clients", "gauge", "Clients of the live view.",
+             static_cast<double>(hub.client_count()));
+  add_single(text, "megascope_live_frames_total", "counter", "Frames that were sent to clients.",
+             static_cast<double>(hub.sent_frames()));
+  add_single(text, "megascope_live_bytes_total", "counter", "Bytes that were sent to clients.",
+             static_cast<double>(hub.sent_bytes()));
   add_head(text, "megascope_live_dropped_total", "counter", "What the live view could not show.");
-  for (const auto& [reason, count] : hub.drops()) text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason), count);
+  for (const auto& [reason, count] : hub.drops())
+    text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason),
+                        count);
   if (hub.guest_budget() != nullptr) add_guests(text, *hub.guest_budget());
   return text;
 }

@@ -1,5 +1,8 @@
 #include "plugin/live/npy_file.h"
 
+#include "kernels/elements.h"
+#include "kernels/tensor_statistics.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,16 +10,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <string_view>
-
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "kernels/elements.h"
-#include "kernels/tensor_statistics.h"
 
 namespace megascope::live {
 namespace {
@@ -40,7 +39,8 @@ std::optional<std::array<std::uint64_t, 2>> shape_in(std::string_view text) {
   for (std::uint64_t& extent : shape) {
     while (at != end && *at == ' ') ++at;
     const auto [behind, error] = std::from_chars(at, end, extent);
-    if (error != std::errc() || behind == end || *behind != (&extent == &shape[0] ? ',' : ')')) return std::nullopt;
+    if (error != std::errc() || behind == end || *behind != (&extent == &shape[0] ? ',' : ')'))
+      return std::nullopt;
     at = behind + 1;
   }
   return shape;
@@ -53,14 +53,16 @@ std::optional<ElementType> type_in(std::string_view text) {
 }
 
 /// The header and what is behind it; false: it is none.
-bool split(std::span<const std::byte> bytes, std::string_view& header, std::span<const std::byte>& content) {
+bool split(std::span<const std::byte> bytes, std::string_view& header,
+           std::span<const std::byte>& content) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic) || text.size() < 12) return false;
   const auto major = static_cast<unsigned char>(text[6]);
   if (major < 1 || major > 3) return false;
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   std::size_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{static_cast<unsigned char>(text[8 + i])} << (8 * i);
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    length |= std::size_t{static_cast<unsigned char>(text[8 + i])} << (8 * i);
   const std::size_t begin = 8 + length_bytes;
   if (length > text.size() - begin) return false;
   header = text.substr(begin, length);
@@ -77,7 +79,8 @@ Status read_all(int descriptor, const std::string& path, std::vector<std::byte>&
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) return Status::from_errno(path, errno);
   if (!S_ISREG(facts.st_mode)) return Status::error(path + " is no file");
-  if (facts.st_size > static_cast<off_t>(kMostNpyBytes)) return Status::error(path + " has more than " + std::to_string(kMostNpyBytes >> 20) + " MiB");
+  if (facts.st_size > static_cast<off_t>(kMostNpyBytes))
+    return Status::error(path + " has more than " + std::to_string(kMostNpyBytes >> 20) + " MiB");
   bytes.resize(static_cast<std::size_t>(facts.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -90,7 +93,8 @@ Status read_all(int descriptor, const std::string& path, std::vector<std::byte>&
 }
 
 std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr), &std::free);
+  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr),
+                                                          &std::free);
   return found ? std::string(found.get()) : std::string();
 }
 
@@ -102,12 +106,15 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
   if (!split(bytes, header, content)) return Status::error("it is no .npy file");
   const std::optional<ElementType> type = type_in(value_of(header, "descr"));
   if (!type) return Status::error("its numbers are not float16, float32 or float64, little-endian");
-  if (!value_of(header, "fortran_order").starts_with("False")) return Status::error("its order is not C's");
+  if (!value_of(header, "fortran_order").starts_with("False"))
+    return Status::error("its order is not C's");
   const std::optional<std::array<std::uint64_t, 2>> shape = shape_in(value_of(header, "shape"));
-  if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0) return Status::error("its shape is not [layers, size]");
+  if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0)
+    return Status::error("its shape is not [layers, size]");
   const std::size_t element = kernels::element_bytes(*type);
   const std::size_t count = content.size() / element;
-  if ((*shape)[0] > count || (*shape)[1] > count / (*shape)[0] || (*shape)[0] * (*shape)[1] * element != content.size())
+  if ((*shape)[0] > count || (*shape)[1] > count / (*shape)[0] ||
+      (*shape)[0] * (*shape)[1] * element != content.size())
     return Status::error("its shape and its length do not fit each other");
   array = {.rows = (*shape)[0], .columns = (*shape)[1], .values = {}};
   array.values.resize(count);
@@ -123,13 +130,22 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
 }
 
 Status load_npy(const std::string& folder, const std::string& path, NpyArray& array) {
-  if (folder.empty()) return Status::error("no vector can be read: MEGASCOPE_LIVE_VECTORS, when the program is started, names their folder");
+  if (folder.empty())
+    return Status::error(
+        "no vector can be read: MEGASCOPE_LIVE_VECTORS, when the program is started, names their "
+        "folder");
   const bool has_zero = path.find('\0') != std::string::npos;
   const std::string root = real_path(folder);
-  const std::string file = has_zero || root.empty() ? std::string() : real_path(path.starts_with('/') ? path : root + "/" + path);
-  // One sentence for what is not there and what is elsewhere: nobody learns what other folders hold.
-  const Status refusal = Status::error("`" + path.substr(0, 256) + "` is no file in the folder that MEGASCOPE_LIVE_VECTORS names");
-  if (has_zero || ("/" + path + "/").find("/../") != std::string::npos || file.empty() || !file.starts_with(root + "/")) return refusal;
+  const std::string file = has_zero || root.empty()
+                               ? std::string()
+                               : real_path(path.starts_with('/') ? path : root + "/" + path);
+  // One sentence for what is not there and what is elsewhere: nobody learns what other folders
+  // hold.
+  const Status refusal = Status::error(
+      "`" + path.substr(0, 256) + "` is no file in the folder that MEGASCOPE_LIVE_VECTORS names");
+  if (has_zero || ("/" + path + "/").find("/../") != std::string::npos || file.empty() ||
+      !file.starts_with(root + "/"))
+    return refusal;
   const int descriptor = open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return refusal;
   const Closer closer{descriptor};
@@ -137,17 +153,20 @@ Status load_npy(const std::string& folder, const std::string& path, NpyArray& ar
   Status status = read_all(descriptor, path, bytes);
   if (!status.is_ok()) return status;
   status = read_npy(bytes, array);
-  return status.is_ok() ? status : Status::error("`" + path.substr(0, 256) + "`: " + status.message());
+  return status.is_ok() ? status
+                        : Status::error("`" + path.substr(0, 256) + "`: " + status.message());
 }
 
 void normalise_rows(NpyArray& array) {
   for (std::uint64_t row = 0; row < array.rows; ++row) {
     float* const at = array.values.data() + row * array.columns;
     double squares = 0.0;
-    for (std::uint64_t i = 0; i < array.columns; ++i) squares += static_cast<double>(at[i]) * static_cast<double>(at[i]);
+    for (std::uint64_t i = 0; i < array.columns; ++i)
+      squares += static_cast<double>(at[i]) * static_cast<double>(at[i]);
     const double length = std::sqrt(squares);
     if (!(length > 0.0) || !std::isfinite(length)) continue;
-    for (std::uint64_t i = 0; i < array.columns; ++i) at[i] = static_cast<float>(static_cast<double>(at[i]) / length);
+    for (std::uint64_t i = 0; i < array.columns; ++i)
+      at[i] = static_cast<float>(static_cast<double>(at[i]) / length);
   }
 }
 

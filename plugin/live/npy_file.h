@@ -1,12 +1,12 @@
 #pragma once
 
+#include "core/base/status.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/base/status.h"
 
 namespace megascope::live {
 
@@ -19,11 +19,12 @@ struct NpyArray {
   std::vector<float> values;
 };
 
-/// bytes: of a whole file (NumPy's format 1, 2 or 3), any bytes; float16, float32 or float64, little-endian. Pure.
+/// bytes: of a whole file (NumPy's format 1, 2 or 3), any bytes; float16, float32 or float64,
+/// little-endian. Pure.
 Status read_npy(std::span<const std::byte> bytes, NpyArray& array);
 
-/// The file that `path` names in `folder`: relative to it or with it, without `..`; one that leads out of the folder by a link is refused.
-/// At most kMostNpyBytes. An error names the path.
+/// The file that `path` names in `folder`: relative to it or with it, without `..`; one that leads
+/// out of the folder by a link is refused. At most kMostNpyBytes. An error names the path.
 Status load_npy(const std::string& folder, const std::string& path, NpyArray& array);
 
 /// Each row becomes one of length 1; rows of zeros, and those that are not finite, stay.

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
-#include <nlohmann/json_fwd.hpp>
-
 #include "plugin/live/request_desk.h"
 #include "plugin/live/shelf.h"
 #include "plugin/tensors/letter.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
 
 namespace megascope::live {
 

@@ -1,6 +1,6 @@
-#include <cstddef>
-
 #include "plugin/live/page.h"
+
+#include <cstddef>
 
 // MEGASCOPE_PAGE_FILE: the path of the page as it was built, in quotes.
 __asm__(
@@ -23,7 +23,8 @@ __attribute__((visibility("hidden"))) extern const char megascope_live_page_end[
 namespace megascope::live {
 
 std::string_view page() noexcept {
-  return {megascope_live_page_begin, static_cast<std::size_t>(megascope_live_page_end - megascope_live_page_begin)};
+  return {megascope_live_page_begin,
+          static_cast<std::size_t>(megascope_live_page_end - megascope_live_page_begin)};
 }
 
 }  // namespace megascope::live

@@ -1,44 +1,59 @@
 #include "plugin/live/panel.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <nlohmann/json.hpp>
-
 #include "plugin/live/bounds.h"
 #include "plugin/live/frames.h"
 #include "plugin/tensors/tile_method.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
 namespace megascope::live {
 
-Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& store) : request_(std::move(request)), wishes_(std::move(wishes)) {
+Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& store)
+    : request_(std::move(request)), wishes_(std::move(wishes)) {
   const History& history = store.history;
   switch (request_.what) {
-    case Subject::kSteps: next_entry_ = history.steps.since(request_.since); break;
-    case Subject::kCalls:            // the newest state, whole
-    case Subject::kCounters: break;  // steps are in no order there
-    case Subject::kStatistics: next_entry_ = history.statistics.since(request_.since); break;
+    case Subject::kSteps:
+      next_entry_ = history.steps.since(request_.since);
+      break;
+    case Subject::kCalls:  // the newest state, whole
+    case Subject::kCounters:
+      break;  // steps are in no order there
+    case Subject::kStatistics:
+      next_entry_ = history.statistics.since(request_.since);
+      break;
     case Subject::kTensor:
-      for (const std::uint32_t wish : wishes_) store.shelf.for_each(wish, [this](const Shelf::Place& place) { waiting_.push_back(place); });
+      for (const std::uint32_t wish : wishes_)
+        store.shelf.for_each(wish,
+                             [this](const Shelf::Place& place) { waiting_.push_back(place); });
       break;
   }
 }
 
-bool Panel::wants(std::uint32_t wish) const { return std::ranges::find(wishes_, wish) != wishes_.end(); }
+bool Panel::wants(std::uint32_t wish) const {
+  return std::ranges::find(wishes_, wish) != wishes_.end();
+}
 
-void Panel::add_credits(std::uint32_t count) { credits_ = std::min(kMostCredits, credits_ + std::min(count, kMostCredits)); }
+void Panel::add_credits(std::uint32_t count) {
+  credits_ = std::min(kMostCredits, credits_ + std::min(count, kMostCredits));
+}
 
 std::size_t Panel::matches(const Store& store) const {
   std::size_t count = 0;
   switch (request_.what) {
     case Subject::kCalls:
-    case Subject::kSteps: return store.ranks;
+    case Subject::kSteps:
+      return store.ranks;
     case Subject::kCounters:
-      for (std::uint32_t id = 0; id < store.counters.size(); ++id) count += store.counters.matches(id, request_) ? 1 : 0;
+      for (std::uint32_t id = 0; id < store.counters.size(); ++id)
+        count += store.counters.matches(id, request_) ? 1 : 0;
       return count;
     case Subject::kStatistics:
     case Subject::kTensor:
-      for (std::uint32_t id = 0; id < store.tensors.size(); ++id) count += store.tensors.matches(id, request_) ? 1 : 0;
+      for (std::uint32_t id = 0; id < store.tensors.size(); ++id)
+        count += store.tensors.matches(id, request_) ? 1 : 0;
       return count;
   }
   return count;
@@ -55,15 +70,26 @@ void Panel::hear_of(const Shelf::Place& place) {
   lose(1);  // it keeps its turn
 }
 
-std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint32_t frame_number, std::string& problem) {
+std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint32_t frame_number,
+                                                  std::string& problem) {
   if (credits_ == 0) return std::nullopt;
   std::optional<std::vector<std::byte>> frame;
   switch (request_.what) {
-    case Subject::kSteps: frame = next_steps(store, frame_number); break;
-    case Subject::kCounters: frame = next_counters(store, frame_number); break;
-    case Subject::kStatistics: frame = next_statistics(store, frame_number); break;
-    case Subject::kCalls: frame = next_calls(store, frame_number); break;
-    case Subject::kTensor: frame = next_view(store, frame_number, problem); break;
+    case Subject::kSteps:
+      frame = next_steps(store, frame_number);
+      break;
+    case Subject::kCounters:
+      frame = next_counters(store, frame_number);
+      break;
+    case Subject::kStatistics:
+      frame = next_statistics(store, frame_number);
+      break;
+    case Subject::kCalls:
+      frame = next_calls(store, frame_number);
+      break;
+    case Subject::kTensor:
+      frame = next_view(store, frame_number, problem);
+      break;
   }
   if (!frame) return frame;
   --credits_;
@@ -71,15 +97,19 @@ std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint3
   return frame;
 }
 
-std::optional<std::vector<std::byte>> Panel::next_view(const Store& store, std::uint32_t frame_number, std::string& problem) {
+std::optional<std::vector<std::byte>> Panel::next_view(const Store& store,
+                                                       std::uint32_t frame_number,
+                                                       std::string& problem) {
   while (!waiting_.empty()) {
     const ViewPointer view = store.shelf.find(waiting_.front());
     waiting_.pop_front();
     const std::size_t bytes = view ? view->values.size() * (request_.is_half ? 2 : 4) : 0;
-    if (view && bytes <= kMostFrameBytes - kMostMessageBytes) return view_frame(*view, store, frame_number);
+    if (view && bytes <= kMostFrameBytes - kMostMessageBytes)
+      return view_frame(*view, store, frame_number);
     lose(1);
     if (!view || std::exchange(has_complained_, true)) continue;
-    problem = "A view of " + std::to_string(bytes) + " bytes is too large for a frame: ask for fewer tiles or f16.";
+    problem = "A view of " + std::to_string(bytes) +
+              " bytes is too large for a frame: ask for fewer tiles or f16.";
   }
   return std::nullopt;
 }
@@ -88,14 +118,18 @@ namespace {
 
 nlohmann::json view_json(const Subscribe& request, const View& view) {
   if (view.tile_width == 0) return {{"type", "whole"}};
-  nlohmann::json json{{"type", "tile"}, {"tiles", request.tiles}, {"method", tensors::name_of(request.method)}, {"tile_width", view.tile_width}};
+  nlohmann::json json{{"type", "tile"},
+                      {"tiles", request.tiles},
+                      {"method", tensors::name_of(request.method)},
+                      {"tile_width", view.tile_width}};
   if (request.keep != 0) json["keep"] = request.keep;
   return json;
 }
 
 }  // namespace
 
-std::vector<std::byte> Panel::view_frame(const View& view, const Store& store, std::uint32_t frame_number) const {
+std::vector<std::byte> Panel::view_frame(const View& view, const Store& store,
+                                         std::uint32_t frame_number) const {
   nlohmann::json metadata{{"panel", request_.panel},
                           {"step", view.step},
                           {"dropped", dropped_},
@@ -121,9 +155,12 @@ std::vector<std::byte> Panel::view_frame(const View& view, const Store& store, s
   if (request_.is_half) metadata["scale"] = scale;
   const std::string text = metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::size_t bytes = view.values.size() * (request_.is_half ? 2 : 4);
-  Frame frame({.kind = FrameKind::kTensor, .has_loss = has_loss_, .number = frame_number}, text, rounded_up(bytes));
-  if (request_.is_half) to_halves(view.values, frame.next_array(bytes), scale);
-  else frame.add_array(std::span(view.values));
+  Frame frame({.kind = FrameKind::kTensor, .has_loss = has_loss_, .number = frame_number}, text,
+              rounded_up(bytes));
+  if (request_.is_half)
+    to_halves(view.values, frame.next_array(bytes), scale);
+  else
+    frame.add_array(std::span(view.values));
   return frame.take();
 }
 

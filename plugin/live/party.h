@@ -18,8 +18,8 @@ struct Outgoing {
   std::vector<std::byte> frame;
 };
 
-/// Those who speak one protocol, as their sockets see them: what a client says goes in, what it is to get comes out. Times are handed in,
-/// ns since the epoch. One thread.
+/// Those who speak one protocol, as their sockets see them: what a client says goes in, what it is
+/// to get comes out. Times are handed in, ns since the epoch. One thread.
 class Party {
  public:
   using ClientId = std::uint64_t;
@@ -36,7 +36,8 @@ class Party {
   virtual bool next(ClientId client, std::int64_t now_ns, Outgoing& message) = 0;
   /// Of what next() gives only what it asked for; for one that is about to be closed.
   virtual bool next_reply(ClientId client, std::string& text) = 0;
-  /// What serving its clients may cost, as they show no token; nullptr: they showed it, and there is no budget.
+  /// What serving its clients may cost, as they show no token; nullptr: they showed it, and there
+  /// is no budget.
   virtual GuestBudget* budget() { return nullptr; }
   /// It has received all but the verdict, which follows or not.
   virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }

@@ -1,39 +1,53 @@
 #include "plugin/live/request_desk.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/json_fields.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace megascope::live {
 
 std::string RequestDesk::why_not() const {
   if (has_ended_) return "The run has ended.";
-  if (!is_allowed_) return "Nothing may be asked of this program: MEGASCOPE_LIVE_CONTROL=allow, when it is started, lets clients do so.";
-  if (!has_polls_) return "This program does not ask for requests: it never called megascope_request_poll so far.";
+  if (!is_allowed_)
+    return "Nothing may be asked of this program: MEGASCOPE_LIVE_CONTROL=allow, when it is "
+           "started, lets clients do so.";
+  if (!has_polls_)
+    return "This program does not ask for requests: it never called megascope_request_poll so far.";
   return {};
 }
 
-std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request, std::string& problem) {
+std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
+                                            std::string& problem) {
   problem = why_not();
-  if (problem.empty() && waiting_.size() >= kMostWaiting) problem = std::to_string(kMostWaiting) + " requests wait already, and no more are kept.";
+  if (problem.empty() && waiting_.size() >= kMostWaiting)
+    problem = std::to_string(kMostWaiting) + " requests wait already, and no more are kept.";
   const auto is_of_compat = [](const Request& one) { return one.asker.is_compat; };
-  if (problem.empty() && asker.is_compat && static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMostCompatWaiting)
-    problem = std::to_string(kMostCompatWaiting) + " requests of clients without token wait already, and no more of them are kept.";
+  if (problem.empty() && asker.is_compat &&
+      static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMostCompatWaiting)
+    problem = std::to_string(kMostCompatWaiting) +
+              " requests of clients without token wait already, and no more of them are kept.";
   if (!problem.empty()) return std::nullopt;
   request["id"] = next_id_;
   std::string text = dumped(request);
   if (text.size() > kMostRequestBytes) {
-    problem = "The request has " + std::to_string(text.size()) + " bytes, and at most " + std::to_string(kMostRequestBytes) + " reach the program.";
+    problem = "The request has " + std::to_string(text.size()) + " bytes, and at most " +
+              std::to_string(kMostRequestBytes) + " reach the program.";
     return std::nullopt;
   }
-  waiting_.push_back({.id = next_id_++, .asker = std::move(asker), .text = std::move(text), .is_forgotten = false, .heard_ns = 0});
+  waiting_.push_back({.id = next_id_++,
+                      .asker = std::move(asker),
+                      .text = std::move(text),
+                      .is_forgotten = false,
+                      .heard_ns = 0});
   return waiting_.size() - 1 + (under_way_ ? 1 : 0);
 }
 
 void RequestDesk::forget(bool is_compat, std::uint64_t client) {
-  const auto is_of_client = [&](const Request& request) { return request.asker.is_compat == is_compat && request.asker.client == client; };
+  const auto is_of_client = [&](const Request& request) {
+    return request.asker.is_compat == is_compat && request.asker.client == client;
+  };
   std::erase_if(waiting_, is_of_client);
   if (under_way_ && is_of_client(*under_way_)) under_way_->is_forgotten = true;
 }
@@ -50,7 +64,8 @@ bool RequestDesk::next(std::string& text, std::int64_t now_ns) {
 std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply, std::int64_t now_ns) {
   const auto id = reply.find("id");
   const auto type = reply.find("type");
-  if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() || Fields::whole_number(*id) != static_cast<std::int64_t>(under_way_->id))
+  if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() ||
+      Fields::whole_number(*id) != static_cast<std::int64_t>(under_way_->id))
     return std::nullopt;
   under_way_->heard_ns = now_ns;
   std::optional<Asker> asker;
@@ -72,7 +87,9 @@ std::optional<Asker> RequestDesk::give_up() {
 }
 
 bool RequestDesk::is_overdue(std::int64_t now_ns) const {
-  return under_way_ && !has_ended_ && now_ns - under_way_->heard_ns > (under_way_->is_forgotten ? kForgottenPatienceNs : kPatienceNs);
+  return under_way_ && !has_ended_ &&
+         now_ns - under_way_->heard_ns >
+             (under_way_->is_forgotten ? kForgottenPatienceNs : kPatienceNs);
 }
 
 }  // namespace megascope::live

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
-
-#include <nlohmann/json.hpp>
 
 namespace megascope::live {
 
@@ -21,9 +21,12 @@ struct Asker {
 class RequestDesk {
  public:
   static constexpr std::size_t kMostWaiting = 8;
-  static constexpr std::size_t kMostCompatWaiting = 4;  ///< of them, of clients that need no token: others find room
-  static constexpr std::int64_t kPatienceNs = 60'000'000'000;         ///< with a program that gives no answer to the one under way …
-  static constexpr std::int64_t kForgottenPatienceNs = 10'000'000'000;  ///< … and whoever asked is gone
+  static constexpr std::size_t
+      kMostCompatWaiting = 4;  ///< of them, of clients that need no token: others find room
+  static constexpr std::int64_t
+      kPatienceNs = 60'000'000'000;  ///< with a program that gives no answer to the one under way …
+  static constexpr std::int64_t
+      kForgottenPatienceNs = 10'000'000'000;  ///< … and whoever asked is gone
 
   explicit RequestDesk(bool is_allowed) : is_allowed_(is_allowed) {}
 
@@ -32,17 +35,20 @@ class RequestDesk {
   bool may_ask() const { return is_allowed_ && has_polls_ && !has_ended_; }
   /// Why nobody may ask now, a sentence; empty: they may.
   std::string why_not() const;
-  /// request: an object; it gets its `id`. Returns how many are before it; nullopt: there is no room, `problem` says which.
+  /// request: an object; it gets its `id`. Returns how many are before it; nullopt: there is no
+  /// room, `problem` says which.
   std::optional<std::size_t> ask(Asker asker, nlohmann::json request, std::string& problem);
   /// A client is gone: what of it waits is forgotten, and of what is under way it hears nothing.
   void forget(bool is_compat, std::uint64_t client);
-  /// What is to be handed to the program, once, when nothing else is under way. False: nothing is. Times: ns since the epoch.
+  /// What is to be handed to the program, once, when nothing else is under way. False: nothing is.
+  /// Times: ns since the epoch.
   bool next(std::string& text, std::int64_t now_ns);
   /// What was handed out last was taken back before the program had it.
   void take_back() { under_way_.reset(); }
   /// Nobody waits for what was handed out last.
   bool is_unwanted() const { return !under_way_ || under_way_->is_forgotten; }
-  /// The program answered: who is to hear it; nullopt: nobody. After `finish` and `error` the next request may go.
+  /// The program answered: who is to hear it; nullopt: nobody. After `finish` and `error` the next
+  /// request may go.
   std::optional<Asker> answered(const nlohmann::json& reply, std::int64_t now_ns);
   /// The one under way, or else the oldest that waits, will not be answered: as answered().
   std::optional<Asker> give_up();

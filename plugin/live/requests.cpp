@@ -1,15 +1,15 @@
 #include "plugin/live/requests.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <nlohmann/json.hpp>
-
 #include "plugin/live/bounds.h"
 #include "plugin/live/generate_request.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tile_method.h"
 #include "plugin/tensors/wish.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -29,8 +29,10 @@ bool is_pattern(const Json& value) {
 void read_names(Fields& fields, Subscribe& to) {
   if (!fields.has("names")) return;
   const Json& names = fields["names"];
-  if (!names.is_array() || names.empty() || names.size() > kMostNames || !std::ranges::all_of(names, is_pattern))
-    return fields.fail("names", "a list of 1 to " + std::to_string(kMostNames) + " patterns of 1 to " + std::to_string(kMostName) + " bytes");
+  if (!names.is_array() || names.empty() || names.size() > kMostNames ||
+      !std::ranges::all_of(names, is_pattern))
+    return fields.fail("names", "a list of 1 to " + std::to_string(kMostNames) +
+                                    " patterns of 1 to " + std::to_string(kMostName) + " bytes");
   to.names = names.get<std::vector<std::string>>();
 }
 
@@ -38,7 +40,8 @@ void read_layers(Fields& fields, Subscribe& to) {
   if (!fields.has("layers")) return;
   const Json& layers = fields["layers"];
   const bool is_pair = layers.is_array() && layers.size() == 2;
-  const std::optional<std::int64_t> first = is_pair ? Fields::whole_number(layers[0]) : std::nullopt;
+  const std::optional<std::int64_t> first = is_pair ? Fields::whole_number(layers[0])
+                                                    : std::nullopt;
   const std::optional<std::int64_t> last = is_pair ? Fields::whole_number(layers[1]) : std::nullopt;
   if (!first || !last || *first > *last || *first < kInt32Least || *last > kInt32Most)
     return fields.fail("layers", "[first, last], whole numbers");
@@ -58,7 +61,8 @@ void read_kinds(Fields& fields, Subscribe& to) {
   if (!fields.has("kinds")) return;
   const Json& kinds = fields["kinds"];
   const bool is_list = kinds.is_array() && kinds.size() <= kTensorKindNames.size();
-  if (!is_list || !std::ranges::all_of(kinds, [&](const Json& kind) { return add_kind(kind, to.kinds); }))
+  if (!is_list ||
+      !std::ranges::all_of(kinds, [&](const Json& kind) { return add_kind(kind, to.kinds); }))
     fields.fail("kinds", "a list of kinds of tensors, as in /api/v1/options");
 }
 
@@ -77,8 +81,10 @@ void read_view(Fields& fields, Subscribe& to) {
     if (view.has("method")) view.text("method", tensors::kMostMethodBytes, method);
     std::string problem;
     const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(method, problem);
-    if (!parsed) view.fail("`method` is not understood: " + problem + ".");
-    else to.method = *parsed;
+    if (!parsed)
+      view.fail("`method` is not understood: " + problem + ".");
+    else
+      to.method = *parsed;
   }
   if (!view.problem().empty()) fields.fail("view: " + view.problem());
 }
@@ -87,7 +93,8 @@ void read_tensor(Fields& fields, Subscribe& to) {
   to.names.resize(1);
   fields.text("name", kMostName, to.names[0]);
   if (to.names[0].find('\0') != std::string::npos) fields.fail("name", "a text without zeros");
-  if (fields.has("kind") && !add_kind(fields["kind"], to.kinds)) fields.fail("kind", "a kind of tensor, as in /api/v1/options");
+  if (fields.has("kind") && !add_kind(fields["kind"], to.kinds))
+    fields.fail("kind", "a kind of tensor, as in /api/v1/options");
   read_layers(fields, to);
   fields.number("micro_batch", -1, kInt32Most, to.micro_batch);
   fields.number("replica", 0, kInt32Most, to.replica);
@@ -142,7 +149,8 @@ Request read_ask(const Json& message) {
   std::string what;
   std::string problem;
   fields.text("request", 32, what);
-  if (fields.problem().empty() && what != "generate") fields.fail("There is no request `" + what + "`: generate is.");
+  if (fields.problem().empty() && what != "generate")
+    fields.fail("There is no request `" + what + "`: generate is.");
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
   ask.request = generate_request(message, kOwnNames, problem);
   if (!problem.empty()) return BadRequest{problem, {}};
@@ -157,7 +165,9 @@ Request read_object(const Json& message) {
   if (type == "ping") return Ping{id_of(message)};
   if (type == "request") return read_ask(message);
   if (type != "subscribe" && type != "unsubscribe" && type != "credit")
-    return BadRequest{"There is no message `" + type + "`: subscribe, unsubscribe, credit, request and ping are.", {}};
+    return BadRequest{
+        "There is no message `" + type + "`: subscribe, unsubscribe, credit, request and ping are.",
+        {}};
   std::string panel;
   fields.text("panel", kMostPanelName, panel);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "core/record/point.h"
+#include "kernels/tiles.h"
+
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -8,12 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "core/record/point.h"
-#include "kernels/tiles.h"
-
-/// What clients say (docs/live_protocol.md, "Text messages from the client"). Pure; any bytes may be read.
+/// What clients say (docs/live_protocol.md, "Text messages from the client"). Pure; any bytes may
+/// be read.
 namespace megascope::live {
 
 enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor, kCalls };
@@ -33,7 +34,7 @@ struct Subscribe {
   std::uint32_t tiles = 96;
   std::uint32_t keep = 0;  ///< tensors::Wish::keep
   kernels::TileMethod method;
-  bool is_half = true;    ///< encoding f16
+  bool is_half = true;  ///< encoding f16
 };
 
 struct Unsubscribe {

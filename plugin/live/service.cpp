@@ -1,19 +1,18 @@
 #include "plugin/live/service.h"
 
-#include <cerrno>
-#include <csignal>
-#include <ctime>
-#include <exception>
-#include <filesystem>
-#include <utility>
-
-#include <unistd.h>
-
 #include "plugin/live/access.h"
 #include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
 #include "plugin/live/thread_place.h"
 #include "plugin/live/url_file.h"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <unistd.h>
+#include <utility>
 
 namespace megascope::live {
 namespace {
@@ -21,7 +20,8 @@ namespace {
 constexpr std::uint64_t kJoinMarginMs = 2000;
 constexpr std::size_t kStackBytes = std::size_t{2} << 20;  ///< whatever the user's limit is
 
-/// What the thread is given; it holds the loop, so that one that is given up never touches what is gone.
+/// What the thread is given; it holds the loop, so that one that is given up never touches what is
+/// gone.
 struct Start {
   std::shared_ptr<Loop> loop;
   cpu_set_t busy;
@@ -53,7 +53,8 @@ int start_thread(pthread_t& thread, std::unique_ptr<Start> start) {
 timespec in_ms(std::uint64_t delay_ms) {
   timespec at{};
   clock_gettime(CLOCK_REALTIME, &at);
-  const std::uint64_t nanoseconds = static_cast<std::uint64_t>(at.tv_nsec) + delay_ms % 1000 * 1'000'000;
+  const std::uint64_t nanoseconds = static_cast<std::uint64_t>(at.tv_nsec) +
+                                    delay_ms % 1000 * 1'000'000;
   at.tv_sec += static_cast<time_t>(delay_ms / 1000 + nanoseconds / 1'000'000'000);
   at.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
   return at;
@@ -63,8 +64,10 @@ timespec in_ms(std::uint64_t delay_ms) {
 
 Service::~Service() {
   close(true, 0);
-  // The parent's thread, sockets and eventfd: a child touches nothing of it, and the memory is left as it is.
-  if (loop_ != nullptr && !is_at_home()) static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::move(loop_)));
+  // The parent's thread, sockets and eventfd: a child touches nothing of it, and the memory is left
+  // as it is.
+  if (loop_ != nullptr && !is_at_home())
+    static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::move(loop_)));
 }
 
 bool Service::is_at_home() const noexcept { return loop_ != nullptr && getpid() == process_; }
@@ -73,7 +76,8 @@ Status Service::open(const LiveSettings& settings, std::string& url) {
   try {
     return start(settings, url);
   } catch (const std::exception& problem) {
-    return Status::error("port " + std::to_string(settings.port) + " for the live view: " + problem.what());
+    return Status::error("port " + std::to_string(settings.port) +
+                         " for the live view: " + problem.what());
   }
 }
 
@@ -84,7 +88,8 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   if (!status.is_ok()) return status;
   std::uint16_t port = settings.port;
   LiveSettings shown = settings;
-  if (!shown.run_folder.empty()) shown.run_folder = std::filesystem::absolute(shown.run_folder).lexically_normal().string();
+  if (!shown.run_folder.empty())
+    shown.run_folder = std::filesystem::absolute(shown.run_folder).lexically_normal().string();
   auto loop = std::make_shared<Loop>(shown, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;
@@ -92,7 +97,8 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
   if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
   if (!status.is_ok()) notes_.push_back("the live view has no file live_url: " + status.message());
-  const int problem = start_thread(thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
+  const int problem = start_thread(
+      thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
     remove_url_file(settings.run_folder);
     return Status::from_errno("the live view's thread", problem);
@@ -108,23 +114,33 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   if (!settings.compat_port) return;
   std::uint16_t port = *settings.compat_port;
   const Status status = loop.listen_compat(port);
-  notes_.push_back(status.is_ok() ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" + std::to_string(port) +
-                                      " takes no token: every user of this machine can read it" +
-                                      (settings.is_control_allowed ? ", and ask the program to generate" : "") + "; " + budget_text(settings)
-                                : "no live view for clients of MegatronApp and Megatron's tensor tracer: " + status.message());
+  notes_.push_back(
+      status.is_ok()
+          ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" +
+                std::to_string(port) + " takes no token: every user of this machine can read it" +
+                (settings.is_control_allowed ? ", and ask the program to generate" : "") + "; " +
+                budget_text(settings)
+          : "no live view for clients of MegatronApp and Megatron's tensor tracer: " +
+                status.message());
 }
 
-bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
+bool Service::take(LiveKind kind, std::int32_t world_rank,
+                   std::span<const std::byte> bytes) noexcept {
   return is_open() && loop_->take(kind, world_rank, bytes);
 }
 
-bool Service::take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
+bool Service::take_whole(LiveKind kind, std::int32_t world_rank,
+                         std::vector<std::byte>&& bytes) noexcept {
   return is_open() && loop_->take_whole(kind, world_rank, std::move(bytes));
 }
 
-bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_open() && loop_->changed_wishes(wishes); }
+bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept {
+  return is_open() && loop_->changed_wishes(wishes);
+}
 
-bool Service::next_request(std::string& request) noexcept { return is_open() && loop_->next_request(request); }
+bool Service::next_request(std::string& request) noexcept {
+  return is_open() && loop_->next_request(request);
+}
 
 void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (!is_at_home() || is_ending_.exchange(true)) return;
@@ -139,7 +155,8 @@ void Service::conclude(std::string_view verdict) noexcept {
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;
   if (!is_at_home()) {
-    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left as it is.
+    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left
+    // as it is.
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
     return;
   }
@@ -158,7 +175,8 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
 void Service::wait_shortly() const noexcept {
   constexpr int kMostMs = 100;
   constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
-  for (int waited_ms = 0; waited_ms < kMostMs && !loop_->is_over(); ++waited_ms) nanosleep(&kMillisecond, nullptr);
+  for (int waited_ms = 0; waited_ms < kMostMs && !loop_->is_over(); ++waited_ms)
+    nanosleep(&kMillisecond, nullptr);
 }
 
 }  // namespace megascope::live

@@ -1,14 +1,13 @@
 #pragma once
 
+#include "core/lifecycle/live_server.h"
+
 #include <atomic>
 #include <memory>
+#include <pthread.h>
 #include <string>
 #include <string_view>
-
-#include <pthread.h>
 #include <sys/types.h>
-
-#include "core/lifecycle/live_server.h"
 
 namespace megascope::live {
 
@@ -24,8 +23,10 @@ class Service final : public LiveServer {
 
   Status open(const LiveSettings& settings, std::string& url) override;
   const std::vector<std::string>& notes() const override { return notes_; }
-  bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
-  bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept override;
+  bool take(LiveKind kind, std::int32_t world_rank,
+            std::span<const std::byte> bytes) noexcept override;
+  bool take_whole(LiveKind kind, std::int32_t world_rank,
+                  std::vector<std::byte>&& bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
   void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
@@ -38,8 +39,11 @@ class Service final : public LiveServer {
   void wait_shortly() const noexcept;
   /// False in a forked child, which has no such thread.
   bool is_at_home() const noexcept;
-  /// Not after close(): another thread of the application may still be in take() by then, so that the loop is there all the same.
-  bool is_open() const noexcept { return is_at_home() && !is_closed_.load(std::memory_order_relaxed); }
+  /// Not after close(): another thread of the application may still be in take() by then, so that
+  /// the loop is there all the same.
+  bool is_open() const noexcept {
+    return is_at_home() && !is_closed_.load(std::memory_order_relaxed);
+  }
 
   std::shared_ptr<Loop> loop_;  ///< null: was never open
   std::atomic<bool> is_ending_{false}, is_closed_{false};

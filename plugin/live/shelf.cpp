@@ -25,7 +25,8 @@ ViewPointer Shelf::find(const Place& place) const {
 }
 
 void Shelf::forget(std::uint32_t wish) {
-  for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;) remove(at++);
+  for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;)
+    remove(at++);
 }
 
 }  // namespace megascope::live

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "plugin/live/joiner.h"
+
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "plugin/live/joiner.h"
-
 namespace megascope::live {
 
-/// The newest view of each tensor and wish, at most kMostViewBytes of them: those that are there longest go first. One thread.
+/// The newest view of each tensor and wish, at most kMostViewBytes of them: those that are there
+/// longest go first. One thread.
 class Shelf {
  public:
   using Place = std::pair<std::uint32_t, std::uint64_t>;  ///< wish and key of the tensor
@@ -20,7 +21,9 @@ class Shelf {
   /// Calls function(place) for all of a wish.
   template <class Function>
   void for_each(std::uint32_t wish, Function function) const {
-    for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish; ++at) function(at->first);
+    for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;
+         ++at)
+      function(at->first);
   }
   std::size_t bytes() const { return bytes_; }
 

@@ -20,7 +20,8 @@ cpu_set_t processors_of_this_thread() noexcept {
 
 void settle_this_thread(const char* name, const cpu_set_t& busy) noexcept {
   prctl(PR_SET_NAME, name, 0, 0, 0);
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);  // of this thread alone, on Linux
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()),
+              kNiceness);  // of this thread alone, on Linux
   cpu_set_t others;
   CPU_ZERO(&others);
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {

@@ -1,8 +1,8 @@
 #include "plugin/live/url_file.h"
 
-#include <unistd.h>
-
 #include "core/base/safe_file.h"
+
+#include <unistd.h>
 
 namespace megascope::live {
 namespace {

@@ -1,22 +1,24 @@
 #include "plugin/live/vector_shelf.h"
 
+#include "plugin/live/bounds.h"
+
 #include <cstring>
 #include <utility>
-
-#include "plugin/live/bounds.h"
 
 namespace megascope::live {
 namespace {
 
 /// NaN is like NaN.
 bool is_alike(const NpyArray& a, const NpyArray& b) {
-  return a.rows == b.rows && a.columns == b.columns && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
+  return a.rows == b.rows && a.columns == b.columns &&
+         std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
 }  // namespace
 
 /// The file may have changed: it is read, and compared with what there is.
-Status VectorShelf::take(const std::string& folder, const std::string& path, std::shared_ptr<const NpyArray>& vector) {
+Status VectorShelf::take(const std::string& folder, const std::string& path,
+                         std::shared_ptr<const NpyArray>& vector) {
   NpyArray array;
   if (Status status = load_npy(folder, path, array); !status.is_ok()) return status;
   normalise_rows(array);
@@ -27,7 +29,9 @@ Status VectorShelf::take(const std::string& folder, const std::string& path, std
     if (is_alike(*there, array)) return vector = there, Status::ok();
     bytes += there->values.size() * sizeof(float);
   }
-  if (bytes > kMostVectorBytes) return Status::error("the vectors of all projections together would take more than " + std::to_string(kMostVectorBytes >> 20) + " MiB");
+  if (bytes > kMostVectorBytes)
+    return Status::error("the vectors of all projections together would take more than " +
+                         std::to_string(kMostVectorBytes >> 20) + " MiB");
   vector = std::make_shared<const NpyArray>(std::move(array));
   arrays_.push_back(vector);
   return Status::ok();

@@ -1,9 +1,9 @@
 #include "plugin/live/wish_book.h"
 
+#include "plugin/live/bounds.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "plugin/live/bounds.h"
 
 namespace megascope::live {
 namespace {
@@ -27,8 +27,12 @@ WishKind kind_of(const Subscribe& subscribe) {
 
 std::vector<Wish> wishes_of(const Subscribe& subscribe) {
   if (subscribe.what == Subject::kSteps || subscribe.what == Subject::kCalls) return {};
-  Wish wish{.kind = kind_of(subscribe), .first_layer = subscribe.first_layer, .last_layer = subscribe.last_layer};
-  if (subscribe.kinds.size() == 1) wish.tensor_kind = static_cast<std::uint8_t>(subscribe.kinds[0]);  // of several the panel chooses
+  Wish wish{.kind = kind_of(subscribe),
+            .first_layer = subscribe.first_layer,
+            .last_layer = subscribe.last_layer};
+  if (subscribe.kinds.size() == 1)
+    wish.tensor_kind = static_cast<std::uint8_t>(
+        subscribe.kinds[0]);  // of several the panel chooses
   if (subscribe.what == Subject::kTensor) {
     wish.micro_batch = subscribe.micro_batch;
     wish.replica = subscribe.replica;
@@ -45,7 +49,8 @@ std::vector<Wish> wishes_of(const Subscribe& subscribe) {
 }
 
 std::map<std::uint32_t, WishBook::Entry>::iterator WishBook::find_or_enter(const Wish& wish) {
-  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return asks_the_same(wish, entry.second.wish); });
+  const auto found = std::ranges::find_if(
+      entries_, [&](const auto& entry) { return asks_the_same(wish, entry.second.wish); });
   if (found != entries_.end()) return found;
   const auto made = entries_.emplace(next_id_, Entry{.wish = wish}).first;
   made->second.wish.id = next_id_++;
@@ -53,7 +58,8 @@ std::map<std::uint32_t, WishBook::Entry>::iterator WishBook::find_or_enter(const
   return made;
 }
 
-std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>& wishes, From from, const std::vector<std::uint32_t>& former) {
+std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>& wishes, From from,
+                                                        const std::vector<std::uint32_t>& former) {
   std::vector<std::uint32_t> ids;
   for (const Wish& wish : wishes) {
     const auto at = find_or_enter(wish);

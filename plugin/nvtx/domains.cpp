@@ -1,13 +1,13 @@
 #include "plugin/nvtx/domains.h"
 
+#include "core/hooks/name_table.h"
+#include "core/hooks/refusals.h"
+
 #include <atomic>
 #include <map>
 #include <new>
 #include <utility>
 #include <vector>
-
-#include "core/hooks/name_table.h"
-#include "core/hooks/refusals.h"
 
 namespace megascope::nvtx {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::size_t kMostCategories = 1U << 16;
 std::atomic<std::uint32_t> g_count{1};
 
 struct Names {
-  hooks::ProcessLock lock;  ///< never held while the caller's memory is read
+  hooks::ProcessLock lock;               ///< never held while the caller's memory is read
   std::vector<std::string> domains{""};  ///< the default one has no name
   std::map<std::pair<DomainId, std::uint32_t>, std::string> categories;
 };
@@ -56,7 +56,8 @@ DomainId domain(std::string_view name) noexcept {
 }
 
 DomainId known_domain(std::uint64_t number) noexcept {
-  return number < g_count.load(std::memory_order_acquire) ? static_cast<DomainId>(number) : kDefaultDomain;
+  return number < g_count.load(std::memory_order_acquire) ? static_cast<DomainId>(number)
+                                                          : kDefaultDomain;
 }
 
 void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept {
@@ -64,7 +65,8 @@ void name_category(DomainId domain, std::uint32_t category, std::string_view nam
     std::string wanted(name.substr(0, kMostNameBytes));
     const hooks::ProcessGuard locked(names().lock);
     if (!locked || wanted.empty()) return;
-    if (names().categories.size() < kMostCategories) names().categories[{domain, category}] = std::move(wanted);
+    if (names().categories.size() < kMostCategories)
+      names().categories[{domain, category}] = std::move(wanted);
   } catch (const std::bad_alloc&) {
     refuse("there is no memory for a name");
   }
@@ -72,7 +74,8 @@ void name_category(DomainId domain, std::uint32_t category, std::string_view nam
 
 std::string full_name(DomainId domain, std::string_view message) {
   std::string name;
-  if (const hooks::ProcessGuard locked(names().lock); locked && domain != kDefaultDomain) name = names().domains[domain] + ":";
+  if (const hooks::ProcessGuard locked(names().lock); locked && domain != kDefaultDomain)
+    name = names().domains[domain] + ":";
   return name.append(message);
 }
 

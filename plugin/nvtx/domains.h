@@ -11,8 +11,8 @@ using DomainId = std::uint16_t;
 inline constexpr DomainId kDefaultDomain = 0;
 inline constexpr std::size_t kMostDomains = 4096;
 
-/// The domain of this name, made where it is new. The default one where there are too many, or the name is empty: that is
-/// counted. Any thread; takes a lock.
+/// The domain of this name, made where it is new. The default one where there are too many, or the
+/// name is empty: that is counted. Any thread; takes a lock.
 DomainId domain(std::string_view name) noexcept;
 /// The domain of this number; the default one where it was never given.
 DomainId known_domain(std::uint64_t number) noexcept;

@@ -1,9 +1,3 @@
-#include <string.h>
-
-#include <new>
-
-#include <nvtx3/nvToolsExt.h>
-
 #include "core/base/own_object.h"
 #include "core/config/environment.h"
 #include "core/config/options.h"
@@ -12,52 +6,88 @@
 #include "plugin/nvtx/domains.h"
 #include "plugin/nvtx/wide_text.h"
 
-/// The functions that NVTX calls in place of its own, and the one by which it gets them. Handles are numbers.
+#include <new>
+#include <nvtx3/nvToolsExt.h>
+#include <string.h>
+
+/// The functions that NVTX calls in place of its own, and the one by which it gets them. Handles
+/// are numbers.
 namespace megascope::nvtx {
 namespace {
 
-std::uint64_t number_of(nvtxDomainHandle_t domain) noexcept { return reinterpret_cast<std::uintptr_t>(domain); }
+std::uint64_t number_of(nvtxDomainHandle_t domain) noexcept {
+  return reinterpret_cast<std::uintptr_t>(domain);
+}
 template <class Handle>
 Handle handle_of(std::uint64_t number) noexcept {
   return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(number));
 }
-std::string_view text_of(const char* text) noexcept { return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, kMostMessageBytes)); }
+std::string_view text_of(const char* text) noexcept {
+  return text == nullptr ? std::string_view()
+                         : std::string_view(text, strnlen(text, kMostMessageBytes));
+}
 constexpr std::uint64_t kDefault = kDefaultDomain;
 
 /// As NVTX names them: with attributes, with a text, with a wide one.
 template <class From>
-void mark_event(From from) { mark(kDefault, from); }
+void mark_event(From from) {
+  mark(kDefault, from);
+}
 template <class From>
-nvtxRangeId_t start_event(From from) { return start(kDefault, from); }
+nvtxRangeId_t start_event(From from) {
+  return start(kDefault, from);
+}
 template <class From>
-int push_event(From from) { return push(kDefault, from); }
+int push_event(From from) {
+  return push(kDefault, from);
+}
 using Attributes = const nvtxEventAttributes_t*;
 using Text = const char*;
 using Wide = const wchar_t*;
 
 void end_range(nvtxRangeId_t range) { end(range); }
 int pop_range() { return pop(kDefault); }
-void name_category_text(std::uint32_t category, const char* name) { name_category(kDefaultDomain, category, text_of(name)); }
-void name_category_wide(std::uint32_t category, const wchar_t* name) { name_category(kDefaultDomain, category, WideText(name).view()); }
-void name_thread_text(std::uint32_t thread, const char* name) { hooks::name_thread(thread, text_of(name)); }
-void name_thread_wide(std::uint32_t thread, const wchar_t* name) { hooks::name_thread(thread, WideText(name).view()); }
+void name_category_text(std::uint32_t category, const char* name) {
+  name_category(kDefaultDomain, category, text_of(name));
+}
+void name_category_wide(std::uint32_t category, const wchar_t* name) {
+  name_category(kDefaultDomain, category, WideText(name).view());
+}
+void name_thread_text(std::uint32_t thread, const char* name) {
+  hooks::name_thread(thread, text_of(name));
+}
+void name_thread_wide(std::uint32_t thread, const wchar_t* name) {
+  hooks::name_thread(thread, WideText(name).view());
+}
 
 void domain_mark(nvtxDomainHandle_t domain, Attributes event) { mark(number_of(domain), event); }
-nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, Attributes event) { return start(number_of(domain), event); }
+nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, Attributes event) {
+  return start(number_of(domain), event);
+}
 void domain_end(nvtxDomainHandle_t, nvtxRangeId_t range) { end(range); }
-int domain_push(nvtxDomainHandle_t domain, Attributes event) { return push(number_of(domain), event); }
+int domain_push(nvtxDomainHandle_t domain, Attributes event) {
+  return push(number_of(domain), event);
+}
 int domain_pop(nvtxDomainHandle_t domain) { return pop(number_of(domain)); }
 DomainId known(nvtxDomainHandle_t domain) noexcept { return known_domain(number_of(domain)); }
-void domain_category_text(nvtxDomainHandle_t domain, std::uint32_t category, const char* name) { name_category(known(domain), category, text_of(name)); }
+void domain_category_text(nvtxDomainHandle_t domain, std::uint32_t category, const char* name) {
+  name_category(known(domain), category, text_of(name));
+}
 void domain_category_wide(nvtxDomainHandle_t domain, std::uint32_t category, const wchar_t* name) {
   name_category(known(domain), category, WideText(name).view());
 }
-nvtxStringHandle_t register_narrow(nvtxDomainHandle_t domain, const char* text) { return handle_of<nvtxStringHandle_t>(register_text(number_of(domain), text_of(text))); }
+nvtxStringHandle_t register_narrow(nvtxDomainHandle_t domain, const char* text) {
+  return handle_of<nvtxStringHandle_t>(register_text(number_of(domain), text_of(text)));
+}
 nvtxStringHandle_t register_wide(nvtxDomainHandle_t domain, const wchar_t* text) {
   return handle_of<nvtxStringHandle_t>(register_text(number_of(domain), WideText(text).view()));
 }
-nvtxDomainHandle_t create_domain(const char* name) { return handle_of<nvtxDomainHandle_t>(domain(text_of(name))); }
-nvtxDomainHandle_t create_domain_wide(const wchar_t* name) { return handle_of<nvtxDomainHandle_t>(domain(WideText(name).view())); }
+nvtxDomainHandle_t create_domain(const char* name) {
+  return handle_of<nvtxDomainHandle_t>(domain(text_of(name)));
+}
+nvtxDomainHandle_t create_domain_wide(const wchar_t* name) {
+  return handle_of<nvtxDomainHandle_t>(domain(WideText(name).view()));
+}
 
 /// One module's table of pointers; what it has no place for is left out, as in an older NVTX.
 class Table {
@@ -67,7 +97,8 @@ class Table {
   }
   template <class Function>
   void set(unsigned id, Function function) const {
-    if (places_ != nullptr && id < size_ && places_[id] != nullptr) *places_[id] = reinterpret_cast<NvtxFunctionPointer>(function);
+    if (places_ != nullptr && id < size_ && places_[id] != nullptr)
+      *places_[id] = reinterpret_cast<NvtxFunctionPointer>(function);
   }
 
  private:
@@ -109,11 +140,13 @@ void set_domains(const Table& table) {
 
 }  // namespace
 
-/// A MegaScope that was preloaded is the one that records, should NVTX have been told of another copy.
+/// A MegaScope that was preloaded is the one that records, should NVTX have been told of another
+/// copy.
 NvtxInitializeInjectionNvtxFunc_t preloaded_other() noexcept {
   void* const other = found_by_program("megascope_version");
   if (other == nullptr || is_of_this_library(other)) return nullptr;
-  return reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(found_by_program("InitializeInjectionNvtx2"));
+  return reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(
+      found_by_program("InitializeInjectionNvtx2"));
 }
 
 /// Else NVTX makes calls that do nothing of what the program has: no cost at all.
@@ -128,12 +161,17 @@ bool is_wanted() noexcept {
 
 bool attach(NvtxGetExportTableFunc_t export_table) noexcept {
   if (export_table == nullptr || !is_wanted()) return false;
-  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(export_table(NVTX_ETID_CALLBACKS));
-  if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks || callbacks->GetModuleFunctionTable == nullptr) return false;
+  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(
+      export_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks ||
+      callbacks->GetModuleFunctionTable == nullptr)
+    return false;
   set_core(Table(*callbacks, NVTX_CB_MODULE_CORE));
   set_domains(Table(*callbacks, NVTX_CB_MODULE_CORE2));
-  const auto* version = static_cast<const NvtxExportTableVersionInfo*>(export_table(NVTX_ETID_VERSIONINFO));
-  if (version != nullptr && version->struct_size >= sizeof *version && version->SetInjectionNvtxVersion != nullptr) {
+  const auto* version = static_cast<const NvtxExportTableVersionInfo*>(
+      export_table(NVTX_ETID_VERSIONINFO));
+  if (version != nullptr && version->struct_size >= sizeof *version &&
+      version->SetInjectionNvtxVersion != nullptr) {
     version->SetInjectionNvtxVersion(NVTX_VERSION);
   }
   return true;
@@ -141,8 +179,10 @@ bool attach(NvtxGetExportTableFunc_t export_table) noexcept {
 
 }  // namespace megascope::nvtx
 
-/// NVTX calls it once for each program or library that has functions of NVTX of its own. 0: it shall do without us.
-extern "C" [[gnu::visibility("default")]] int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table) {
+/// NVTX calls it once for each program or library that has functions of NVTX of its own. 0: it
+/// shall do without us.
+extern "C" [[gnu::visibility("default")]] int InitializeInjectionNvtx2(
+    NvtxGetExportTableFunc_t export_table) {
   if (const auto other = megascope::nvtx::preloaded_other()) return other(export_table);
   return megascope::nvtx::attach(export_table) ? 1 : 0;
 }

@@ -1,17 +1,16 @@
 #include "plugin/nvtx/messages.h"
 
-#include <string.h>
-
-#include <atomic>
-#include <cstring>
-#include <new>
-#include <string>
-
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
 #include "core/record/hash.h"
 #include "plugin/nvtx/wide_text.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <string.h>
+#include <string>
 
 namespace megascope::nvtx {
 namespace {
@@ -25,7 +24,8 @@ constexpr std::size_t kRecent = 1U << 12;
 constinit std::atomic<const Message*> g_table[kPlaces];
 constinit std::atomic<const Message*> g_by_number[kMostMessages + 1];
 constinit std::atomic<const Message*> g_recent[kRecent];  ///< by the address of what was said
-constinit std::atomic<DomainId> g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: no message's
+constinit std::atomic<DomainId>
+    g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: no message's
 std::uint32_t g_count = 0;
 hooks::ProcessLock g_lock;  ///< of what is added
 
@@ -38,15 +38,19 @@ std::uint64_t word_at(const char* bytes) noexcept {
 
 /// All bytes of less than nine, some of them twice.
 std::uint64_t short_word(const char* bytes, std::size_t size) noexcept {
-  if (size >= 4) return word_at<std::uint32_t>(bytes) | word_at<std::uint32_t>(bytes + size - 4) << 32;
+  if (size >= 4)
+    return word_at<std::uint32_t>(bytes) | word_at<std::uint32_t>(bytes + size - 4) << 32;
   if (size == 0) return 0;
-  return word_at<std::uint8_t>(bytes) | word_at<std::uint8_t>(bytes + size / 2) << 8 | word_at<std::uint8_t>(bytes + size - 1) << 16;
+  return word_at<std::uint8_t>(bytes) | word_at<std::uint8_t>(bytes + size / 2) << 8 |
+         word_at<std::uint8_t>(bytes + size - 1) << 16;
 }
 
 /// Contents are compared anyhow.
 std::uint64_t hash_of(const MessageKey& key) noexcept {
   constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
-  std::uint64_t hash = (key.text.size() ^ std::uint64_t{key.domain} << 48 ^ std::uint64_t{key.category} << 16) * kFactor;
+  std::uint64_t hash = (key.text.size() ^ std::uint64_t{key.domain} << 48 ^
+                        std::uint64_t{key.category} << 16) *
+                       kFactor;
   constexpr std::size_t kBytes = sizeof(std::uint64_t);
   const char* at = key.text.data();
   const std::size_t size = key.text.size();
@@ -59,7 +63,8 @@ std::uint64_t hash_of(const MessageKey& key) noexcept {
 }
 
 bool is(const Message& message, const MessageKey& key, std::uint64_t hash) noexcept {
-  return message.hash == hash && message.key.domain == key.domain && message.key.category == key.category && message.key.text == key.text;
+  return message.hash == hash && message.key.domain == key.domain &&
+         message.key.category == key.category && message.key.text == key.text;
 }
 
 /// The message, or nullptr and the place where it would be.
@@ -70,7 +75,8 @@ const Message* find(const MessageKey& key, std::uint64_t hash, std::size_t& plac
   }
 }
 
-/// "a:b" may be what domain a says or what the default one does: such regions differ by their group.
+/// "a:b" may be what domain a says or what the default one does: such regions differ by their
+/// group.
 RegionId region_for(const MessageKey& key) {
   const std::string name = full_name(key.domain, key.text);
   std::string group = category_name(key.domain, key.category);
@@ -89,7 +95,8 @@ const Message* add(const MessageKey& key, std::uint64_t hash, std::size_t place)
   if (region == kNoRegion) return nullptr;
   auto* text = new char[key.text.size() + 1];
   text[key.text.copy(text, key.text.size())] = '\0';
-  const auto* made = new Message{{key.domain, key.category, {text, key.text.size()}}, hash, ++g_count, region};
+  const auto* made = new Message{
+      {key.domain, key.category, {text, key.text.size()}}, hash, ++g_count, region};
   g_domain_after[region].store(static_cast<DomainId>(key.domain + 1), std::memory_order_relaxed);
   g_by_number[made->number].store(made, std::memory_order_release);
   g_table[place].store(made, std::memory_order_release);
@@ -99,11 +106,13 @@ const Message* add(const MessageKey& key, std::uint64_t hash, std::size_t place)
 const Message* find_or_add(const MessageKey& key) noexcept {
   const std::uint64_t hash = hash_of(key);
   std::size_t place = 0;
-  if (const Message* known = find(key, hash, place)) [[likely]] return known;
+  if (const Message* known = find(key, hash, place)) [[likely]]
+    return known;
   const hooks::ProcessGuard locked(g_lock);
   if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
-  const bool has_room = g_count < kMostMessages - kMostDomains || (key.text == kOtherText && g_count < kMostMessages);
+  const bool has_room = g_count < kMostMessages - kMostDomains ||
+                        (key.text == kOtherText && g_count < kMostMessages);
   try {
     if (found == nullptr && has_room) found = add(key, hash, place);
   } catch (const std::bad_alloc&) {
@@ -116,20 +125,29 @@ const Message* find_or_add(const MessageKey& key) noexcept {
 
 const Message* message(const MessageKey& key) noexcept {
   const MessageKey wanted{key.domain, key.category, key.text.empty() ? kNoText : key.text};
-  if (const Message* found = find_or_add(wanted)) [[likely]] return found;
-  if (hooks::is_forked_child()) return nullptr;  // which must not wait for the lock, and tells nothing anyhow
-  hooks::refuse(LossCause::kRefused, "there are too many different NVTX messages: further ones are told as \"(further messages)\"");
+  if (const Message* found = find_or_add(wanted)) [[likely]]
+    return found;
+  if (hooks::is_forked_child())
+    return nullptr;  // which must not wait for the lock, and tells nothing anyhow
+  hooks::refuse(LossCause::kRefused,
+                "there are too many different NVTX messages: further ones are told as \"(further "
+                "messages)\"");
   return find_or_add({key.domain, 0, kOtherText});
 }
 
 const Message* message(const SaidText& said) noexcept {
   if (said.text == nullptr) return message(MessageKey{said.domain, said.category, {}});
-  std::atomic<const Message*>& recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) % kRecent];
+  std::atomic<const Message*>&
+      recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) %
+                        kRecent];
   const Message* known = recent.load(std::memory_order_acquire);
-  const bool is_it = known != nullptr && known->key.domain == said.domain && known->key.category == said.category &&
+  const bool is_it = known != nullptr && known->key.domain == said.domain &&
+                     known->key.category == said.category &&
                      strcmp(known->key.text.data(), said.text) == 0;
-  if (is_it) [[likely]] return known;
-  const Message* const found = message({said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
+  if (is_it) [[likely]]
+    return known;
+  const Message* const found = message(
+      {said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
   if (found != nullptr) recent.store(found, std::memory_order_release);
   return found;
 }
@@ -139,7 +157,9 @@ const Message* message_of_number(std::uint64_t number) noexcept {
 }
 
 DomainId domain_of(RegionId region) noexcept {
-  const DomainId after = region < kFirstReservedRegion ? g_domain_after[region].load(std::memory_order_relaxed) : DomainId{0};
+  const DomainId after = region < kFirstReservedRegion
+                             ? g_domain_after[region].load(std::memory_order_relaxed)
+                             : DomainId{0};
   return after == 0 ? static_cast<DomainId>(kMostDomains) : static_cast<DomainId>(after - 1);
 }
 

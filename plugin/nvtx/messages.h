@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "core/record/ids.h"
 #include "plugin/nvtx/domains.h"
+
+#include <cstdint>
+#include <string_view>
 
 namespace megascope::nvtx {
 
@@ -35,10 +35,11 @@ struct SaidText {
   const char* text = nullptr;  ///< may be null: kNoText
 };
 
-/// The message, made where it is new; an empty text is kNoText. Known ones are found without a lock, by their contents. nullptr:
-/// there is no memory, or this is a forked child.
+/// The message, made where it is new; an empty text is kNoText. Known ones are found without a
+/// lock, by their contents. nullptr: there is no memory, or this is a forked child.
 const Message* message(const MessageKey& key) noexcept;
-/// The same, sooner where it is what was said from this address before: that is compared with what is there now.
+/// The same, sooner where it is what was said from this address before: that is compared with what
+/// is there now.
 const Message* message(const SaidText& said) noexcept;
 /// The one of this number; nullptr: there is none.
 const Message* message_of_number(std::uint64_t number) noexcept;

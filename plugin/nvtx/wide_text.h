@@ -9,8 +9,8 @@ namespace megascope::nvtx {
 /// Of a message: what is behind does not count.
 inline constexpr std::size_t kMostMessageBytes = 1000;
 
-/// Text of `wchar_t` (UTF-32) as UTF-8, whole characters up to kMostMessageBytes; what is no character becomes U+FFFD. No
-/// allocation.
+/// Text of `wchar_t` (UTF-32) as UTF-8, whole characters up to kMostMessageBytes; what is no
+/// character becomes U+FFFD. No allocation.
 class WideText {
  public:
   /// text: ends with a zero, or null.
@@ -23,11 +23,15 @@ class WideText {
  private:
   bool append(char32_t character) noexcept {
     if (character > 0x10FFFF || (character >= 0xD800 && character < 0xE000)) character = 0xFFFD;
-    const std::size_t more = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    const std::size_t more = character < 0x80      ? 0
+                             : character < 0x800   ? 1
+                             : character < 0x10000 ? 2
+                                                   : 3;
     if (size_ + 1 + more > bytes_.size()) return false;
     constexpr std::array<unsigned, 4> kFirst = {0, 0xC0, 0xE0, 0xF0};
     bytes_[size_++] = static_cast<char>(kFirst[more] | (character >> (6 * more)));
-    for (std::size_t i = more; i-- > 0;) bytes_[size_++] = static_cast<char>(0x80 | (character >> (6 * i) & 0x3F));
+    for (std::size_t i = more; i-- > 0;)
+      bytes_[size_++] = static_cast<char>(0x80 | (character >> (6 * i) & 0x3F));
     return true;
   }
 

@@ -1,10 +1,10 @@
 #include "plugin/run/conclusion.h"
 
-#include <span>
-#include <utility>
-
 #include "core/base/text.h"
 #include "core/record/wire.h"
+
+#include <span>
+#include <utility>
 
 namespace megascope::run {
 namespace {
@@ -16,7 +16,9 @@ Collective::Bytes bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string text_of(const Collective::Bytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string text_of(const Collective::Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 Collective::Bytes bytes_of(const std::vector<ClockDomain>& domains) {
   Collective::Bytes bytes;
@@ -48,14 +50,18 @@ Status merge_clocks_up(Collective& group, Collective::Bytes& clocks) {
 }
 
 /// Rank 0's on all; where that fails, our own. O(clock domains + samples) bytes on every rank.
-std::vector<ClockDomain> share_clocks(Collective& group, Collective::Bytes clocks, const ClockDomain& mine) {
+std::vector<ClockDomain> share_clocks(Collective& group, Collective::Bytes clocks,
+                                      const ClockDomain& mine) {
   const Status status = group.bcast_resized(clocks, 0);
   return status.is_ok() ? domains_in(clocks) : std::vector{mine};
 }
 
-/// is_sound: of rank 0, whether it has the report of all. What went wrong on another rank alone keeps nobody from coming here.
-std::vector<std::string> agree_on_formats(Collective& group, RunPart& part, const report::RunReport& report, bool is_sound) {
-  std::string text = group.rank() == 0 && is_sound ? joined(part.wanted_formats(report), ",") : std::string();
+/// is_sound: of rank 0, whether it has the report of all. What went wrong on another rank alone
+/// keeps nobody from coming here.
+std::vector<std::string> agree_on_formats(Collective& group, RunPart& part,
+                                          const report::RunReport& report, bool is_sound) {
+  std::string text = group.rank() == 0 && is_sound ? joined(part.wanted_formats(report), ",")
+                                                   : std::string();
   return bcast_text(group, text).is_ok() ? split_list(text) : std::vector<std::string>();
 }
 
@@ -63,9 +69,10 @@ std::vector<std::string> agree_on_formats(Collective& group, RunPart& part, cons
 
 Status agree(Collective& group, const Status& mine) {
   Collective::Bytes bytes = bytes_of(mine.message());
-  const Status status = group.merge_all(bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
-    if (first.empty()) first.assign(other.begin(), other.end());
-  });
+  const Status status = group.merge_all(
+      bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
+        if (first.empty()) first.assign(other.begin(), other.end());
+      });
   if (!status.is_ok()) return status;
   return bytes.empty() ? Status::ok() : Status::error(text_of(bytes));
 }
@@ -81,7 +88,8 @@ Status conclude(Collective& group, RunPart& part) {
   report::RunReport report = part.report();
   status.update(report::merge_up(group, report));
   const std::vector<std::string> formats = agree_on_formats(group, part, report, status.is_ok());
-  if (!formats.empty()) part.run_exports(group, formats, share_clocks(group, clocks, clock), report);
+  if (!formats.empty())
+    part.run_exports(group, formats, share_clocks(group, clocks, clock), report);
   part.close(group, domains_in(clocks), report);
   return Status::ok();
 }

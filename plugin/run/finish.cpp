@@ -1,11 +1,3 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
-#include <new>
-#include <utility>
-
 #include "core/base/clock.h"
 #include "core/base/safe_file.h"
 #include "core/base/scarce_memory.h"
@@ -17,10 +9,10 @@
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
-#include "core/trace/scratch_home.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
+#include "core/trace/scratch_home.h"
 #include "exporters/report/summary.h"
 #include "mpi_layer/mpi_collective.h"
 #include "plugin/run/exit_line.h"
@@ -28,11 +20,19 @@
 #include "plugin/run/session.h"
 #include "plugin/run/verdict.h"
 
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
 /// The end of a run: traces into the run folder, exports, report.
 namespace megascope::run {
 namespace {
 
-constexpr std::uint64_t kLingerMs = 500;  ///< for clients of the live view that still take something
+constexpr std::uint64_t
+    kLingerMs = 500;  ///< for clients of the live view that still take something
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
 constexpr std::uint64_t kJsonGrowth = 64;  ///< of the report as a tree of values, over its text
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
@@ -44,22 +44,27 @@ void Session::end(Collective* collective, const Company& company) {
   exit_line::clear();
   if (facts_.is_without_mpi) (void)hooks::read_cpu();
   hooks::close();
-  if (live_ != nullptr) live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
+  if (live_ != nullptr)
+    live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
-    const bool goes_on = recorder_->is_out_of_room() && options_.values.buffer_policy == config::BufferPolicy::kFlight;
-    notes_.push_back("rank " + std::to_string(facts_.world_rank) + (goes_on ? " kept fewer calls: " : " stopped recording to disk: ") + stored.message());
+    const bool goes_on = recorder_->is_out_of_room() &&
+                         options_.values.buffer_policy == config::BufferPolicy::kFlight;
+    notes_.push_back("rank " + std::to_string(facts_.world_rank) +
+                     (goes_on ? " kept fewer calls: " : " stopped recording to disk: ") +
+                     stored.message());
   }
   if (collective != nullptr) {
     end_with(*collective, company);
     return close_live(false);
   }
   const std::unique_ptr<Collective> single = make_single_collective();
-  without_throwing([&] { end_with(*single, company); }, [this] { complain_of_memory(); });  // together, the others would wait for us
+  without_throwing([&] { end_with(*single, company); },
+                   [this] { complain_of_memory(); });  // together, the others would wait for us
   close_live(false);
 }
 
@@ -73,32 +78,40 @@ void Session::end_with(Collective& group, const Company& company) {
   if (!status.is_ok()) complain(status.message());
 }
 
-/// Adds to the report how many messages the library sent at the end. Collective: runs on all ranks, whatever their options.
+/// Adds to the report how many messages the library sent at the end. Collective: runs on all ranks,
+/// whatever their options.
 void Session::note_messages(Collective& collective, report::RunReport& report) const {
   const std::uint64_t mine = mpi::own_message_count() - messages_before_end_;
   Collective::Bytes bytes(sizeof mine);
   std::memcpy(bytes.data(), &mine, sizeof mine);
-  const Status status = collective.merge_up(bytes, [](Collective::Bytes& most, std::span<const std::byte> other) {
-    std::uint64_t a = 0;
-    std::uint64_t b = 0;
-    std::memcpy(&a, most.data(), sizeof a);
-    std::memcpy(&b, other.data(), sizeof b);
-    if (b > a) std::memcpy(most.data(), &b, sizeof b);
-  });
+  const Status status = collective.merge_up(
+      bytes, [](Collective::Bytes& most, std::span<const std::byte> other) {
+        std::uint64_t a = 0;
+        std::uint64_t b = 0;
+        std::memcpy(&a, most.data(), sizeof a);
+        std::memcpy(&b, other.data(), sizeof b);
+        if (b > a) std::memcpy(most.data(), &b, sizeof b);
+      });
   std::uint64_t most = 0;
   std::memcpy(&most, bytes.data(), sizeof most);
   if (!status.is_ok() || collective.rank() != 0 || !options_.values.verbose) return;
-  report.notes.push_back("own messages at the end: at most " + std::to_string(most) + " sent by one rank");
+  report.notes.push_back("own messages at the end: at most " + std::to_string(most) +
+                         " sent by one rank");
 }
 
-/// Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
+/// Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here
+/// on.
 void Session::go_alone(const Company& company) {
   if (is_first()) {
     std::string line = "no common trace of all ranks: " + company.reason;
-    for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
-    if (facts_.is_without_mpi) line += "; each process writes its own";
-    else line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
-                                    : "); each rank that has it writes its own";
+    for (std::size_t i = 0; i < company.missing.size(); ++i)
+      line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
+    if (facts_.is_without_mpi)
+      line += "; each process writes its own";
+    else
+      line += company.missing.empty()
+                  ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
+                  : "); each rank that has it writes its own";
     complain(line);
   }
   const bool was_alone = std::exchange(is_alone_, true);
@@ -108,7 +121,8 @@ void Session::go_alone(const Company& company) {
 std::string Session::own_folder() {
   // Who can write to a directory above it may have put another one, or a link, in its place.
   if (!folder_.empty() && directory_inode(folder_) != folder_inode_) {
-    complain(folder_ + " is not the directory any more that this run created; traces stay in " + scratch_folder_);
+    complain(folder_ + " is not the directory any more that this run created; traces stay in " +
+             scratch_folder_);
     folder_.clear();
   }
   return folder_;
@@ -120,11 +134,14 @@ void Session::enter_folder(const std::string& folder) {
   struct stat info {};
   if (folder_.empty()) return;
   if (stat(trace_path_.c_str(), &info) != 0) {
-    if (recorder_->has_storage()) notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " is gone: " + trace_path_ + " was removed while the program ran");
+    if (recorder_->has_storage())
+      notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) +
+                       " is gone: " + trace_path_ + " was removed while the program ran");
     return;
   }
   if (directory_inode(folder_) == 0) {  // one sentence a node, however many ranks it has
-    notes_.push_back("the run folder is not seen on " + host_name() + ": its traces stay there, in " + scratch_folder_ +
+    notes_.push_back("the run folder is not seen on " + host_name() +
+                     ": its traces stay there, in " + scratch_folder_ +
                      "; `megascope join` makes one run of the pieces");
     return;
   }
@@ -134,14 +151,16 @@ void Session::enter_folder(const std::string& folder) {
     trace_path_ = target;
     trace::remove_scratch_folder(scratch_folder_);
   } else {
-    notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " stays on its node: " + status.message());
+    notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) +
+                     " stays on its node: " + status.message());
   }
 }
 
 report::RunReport Session::report() {
   if (recorder_->options().has_windows && hooks::current_step() < 0) {
-    notes_.emplace_back("only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and the program "
-                        "began none (megascope_step_begin)");
+    notes_.emplace_back(
+        "only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and "
+        "the program began none (megascope_step_begin)");
   }
   if (talk_ != nullptr) {
     for (std::string& note : talk_->notes()) notes_.push_back(std::move(note));
@@ -175,7 +194,8 @@ std::uint64_t trace_bytes_of(const report::RunReport& report) {
 std::vector<std::string> Session::wanted_formats(const report::RunReport& report) {
   std::vector<std::string> formats = options_.values.exports;
   if (formats.empty()) {
-    const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport && trace_bytes_of(report) <= kMaxBytesOfDefaultExport;
+    const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport &&
+                          trace_bytes_of(report) <= kMaxBytesOfDefaultExport;
     if (is_small) formats = {"otf2", "perfetto"};
   }
   std::erase(formats, "none");
@@ -197,7 +217,8 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
     opened = check_room(folder_, trace_bytes, facts_.world_size);
-    if (opened.is_ok() && collective.rank() == 0) opened = try_room(folder_, trace_bytes_of(report), collective.size());
+    if (opened.is_ok() && collective.rank() == 0)
+      opened = try_room(folder_, trace_bytes_of(report), collective.size());
     opened.update(check_memory(trace_bytes));
   }
   if (opened.is_ok()) {
@@ -215,8 +236,8 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   }
 }
 
-Status Session::run_export(Collective& collective, const std::string& format, const RecordSource& source,
-                           report::RunReport& report) {
+Status Session::run_export(Collective& collective, const std::string& format,
+                           const RecordSource& source, report::RunReport& report) {
   const ModuleTable* module = nullptr;
   Status status = agree(collective, load_module(library_folder(), format, module));
   if (!status.is_ok()) return status;
@@ -229,13 +250,16 @@ Status Session::run_export(Collective& collective, const std::string& format, co
   ExportResult result;
   status = agree(collective, module->run_export(job, result));
   if (status.is_ok() && collective.rank() == 0) {
-    report.exports.push_back({.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
-    for (const std::string& note : result.notes) report.notes.push_back("the export to " + format + ": " + note);
+    report.exports.push_back(
+        {.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
+    for (const std::string& note : result.notes)
+      report.notes.push_back("the export to " + format + ": " + note);
   }
   return status;
 }
 
-void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
+void Session::close(Collective& group, const std::vector<ClockDomain>& clocks,
+                    report::RunReport& report) {
   note_messages(group, report);
   if (group.rank() != 0) return;
   // From here on nobody waits for rank 0.
@@ -243,7 +267,12 @@ void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, r
 }
 
 void Session::complain_of_memory() noexcept {
-  without_throwing([this] { complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_); }, [] {});
+  without_throwing(
+      [this] {
+        complain("memory ran out: the report or an export is missing; the trace is in " +
+                 trace_path_);
+      },
+      [] {});
 }
 
 void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report) {
@@ -252,8 +281,10 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
     const tensors::StepTalkFacts facts = talk_->facts();
     report.step_talk = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
   }
-  if (wants_verdict()) add_verdict(library_folder(), folder_, report);
-  else add_verdict_command(folder_, report);
+  if (wants_verdict())
+    add_verdict(library_folder(), folder_, report);
+  else
+    add_verdict_command(folder_, report);
   if (live_ != nullptr) live_->conclude(report.verdict);
   write_report(report);
 }
@@ -271,26 +302,38 @@ void Session::write_report(report::RunReport& report) {
     Status status = files::write_file(path, text, kTextMode);
     if (!status.is_ok()) {
       const std::string run = shell_quoted(folder_);
-      where = path + " was not written: `megascope report " + run + "` prints the report; where traces stayed on their nodes, run `megascope recover " + run + "` first";
+      where = path + " was not written: `megascope report " + run +
+              "` prints the report; where traces stayed on their nodes, run `megascope recover " +
+              run + "` first";
     }
-    status.update(check_memory(text.size() * kJsonGrowth));  // what is left half made of JSON cannot be removed without memory
-    if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode);
+    status.update(check_memory(
+        text.size() *
+        kJsonGrowth));  // what is left half made of JSON cannot be removed without memory
+    if (status.is_ok())
+      status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report),
+                                 kTextMode);
     if (!status.is_ok()) complain(status.message());
   }
-  if (options_.values.report == config::ReportStyle::kFull && is_first()) standard_error::write(text);
+  if (options_.values.report == config::ReportStyle::kFull && is_first())
+    standard_error::write(text);
   if (options_.values.report == config::ReportStyle::kShort) {
     complain("done; " + where);
   }
   say_how_to_annotate(report);
 }
 
-/// Timelines that are written while the ranks end have no waits and findings: nobody has seen all ranks' records then.
+/// Timelines that are written while the ranks end have no waits and findings: nobody has seen all
+/// ranks' records then.
 void Session::say_how_to_annotate(const report::RunReport& report) {
-  const auto can_have = [](const report::ExportRow& row) { return row.format == "perfetto" || row.format == "chrome"; };
+  const auto can_have = [](const report::ExportRow& row) {
+    return row.format == "perfetto" || row.format == "chrome";
+  };
   const auto timeline = std::ranges::find_if(report.exports, can_have);
-  if (timeline == report.exports.end() || facts_.world_size < 2 || options_.values.report == config::ReportStyle::kOff) return;
-  complain("the timeline with waits and findings: megascope export " + shell_quoted(folder_) + " --format " + timeline->format + " --out " +
-           shell_quoted(folder_ + "/findings"));
+  if (timeline == report.exports.end() || facts_.world_size < 2 ||
+      options_.values.report == config::ReportStyle::kOff)
+    return;
+  complain("the timeline with waits and findings: megascope export " + shell_quoted(folder_) +
+           " --format " + timeline->format + " --out " + shell_quoted(folder_ + "/findings"));
 }
 
 }  // namespace megascope::run

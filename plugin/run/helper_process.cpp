@@ -1,17 +1,16 @@
 #include "plugin/run/helper_process.h"
 
+#include "core/base/clock.h"
+
+#include <array>
+#include <cerrno>
 #include <fcntl.h>
+#include <memory>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <memory>
-
-#include "core/base/clock.h"
 
 namespace megascope::run {
 namespace {
@@ -39,15 +38,16 @@ int become(void* argument) {
   return 127;
 }
 
-/// Between us and it: a process that became another program tells its parent of its end by SIGCHLD, whatever it was made with. This
-/// one never does, and is gone at once.
+/// Between us and it: a process that became another program tells its parent of its end by SIGCHLD,
+/// whatever it was made with. This one never does, and is gone at once.
 int start_it(void* argument) {
   auto& program = *static_cast<Program*>(argument);
   program.child = clone(become, program.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
   return 0;
 }
 
-/// The number of the process that became the program, which is no child of ours any more; or −1. It has all signals blocked.
+/// The number of the process that became the program, which is no child of ours any more; or −1. It
+/// has all signals blocked.
 pid_t start(const std::vector<std::string>& words, int output) {
   struct alignas(16) Stack {
     std::array<char, kStackBytes> bytes;
@@ -63,7 +63,8 @@ pid_t start(const std::vector<std::string>& words, int output) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler must not run in the child
   constexpr int kNoSignalAtEnd = 0;
-  const pid_t between = clone(start_it, (*stacks)[1].top(), CLONE_VM | CLONE_VFORK | kNoSignalAtEnd, &program);
+  const pid_t between = clone(start_it, (*stacks)[1].top(), CLONE_VM | CLONE_VFORK | kNoSignalAtEnd,
+                              &program);
   while (between > 0 && waitpid(between, nullptr, __WALL) < 0 && errno == EINTR) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -89,7 +90,8 @@ bool read_all(int input, std::uint64_t until_ns, std::string& output) {
 
 }  // namespace
 
-Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, std::string& output, bool& is_late) {
+Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, std::string& output,
+                  bool& is_late) {
   is_late = false;
   const std::uint64_t until_ns = clock::monotonic_ns() + most_ns;
   int ends[2];

@@ -1,15 +1,14 @@
 #include "plugin/run/leftovers.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <vector>
-
 #include "core/base/safe_file.h"
 #include "core/trace/layout.h"
 #include "core/trace/liveness.h"
 #include "core/trace/scratch_home.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
 
 namespace megascope::run {
 namespace {
@@ -20,7 +19,9 @@ constexpr std::size_t kMaxEntries = 1024;
 std::uint64_t bytes_of(const files::Base& directory, const std::string& name) {
   constexpr std::uint64_t kBlockBytes = 512;
   struct stat info {};
-  const bool is_file = fstatat(directory.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+  const bool is_file = fstatat(directory.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
+                           0 &&
+                       S_ISREG(info.st_mode);
   return is_file ? static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes : 0;
 }
 
@@ -28,21 +29,26 @@ std::uint64_t bytes_of(const files::Base& directory, const std::string& name) {
 bool is_writer_gone(const files::Base& directory, const std::string& name) {
   files::Descriptor file;
   trace::FileHeader header{};
-  if (!files::open_existing(directory, name, O_RDONLY, files::Owner::kThisUser, file).is_ok()) return false;
-  if (pread(file.number(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) return false;
+  if (!files::open_existing(directory, name, O_RDONLY, files::Owner::kThisUser, file).is_ok())
+    return false;
+  if (pread(file.number(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header))
+    return false;
   ProcessInfo writer;
   writer.pid = header.pid;
   writer.identity = trace::identity_in(header);
   return trace::liveness_of(writer) == trace::Liveness::kGone;
 }
 
-/// Bytes of the files for which is_counted(directory, name) holds; looks at kMaxEntries files at most.
+/// Bytes of the files for which is_counted(directory, name) holds; looks at kMaxEntries files at
+/// most.
 template <class Predicate>
-std::uint64_t bytes_below(const std::string& scratch, const std::string& own_folder, Predicate is_counted) {
+std::uint64_t bytes_below(const std::string& scratch, const std::string& own_folder,
+                          Predicate is_counted) {
   std::uint64_t sum = 0;
   std::size_t count = 0;
   std::vector<std::string> ignored;
-  for (const trace::OpenDirectory& home : trace::open_scratch_homes(scratch, ignored, kMaxEntries)) {
+  for (const trace::OpenDirectory& home :
+       trace::open_scratch_homes(scratch, ignored, kMaxEntries)) {
     for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
       trace::OpenDirectory run;
       const bool is_own = home.path + "/" + run_id == own_folder;
@@ -58,7 +64,8 @@ std::uint64_t bytes_below(const std::string& scratch, const std::string& own_fol
 
 }  // namespace
 
-std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_folder, std::uint64_t min_bytes) {
+std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_folder,
+                             std::uint64_t min_bytes) {
   const auto any = [](const files::Base&, const std::string&) { return true; };
   if (bytes_below(scratch, own_folder, any) <= min_bytes) return 0;
   return bytes_below(scratch, own_folder, is_writer_gone);

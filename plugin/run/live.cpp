@@ -1,9 +1,9 @@
 #include "plugin/run/live.h"
 
-#include <new>
-
 #include "core/lifecycle/module_loader.h"
 #include "plugin/tensors/letter.h"
+
+#include <new>
 
 namespace megascope::run {
 
@@ -19,7 +19,8 @@ LiveSettings live_settings(const config::Options& options) {
   return settings;
 }
 
-Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server, std::string& url) {
+Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server,
+                      std::string& url) {
   server = nullptr;
   const ModuleTable* module = nullptr;
   Status status = load_module(folder, "live", module);

@@ -1,21 +1,5 @@
 #include "plugin/run/output.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <charconv>
-#include <climits>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-
 #include "core/base/clock.h"
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
@@ -23,6 +7,21 @@
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/scratch.h"
+
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdio>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace megascope::run {
 namespace {
@@ -33,7 +32,8 @@ constexpr int kMaxFolderNumber = 10'000;
 
 const std::string& library_folder() {
   static const char here = 0;
-  static const auto* const folder = new std::string(folder_of_code(&here));  // never destroyed: threads may still ask at exit
+  static const auto* const folder = new std::string(
+      folder_of_code(&here));  // never destroyed: threads may still ask at exit
   return *folder;
 }
 
@@ -69,7 +69,8 @@ Status make_run_folder(const std::string& wanted, std::string& folder) {
     const Status made = files::make_directory(folder, kMode, &exists);
     if (!exists) return made;
   }
-  return Status::error("cannot create a run directory: " + base + " exists, and so do all others up to " + folder);
+  return Status::error("cannot create a run directory: " + base +
+                       " exists, and so do all others up to " + folder);
 }
 
 std::uint64_t directory_inode(const std::string& path) noexcept {
@@ -87,9 +88,9 @@ std::string slurm_job() {
 std::vector<LauncherFact> slurm_facts() {
   constexpr std::size_t kMostBytes = 1024;
   constexpr const char* kNames[] = {
-      "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_STEP_ID", "SLURM_NODEID", "SLURM_JOB_NODELIST",
-      "SLURM_STEP_NODELIST", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_HET_SIZE", "SLURM_HET_JOB_ID",
-      "SLURM_RESTART_COUNT"};
+      "SLURM_CLUSTER_NAME",  "SLURM_JOB_ID",       "SLURM_JOB_NAME",      "SLURM_STEP_ID",
+      "SLURM_NODEID",        "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST", "SLURM_ARRAY_JOB_ID",
+      "SLURM_ARRAY_TASK_ID", "SLURM_HET_SIZE",     "SLURM_HET_JOB_ID",    "SLURM_RESTART_COUNT"};
   std::vector<LauncherFact> facts;
   for (const char* name : kNames) {
     std::string value = config::environment_value(name).substr(0, kMostBytes);
@@ -160,7 +161,8 @@ std::string command_line() {
 
 namespace {
 
-/// Of so many processes. A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a Perfetto slice takes up to 63.
+/// Of so many processes. A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a
+/// Perfetto slice takes up to 63.
 std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kGrowth = 4;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;
@@ -180,36 +182,46 @@ Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32
   if (is_in_memory(folder)) return Status::ok();  // which has no quota, and would be filled
   std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMostBytes);
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
-  files::Descriptor file;  // without a name: whatever happens to this process, it gives the room back
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+  files::Descriptor
+      file;  // without a name: whatever happens to this process, it gives the room back
   const Status status = files::create_nameless(folder, file);
   if (!status.is_ok()) return status;
   const int error = fallocate(file.number(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (error != ENOSPC && error != EDQUOT) return Status::ok();
-  return Status::from_errno("less than " + human_bytes(bytes) + " can be written to " + folder, error);
+  return Status::from_errno("less than " + human_bytes(bytes) + " can be written to " + folder,
+                            error);
 }
 
-Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
+Status check_room(const std::string& folder, std::uint64_t trace_bytes,
+                  std::int32_t process_count) {
   const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < own) {
-    return Status::error("the process's file-size limit (ulimit -f) may be too small: File too large");
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      limit.rlim_cur < own) {
+    return Status::error(
+        "the process's file-size limit (ulimit -f) may be too small: File too large");
   }
   struct statvfs info {};
   const std::uint64_t needed = own * static_cast<std::uint64_t>(process_count);
-  if (statvfs(folder.c_str(), &info) == 0 && std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
+  if (statvfs(folder.c_str(), &info) == 0 &&
+      std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
     return Status::error("less than " + human_bytes(needed) + " is free in " + folder);
   }
   return Status::ok();
 }
 
 Status check_memory(std::uint64_t trace_bytes) {
-  // The trace is mapped, a message takes up to 16 bytes to name it, a record of the export up to twice the call's.
+  // The trace is mapped, a message takes up to 16 bytes to name it, a record of the export up to
+  // twice the call's.
   constexpr std::uint64_t kGrowth = 3;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{96} << 20;
   const std::uint64_t needed = trace_bytes * kGrowth + kBaseBytes;
-  void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return Status::error("less than " + human_bytes(needed) + " of memory is left to the process");
+  void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return Status::error("less than " + human_bytes(needed) + " of memory is left to the process");
   munmap(memory, needed);
   return Status::ok();
 }

@@ -1,24 +1,24 @@
 #pragma once
 
-#include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
-
 #include "core/config/options.h"
 #include "core/hooks/window.h"
 #include "core/lifecycle/runtime.h"
-#include "core/record/source.h"
 #include "core/record/run_time.h"
+#include "core/record/source.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
 #include "plugin/tensors/step_talk.h"
 #include "plugin/tensors/tensor_choice.h"
 
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
 namespace megascope::run {
 
-/// One process's part of a run, from MPI_Init to MPI_Finalize, or from its first hook to its end. One thread at a time, but for
-/// hook_called().
+/// One process's part of a run, from MPI_Init to MPI_Finalize, or from its first hook to its end.
+/// One thread at a time, but for hook_called().
 class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
@@ -60,9 +60,10 @@ class Session final : public Runtime, private RunPart {
   report::RunReport report() override;
   std::vector<std::string> wanted_formats(const report::RunReport& report) override;
   ClockDomain clock() override { return clock_domain_of(recorder_->info()); }
-  void run_exports(Collective& collective, const std::vector<std::string>& formats, const std::vector<ClockDomain>& clocks,
-                   report::RunReport& report) override;
-  void close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) override;
+  void run_exports(Collective& collective, const std::vector<std::string>& formats,
+                   const std::vector<ClockDomain>& clocks, report::RunReport& report) override;
+  void close(Collective& group, const std::vector<ClockDomain>& clocks,
+             report::RunReport& report) override;
   Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
                     report::RunReport& report);
   bool wants_verdict() const;
@@ -74,24 +75,25 @@ class Session final : public Runtime, private RunPart {
   bool is_first() const { return facts_.is_first_here; }
 
   std::mutex claim_mutex_;
-  bool is_claimed_ = false;     ///< MPI, or hooks, begin the recording: whoever comes first
-  bool is_waiting_ = false;     ///< hooks were called, and MPI is loaded
+  bool is_claimed_ = false;  ///< MPI, or hooks, begin the recording: whoever comes first
+  bool is_waiting_ = false;  ///< hooks were called, and MPI is loaded
   config::LoadedOptions options_;
   std::vector<tensors::TensorChoice> tensors_;  ///< of which statistics are wanted
   bool use_tsc_ = true;
-  std::string test_clock_;      ///< what sets this process's clock apart; empty: nothing
+  std::string test_clock_;  ///< what sets this process's clock apart; empty: nothing
   std::string own_run_id_;
   std::string run_id_;
-  std::string scratch_;         ///< MEGASCOPE_SCRATCH as used
-  std::string scratch_folder_;  ///< of this run
-  std::string folder_;          ///< the run folder; of solo ranks their part of it
+  std::string scratch_;             ///< MEGASCOPE_SCRATCH as used
+  std::string scratch_folder_;      ///< of this run
+  std::string folder_;              ///< the run folder; of solo ranks their part of it
   std::uint64_t folder_inode_ = 0;  ///< of the run folder that this process created
-  std::string trace_path_;      ///< where the native trace lies now
+  std::string trace_path_;          ///< where the native trace lies now
   StartFacts facts_;
   ClockPoint first_moment_;
-  long first_moment_pid_ = 0;   ///< of the process whose hooks were called
-  bool is_alone_ = false;       ///< no other rank will be heard of
-  tensors::StepTalk* talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
+  long first_moment_pid_ = 0;  ///< of the process whose hooks were called
+  bool is_alone_ = false;      ///< no other rank will be heard of
+  tensors::StepTalk*
+      talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
   tensors::Capture* capture_ = nullptr;  ///< nullptr: there is no live view. As talk_
   LiveServer* live_ = nullptr;           ///< on rank 0, where it could be opened. As talk_
   std::unique_ptr<Recorder> recorder_;

@@ -22,7 +22,8 @@ std::vector<std::string_view> fields_of(std::string_view item) {
 
 bool read_number(std::string_view text, double least, double most, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+  return error == std::errc{} && end == text.data() + text.size() && value >= least &&
+         value <= most;
 }
 
 struct Item {
@@ -34,7 +35,8 @@ struct Item {
 bool read_item(std::string_view text, Item& item) {
   const std::vector<std::string_view> fields = fields_of(text);
   if (fields.size() != 3 && fields.size() != 4) return false;
-  return read_number(fields[0], 0, 1e9, item.rank) && read_number(fields[1], -kMostOffsetNs, kMostOffsetNs, item.offset_ns) &&
+  return read_number(fields[0], 0, 1e9, item.rank) &&
+         read_number(fields[1], -kMostOffsetNs, kMostOffsetNs, item.offset_ns) &&
          read_number(fields[2], -kMostDriftPpm, kMostDriftPpm, item.drift_ppm) &&
          (fields.size() == 3 || read_number(fields[3], 0, kMostJitterNs, item.jitter_ns));
 }
@@ -46,9 +48,12 @@ TestClocks read_test_clocks(const std::vector<std::string>& items, const std::st
   for (const std::string& text : items) {
     Item item;
     if (!read_item(text, item)) {
-      clocks.problems.push_back("MEGASCOPE_TEST_CLOCK: " + text + " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is passed over");
+      clocks.problems.push_back(
+          "MEGASCOPE_TEST_CLOCK: " + text +
+          " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is passed over");
     } else if (std::to_string(static_cast<long>(item.rank)) == rank) {
-      clocks.mine = {.offset_ns = static_cast<std::int64_t>(item.offset_ns), .drift_ppm = item.drift_ppm,
+      clocks.mine = {.offset_ns = static_cast<std::int64_t>(item.offset_ns),
+                     .drift_ppm = item.drift_ppm,
                      .jitter_ns = static_cast<std::uint32_t>(item.jitter_ns)};
     }
   }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/base/clock.h"
+
 #include <string>
 #include <vector>
-
-#include "core/base/clock.h"
 
 namespace megascope::run {
 
@@ -12,7 +12,8 @@ struct TestClocks {
   clock::TestClock mine;              ///< as it is where the list does not name the rank
   std::vector<std::string> problems;  ///< a sentence for each item that cannot be read
 };
-/// items: "<rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]". Bounds: offset 10^15 ns, drift 10^5 ppm, jitter 10^9 ns.
+/// items: "<rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]". Bounds: offset 10^15 ns, drift 10^5 ppm,
+/// jitter 10^9 ns.
 TestClocks read_test_clocks(const std::vector<std::string>& items, const std::string& rank);
 
 }  // namespace megascope::run

@@ -1,9 +1,9 @@
 #include "plugin/run/verdict.h"
 
-#include <algorithm>
-
 #include "core/base/text.h"
 #include "plugin/run/helper_process.h"
+
+#include <algorithm>
 
 namespace megascope::run {
 namespace {
@@ -15,31 +15,42 @@ constexpr std::uint64_t kMostNs = 900'000'000;
 
 /// Did the run leave what can be judged? What is missing is told elsewhere in the report.
 bool can_be_judged(const report::RunReport& report) {
-  const auto is_whole = [](const report::RankRow& rank) { return rank.end_state == EndState::kFinalized && !rank.is_solo; };
-  return report.world_size > 1 && report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
+  const auto is_whole = [](const report::RankRow& rank) {
+    return rank.end_state == EndState::kFinalized && !rank.is_solo;
+  };
+  return report.world_size > 1 &&
+         report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
          std::ranges::all_of(report.ranks, is_whole);
 }
 
-Status make_verdict(const std::string& library_folder, const std::string& run_folder, std::string& text) {
+Status make_verdict(const std::string& library_folder, const std::string& run_folder,
+                    std::string& text) {
   std::string said;
   bool is_late = false;
-  const Status status = run_helper({library_folder + "/megascope_verdict", run_folder, std::to_string(kMostNs)}, kMostNs, said, is_late);
+  const Status status = run_helper(
+      {library_folder + "/megascope_verdict", run_folder, std::to_string(kMostNs)}, kMostNs, said,
+      is_late);
   if (!status.is_ok() || is_late) return status;
-  if (said.empty()) return Status::error(library_folder + "/megascope_verdict cannot be run, or failed");
+  if (said.empty())
+    return Status::error(library_folder + "/megascope_verdict cannot be run, or failed");
   if (said.front() != '+') return Status::error(said.substr(1));
   text = said.substr(1);
   return status;
 }
 
-std::string command_for(const std::string& run_folder) { return "megascope analyze " + shell_quoted(run_folder); }
+std::string command_for(const std::string& run_folder) {
+  return "megascope analyze " + shell_quoted(run_folder);
+}
 
 }  // namespace
 
 void add_verdict_command(const std::string& run_folder, report::RunReport& report) {
-  if (!run_folder.empty() && can_be_judged(report)) report.verdict_command = command_for(run_folder);
+  if (!run_folder.empty() && can_be_judged(report))
+    report.verdict_command = command_for(run_folder);
 }
 
-void add_verdict(const std::string& library_folder, const std::string& run_folder, report::RunReport& report) {
+void add_verdict(const std::string& library_folder, const std::string& run_folder,
+                 report::RunReport& report) {
   if (run_folder.empty() || !can_be_judged(report)) return;
   std::uint64_t call_count = 0;
   for (const report::RankRow& rank : report.ranks) call_count += rank.calls;
@@ -49,8 +60,10 @@ void add_verdict(const std::string& library_folder, const std::string& run_folde
     return;
   }
   const Status status = make_verdict(library_folder, run_folder, report.verdict);
-  if (!status.is_ok()) report.notes.push_back("no verdict: " + status.message());
-  else if (report.verdict.empty()) report.verdict_command = command;
+  if (!status.is_ok())
+    report.notes.push_back("no verdict: " + status.message());
+  else if (report.verdict.empty())
+    report.verdict_command = command;
 }
 
 }  // namespace megascope::run

@@ -1,32 +1,37 @@
 #include "plugin/tensors/capture.h"
 
-#include <algorithm>
-#include <new>
-#include <numeric>
-#include <optional>
-
 #include "core/base/clock.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "plugin/tensors/tensor_choice.h"
 #include "plugin/tensors/view.h"
 
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <optional>
+
 namespace megascope::tensors {
 namespace {
 
 constexpr std::size_t kMostRefused = 4096;
 
-bool is_view(const Wish& wish) { return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole; }
+bool is_view(const Wish& wish) {
+  return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
+}
 
 bool is_of(const Wish& wish, const TensorView& tensor) {
   const TensorShape& shape = tensor.shape;
-  return matches(wish.pattern(), tensor.name) && (wish.tensor_kind == kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
+  return matches(wish.pattern(), tensor.name) &&
+         (wish.tensor_kind == kAnyKind ||
+          wish.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
          wish.first_layer <= shape.layer && shape.layer <= wish.last_layer;
 }
 
 /// Of views the step, the micro-batch and the replica count too.
 bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
-  const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch || tensor.shape.micro_batch == wish.micro_batch;
+  const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch ||
+                              tensor.shape.micro_batch == wish.micro_batch;
   const bool is_replica = is_of_model(tensor.shape.kind) || wish.replica == replica;
   return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
 }
@@ -45,8 +50,13 @@ bool asks_for_same_counters(const std::vector<Wish>& before, const std::vector<W
 
 ShardFacts facts_of(const TensorView& tensor) {
   const bool is_split = tensor.shape.split_dimension >= 0;
-  return {.name = tensor.name, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .is_split = is_split,
-          .split_group = !is_split ? std::string_view() : tensor.split_group.empty() ? std::string_view("tp") : tensor.split_group};
+  return {.name = tensor.name,
+          .layer = tensor.shape.layer,
+          .kind = tensor.shape.kind,
+          .is_split = is_split,
+          .split_group = !is_split                    ? std::string_view()
+                         : tensor.split_group.empty() ? std::string_view("tp")
+                                                      : tensor.split_group};
 }
 
 }  // namespace
@@ -59,8 +69,10 @@ std::shared_ptr<const Capture::State> Capture::state() const noexcept {
 void Capture::set_wishes(std::vector<Wish> wishes) {
   auto next = std::make_shared<State>(*state());
   next->wishes = std::move(wishes);
-  const bool wants_counters = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
-  const bool has_tensors = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
+  const bool wants_counters = std::ranges::any_of(
+      next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
+  const bool has_tensors = std::ranges::any_of(
+      next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
   {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<const State> state_before = std::exchange(state_, std::move(next));
@@ -90,15 +102,20 @@ TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   TensorKinds kinds = 0;
   for (const Wish& wish : state()->wishes) {
     if (wish.kind == WishKind::kCounters || !matches(wish.pattern(), name)) continue;
-    kinds |= wish.tensor_kind == kAnyKind ? kAllTensorKinds : kinds_with(static_cast<TensorKind>(wish.tensor_kind));
+    kinds |= wish.tensor_kind == kAnyKind ? kAllTensorKinds
+                                          : kinds_with(static_cast<TensorKind>(wish.tensor_kind));
   }
   return kinds;
 }
 
-bool Capture::is_asleep() const noexcept { return clock::monotonic_ns() > shown_until_ns_.load(std::memory_order_relaxed); }
+bool Capture::is_asleep() const noexcept {
+  return clock::monotonic_ns() > shown_until_ns_.load(std::memory_order_relaxed);
+}
 
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
+  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
+    return wish.kind == WishKind::kStatistics && is_of(wish, tensor);
+  });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
@@ -106,7 +123,8 @@ void Capture::take(const TensorView& tensor) noexcept {
   if (now->wishes.empty() || is_asleep()) return;
   try {
     for (const Wish& wish : now->wishes) {
-      if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica)) show(wish, tensor, *now);
+      if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica))
+        show(wish, tensor, *now);
     }
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a view of a tensor");
@@ -116,7 +134,8 @@ void Capture::take(const TensorView& tensor) noexcept {
 void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
   std::string problem;
   if (tensor.is_on_device) return refuse(wish, tensor, "is on a device: it can't be shown");
-  const std::optional<TensorView> flat = flattened(tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+  const std::optional<TensorView> flat = flattened(
+      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
   if (!flat) return refuse(wish, tensor, problem);
   const std::optional<Spread> spread = spread_of(*flat, state.layout, problem);
   if (!spread) return refuse(wish, tensor, problem);
@@ -128,8 +147,14 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
-  if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes) return refuse(wish, tensor, "makes a view that no letter to rank 0 has room for: ask for fewer tiles");
-  (void)name({.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = tensor.shape.type, .name = std::string(tensor.name),
+  if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes)
+    return refuse(wish, tensor,
+                  "makes a view that no letter to rank 0 has room for: ask for fewer tiles");
+  (void)name({.key = part->key,
+              .layer = tensor.shape.layer,
+              .kind = tensor.shape.kind,
+              .type = tensor.shape.type,
+              .name = std::string(tensor.name),
               .shape = whole_shape(tensor.shape, tensor.split_group, state.layout)});
   const std::lock_guard lock(mutex_);
   parts_.add(std::move(*part));
@@ -158,10 +183,12 @@ void Capture::polls() noexcept {
 }
 
 void Capture::reply(std::string_view text) noexcept {
-  const char* problem = text.size() > kMostReplyBytes ? "an answer to a request has more than 1 MiB" : nullptr;
+  const char* problem = text.size() > kMostReplyBytes ? "an answer to a request has more than 1 MiB"
+                                                      : nullptr;
   try {
     const std::lock_guard lock(mutex_);
-    if (problem == nullptr && !writer_.add(Reply{std::string(text)})) problem = "an answer to a request had no room on its way to rank 0";
+    if (problem == nullptr && !writer_.add(Reply{std::string(text)}))
+      problem = "an answer to a request had no room on its way to rank 0";
     if (problem != nullptr) failure_ = problem;  // it may have been the last one
   } catch (const std::bad_alloc&) {
     problem = "there is no memory for an answer to a request";
@@ -174,7 +201,9 @@ void Capture::begin_request() noexcept {
   request_until_ns_.store(clock::monotonic_ns() + kHurryNs, std::memory_order_relaxed);
 }
 
-bool Capture::has_request() const noexcept { return clock::monotonic_ns() < request_until_ns_.load(std::memory_order_relaxed); }
+bool Capture::has_request() const noexcept {
+  return clock::monotonic_ns() < request_until_ns_.load(std::memory_order_relaxed);
+}
 
 bool Capture::name(const TensorName& name) {
   const std::lock_guard lock(mutex_);
@@ -225,14 +254,19 @@ void Capture::put_first(LetterWriter& letter) const {
 
 void Capture::put_parts(LetterWriter& letter) {
   constexpr std::size_t kRoomForLeftOut = 64;
-  const std::vector<ViewPart> parts = parts_.take(kMostLetterBytes - kRoomForLeftOut - std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()));
-  letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(), letter_bytes));
+  const std::vector<ViewPart> parts = parts_.take(
+      kMostLetterBytes - kRoomForLeftOut -
+      std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()));
+  letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
+                                       letter_bytes));
   for (const ViewPart& part : parts) letter.add(part);
   const std::uint64_t left_out = parts_.left_out();
-  if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_})) left_out_told_ = left_out;
+  if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_}))
+    left_out_told_ = left_out;
 }
 
-/// Should memory run out, what has not gone into the letter is there the next time; of parts some may be gone.
+/// Should memory run out, what has not gone into the letter is there the next time; of parts some
+/// may be gone.
 std::vector<std::byte> Capture::take_letter() noexcept {
   LetterWriter letter;
   try {

@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <new>
-
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "plugin/tensors/capture.h"
 #include "plugin/tensors/tensor_choice.h"
+
+#include <algorithm>
+#include <new>
 
 /// What Capture does with the program's counters.
 namespace megascope::tensors {
@@ -17,7 +17,9 @@ void Capture::follow_counters(std::size_t ranks) {
   hooks::show_counters(this);
 }
 
-void Capture::set(CounterId counter, double value) noexcept { slots_.set(counter, hooks::current_step(), value); }
+void Capture::set(CounterId counter, double value) noexcept {
+  slots_.set(counter, hooks::current_step(), value);
+}
 
 void Capture::read_counters() noexcept {
   try {
@@ -37,7 +39,8 @@ void Capture::tell_values_again(std::int64_t first_step) {
   past_.tell_again(first_step);
 }
 
-/// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under ours.
+/// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under
+/// ours.
 void Capture::learn_counters() {
   std::vector<CounterId> unknown;
   {
@@ -48,11 +51,14 @@ void Capture::learn_counters() {
 }
 
 void Capture::learn(CounterId counter, const std::string& name) {
-  const bool is_wanted = std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
+  const bool is_wanted = std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
+    return wish.kind == WishKind::kCounters && matches(wish.pattern(), name);
+  });
   const std::string unit = is_wanted ? hooks::counter_unit(counter) : std::string();
   const std::lock_guard lock(mutex_);
   if (is_wanted && !past_.is_named(counter)) {
-    if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit})) return;  // the next time
+    if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit}))
+      return;  // the next time
     past_.name(counter);
   }
   past_.want(counter, is_wanted);

@@ -5,8 +5,13 @@
 namespace megascope::tensors {
 
 CounterValues values_of(const kernels::TensorStatistics& statistics) {
-  return {static_cast<double>(statistics.count), static_cast<double>(statistics.nan_count), static_cast<double>(statistics.infinity_count),
-          statistics.min, statistics.max, statistics.mean(), statistics.norm()};
+  return {static_cast<double>(statistics.count),
+          static_cast<double>(statistics.nan_count),
+          static_cast<double>(statistics.infinity_count),
+          statistics.min,
+          statistics.max,
+          statistics.mean(),
+          statistics.norm()};
 }
 
 std::string counter_prefix(std::string_view name, std::int32_t layer, TensorKind kind) {
@@ -17,7 +22,8 @@ std::string counter_prefix(std::string_view name, std::int32_t layer, TensorKind
 
 Counters define_counters(const std::string& prefix) {
   Counters counters{};
-  for (std::size_t i = 0; i < kCounterCount; ++i) counters[i] = hooks::counter(prefix + kCounterWords[i], "");
+  for (std::size_t i = 0; i < kCounterCount; ++i)
+    counters[i] = hooks::counter(prefix + kCounterWords[i], "");
   return counters;
 }
 

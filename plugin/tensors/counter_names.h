@@ -1,17 +1,18 @@
 #pragma once
 
+#include "core/lifecycle/tensor_sink.h"
+#include "kernels/tensor_statistics.h"
+
 #include <array>
 #include <string>
 #include <string_view>
-
-#include "core/lifecycle/tensor_sink.h"
-#include "kernels/tensor_statistics.h"
 
 namespace megascope::tensors {
 
 /// What is told of a tensor, each as a counter.
 inline constexpr std::size_t kCounterCount = 7;
-inline constexpr std::array<const char*, kCounterCount> kCounterWords{"count", "nan", "infinite", "min", "max", "mean", "norm"};
+inline constexpr std::array<const char*, kCounterCount> kCounterWords{
+    "count", "nan", "infinite", "min", "max", "mean", "norm"};
 using CounterValues = std::array<double, kCounterCount>;
 using Counters = std::array<CounterId, kCounterCount>;
 

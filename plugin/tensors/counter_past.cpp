@@ -21,7 +21,8 @@ void CounterPast::set(CounterId id, std::int64_t step, double value) {
     ++used_;
     make_room();
   }
-  if (counter.has_new && step != counter.newest.step && is_newest_kept(counter)) counter.live = kNone;  // it had no letter to go with
+  if (counter.has_new && step != counter.newest.step && is_newest_kept(counter))
+    counter.live = kNone;  // it had no letter to go with
   keep(counter, {step, value});
   ++counter.set_count;
   counter.newest = {step, value};
@@ -34,14 +35,17 @@ void CounterPast::keep(Counter& counter, const Sample& sample) const {
     kept.back().value = sample.value;
     return;
   }
-  if ((!kept.empty() && kept.back().step > sample.step) || counter.set_count % counter.stride != 0) return;
-  if (kept.size() == kept.capacity()) kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), most_of_one_ + 1));
+  if ((!kept.empty() && kept.back().step > sample.step) || counter.set_count % counter.stride != 0)
+    return;
+  if (kept.size() == kept.capacity())
+    kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), most_of_one_ + 1));
   kept.push_back(sample);
   thin(counter);
 }
 
 void CounterPast::make_room() {
-  const std::size_t most = std::bit_floor(std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
+  const std::size_t most = std::bit_floor(
+      std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
   if (most == most_of_one_) return;
   most_of_one_ = most;
   for (Counter& counter : counters_) {
@@ -93,7 +97,8 @@ void CounterPast::tell_again(std::int64_t first_step) {
 std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
   if (counter.kept.empty() || counter.kept.back().step <= counter.told) return {};
   const auto first = std::ranges::upper_bound(counter.kept, counter.told, {}, &Sample::step);
-  return {first, std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
+  return {first,
+          std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
 }
 
 void CounterPast::put(LetterWriter& letter) {
@@ -112,7 +117,8 @@ void CounterPast::put_new(LetterWriter& letter) {
   }
   for (auto& [step, readings] : by_step) {
     readings.step = step;
-    if (!letter.add(readings)) continue;  // unless it has a newer value by then, it is told with the next one
+    if (!letter.add(readings))
+      continue;  // unless it has a newer value by then, it is told with the next one
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.has_new = false;
@@ -131,7 +137,8 @@ std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
     const std::span<const Sample> samples = untold(counters_[id]);
-    for (const Sample& sample : samples.first(std::min(samples.size(), kMostInALetter / behind.size()))) {
+    for (const Sample& sample :
+         samples.first(std::min(samples.size(), kMostInALetter / behind.size()))) {
       CounterReadings& readings = by_step[sample.step];
       readings.ids.push_back(id);
       readings.values.push_back(sample.value);
@@ -147,7 +154,8 @@ void CounterPast::put_past(LetterWriter& letter) {
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.told = step;
-      if (counter.live != kNone && untold(counter).empty()) counter.told = std::max(step, counter.has_new ? counter.live : counter.newest.step);
+      if (counter.live != kNone && untold(counter).empty())
+        counter.told = std::max(step, counter.has_new ? counter.live : counter.newest.step);
     }
   }
 }

@@ -103,9 +103,12 @@ bool has_sound_stretches(const ViewPart& part) {
   for (std::size_t d = 0; d < part.shape.size(); ++d) {
     if (d != split && part.shape[d] != part.whole_shape[d]) return false;
   }
-  const auto fits = [](std::uint64_t start, std::uint64_t count, std::uint64_t extent) { return count <= extent && start <= extent - count; };
+  const auto fits = [](std::uint64_t start, std::uint64_t count, std::uint64_t extent) {
+    return count <= extent && start <= extent - count;
+  };
   return std::ranges::all_of(part.stretches, [&](const PartStretch& stretch) {
-    return fits(stretch.start, stretch.count, part.shape[split]) && fits(stretch.whole_start, stretch.count, part.whole_shape[split]);
+    return fits(stretch.start, stretch.count, part.shape[split]) &&
+           fits(stretch.whole_start, stretch.count, part.whole_shape[split]);
   });
 }
 
@@ -113,14 +116,17 @@ bool is_sound(const ViewPart& part) {
   constexpr std::uint64_t kMostCells = std::uint64_t{1} << 26;
   std::uint64_t cells = 0;
   std::uint64_t whole = 0;
-  return part.shape.size() == part.whole_shape.size() && (part.columns == 1 || part.columns == 3) && part.parts != 0 && part.step >= 0 &&
-         has_cells(part.shape, kMostCells, cells) && has_cells(part.whole_shape, kMostCells, whole) && cells * part.columns == part.elements.size() &&
+  return part.shape.size() == part.whole_shape.size() && (part.columns == 1 || part.columns == 3) &&
+         part.parts != 0 && part.step >= 0 && has_cells(part.shape, kMostCells, cells) &&
+         has_cells(part.whole_shape, kMostCells, whole) &&
+         cells * part.columns == part.elements.size() &&
          (part.tile_width == 0 || !part.shape.empty()) && has_sound_stretches(part);
 }
 
 }  // namespace
 
-/// Straight into the letter, as parts of views are large. Should memory run out, nothing of it is there.
+/// Straight into the letter, as parts of views are large. Should memory run out, nothing of it is
+/// there.
 template <class Item, class Fill>
 bool LetterWriter::add_item(Item item, Fill fill) {
   const std::size_t at = bytes_.size();
@@ -131,7 +137,8 @@ bool LetterWriter::add_item(Item item, Fill fill) {
     bytes_.resize(at);
     throw;
   }
-  const Head head{static_cast<std::uint32_t>(item), static_cast<std::uint32_t>(bytes_.size() - at - sizeof(Head))};
+  const Head head{static_cast<std::uint32_t>(item),
+                  static_cast<std::uint32_t>(bytes_.size() - at - sizeof(Head))};
   std::memcpy(bytes_.data() + at, &head, sizeof head);
   const bool fits = bytes_.size() <= room_;
   if (!fits) bytes_.resize(at);
@@ -162,18 +169,21 @@ bool LetterWriter::add(const CounterReadings& values) { return add_readings(fals
 bool LetterWriter::add(const PastReadings& past) { return add_readings(true, past.readings); }
 
 bool LetterWriter::add_readings(bool is_past, const CounterReadings& values) {
-  return add_item(is_past ? LetterReader::Item::kPastReadings : LetterReader::Item::kCounterReadings, [&](std::vector<std::byte>& to) {
-    put(to, values.step);
-    put_all(to, values.ids);
-    put_all(to, values.values);
-  });
+  return add_item(
+      is_past ? LetterReader::Item::kPastReadings : LetterReader::Item::kCounterReadings,
+      [&](std::vector<std::byte>& to) {
+        put(to, values.step);
+        put_all(to, values.ids);
+        put_all(to, values.values);
+      });
 }
 
 bool LetterWriter::add(const ViewPart& part) {
   if (letter_bytes(part) > room_ - bytes_.size()) return false;  // before it is copied
   return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
-    put(to, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
-                      part.columns, part.split_dimension, part.copy, 0});
+    put(to, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
+                      part.wish, part.micro_batch, part.replica, part.parts, part.columns,
+                      part.split_dimension, part.copy, 0});
     put_all(to, part.full_shape);
     put_all(to, part.whole_shape);
     put_all(to, part.shape);
@@ -190,7 +200,8 @@ bool LetterWriter::add(const Notice& notice) {
 }
 
 bool LetterWriter::add(const Interval& interval) {
-  return add_item(LetterReader::Item::kInterval, [&](std::vector<std::byte>& to) { put(to, interval); });
+  return add_item(LetterReader::Item::kInterval,
+                  [&](std::vector<std::byte>& to) { put(to, interval); });
 }
 
 bool LetterWriter::add(const CallSums& sums) {
@@ -205,10 +216,13 @@ bool LetterWriter::add(const CallSums& sums) {
 
 bool LetterWriter::add(const Reply& reply) {
   if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
-  return add_item(LetterReader::Item::kReply, [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
+  return add_item(LetterReader::Item::kReply,
+                  [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
 }
 
-bool LetterWriter::add(const Polls&) { return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {}); }
+bool LetterWriter::add(const Polls&) {
+  return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {});
+}
 
 bool LetterWriter::add(const RankFacts& facts) {
   return add_item(LetterReader::Item::kRankFacts, [&](std::vector<std::byte>& to) {
@@ -219,11 +233,14 @@ bool LetterWriter::add(const RankFacts& facts) {
 }
 
 bool LetterWriter::add(const RequestFailed& failed) {
-  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) { put_all(to, failed.text.substr(0, kMostText)); });
+  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
+    put_all(to, failed.text.substr(0, kMostText));
+  });
 }
 
 bool LetterWriter::add(const LeftOut& left_out) {
-  return add_item(LetterReader::Item::kLeftOut, [&](std::vector<std::byte>& to) { put(to, left_out.parts); });
+  return add_item(LetterReader::Item::kLeftOut,
+                  [&](std::vector<std::byte>& to) { put(to, left_out.parts); });
 }
 
 bool LetterWriter::add(const LetterWriter& other) {
@@ -233,9 +250,11 @@ bool LetterWriter::add(const LetterWriter& other) {
 }
 
 std::size_t letter_bytes(const ViewPart& part) {
-  constexpr std::size_t kRound = 5 * (sizeof(std::uint64_t) + kAlign);  // of five lists: how many, and what fills up
+  constexpr std::size_t kRound = 5 * (sizeof(std::uint64_t) +
+                                      kAlign);  // of five lists: how many, and what fills up
   const std::size_t extents = part.full_shape.size() + part.whole_shape.size() + part.shape.size();
-  return sizeof(Head) + sizeof(PartFacts) + kRound + extents * sizeof(std::uint64_t) + part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
+  return sizeof(Head) + sizeof(PartFacts) + kRound + extents * sizeof(std::uint64_t) +
+         part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
 }
 
 std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
@@ -251,7 +270,9 @@ bool read(Source source, TensorName& name) {
   source.get(type);
   source.get_all(name.name, kMostText);
   source.get_all(name.shape, kMostDimensions);
-  if (kind >= static_cast<std::uint16_t>(TensorKind::kCount) || type >= static_cast<std::uint16_t>(ElementType::kCount)) return false;
+  if (kind >= static_cast<std::uint16_t>(TensorKind::kCount) ||
+      type >= static_cast<std::uint16_t>(ElementType::kCount))
+    return false;
   name.kind = static_cast<TensorKind>(kind);
   name.type = static_cast<ElementType>(type);
   return source.is_whole();
@@ -316,7 +337,8 @@ bool read(Source source, CallSums& sums) {
   source.get_all(sums.names, kMostText);
   source.get_all(sums.functions, kMaxCallSums);
   source.get_all(sums.peers, kMaxPeerSums);
-  return source.is_whole() && static_cast<std::size_t>(std::ranges::count(sums.names, '\n')) == sums.functions.size();
+  return source.is_whole() &&
+         static_cast<std::size_t>(std::ranges::count(sums.names, '\n')) == sums.functions.size();
 }
 
 bool read(Source source, RankFacts& facts) {
@@ -357,20 +379,45 @@ LetterReader::Item LetterReader::next() {
   const auto item = static_cast<Item>(head.item);
   bool is_read = false;
   switch (item) {
-    case Item::kTensorName: is_read = read(content, tensor_name); break;
-    case Item::kCounterName: is_read = read(content, counter_name); break;
+    case Item::kTensorName:
+      is_read = read(content, tensor_name);
+      break;
+    case Item::kCounterName:
+      is_read = read(content, counter_name);
+      break;
     case Item::kCounterReadings:
-    case Item::kPastReadings: is_read = read(content, counter_readings); break;
-    case Item::kViewPart: is_read = read(content, view_part); break;
-    case Item::kNotice: is_read = read(content, notice); break;
-    case Item::kInterval: is_read = read(content, interval); break;
-    case Item::kCallSums: is_read = read(content, call_sums); break;
-    case Item::kReply: is_read = read(content, reply); break;
-    case Item::kRankFacts: is_read = read(content, rank_facts); break;
-    case Item::kRequestFailed: is_read = read(content, request_failed); break;
-    case Item::kLeftOut: is_read = read(content, left_out); break;
-    case Item::kPolls: is_read = content.is_whole(); break;
-    default: break;
+    case Item::kPastReadings:
+      is_read = read(content, counter_readings);
+      break;
+    case Item::kViewPart:
+      is_read = read(content, view_part);
+      break;
+    case Item::kNotice:
+      is_read = read(content, notice);
+      break;
+    case Item::kInterval:
+      is_read = read(content, interval);
+      break;
+    case Item::kCallSums:
+      is_read = read(content, call_sums);
+      break;
+    case Item::kReply:
+      is_read = read(content, reply);
+      break;
+    case Item::kRankFacts:
+      is_read = read(content, rank_facts);
+      break;
+    case Item::kRequestFailed:
+      is_read = read(content, request_failed);
+      break;
+    case Item::kLeftOut:
+      is_read = read(content, left_out);
+      break;
+    case Item::kPolls:
+      is_read = content.is_whole();
+      break;
+    default:
+      break;
   }
   if (is_read) return item;
   bytes_ = {};
@@ -384,10 +431,12 @@ LetterContents contents_of(std::span<const std::byte> letter) noexcept {
   while (letter.size() >= sizeof head) {
     std::memcpy(&head, letter.data(), sizeof head);
     const auto item = static_cast<Item>(head.item);
-    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls;
+    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName ||
+                          item == Item::kRankFacts || item == Item::kPolls;
     contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
     std::int64_t step = 0;
-    const bool has_counters = (item == Item::kCounterReadings || item == Item::kPastReadings) && letter.size() >= sizeof head + sizeof step;
+    const bool has_counters = (item == Item::kCounterReadings || item == Item::kPastReadings) &&
+                              letter.size() >= sizeof head + sizeof step;
     if (has_counters) std::memcpy(&step, letter.data() + sizeof head, sizeof step);
     if (has_counters) contents.counters_from = std::min(contents.counters_from, step);
     letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));

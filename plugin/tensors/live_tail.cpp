@@ -18,26 +18,31 @@ constexpr std::size_t kWishRoom = (kMostWishBytes + 7) / 8 * 8;
 void clear_tail(std::span<std::byte> tail) noexcept { std::ranges::fill(tail, std::byte{0}); }
 
 void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& times) noexcept {
-  if (tail.size() >= (rank + std::size_t{1}) * sizeof times) std::memcpy(tail.data() + rank * sizeof times, &times, sizeof times);
+  if (tail.size() >= (rank + std::size_t{1}) * sizeof times)
+    std::memcpy(tail.data() + rank * sizeof times, &times, sizeof times);
 }
 
 RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept {
   RankTimes times;
-  if (tail.size() >= (rank + std::size_t{1}) * sizeof times) std::memcpy(&times, tail.data() + rank * sizeof times, sizeof times);
+  if (tail.size() >= (rank + std::size_t{1}) * sizeof times)
+    std::memcpy(&times, tail.data() + rank * sizeof times, sizeof times);
   return times.is_said != 0 ? times : RankTimes{};
 }
 
-void set_wishes(std::span<std::byte> tail, std::uint32_t ranks, std::span<const std::byte> wishes) noexcept {
+void set_wishes(std::span<std::byte> tail, std::uint32_t ranks,
+                std::span<const std::byte> wishes) noexcept {
   const std::span<std::byte> room = tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
   std::ranges::copy(wishes.first(std::min(wishes.size(), room.size())), room.begin());
 }
 
-std::span<const std::byte> wishes_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept {
+std::span<const std::byte> wishes_in(std::span<const std::byte> tail,
+                                     std::uint32_t ranks) noexcept {
   return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
 }
 
 void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept {
-  if (tail.size() >= sizeof request) std::memcpy(tail.last(sizeof request).data(), &request, sizeof request);
+  if (tail.size() >= sizeof request)
+    std::memcpy(tail.last(sizeof request).data(), &request, sizeof request);
 }
 
 TailRequest request_in(std::span<const std::byte> tail) noexcept {
@@ -48,12 +53,15 @@ TailRequest request_in(std::span<const std::byte> tail) noexcept {
   return request;
 }
 
-void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks, bool has_their_wishes) noexcept {
+void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks,
+                 bool has_their_wishes) noexcept {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const RankTimes times = times_of(theirs, rank);
     if (times.is_said != 0) set_times(mine, rank, times);
   }
-  if (has_their_wishes && ranks != 0) std::ranges::copy(theirs.subspan(ranks * sizeof(RankTimes)), mine.subspan(ranks * sizeof(RankTimes)).begin());
+  if (has_their_wishes && ranks != 0)
+    std::ranges::copy(theirs.subspan(ranks * sizeof(RankTimes)),
+                      mine.subspan(ranks * sizeof(RankTimes)).begin());
 }
 
 }  // namespace megascope::tensors

@@ -8,7 +8,8 @@
 namespace megascope::tensors {
 namespace {
 
-constexpr std::uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;  // of the unit circle in 64 bits: its multiples spread evenly
+constexpr std::uint64_t
+    kGolden = 0x9E37'79B9'7F4A'7C15;  // of the unit circle in 64 bits: its multiples spread evenly
 
 std::uint64_t mixed(std::uint64_t number) {
   number = (number ^ (number >> 30)) * 0xBF58'476D'1CE4'E5B9;
@@ -16,15 +17,21 @@ std::uint64_t mixed(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
-auto place_of(const ViewPart& part) { return std::tuple(part.wish, part.key, part.micro_batch, part.replica); }
+auto place_of(const ViewPart& part) {
+  return std::tuple(part.wish, part.key, part.micro_batch, part.replica);
+}
 
-/// Where the tensor stands on a circle that each step turns: what comes first behind zero goes first.
+/// Where the tensor stands on a circle that each step turns: what comes first behind zero goes
+/// first.
 std::uint64_t turn_of(const ViewPart& part) {
-  const std::uint64_t tensor = mixed(part.key ^ mixed((std::uint64_t{part.wish} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
+  const std::uint64_t tensor = mixed(
+      part.key ^
+      mixed((std::uint64_t{part.wish} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
   return tensor + static_cast<std::uint64_t>(part.step) * kGolden;
 }
 
-/// Of few steps those that many ranks choose: multiples of the highest power of two, and the newest of these.
+/// Of few steps those that many ranks choose: multiples of the highest power of two, and the newest
+/// of these.
 bool is_better_step(std::int64_t a, std::int64_t b) {
   const int level_a = std::countr_zero(static_cast<std::uint64_t>(a));
   const int level_b = std::countr_zero(static_cast<std::uint64_t>(b));
@@ -41,17 +48,20 @@ struct Candidate {
 std::vector<Candidate> ranked(const std::vector<ViewPart>& parts) {
   std::vector<Candidate> order;
   order.reserve(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) order.push_back({.index = i, .again = 0, .turn = turn_of(parts[i])});
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    order.push_back({.index = i, .again = 0, .turn = turn_of(parts[i])});
   std::ranges::sort(order, [&](const Candidate& a, const Candidate& b) {
     const ViewPart& one = parts[a.index];
     const ViewPart& other = parts[b.index];
-    return place_of(one) != place_of(other) ? place_of(one) < place_of(other) : is_better_step(one.step, other.step);
+    return place_of(one) != place_of(other) ? place_of(one) < place_of(other)
+                                            : is_better_step(one.step, other.step);
   });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const bool is_same = place_of(parts[order[i].index]) == place_of(parts[order[i - 1].index]);
     order[i].again = is_same ? order[i - 1].again + 1 : 0;
   }
-  std::ranges::sort(order, {}, [](const Candidate& one) { return std::tuple(one.again, one.turn, one.index); });
+  std::ranges::sort(
+      order, {}, [](const Candidate& one) { return std::tuple(one.again, one.turn, one.index); });
   return order;
 }
 

@@ -1,8 +1,8 @@
 #include "plugin/tensors/shards.h"
 
-#include <algorithm>
-
 #include "core/record/hash.h"
+
+#include <algorithm>
 
 namespace megascope::tensors {
 namespace {
@@ -20,7 +20,8 @@ Role role_of(const ShardFacts& tensor, const ParallelIndex& dimension) {
 
 }  // namespace
 
-Layout Layout::of(std::vector<ParallelIndex> told, std::int32_t world_rank, std::int32_t world_size) {
+Layout Layout::of(std::vector<ParallelIndex> told, std::int32_t world_rank,
+                  std::int32_t world_size) {
   if (told.empty()) told.push_back({std::string(kTensorParallel), world_rank, world_size});
   std::ranges::sort(told, {}, &ParallelIndex::name);
   return {std::move(told), world_rank, world_size};
@@ -28,14 +29,16 @@ Layout Layout::of(std::vector<ParallelIndex> told, std::int32_t world_rank, std:
 
 bool Layout::is_whole() const {
   std::int64_t product = 1;
-  for (const ParallelIndex& dimension : dimensions) product = std::min<std::int64_t>(product * dimension.size, std::int64_t{1} << 31);
+  for (const ParallelIndex& dimension : dimensions)
+    product = std::min<std::int64_t>(product * dimension.size, std::int64_t{1} << 31);
   return product == world_size;
 }
 
 std::uint64_t Layout::hash() const {
   std::uint64_t hash = 0;
   for (const ParallelIndex& dimension : dimensions) {
-    hash = combined(combined(hash, hash_of(dimension.name)), static_cast<std::uint64_t>(dimension.size));
+    hash = combined(combined(hash, hash_of(dimension.name)),
+                    static_cast<std::uint64_t>(dimension.size));
   }
   return hash;
 }
@@ -43,7 +46,8 @@ std::uint64_t Layout::hash() const {
 std::uint64_t Layout::place() const {
   std::uint64_t place = 0;
   for (const ParallelIndex& dimension : dimensions) {
-    place = place * static_cast<std::uint64_t>(dimension.size) + static_cast<std::uint64_t>(dimension.index);
+    place = place * static_cast<std::uint64_t>(dimension.size) +
+            static_cast<std::uint64_t>(dimension.index);
   }
   return place;
 }
@@ -52,7 +56,8 @@ std::uint64_t hash_of_place(std::uint64_t place) { return combined(1, place); }
 
 std::uint64_t sum_of_places(std::int32_t world_size) {
   std::uint64_t sum = 0;
-  for (std::uint64_t place = 0; place < static_cast<std::uint64_t>(world_size); ++place) sum += hash_of_place(place);
+  for (std::uint64_t place = 0; place < static_cast<std::uint64_t>(world_size); ++place)
+    sum += hash_of_place(place);
   return sum;
 }
 
@@ -62,30 +67,46 @@ bool is_of_model(TensorKind kind) {
     case TensorKind::kWeightUpdated:
     case TensorKind::kGradReduced:
     case TensorKind::kExpAvg:
-    case TensorKind::kExpAvgSq: return true;
-    default: return false;
+    case TensorKind::kExpAvgSq:
+      return true;
+    default:
+      return false;
   }
 }
 
-std::vector<std::uint64_t> whole_shape(const TensorShape& shape, std::string_view split_group, const Layout& layout) {
-  std::vector<std::uint64_t> extents(shape.extents.begin(), shape.extents.begin() + shape.dimension_count);
-  if (shape.split_dimension < 0 || static_cast<std::size_t>(shape.split_dimension) >= extents.size()) return extents;
-  const auto split = std::ranges::find(layout.dimensions, split_group.empty() ? kTensorParallel : split_group, &ParallelIndex::name);
-  if (split != layout.dimensions.end()) extents[static_cast<std::size_t>(shape.split_dimension)] *= static_cast<std::uint64_t>(split->size);
+std::vector<std::uint64_t> whole_shape(const TensorShape& shape, std::string_view split_group,
+                                       const Layout& layout) {
+  std::vector<std::uint64_t> extents(shape.extents.begin(),
+                                     shape.extents.begin() + shape.dimension_count);
+  if (shape.split_dimension < 0 ||
+      static_cast<std::size_t>(shape.split_dimension) >= extents.size())
+    return extents;
+  const auto split = std::ranges::find(
+      layout.dimensions, split_group.empty() ? kTensorParallel : split_group, &ParallelIndex::name);
+  if (split != layout.dimensions.end())
+    extents[static_cast<std::size_t>(shape.split_dimension)] *= static_cast<std::uint64_t>(
+        split->size);
   return extents;
 }
 
 Shard shard_of(const ShardFacts& tensor, const Layout& layout) {
   Shard shard;
   bool has_split_group = false;
-  std::uint64_t key = combined(hash_of(tensor.name), static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor.layer)) << 8 | static_cast<std::uint64_t>(tensor.kind));
+  std::uint64_t key = combined(hash_of(tensor.name),
+                               static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor.layer))
+                                       << 8 |
+                                   static_cast<std::uint64_t>(tensor.kind));
   for (const ParallelIndex& dimension : layout.dimensions) {
     has_split_group = has_split_group || dimension.name == tensor.split_group;
     const auto index = static_cast<std::uint32_t>(dimension.index);
     const auto size = static_cast<std::uint32_t>(dimension.size);
     switch (role_of(tensor, dimension)) {
-      case Role::kPart: shard.parts *= size; break;
-      case Role::kCopy: shard.origin = shard.origin * size + index; break;
+      case Role::kPart:
+        shard.parts *= size;
+        break;
+      case Role::kCopy:
+        shard.origin = shard.origin * size + index;
+        break;
       case Role::kApart:
         key = combined(key, index + 1);
         shard.apart = dimension.name + " " + std::to_string(index);

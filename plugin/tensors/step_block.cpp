@@ -25,10 +25,13 @@ void store(const Part& part, std::byte* at) noexcept {
 const std::byte* place_of(const std::byte* block, std::uint32_t index) noexcept {
   return block + sizeof(StepHeader) + index * sizeof(TensorSlot);
 }
-std::byte* place_of(std::byte* block, std::uint32_t index) noexcept { return block + sizeof(StepHeader) + index * sizeof(TensorSlot); }
+std::byte* place_of(std::byte* block, std::uint32_t index) noexcept {
+  return block + sizeof(StepHeader) + index * sizeof(TensorSlot);
+}
 SlotOrder order_at(const std::byte* block, std::uint32_t index) noexcept {
   const std::byte* const at = place_of(block, index);
-  return {load<std::uint32_t>(at + offsetof(TensorSlot, is_counted)) == 0, load<std::uint64_t>(at + offsetof(TensorSlot, key))};
+  return {load<std::uint32_t>(at + offsetof(TensorSlot, is_counted)) == 0,
+          load<std::uint64_t>(at + offsetof(TensorSlot, key))};
 }
 
 TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
@@ -68,16 +71,18 @@ struct Shares {
   std::uint32_t theirs = 0;
   std::uint32_t mine = 0;
   std::uint32_t both = 0;
-  std::uint32_t left_out = 0;       ///< of the trace
+  std::uint32_t left_out = 0;  ///< of the trace
   std::uint32_t left_out_live = 0;
 };
 /// Those from `first` on that the trace has: they come first.
-std::uint32_t counted_from(const std::byte* block, std::uint32_t first, std::uint32_t count) noexcept {
+std::uint32_t counted_from(const std::byte* block, std::uint32_t first,
+                           std::uint32_t count) noexcept {
   std::uint32_t at = first;
   while (at < count && !order_at(block, at).first) ++at;
   return at - first;
 }
-Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine, std::uint32_t my_count, std::uint32_t room) noexcept {
+Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine,
+                 std::uint32_t my_count, std::uint32_t room) noexcept {
   Shares shares;
   while (shares.both < room && (shares.theirs < their_count || shares.mine < my_count)) {
     const bool has_theirs = shares.theirs < their_count;
@@ -91,15 +96,18 @@ Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::
   const std::uint32_t their_counted = counted_from(theirs, shares.theirs, their_count);
   const std::uint32_t my_counted = counted_from(mine, shares.mine, my_count);
   shares.left_out = std::max(their_counted, my_counted);
-  shares.left_out_live = std::max(their_count - shares.theirs - their_counted, my_count - shares.mine - my_counted);
+  shares.left_out_live = std::max(their_count - shares.theirs - their_counted,
+                                  my_count - shares.mine - my_counted);
   return shares;
 }
 
 }  // namespace
 
-void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept {
+void write_block(StepHeader header, std::span<const TensorSlot> tensors,
+                 std::span<std::byte> block) noexcept {
   header.used = static_cast<std::uint32_t>(std::min<std::size_t>(header.slots, tensors.size()));
-  for (const TensorSlot& slot : tensors.subspan(header.used)) ++(slot.is_counted != 0 ? header.dropped : header.dropped_live);
+  for (const TensorSlot& slot : tensors.subspan(header.used))
+    ++(slot.is_counted != 0 ? header.dropped : header.dropped_live);
   store(header, block.data());
   for (std::uint32_t i = 0; i < header.used; ++i) store(tensors[i], place_of(block.data(), i));
   clear_tail(tail_of(block));
@@ -108,23 +116,33 @@ void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::sp
 void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   const StepHeader their_header = header_of({theirs, sizeof(StepHeader)});
   StepHeader header = header_of({mine, sizeof(StepHeader)});
-  if (their_header.slots != header.slots || std::max(their_header.used, header.used) > header.slots || their_header.tail_ranks != header.tail_ranks) return;
+  if (their_header.slots != header.slots ||
+      std::max(their_header.used, header.used) > header.slots ||
+      their_header.tail_ranks != header.tail_ranks)
+    return;
   const Shares shares = shares_of(theirs, their_header.used, mine, header.used, header.slots);
   // From the back: what is written never lies before what is still to be read of mine.
   std::uint32_t left_theirs = shares.theirs;
   std::uint32_t left_mine = shares.mine;
   for (std::uint32_t i = shares.both; i-- > 0;) {
-    const bool takes_theirs = left_theirs != 0 && (left_mine == 0 || order_at(theirs, left_theirs - 1) >= order_at(mine, left_mine - 1));
-    const bool takes_mine = left_mine != 0 && (left_theirs == 0 || order_at(mine, left_mine - 1) >= order_at(theirs, left_theirs - 1));
-    TensorSlot slot = takes_theirs ? load<TensorSlot>(place_of(theirs, left_theirs - 1)) : load<TensorSlot>(place_of(mine, left_mine - 1));
-    if (takes_theirs && takes_mine) slot = merged(slot, load<TensorSlot>(place_of(mine, left_mine - 1)));
+    const bool takes_theirs = left_theirs != 0 &&
+                              (left_mine == 0 ||
+                               order_at(theirs, left_theirs - 1) >= order_at(mine, left_mine - 1));
+    const bool takes_mine = left_mine != 0 &&
+                            (left_theirs == 0 ||
+                             order_at(mine, left_mine - 1) >= order_at(theirs, left_theirs - 1));
+    TensorSlot slot = takes_theirs ? load<TensorSlot>(place_of(theirs, left_theirs - 1))
+                                   : load<TensorSlot>(place_of(mine, left_mine - 1));
+    if (takes_theirs && takes_mine)
+      slot = merged(slot, load<TensorSlot>(place_of(mine, left_mine - 1)));
     left_theirs -= takes_theirs ? 1 : 0;
     left_mine -= takes_mine ? 1 : 0;
     store(slot, place_of(mine, i));
   }
   const std::size_t tail = bytes_of_block(header.slots);
   const std::size_t tail_bytes = bytes_of_tail(header.tail_ranks);
-  merge_tails({theirs + tail, tail_bytes}, {mine + tail, tail_bytes}, header.tail_ranks, their_header.word.is_said != 0);
+  merge_tails({theirs + tail, tail_bytes}, {mine + tail, tail_bytes}, header.tail_ranks,
+              their_header.word.is_said != 0);
   merge_header(their_header, header);
   header.used = shares.both;
   header.dropped += shares.left_out;
@@ -132,18 +150,26 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   store(header, mine);
 }
 
-StepHeader header_of(std::span<const std::byte> block) noexcept { return load<StepHeader>(block.data()); }
+StepHeader header_of(std::span<const std::byte> block) noexcept {
+  return load<StepHeader>(block.data());
+}
 
 std::span<std::byte> tail_of(std::span<std::byte> block) noexcept {
   const StepHeader header = header_of(block);
-  return block.size() < bytes_of_block(header.slots, header.tail_ranks) ? block.first(0) : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
+  return block.size() < bytes_of_block(header.slots, header.tail_ranks)
+             ? block.first(0)
+             : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
 }
 
 std::span<const std::byte> tail_of(std::span<const std::byte> block) noexcept {
   const StepHeader header = header_of(block);
-  return block.size() < bytes_of_block(header.slots, header.tail_ranks) ? block.first(0) : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
+  return block.size() < bytes_of_block(header.slots, header.tail_ranks)
+             ? block.first(0)
+             : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
 }
 
-TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept { return load<TensorSlot>(place_of(block.data(), index)); }
+TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept {
+  return load<TensorSlot>(place_of(block.data(), index));
+}
 
 }  // namespace megascope::tensors

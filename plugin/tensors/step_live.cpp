@@ -1,23 +1,30 @@
-#include <algorithm>
-#include <cstring>
-#include <new>
-#include <utility>
-
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/requests.h"
 #include "plugin/tensors/step_talk.h"
 
-/// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its clients want.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+/// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its
+/// clients want.
 namespace megascope::tensors {
 
 /// Rank 0 is told what the key of its statistics stands for.
 void StepTalk::name(Tensor& tensor) {
   if (capture_ == nullptr || tensor.named_version == layout_version_) return;
-  const std::string apart = tensor.shard.apart.empty() ? std::string() : " of " + tensor.shard.apart;
-  const bool is_told = capture_->name({.key = tensor.shard.key, .layer = tensor.layer, .kind = tensor.kind, .type = tensor.shape.type, .name = tensor.name + apart,
-                                       .shape = whole_shape(tensor.shape, tensor.split_group, layout_)});
+  const std::string apart = tensor.shard.apart.empty() ? std::string()
+                                                       : " of " + tensor.shard.apart;
+  const bool is_told = capture_->name(
+      {.key = tensor.shard.key,
+       .layer = tensor.layer,
+       .kind = tensor.kind,
+       .type = tensor.shape.type,
+       .name = tensor.name + apart,
+       .shape = whole_shape(tensor.shape, tensor.split_group, layout_)});
   if (is_told) tensor.named_version = layout_version_;
 }
 
@@ -33,9 +40,16 @@ void StepTalk::put_tail(std::span<std::byte> block) {
   if (tail_ranks_ == 0) return;
   const std::span<std::byte> tail = tail_of(block);
   const auto rank = static_cast<std::uint32_t>(layout_.world_rank);
-  const auto ms = [](std::uint64_t ns) { return static_cast<float>(static_cast<double>(ns) * 1e-6); };
+  const auto ms = [](std::uint64_t ns) {
+    return static_cast<float>(static_cast<double>(ns) * 1e-6);
+  };
   const bool is_idle = capture_ != nullptr && capture_->take_idle();
-  if (step_ns_ != 0 && rank < tail_ranks_) set_times(tail, rank, {.step_ms = ms(step_ns_), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_), .is_said = is_idle ? kSaid | kIdle : kSaid});
+  if (step_ns_ != 0 && rank < tail_ranks_)
+    set_times(tail, rank,
+              {.step_ms = ms(step_ns_),
+               .mpi_ms = ms(calls_ns_),
+               .own_ms = ms(own_ns_),
+               .is_said = is_idle ? kSaid | kIdle : kSaid});
   if (server_ == nullptr) return;
   bid_tell_again();
   (void)server_->changed_wishes(own_wishes_);
@@ -48,29 +62,35 @@ void StepTalk::put_request(std::span<std::byte> tail) {
   std::string text;
   if (own_request_.number == settled_request_ && server_->next_request(text)) {
     ++own_request_.number;
-    own_request_.bytes = std::min(text.size(), own_request_.text.size());  // no longer, as the server says
-    std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(own_request_.bytes), own_request_.text.begin());
+    own_request_.bytes = std::min(text.size(),
+                                  own_request_.text.size());  // no longer, as the server says
+    std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(own_request_.bytes),
+                        own_request_.text.begin());
   }
   set_request(tail, own_request_);
 }
 
 void StepTalk::obey_wishes(std::span<const std::byte> merged) {
   const std::span<const std::byte> wishes = wishes_in(tail_of(merged), tail_ranks_);
-  if (wishes.size() == wishes_.size() && (wishes.empty() || std::memcmp(wishes.data(), wishes_.data(), wishes.size()) == 0)) return;
+  if (wishes.size() == wishes_.size() &&
+      (wishes.empty() || std::memcmp(wishes.data(), wishes_.data(), wishes.size()) == 0))
+    return;
   wishes_.clear();  // should memory run out, they are obeyed with the next block
   capture_->set_wishes(unpack_wishes(wishes));
   wishes_.assign(wishes.begin(), wishes.end());
 }
 
-/// First all ranks say that they have it: some may have stopped. In the block behind the next one they say so, and where that is obeyed it
-/// is the program's, on all of them at one boundary.
+/// First all ranks say that they have it: some may have stopped. In the block behind the next one
+/// they say so, and where that is obeyed it is the program's, on all of them at one boundary.
 void StepTalk::obey_request(std::span<const std::byte> merged) {
   if (promised_blocks_ != 0 && --promised_blocks_ == 0) {
     settled_request_ = seen_request_;
     const bool is_for_all = header_of(merged).lowest_request >= seen_request_ && !has_stopped_;
     if (is_for_all) capture_->begin_request();
-    if (is_for_all) hooks::offer_request(std::exchange(request_, {}));
-    else if (is_speaker()) fail_request("the request is passed over: not all ranks begin steps any more");
+    if (is_for_all)
+      hooks::offer_request(std::exchange(request_, {}));
+    else if (is_speaker())
+      fail_request("the request is passed over: not all ranks begin steps any more");
   }
   const TailRequest request = request_in(tail_of(merged));
   if (request.number <= seen_request_) return;
@@ -98,7 +118,8 @@ void StepTalk::refuse_requests() noexcept {
 
 void StepTalk::wake(std::uint64_t now_ns) noexcept {
   if (capture_ == nullptr || has_stopped_) return;
-  awake_until_ns_ = now_ns + sleep_after_ns_ + 4 * std::max(step_ns_, std::exchange(former_step_ns_, step_ns_));
+  awake_until_ns_ = now_ns + sleep_after_ns_ +
+                    4 * std::max(step_ns_, std::exchange(former_step_ns_, step_ns_));
   capture_->show_until(awake_until_ns_);
   if (!is_asleep_) return;
   try {
@@ -114,12 +135,15 @@ void StepTalk::fall_asleep() noexcept {
     if (unpack_wishes(wishes_).empty()) return;
     capture_->set_wishes({});
     is_asleep_ = true;
-    if (is_speaker()) capture_->notify("no step has begun since step " + std::to_string(step_) + ": tensors are not shown until one does");
+    if (is_speaker())
+      capture_->notify("no step has begun since step " + std::to_string(step_) +
+                       ": tensors are not shown until one does");
   } catch (const std::bad_alloc&) {
   }
 }
 
-/// Where steps begin their rows say more. While a request is worked at its answers are to leave soon.
+/// Where steps begin their rows say more. While a request is worked at its answers are to leave
+/// soon.
 std::uint64_t StepTalk::pulse() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
@@ -136,13 +160,19 @@ void StepTalk::tell_interval() noexcept {
     pulse_ns_ = begin_ns;
     return;
   }
-  const auto ms = [](std::uint64_t ns) { return static_cast<float>(static_cast<double>(ns) * 1e-6); };
-  const Interval interval{.index = clock::realtime_ns() / (kIntervalMs * 1'000'000), .length_ms = ms(now_ns - begin_ns), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_)};
+  const auto ms = [](std::uint64_t ns) {
+    return static_cast<float>(static_cast<double>(ns) * 1e-6);
+  };
+  const Interval interval{.index = clock::realtime_ns() / (kIntervalMs * 1'000'000),
+                          .length_ms = ms(now_ns - begin_ns),
+                          .mpi_ms = ms(calls_ns_),
+                          .own_ms = ms(own_ns_)};
   calls_ns_ = own_ns_ = 0;
   if (begin_ns == 0) return;
   try {
     capture_->add(interval);
-    if (Recorder* const recorder = hooks::recorder()) capture_->add(call_report_.next(*recorder, interval.index));
+    if (Recorder* const recorder = hooks::recorder())
+      capture_->add(call_report_.next(*recorder, interval.index));
   } catch (const std::bad_alloc&) {
   }
 }
@@ -155,11 +185,13 @@ std::vector<std::byte> StepTalk::take_letter() noexcept {
 }
 
 void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept {
-  if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter)) lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+  if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter))
+    lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
 }
 
 void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept {
-  if (server_ != nullptr && !server_->take_whole(LiveKind::kLetter, world_rank, std::move(letter))) lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+  if (server_ != nullptr && !server_->take_whole(LiveKind::kLetter, world_rank, std::move(letter)))
+    lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
 }
 
 /// The server is behind, and counts it.
@@ -177,7 +209,8 @@ void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexce
   }
 }
 
-/// Those of which something was lost, and not at each step: that makes more of what there was too much of.
+/// Those of which something was lost, and not at each step: that makes more of what there was too
+/// much of.
 void StepTalk::bid_tell_again() noexcept {
   constexpr std::uint64_t kPeriodNs = 2'000'000'000;
   const std::uint64_t now_ns = clock::monotonic_ns();

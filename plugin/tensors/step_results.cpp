@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <new>
-
 #include "core/hooks/hooks.h"
 #include "plugin/tensors/step_talk.h"
+
+#include <algorithm>
+#include <new>
 
 /// What StepTalk hears: whether it can be used, and where it is told.
 namespace megascope::tensors {
@@ -16,9 +16,11 @@ void StepTalk::note(Problem problem, const std::string& example) {
 std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) {
   if ((header.flags & kAbsent) != 0) return kRanksAbsent;
   if ((header.flags & kSpoiled) != 0) return kBackwards;
-  if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next) return kStepsDiffer;
+  if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next)
+    return kStepsDiffer;
   if ((header.flags & kBadPlaces) != 0) return kWrongSize;
-  if (header.lowest_layout != header.highest_layout || header.place_sum != place_total_) return kGroupsDiffer;
+  if (header.lowest_layout != header.highest_layout || header.place_sum != place_total_)
+    return kGroupsDiffer;
   return std::nullopt;
 }
 
@@ -26,12 +28,15 @@ void StepTalk::hear(std::span<const std::byte> merged) noexcept {
   const StepHeader header = header_of(merged);
   if (server_ != nullptr) (void)server_->take(LiveKind::kBlock, 0, merged);
   try {
-    std::optional<hooks::KeptWhile> kept;  // the step may have been recorded, and this one may not be
+    std::optional<hooks::KeptWhile>
+        kept;  // the step may have been recorded, and this one may not be
     if (header.used != 0) kept.emplace();
     bool has_bad_element = false;
     for (std::uint32_t i = 0; i < header.used; ++i) {
       const TensorSlot slot = slot_of(merged, i);
-      has_bad_element = has_bad_element || (slot.is_counted != 0 && slot.statistics.nan_count + slot.statistics.infinity_count != 0);
+      has_bad_element = has_bad_element ||
+                        (slot.is_counted != 0 &&
+                         slot.statistics.nan_count + slot.statistics.infinity_count != 0);
     }
     const std::optional<Problem> problem = problem_of(header);
     if (is_speaker()) {
@@ -44,10 +49,12 @@ void StepTalk::hear(std::span<const std::byte> merged) noexcept {
       tell_tensors(merged, header);
       if (is_speaker()) tell_models(merged, header);
     } else if (is_speaker()) {
-      const bool is_one_step = header.lowest_step == header.highest_step || header.lowest_step > header.highest_step;
+      const bool is_one_step = header.lowest_step == header.highest_step ||
+                               header.lowest_step > header.highest_step;
       const std::lock_guard lock(mutex_);
       note(*problem, is_one_step ? "step " + std::to_string(header.highest_step)
-                                 : "steps " + std::to_string(header.lowest_step) + " and " + std::to_string(header.highest_step));
+                                 : "steps " + std::to_string(header.lowest_step) + " and " +
+                                       std::to_string(header.highest_step));
     }
   } catch (const std::bad_alloc&) {
     // Told less, and decided nothing.
@@ -60,7 +67,8 @@ void StepTalk::tell_times(const StepHeader& header) {
   facts_.wait_ns += header.most_wait_ns;
   if (header.longest_step_ns == 0) return;
   facts_.step_ns += header.longest_step_ns;
-  if (!has_time_counters_) time_counters_ = {hooks::counter("step/longest", "ms"), hooks::counter("step/shortest", "ms")};
+  if (!has_time_counters_)
+    time_counters_ = {hooks::counter("step/longest", "ms"), hooks::counter("step/shortest", "ms")};
   has_time_counters_ = true;
   hooks::count(time_counters_[0], static_cast<double>(header.longest_step_ns) * 1e-6);
   hooks::count(time_counters_[1], static_cast<double>(header.shortest_step_ns) * 1e-6);
@@ -68,7 +76,8 @@ void StepTalk::tell_times(const StepHeader& header) {
 
 void StepTalk::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
-  if (header.dropped != 0 && is_speaker()) note(kNoRoom, "step " + std::to_string(header.highest_step));
+  if (header.dropped != 0 && is_speaker())
+    note(kNoRoom, "step " + std::to_string(header.highest_step));
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
     if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) tell_tensor(slot);
@@ -81,11 +90,13 @@ void StepTalk::tell_tensor(const TensorSlot& slot) {
   Tensor& tensor = tensors_[found->second];
   if (!tensor.is_counted) return;
   if (slot.parts != slot.wanted_parts) {
-    return note(kPartsMissing, tensor.name + ", " + std::to_string(slot.parts) + " of " + std::to_string(slot.wanted_parts));
+    return note(kPartsMissing, tensor.name + ", " + std::to_string(slot.parts) + " of " +
+                                   std::to_string(slot.wanted_parts));
   }
   if (tensor.counters_version != tensor.places_version) {
     const std::string apart = tensor.shard.apart.empty() ? std::string() : tensor.shard.apart + "/";
-    tensor.counters = define_counters(counter_prefix(tensor.name, tensor.layer, tensor.kind) + apart + "global ");
+    tensor.counters = define_counters(counter_prefix(tensor.name, tensor.layer, tensor.kind) +
+                                      apart + "global ");
     tensor.counters_version = tensor.places_version;
   }
   set_counters(tensor.counters, values_of(slot.statistics));
@@ -98,13 +109,16 @@ void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& 
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
     const auto kind = static_cast<TensorKind>(slot.kind);
-    if (slot.kind >= static_cast<std::uint32_t>(TensorKind::kCount) || !is_of_model(kind) || slot.is_counted == 0) continue;
+    if (slot.kind >= static_cast<std::uint32_t>(TensorKind::kCount) || !is_of_model(kind) ||
+        slot.is_counted == 0)
+      continue;
     if (slot.parts != slot.wanted_parts) return;
     totals[kind].merge(slot.statistics);
   }
   for (const auto& [kind, total] : totals) {
     const auto [counters, is_new] = model_counters_.try_emplace(kind);
-    if (is_new) counters->second = define_counters(counter_prefix("all", kNoLayer, kind) + "global ");
+    if (is_new)
+      counters->second = define_counters(counter_prefix("all", kNoLayer, kind) + "global ");
     set_counters(counters->second, values_of(total));
   }
 }
@@ -127,11 +141,14 @@ std::vector<std::string> StepTalk::notes() const {
     const Complaint& complaint = complaints_[i];
     if (complaint.count == 0) continue;
     if (i == kStopped) {
-      sentences.push_back("rank " + std::to_string(layout_.world_rank) + " told no more statistics over all ranks: " + complaint.example);
+      sentences.push_back("rank " + std::to_string(layout_.world_rank) +
+                          " told no more statistics over all ranks: " + complaint.example);
       continue;
     }
-    sentences.push_back("statistics over all ranks were left out " + std::to_string(complaint.count) + (complaint.count == 1 ? " time: " : " times: ") +
-                        kSentences[i] + " (" + (complaint.count == 1 ? "" : "first: ") + complaint.example + ")");
+    sentences.push_back("statistics over all ranks were left out " +
+                        std::to_string(complaint.count) +
+                        (complaint.count == 1 ? " time: " : " times: ") + kSentences[i] + " (" +
+                        (complaint.count == 1 ? "" : "first: ") + complaint.example + ")");
   }
   return sentences;
 }

@@ -1,14 +1,14 @@
 #include "plugin/tensors/step_talk.h"
 
-#include <algorithm>
-#include <bit>
-#include <new>
-#include <utility>
-
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
 
 namespace megascope::tensors {
 namespace {
@@ -21,18 +21,37 @@ bool is_between(std::uint32_t first, std::int32_t rank, std::uint32_t last) {
 
 }  // namespace
 
-void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept {
+void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
+                   bool is_counted) noexcept {
   try {
     const bool is_split = tensor.shape.split_dimension >= 0;
-    const std::string_view group = !is_split ? std::string_view() : tensor.split_group.empty() ? kTensorParallel : tensor.split_group;
+    const std::string_view group = !is_split                    ? std::string_view()
+                                   : tensor.split_group.empty() ? kTensorParallel
+                                                                : tensor.split_group;
     const std::lock_guard lock(mutex_);
-    auto found = by_identity_.find({tensor.id, tensor.shape.layer, tensor.shape.kind, is_split, group});
+    auto found = by_identity_.find(
+        {tensor.id, tensor.shape.layer, tensor.shape.kind, is_split, group});
     if (found == by_identity_.end()) {
-      if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
-      Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
-                                                  .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
-                                                  .counters_version = 0, .counters = {}, .is_shown = false, .is_counted = false, .named_version = 0, .shape = {}, .statistics = {}});
-      found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
+      if (tensors_.size() >= 16 * std::size_t{kMostSlots})
+        return note(kNoRoom, std::string(tensor.name));
+      Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name),
+                                                  .layer = tensor.shape.layer,
+                                                  .kind = tensor.shape.kind,
+                                                  .is_split = is_split,
+                                                  .split_group = std::string(group),
+                                                  .places_version = 0,
+                                                  .shard = {},
+                                                  .counters_version = 0,
+                                                  .counters = {},
+                                                  .is_shown = false,
+                                                  .is_counted = false,
+                                                  .named_version = 0,
+                                                  .shape = {},
+                                                  .statistics = {}});
+      found = by_identity_
+                  .emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group},
+                           tensors_.size() - 1)
+                  .first;
     }
     Tensor& mine = tensors_[found->second];
     if (!mine.is_shown) mine.statistics = {};
@@ -41,7 +60,8 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
     mine.shape = tensor.shape;
     mine.statistics.merge(statistics);
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's statistics over all ranks");
+    hooks::refuse(LossCause::kRefused,
+                  "there is no memory for a tensor's statistics over all ranks");
   }
 }
 
@@ -55,7 +75,8 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
   wake(now_ns);
-  told_realtime_ns_ = std::exchange(begin_realtime_ns_, capture_ != nullptr ? clock::realtime_ns() : 0);
+  told_realtime_ns_ = std::exchange(begin_realtime_ns_,
+                                    capture_ != nullptr ? clock::realtime_ns() : 0);
   told_step_ = step_;
   next_step_ = step_ = step;
   return true;
@@ -65,9 +86,11 @@ std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
   std::vector<std::size_t> sizes;
   if (capture_ != nullptr) {
     capture_->follow_counters(static_cast<std::size_t>(std::max(world_size, 1)));
-    tail_ranks_ = static_cast<std::uint32_t>(std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
+    tail_ranks_ = static_cast<std::uint32_t>(
+        std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
   }
-  for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2) sizes.push_back(bytes_of_block(slots, tail_ranks_));
+  for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2)
+    sizes.push_back(bytes_of_block(slots, tail_ranks_));
   return sizes;
 }
 
@@ -82,7 +105,8 @@ void StepTalk::learn_layout() {
   if (capture_ == nullptr) return;
   capture_->set_layout(layout_);
   std::string place;
-  for (const ParallelIndex& dimension : info.parallel) place += (place.empty() ? "" : ", ") + dimension.name + " " + std::to_string(dimension.index);
+  for (const ParallelIndex& dimension : info.parallel)
+    place += (place.empty() ? "" : ", ") + dimension.name + " " + std::to_string(dimension.index);
   capture_->place(place);
 }
 
@@ -90,7 +114,12 @@ void StepTalk::learn_layout() {
 void StepTalk::place(std::size_t index) {
   Tensor& tensor = tensors_[index];
   if (tensor.places_version == layout_version_) return;
-  tensor.shard = shard_of({.name = tensor.name, .layer = tensor.layer, .kind = tensor.kind, .is_split = tensor.is_split, .split_group = tensor.split_group}, layout_);
+  tensor.shard = shard_of({.name = tensor.name,
+                           .layer = tensor.layer,
+                           .kind = tensor.kind,
+                           .is_split = tensor.is_split,
+                           .split_group = tensor.split_group},
+                          layout_);
   tensor.places_version = layout_version_;
   by_key_[tensor.shard.key] = index;
 }
@@ -108,23 +137,33 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
       continue;
     }
     name(tensor);
-    slots.push_back({.key = tensor.shard.key, .origin = tensor.shard.origin, .owner = static_cast<std::uint32_t>(layout_.world_rank), .parts = 1,
-                     .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .is_counted = tensor.is_counted ? 1U : 0U,
+    slots.push_back({.key = tensor.shard.key,
+                     .origin = tensor.shard.origin,
+                     .owner = static_cast<std::uint32_t>(layout_.world_rank),
+                     .parts = 1,
+                     .wanted_parts = tensor.shard.parts,
+                     .kind = static_cast<std::uint32_t>(tensor.kind),
+                     .is_counted = tensor.is_counted ? 1U : 0U,
                      .statistics = tensor.statistics});
-    if (tensor.statistics.nan_count + tensor.statistics.infinity_count != 0) slots.back().bad_rank = slots.back().owner;
+    if (tensor.statistics.nan_count + tensor.statistics.infinity_count != 0)
+      slots.back().bad_rank = slots.back().owner;
   }
   std::ranges::sort(slots, {}, &TensorSlot::key);
   leave_out_doubles(slots);
   std::ranges::sort(slots, {}, &order_of);
 }
 
-/// Of a tensor that was shown split in one way and in another, or not, it is not known which parts make the whole: none does.
+/// Of a tensor that was shown split in one way and in another, or not, it is not known which parts
+/// make the whole: none does.
 void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
   auto kept = slots.begin();
   for (auto at = slots.begin(); at != slots.end();) {
-    const auto next = std::find_if(at, slots.end(), [&](const TensorSlot& slot) { return slot.key != at->key; });
-    if (next - at == 1) *kept++ = *at;
-    else note(kSplitTwice, tensors_[by_key_.at(at->key)].name);
+    const auto next = std::find_if(at, slots.end(),
+                                   [&](const TensorSlot& slot) { return slot.key != at->key; });
+    if (next - at == 1)
+      *kept++ = *at;
+    else
+      note(kSplitTwice, tensors_[by_key_.at(at->key)].name);
     at = next;
   }
   slots.erase(kept, slots.end());
@@ -175,7 +214,8 @@ void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   header.word.is_said = is_speaker() ? 1 : 0;
   write_block(header, {}, block);
   if (server_ == nullptr || tail_ranks_ == 0) return;
-  set_wishes(tail_of(block), tail_ranks_, own_wishes_);  // what rank 0 says stands for itself here too
+  set_wishes(tail_of(block), tail_ranks_,
+             own_wishes_);  // what rank 0 says stands for itself here too
   set_request(tail_of(block), own_request_);
 }
 
@@ -190,8 +230,10 @@ void StepTalk::stop(const char* reason) noexcept {
   try {
     if (capture_ != nullptr) {
       capture_->set_wishes({});
-      if (own_request_.number > settled_request_) fail_request("rank 0 stopped before all ranks had the request: " + std::string(reason));
-      capture_->notify("rank " + std::to_string(layout_.world_rank) + " shows nothing any more: " + reason);
+      if (own_request_.number > settled_request_)
+        fail_request("rank 0 stopped before all ranks had the request: " + std::string(reason));
+      capture_->notify("rank " + std::to_string(layout_.world_rank) +
+                       " shows nothing any more: " + reason);
     }
     const std::lock_guard lock(mutex_);
     note(kStopped, reason);
@@ -206,14 +248,17 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   try {
     if (capture_ != nullptr) obey_request(merged);
     if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
-    if (capture_ != nullptr && word.lost_number != lost_number_ && is_between(word.first_teller, layout_.world_rank, word.last_teller)) tell_again(word);
+    if (capture_ != nullptr && word.lost_number != lost_number_ &&
+        is_between(word.first_teller, layout_.world_rank, word.last_teller))
+      tell_again(word);
     lost_number_ = word.lost_number;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");
   }
   if (has_stopped_ || word.capture_number == captured_) return;
   captured_ = word.capture_number;
-  hooks::also_keep(step_, static_cast<std::int64_t>(std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));
+  hooks::also_keep(step_, static_cast<std::int64_t>(
+                              std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));
 }
 
 /// Rank 0, from what all said.
@@ -224,10 +269,12 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
   }
   most_used_ = std::max(most_used_, header.used);
   constexpr std::uint64_t kPatience = 8;
-  if (most_used_ == 0 && facts_.steps < kPatience) return;  // nothing has been shown yet: it may be much
+  if (most_used_ == 0 && facts_.steps < kPatience)
+    return;  // nothing has been shown yet: it may be much
   const std::uint64_t dropped = header.dropped + header.dropped_live;
   const std::uint64_t wanted = dropped != 0 ? header.used + dropped : most_used_;
-  word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
+  word_.slots = std::bit_ceil(
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
 }
 
 }  // namespace megascope::tensors

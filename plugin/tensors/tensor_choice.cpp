@@ -1,15 +1,16 @@
 #include "plugin/tensors/tensor_choice.h"
 
-#include <algorithm>
-
 #include "core/base/text.h"
+
+#include <algorithm>
 
 namespace megascope::tensors {
 namespace {
 
 std::string unknown_kind_text(const std::string& item, std::string_view kind) {
   const std::vector<std::string_view> known(kTensorKindNames.begin(), kTensorKindNames.end());
-  const std::string text = "MEGASCOPE_TENSORS: " + item + " is passed over: " + std::string(kind) + " is no kind of tensor";
+  const std::string text = "MEGASCOPE_TENSORS: " + item + " is passed over: " + std::string(kind) +
+                           " is no kind of tensor";
   const std::string_view nearest = nearest_name(kind, known);
   if (!nearest.empty()) return text + ": did you mean " + std::string(nearest) + "?";
   return text + "; there are " + joined({known.begin(), known.end()}, ", ");
@@ -40,7 +41,8 @@ bool matches(std::string_view pattern, std::string_view name) noexcept {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-std::vector<TensorChoice> read_choices(const std::vector<std::string>& items, std::vector<std::string>& problems) {
+std::vector<TensorChoice> read_choices(const std::vector<std::string>& items,
+                                       std::vector<std::string>& problems) {
   std::vector<TensorChoice> choices;
   for (const std::string& item : items) {
     const std::size_t at = item.rfind('@');
@@ -55,7 +57,8 @@ std::vector<TensorChoice> read_choices(const std::vector<std::string>& items, st
       continue;
     }
     const std::string_view pattern = trimmed(std::string_view(item).substr(0, at));
-    choices.push_back({std::string(pattern.empty() ? "*" : pattern), kinds_with(static_cast<TensorKind>(found - kTensorKindNames.begin()))});
+    choices.push_back({std::string(pattern.empty() ? "*" : pattern),
+                       kinds_with(static_cast<TensorKind>(found - kTensorKindNames.begin()))});
   }
   return choices;
 }

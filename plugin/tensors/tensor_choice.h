@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/lifecycle/tensor_sink.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/lifecycle/tensor_sink.h"
 
 namespace megascope::tensors {
 
@@ -18,10 +18,12 @@ struct TensorChoice {
 
   bool operator==(const TensorChoice&) const = default;
 };
-/// items: "<pattern>", or "<pattern>@<kind>" with one of kTensorKindNames; an empty pattern is every name. What is behind the last '@'
-/// counts as kind: a name that has one in it is chosen by a '*' in its place. An item of an unknown kind is left out, and `problems` gets
-/// the sentence that says so.
-std::vector<TensorChoice> read_choices(const std::vector<std::string>& items, std::vector<std::string>& problems);
+/// items: "<pattern>", or "<pattern>@<kind>" with one of kTensorKindNames; an empty pattern is
+/// every name. What is behind the last '@' counts as kind: a name that has one in it is chosen by a
+/// '*' in its place. An item of an unknown kind is left out, and `problems` gets the sentence that
+/// says so.
+std::vector<TensorChoice> read_choices(const std::vector<std::string>& items,
+                                       std::vector<std::string>& problems);
 
 /// Of the tensors of this name.
 TensorKinds chosen_kinds(const std::vector<TensorChoice>& choices, std::string_view name);

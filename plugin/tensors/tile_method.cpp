@@ -45,18 +45,22 @@ class Parser {
   std::optional<TileMethod> parse(std::string& problem) {
     chain(0);
     if (problem_.empty() && (skip_spaces(), at_ != text_.size())) fail("an end");
-    if (problem_.empty() && !is_reduced_) problem_ = "nothing in it makes a tile one number: mean, max, min, std, norm or sum";
+    if (problem_.empty() && !is_reduced_)
+      problem_ = "nothing in it makes a tile one number: mean, max, min, std, norm or sum";
     problem = std::move(problem_);
     return problem.empty() ? std::optional(method_) : std::nullopt;
   }
 
  private:
   void fail(std::string_view expected) {
-    if (problem_.empty()) problem_ = "at character " + std::to_string(at_ + 1) + " " + std::string(expected) + " was expected";
+    if (problem_.empty())
+      problem_ = "at character " + std::to_string(at_ + 1) + " " + std::string(expected) +
+                 " was expected";
   }
   void refuse(std::string_view name) {
     if (problem_.empty())
-      problem_ = "there is no reduction `" + std::string(name.substr(0, 40)) + "`; there are " + std::string(kAlone) + ", and in a chain behind `data` " + std::string(kChained);
+      problem_ = "there is no reduction `" + std::string(name.substr(0, 40)) + "`; there are " +
+                 std::string(kAlone) + ", and in a chain behind `data` " + std::string(kChained);
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -73,7 +77,9 @@ class Parser {
   std::string_view word() {
     skip_spaces();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -81,9 +87,12 @@ class Parser {
     if (depth == kMostDepth) return fail("less nesting");
     value(depth);
     while (problem_.empty()) {
-      if (take('[')) index();
-      else if (take('.')) member();
-      else break;
+      if (take('['))
+        index();
+      else if (take('.'))
+        member();
+      else
+        break;
     }
   }
   void value(unsigned depth) {
@@ -109,7 +118,8 @@ class Parser {
   }
   /// torch's max(dim) and min(dim) are a pair of values and indices.
   void index() {
-    if (!std::exchange(may_choose_, false) || word() != "0") return fail("no index but [0] behind max or min");
+    if (!std::exchange(may_choose_, false) || word() != "0")
+      return fail("no index but [0] behind max or min");
     expect(']');
   }
   void member() {
@@ -146,8 +156,10 @@ class Parser {
     }
     const std::string_view value = word();
     if (name == "p" || name == "ord") {
-      if (value == "1") given.order = 1.0;
-      else if (value != "2") fail("a norm of order 1 or 2");
+      if (value == "1")
+        given.order = 1.0;
+      else if (value != "2")
+        fail("a norm of order 1 or 2");
       return;
     }
     if (name != "keepdim" || (value != "True" && value != "False")) fail("dim, axis, keepdim or p");
@@ -161,7 +173,8 @@ class Parser {
     }
     const Named* const found = find(name);
     if (name == "rms" || name == "absmax") {
-      problem_ = "`" + std::string(name) + "` stands alone, not in a chain; a chain has " + std::string(kChained);
+      problem_ = "`" + std::string(name) + "` stands alone, not in a chain; a chain has " +
+                 std::string(kChained);
       return;
     }
     if (found == nullptr) return refuse(name);
@@ -194,16 +207,20 @@ std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& 
     return std::nullopt;
   }
   if (text.find_first_not_of(' ') == std::string_view::npos) {
-    problem = "it is empty; write a reduction (" + std::string(kAlone) + ") or a chain such as `data.abs().mean(dim=-1)`";
+    problem = "it is empty; write a reduction (" + std::string(kAlone) +
+              ") or a chain such as `data.abs().mean(dim=-1)`";
     return std::nullopt;
   }
-  if (const Named* const found = find(text)) return TileMethod{found->reduction, found->has_abs_before, false};
+  if (const Named* const found = find(text))
+    return TileMethod{found->reduction, found->has_abs_before, false};
   return Parser(text).parse(problem);
 }
 
 std::string name_of(const TileMethod& method) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(TileReduction::kCount)> kNames{"mean", "max", "min", "std", "norm", "sum", "rms"};
-  const std::string reduced = std::string(kNames[static_cast<std::size_t>(method.reduction)]) + (method.has_abs_before ? "(|x|)" : "(x)");
+  constexpr std::array<std::string_view, static_cast<std::size_t>(TileReduction::kCount)> kNames{
+      "mean", "max", "min", "std", "norm", "sum", "rms"};
+  const std::string reduced = std::string(kNames[static_cast<std::size_t>(method.reduction)]) +
+                              (method.has_abs_before ? "(|x|)" : "(x)");
   return method.has_abs_after ? "|" + reduced + "|" : reduced;
 }
 

@@ -1,12 +1,12 @@
 #include "plugin/tensors/view.h"
 
+#include "kernels/elements.h"
+#include "kernels/tensor_statistics.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <span>
-
-#include "kernels/elements.h"
-#include "kernels/tensor_statistics.h"
 
 namespace megascope::tensors {
 namespace {
@@ -31,37 +31,49 @@ bool set_stretches(const TensorView& tensor, const ParallelIndex& place, Spread&
   const auto size = static_cast<std::uint64_t>(place.size);
   spread.whole_extent = extent * size;
   const std::uint32_t one = 1;
-  const std::span<const std::uint32_t> blocks = tensor.block_count == 0 ? std::span(&one, 1) : std::span(tensor.blocks).first(tensor.block_count);
+  const std::span<const std::uint32_t> blocks = tensor.block_count == 0
+                                                    ? std::span(&one, 1)
+                                                    : std::span(tensor.blocks)
+                                                          .first(tensor.block_count);
   const std::uint64_t shares = std::accumulate(blocks.begin(), blocks.end(), std::uint64_t{0});
   if (shares == 0 || extent % shares != 0) return false;
   std::uint64_t start = 0;
   for (const std::uint32_t block : blocks) {
     const std::uint64_t count = extent / shares * block;
-    spread.stretches.push_back({start, start * size + count * static_cast<std::uint64_t>(place.index), count});
+    spread.stretches.push_back(
+        {start, start * size + count * static_cast<std::uint64_t>(place.index), count});
     start += count;
   }
   return true;
 }
 
 /// As statistics do (shards.h), but for replicas of which one is chosen.
-void set_copy(const TensorView& tensor, const Layout& layout, const ParallelIndex* split, Spread& spread) {
+void set_copy(const TensorView& tensor, const Layout& layout, const ParallelIndex* split,
+              Spread& spread) {
   for (const ParallelIndex& dimension : layout.dimensions) {
     if (&dimension == split) continue;
     if (dimension.name == kDataParallel && !is_of_model(tensor.shape.kind)) continue;
-    const bool has_others = dimension.name != kDataParallel && dimension.name != kTensorParallel;  // other layers, or other tensors
-    if (has_others) spread.copy = spread.copy * static_cast<std::uint32_t>(dimension.size) + static_cast<std::uint32_t>(dimension.index);
-    else spread.is_first_copy = spread.is_first_copy && dimension.index == 0;
+    const bool has_others = dimension.name != kDataParallel &&
+                            dimension.name != kTensorParallel;  // other layers, or other tensors
+    if (has_others)
+      spread.copy = spread.copy * static_cast<std::uint32_t>(dimension.size) +
+                    static_cast<std::uint32_t>(dimension.index);
+    else
+      spread.is_first_copy = spread.is_first_copy && dimension.index == 0;
   }
 }
 
 /// A tensor's shape; a single number is one element.
 Shape shape_of(const TensorView& tensor) {
-  Shape shape(tensor.shape.extents.begin(), tensor.shape.extents.begin() + tensor.shape.dimension_count);
+  Shape shape(tensor.shape.extents.begin(),
+              tensor.shape.extents.begin() + tensor.shape.dimension_count);
   if (shape.empty()) shape.push_back(1);
   return shape;
 }
 
-std::uint64_t product(const Shape& shape) { return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>()); }
+std::uint64_t product(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
 
 /// Calls `function` with the address of the first element of each row (last dimension), in order.
 template <class Function>
@@ -72,7 +84,8 @@ void for_each_row(const TensorView& tensor, const Shape& shape, Function functio
   if (product(shape) == 0) return;
   for (;;) {
     std::int64_t offset = 0;
-    for (std::size_t d = 0; d < outer; ++d) offset += static_cast<std::int64_t>(index[d]) * tensor.strides[d];
+    for (std::size_t d = 0; d < outer; ++d)
+      offset += static_cast<std::int64_t>(index[d]) * tensor.strides[d];
     function(static_cast<const unsigned char*>(tensor.data) + offset * bytes);
     std::size_t d = outer;
     while (d > 0 && ++index[d - 1] == shape[d - 1]) index[--d] = 0;
@@ -80,7 +93,8 @@ void for_each_row(const TensorView& tensor, const Shape& shape, Function functio
   }
 }
 
-/// Stretches of elements of the last dimension as stretches of tiles: of tiles at their ends a rank may have some elements only.
+/// Stretches of elements of the last dimension as stretches of tiles: of tiles at their ends a rank
+/// may have some elements only.
 std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartStretch>& stretches) {
   std::vector<PartStretch> tiles;
   std::uint64_t start = 0;
@@ -94,9 +108,11 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
   return tiles;
 }
 
-/// Calls `function` with each stretch that is not empty, where its elements begin in a row, and the first of its cells.
+/// Calls `function` with each stretch that is not empty, where its elements begin in a row, and the
+/// first of its cells.
 template <class Function>
-void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stretches, std::int64_t element_step, Function function) {
+void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stretches,
+                      std::int64_t element_step, Function function) {
   std::uint64_t cell = 0;
   for (const PartStretch& stretch : stretches) {
     if (stretch.count == 0) continue;
@@ -106,9 +122,12 @@ void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stre
   }
 }
 
-void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid, const std::vector<PartStretch>& stretches, ViewPart& part) {
-  const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1 : tensor.strides[shape.size() - 1];
-  const std::int64_t element_step = stride * static_cast<std::int64_t>(kernels::element_bytes(tensor.shape.type));
+void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid,
+               const std::vector<PartStretch>& stretches, ViewPart& part) {
+  const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
+                                                                : tensor.strides[shape.size() - 1];
+  const std::int64_t element_step = stride * static_cast<std::int64_t>(
+                                                 kernels::element_bytes(tensor.shape.type));
   const ElementType type = tensor.shape.type;
   const kernels::TileMethod method = wish.method();
   const bool is_short = kernels::has_narrow_sums(method, grid, type, stride);
@@ -116,16 +135,24 @@ void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, c
   float* cells = part.elements.data();
   for_each_row(tensor, shape, [&](const unsigned char* row) {
     if (!is_short) std::ranges::fill(states, TileState{});
-    for_each_stretch(grid, stretches, element_step, [&](const PartStretch& stretch, std::int64_t offset, std::uint64_t first, std::uint64_t cell) {
-      if (is_short) kernels::sum_narrow_tiles(method, grid, type, row + offset, stretch.whole_start, stretch.count, cells + cell);
-      else kernels::add_to_tiles(method, grid, type, row + offset, stride, stretch.whole_start, stretch.count, first, states.data() + cell);
-    });
+    for_each_stretch(
+        grid, stretches, element_step,
+        [&](const PartStretch& stretch, std::int64_t offset, std::uint64_t first,
+            std::uint64_t cell) {
+          if (is_short)
+            kernels::sum_narrow_tiles(method, grid, type, row + offset, stretch.whole_start,
+                                      stretch.count, cells + cell);
+          else
+            kernels::add_to_tiles(method, grid, type, row + offset, stride, stretch.whole_start,
+                                  stretch.count, first, states.data() + cell);
+        });
     if (!is_short) kernels::pack_tiles(method, grid.width, states, part.columns, cells);
     cells += states.size() * part.columns;
   });
 }
 
-bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread, const Shape& shape, ViewPart& part) {
+bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread,
+                const Shape& shape, ViewPart& part) {
   const std::size_t last = shape.size() - 1;
   const bool splits_tiles = spread.dimension == static_cast<std::int32_t>(last);
   const TileGrid grid = TileGrid::of(part.full_shape[last], wish.tiles);
@@ -140,7 +167,9 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
   if (splits_tiles) {
     stretches = spread.stretches;
     part.stretches = tiles_of(grid, stretches);
-    part.shape[last] = part.stretches.empty() ? 0 : part.stretches.back().start + part.stretches.back().count;
+    part.shape[last] = part.stretches.empty()
+                           ? 0
+                           : part.stretches.back().start + part.stretches.back().count;
   }
   if (product(part.shape) * part.columns * sizeof(float) > kMostViewBytes) return false;
   part.elements.resize(product(part.shape) * part.columns);
@@ -153,12 +182,14 @@ bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
   part.shape = shape;
   if (product(part.whole_shape) > kMostWholeElements) return false;
   part.elements.reserve(product(shape));
-  const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1 : tensor.strides[shape.size() - 1];
+  const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
+                                                                : tensor.strides[shape.size() - 1];
   for_each_row(tensor, shape, [&](const unsigned char* row) {
     kernels::with_elements(tensor.shape.type, [&](auto element) {
       using Element = decltype(element);
       for (std::uint64_t i = 0; i < shape.back(); ++i) {
-        const std::int64_t offset = static_cast<std::int64_t>(i) * stride * static_cast<std::int64_t>(sizeof(typename Element::Type));
+        const std::int64_t offset = static_cast<std::int64_t>(i) * stride *
+                                    static_cast<std::int64_t>(sizeof(typename Element::Type));
         part.elements.push_back(static_cast<float>(kernels::load<Element>(row + offset)));
       }
     });
@@ -168,20 +199,25 @@ bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
 
 }  // namespace
 
-std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep, std::string& problem) {
+std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep,
+                                    std::string& problem) {
   const std::size_t count = tensor.shape.dimension_count;
   if (keep == 0 || keep + std::size_t{1} >= count) return tensor;
   TensorView flat = tensor;
-  const std::uint64_t shares = std::accumulate(tensor.blocks.begin(), tensor.blocks.begin() + tensor.block_count, std::uint64_t{0});
+  const std::uint64_t shares = std::accumulate(
+      tensor.blocks.begin(), tensor.blocks.begin() + tensor.block_count, std::uint64_t{0});
   if (shares != 0 && tensor.shape.extents[keep] % shares != 0) {
     problem = kBlocksProblem;
     return std::nullopt;
   }
   std::uint64_t extent = tensor.shape.extents[count - 1];
   for (std::size_t d = count - 1; d-- > keep;) {
-    const bool goes_on = tensor.shape.extents[d] <= 1 || tensor.strides[d] == static_cast<std::int64_t>(extent) * tensor.strides[count - 1];
+    const bool goes_on = tensor.shape.extents[d] <= 1 ||
+                         tensor.strides[d] ==
+                             static_cast<std::int64_t>(extent) * tensor.strides[count - 1];
     if (!goes_on || tensor.shape.split_dimension > static_cast<std::int8_t>(keep)) {
-      problem = goes_on ? "is split along a dimension behind the first of those that are to be one" : "has dimensions that do not lie one behind the other";
+      problem = goes_on ? "is split along a dimension behind the first of those that are to be one"
+                        : "has dimensions that do not lie one behind the other";
       return std::nullopt;
     }
     extent *= tensor.shape.extents[d];
@@ -192,10 +228,12 @@ std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep
   return flat;
 }
 
-std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout, std::string& problem) {
+std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
+                                std::string& problem) {
   Spread spread;
   const std::string_view group = tensor.split_group.empty() ? kTensorParallel : tensor.split_group;
-  const ParallelIndex* const split = tensor.shape.split_dimension >= 0 ? find(layout, group) : nullptr;
+  const ParallelIndex* const split = tensor.shape.split_dimension >= 0 ? find(layout, group)
+                                                                       : nullptr;
   if (tensor.shape.split_dimension >= 0 && split == nullptr) {
     problem = "is split along '" + std::string(group) + "', a group that was not told";
     return std::nullopt;
@@ -209,7 +247,8 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout, 
   return std::nullopt;
 }
 
-std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, const Spread& spread, std::string& problem) {
+std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, const Spread& spread,
+                                  std::string& problem) {
   const Shape shape = shape_of(tensor);
   ViewPart part;
   part.full_shape = shape;
@@ -222,9 +261,12 @@ std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, co
     part.stretches = spread.stretches;
   }
   const bool is_tile = wish.kind == WishKind::kTile;
-  if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part)) return part;
-  problem = is_tile ? "has so many tiles that they take more than " + std::to_string(kMostViewBytes >> 20) + " MiB"
-                    : "has " + std::to_string(product(part.full_shape)) + " elements, and " + std::to_string(kMostWholeElements) + " can be shown as they are";
+  if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part))
+    return part;
+  problem = is_tile ? "has so many tiles that they take more than " +
+                          std::to_string(kMostViewBytes >> 20) + " MiB"
+                    : "has " + std::to_string(product(part.full_shape)) + " elements, and " +
+                          std::to_string(kMostWholeElements) + " can be shown as they are";
   return std::nullopt;
 }
 

@@ -1,7 +1,8 @@
-#include <gmock/gmock.h>
+#include "analysis/advice/rules.h"
 
 #include "analysis/advice/advice.h"
-#include "analysis/advice/rules.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::advice {
 namespace {
@@ -12,7 +13,8 @@ using ::testing::IsEmpty;
 
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
-/// Ranks of one second each on one host; communicator 0 has all of them, function 0 is named "MPI_F".
+/// Ranks of one second each on one host; communicator 0 has all of them, function 0 is named
+/// "MPI_F".
 Facts facts_of(std::size_t rank_count) {
   Facts facts;
   facts.functions = {"MPI_F"};
@@ -29,8 +31,13 @@ Facts facts_of(std::size_t rank_count) {
 }
 
 Row row(Pattern pattern, std::uint64_t count, double share, std::uint64_t bytes = 0) {
-  return {.pattern = pattern, .function = 0, .comm = 0, .count = count, .root_count = count,
-          .time_ns = static_cast<std::uint64_t>(share * static_cast<double>(kSecond_ns)), .bytes = bytes};
+  return {.pattern = pattern,
+          .function = 0,
+          .comm = 0,
+          .count = count,
+          .root_count = count,
+          .time_ns = static_cast<std::uint64_t>(share * static_cast<double>(kSecond_ns)),
+          .bytes = bytes};
 }
 
 void add_to_all(Facts& facts, const Row& added) {
@@ -41,7 +48,9 @@ WaitedFor waited(std::uint64_t count, double seconds, std::uint32_t waiters) {
   return {count, static_cast<std::uint64_t>(seconds * static_cast<double>(kSecond_ns)), waiters};
 }
 
-WaitedFor& of_kind(RankFacts& rank, Waiting kind) { return rank.waited_for[static_cast<std::size_t>(kind)]; }
+WaitedFor& of_kind(RankFacts& rank, Waiting kind) {
+  return rank.waited_for[static_cast<std::size_t>(kind)];
+}
 
 Findings found_by(void (*rule)(const Facts&, Findings&), const Facts& facts) {
   Findings found;
@@ -58,8 +67,9 @@ TEST(SmallMessages, AreToldWithTheirReceiversTime) {
   EXPECT_EQ(found[0].count, 80'000U);
   EXPECT_DOUBLE_EQ(found[0].share, 0.15);
   EXPECT_THAT(found[0].ranks, ElementsAre(0, 1));
-  EXPECT_EQ(found[0].text, "80 k messages of 8 B on average follow each other to the same rank; rank 0 sends them in MPI_F on `world`; "
-                           "sending and receiving them takes 15 % of the run.");
+  EXPECT_EQ(found[0].text,
+            "80 k messages of 8 B on average follow each other to the same rank; rank 0 sends them "
+            "in MPI_F on `world`; sending and receiving them takes 15 % of the run.");
 }
 
 TEST(SmallMessages, AreNotToldWhereTheyAreFewOrCostNothing) {
@@ -74,7 +84,8 @@ TEST(SmallMessages, NameTheCallSite) {
   Facts facts = facts_of(2);
   facts.ranks[0].rows.push_back(row(Pattern::kSmallSends, 5000, 0.4));
   facts.ranks[0].rows[0].site = 0;
-  EXPECT_THAT(found_by(find_small_messages, facts).at(0).text, HasSubstr("in MPI_F at solve (heat.c:42)"));
+  EXPECT_THAT(found_by(find_small_messages, facts).at(0).text,
+              HasSubstr("in MPI_F at solve (heat.c:42)"));
 }
 
 TEST(GatherBcast, OfOneValueIsAnAllreduceAndOfAllValuesAnAllgather) {
@@ -125,13 +136,15 @@ TEST(TinyCollectives, AreJudgedByTheTimeWithoutWaiting) {
   EXPECT_DOUBLE_EQ(found[0].share, 0.01);
   EXPECT_THAT(found[0].text, HasSubstr("250 of them directly follow another one"));
   facts.tiny_wires[{0, 0}].member_ns = static_cast<std::uint64_t>(0.019 * kSecond_ns);
-  EXPECT_THAT(found_by(find_tiny_collectives, facts), IsEmpty()) << "the rest is waiting for others";
+  EXPECT_THAT(found_by(find_tiny_collectives, facts), IsEmpty())
+      << "the rest is waiting for others";
 }
 
 TEST(AllToAll, IsToldWhenAllMembersDoIt) {
   Facts facts = facts_of(4);
   add_to_all(facts, row(Pattern::kMessageCalls, 600, 0.2));
-  for (RankFacts& rank : facts.ranks) rank.all_to_all[0] = {.count = 10, .message_count = 30, .sent_count = 60};
+  for (RankFacts& rank : facts.ranks)
+    rank.all_to_all[0] = {.count = 10, .message_count = 30, .sent_count = 60};
   const Findings found = found_by(find_all_to_all, facts);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_DOUBLE_EQ(found[0].share, 0.1) << "half of the messages were sent to all";
@@ -176,7 +189,11 @@ TEST(SerialFiles, AreInferredFromABlockedRank) {
 TEST(UnexpectedMessages, AreToldByTheLengthOfTheQueue) {
   Facts facts = facts_of(2);
   UnexpectedQueue& queue = facts.ranks[1].queue;
-  queue = {.message_count = 4000, .unexpected_count = 3000, .held_ns = 256 * kSecond_ns, .held_byte_ns = 0.0, .comm = 0};
+  queue = {.message_count = 4000,
+           .unexpected_count = 3000,
+           .held_ns = 256 * kSecond_ns,
+           .held_byte_ns = 0.0,
+           .comm = 0};
   const Findings found = found_by(find_unexpected_messages, facts);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].share, 0.0);
@@ -193,7 +210,8 @@ TEST(LateSender, IsOneRankForWhichHalfOfTheOthersWait) {
   of_kind(facts.ranks[3], Waiting::kLateSender) = waited(40, 0.4, 2);
   const Findings found = found_by(find_late_sender, facts);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0].text, HasSubstr("2 ranks wait for messages of rank 0 (late sender), 40 times"));
+  EXPECT_THAT(found[0].text,
+              HasSubstr("2 ranks wait for messages of rank 0 (late sender), 40 times"));
   of_kind(facts.ranks[0], Waiting::kLateSender).waiter_count = 1;
   EXPECT_THAT(found_by(find_late_sender, facts), IsEmpty());
   of_kind(facts.ranks[0], Waiting::kLateSender) = waited(40, 0.24, 2);
@@ -206,8 +224,12 @@ Facts ring(double receive_ms) {
   Facts facts = facts_of(4);
   for (std::int32_t i = 1; i < 4; ++i) {
     RankFacts& rank = facts.ranks[static_cast<std::size_t>(i)];
-    rank.receive_then_send.push_back({.comm = 0, .from = i - 1, .to = (i + 1) % 4, .count = 20,
-                                      .time_ns = static_cast<std::uint64_t>(20 * receive_ms * 1e6)});
+    rank.receive_then_send.push_back(
+        {.comm = 0,
+         .from = i - 1,
+         .to = (i + 1) % 4,
+         .count = 20,
+         .time_ns = static_cast<std::uint64_t>(20 * receive_ms * 1e6)});
     rank.late_sends = {20, 20'000'000};
   }
   return facts;
@@ -224,24 +246,28 @@ TEST(SequentialRing, IsNoneWhereNobodyWaitsOrTheChainIsShort) {
   EXPECT_THAT(found_by(find_sequential_ring, ring(0.1)), IsEmpty());
   Facts facts = ring(10.0);
   facts.ranks[2].receive_then_send.clear();
-  EXPECT_THAT(found_by(find_sequential_ring, facts), IsEmpty()) << "every other rank receives first";
+  EXPECT_THAT(found_by(find_sequential_ring, facts), IsEmpty())
+      << "every other rank receives first";
 }
 
 TEST(SequentialRing, OfSendsNeedsARankThatReceivesFirst) {
   Facts facts = facts_of(4);
   for (std::int32_t i = 0; i < 3; ++i) {
     RankFacts& rank = facts.ranks[static_cast<std::size_t>(i)];
-    rank.send_then_receive.push_back({.comm = 0, .from = (i + 3) % 4, .to = i + 1, .count = 20, .time_ns = 200'000'000});
+    rank.send_then_receive.push_back(
+        {.comm = 0, .from = (i + 3) % 4, .to = i + 1, .count = 20, .time_ns = 200'000'000});
     rank.late_receives = {20, 20'000'000};
   }
   EXPECT_THAT(found_by(find_sequential_ring, facts), IsEmpty()) << "a pipeline";
-  facts.ranks[3].receive_then_send.push_back({.comm = 0, .from = 2, .to = 0, .count = 20, .time_ns = 1000});
+  facts.ranks[3].receive_then_send.push_back(
+      {.comm = 0, .from = 2, .to = 0, .count = 20, .time_ns = 1000});
   EXPECT_THAT(found_by(find_sequential_ring, facts).at(0).ranks, ElementsAre(0, 1, 2));
 }
 
 Facts with_work(const std::vector<double>& seconds) {
   Facts facts = facts_of(seconds.size());
-  for (std::size_t i = 0; i < seconds.size(); ++i) facts.ranks[i].mpi_ns = static_cast<std::uint64_t>((1.0 - seconds[i]) * kSecond_ns);
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    facts.ranks[i].mpi_ns = static_cast<std::uint64_t>((1.0 - seconds[i]) * kSecond_ns);
   facts.ranks[0].waited_for_at_all = waited(10, 100.0, 1);
   return facts;
 }

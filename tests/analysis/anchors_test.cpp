@@ -1,14 +1,15 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "analysis/align/causality.h"
 #include "analysis/align/clock_bounds.h"
 #include "analysis/match/no_sink.h"
 #include "analysis/synth/synth.h"
 #include "core/record/merged_calls.h"
 
-/// Clocks that nobody compared, set by what the program's messages and collectives say of them. The truth is the run itself.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+/// Clocks that nobody compared, set by what the program's messages and collectives say of them. The
+/// truth is the run itself.
 namespace megascope::analysis {
 namespace {
 
@@ -28,7 +29,8 @@ class WrongClocks final : public RecordSource {
     double offset_ns = 0.0;
     double rate = 0.0;
   };
-  WrongClocks(const RecordSource& truth, std::vector<Clock> hosts) : truth_(truth), hosts_(std::move(hosts)) {
+  WrongClocks(const RecordSource& truth, std::vector<Clock> hosts)
+      : truth_(truth), hosts_(std::move(hosts)) {
     for (const std::int32_t rank : truth.world_ranks()) {
       processes_.push_back(truth.process(rank));
       processes_.back().info.clock_domain = "host " + std::to_string(rank / kRanksPerHost);
@@ -36,22 +38,27 @@ class WrongClocks final : public RecordSource {
   }
   std::int32_t world_size() const override { return truth_.world_size(); }
   const std::vector<std::int32_t>& world_ranks() const override { return truth_.world_ranks(); }
-  const ProcessDefinitions& process(std::int32_t rank) const override { return processes_[static_cast<std::size_t>(rank)]; }
+  const ProcessDefinitions& process(std::int32_t rank) const override {
+    return processes_[static_cast<std::size_t>(rank)];
+  }
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override {
-    return std::make_unique<Stream>(truth_.calls(rank, location), hosts_[static_cast<std::size_t>(rank / kRanksPerHost)]);
+    return std::make_unique<Stream>(truth_.calls(rank, location),
+                                    hosts_[static_cast<std::size_t>(rank / kRanksPerHost)]);
   }
   std::int64_t start_realtime_ns() const override { return truth_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return shown(truth_.end_ns(), {kFarNs, 1e-3}); }
 
   static constexpr double kFarNs = 1e9;
   static std::uint64_t shown(std::uint64_t time_ns, const Clock& clock) {
-    return static_cast<std::uint64_t>(kFarNs + clock.offset_ns + static_cast<double>(time_ns) * (1.0 + clock.rate));
+    return static_cast<std::uint64_t>(kFarNs + clock.offset_ns +
+                                      static_cast<double>(time_ns) * (1.0 + clock.rate));
   }
 
  private:
   class Stream final : public CallStream {
    public:
-    Stream(std::unique_ptr<CallStream> truth, Clock clock) : truth_(std::move(truth)), clock_(clock) {}
+    Stream(std::unique_ptr<CallStream> truth, Clock clock)
+        : truth_(std::move(truth)), clock_(clock) {}
     bool next(Call& call) override {
       if (!truth_->next(call)) return false;
       call.enter_ns = shown(call.enter_ns, clock_);
@@ -75,11 +82,13 @@ double worst_error_ns(const RecordSource& truth, const RecordSource& seen, std::
   MergedCalls true_first(truth, 0);
   MergedCalls seen_first(seen, 0);
   LocationId location = 0;
-  const double zero_ns = static_cast<double>(seen_first.next(location)->enter_ns) - static_cast<double>(true_first.next(location)->enter_ns);
+  const double zero_ns = static_cast<double>(seen_first.next(location)->enter_ns) -
+                         static_cast<double>(true_first.next(location)->enter_ns);
   double worst_ns = 0.0;
   while (const Call* call = true_calls.next(location)) {
     const Call* other = seen_calls.next(location);
-    worst_ns = std::max(worst_ns, std::fabs(static_cast<double>(other->enter_ns) - static_cast<double>(call->enter_ns) - zero_ns));
+    worst_ns = std::max(worst_ns, std::fabs(static_cast<double>(other->enter_ns) -
+                                            static_cast<double>(call->enter_ns) - zero_ns));
   }
   return worst_ns;
 }
@@ -90,14 +99,18 @@ struct Set {
   std::vector<double> errors_ns;  ///< by rank, in truth, of the lines alone
 };
 
-Set set(const RecordSource& truth, const RecordSource& wrong, const std::vector<double>& measured_ns = {}) {
+Set set(const RecordSource& truth, const RecordSource& wrong,
+        const std::vector<double>& measured_ns = {}) {
   const MatchTables tables(wrong);
   NoSink nothing;
-  Set result{restore_causality(wrong, tables, match_run(wrong, tables, nothing, 2), measured_ns, 2), 0, {}};
+  Set result{restore_causality(wrong, tables, match_run(wrong, tables, nothing, 2), measured_ns, 2),
+             0,
+             {}};
   const InOrder in_order(wrong, result.causality);
   result.left = match_run(in_order.source(), tables, nothing, 2).violation_count;
   const CorrectedSource anchored(wrong, result.causality.anchors.corrections);
-  for (const std::int32_t rank : truth.world_ranks()) result.errors_ns.push_back(worst_error_ns(truth, anchored, rank));
+  for (const std::int32_t rank : truth.world_ranks())
+    result.errors_ns.push_back(worst_error_ns(truth, anchored, rank));
   return result;
 }
 
@@ -110,7 +123,8 @@ TEST(Anchors, SetClocksThatWereNeverCompared) {
   for (std::size_t rank = 0; rank < found.errors_ns.size(); ++rank) {
     const double error_ns = found.causality.anchors.errors_ns[rank];
     EXPECT_GE(error_ns, 0.0) << rank;
-    EXPECT_LE(found.errors_ns[rank], error_ns + 1e3) << rank << ": as wrong as it says at the most, and what a slope does to a step";
+    EXPECT_LE(found.errors_ns[rank], error_ns + 1e3)
+        << rank << ": as wrong as it says at the most, and what a slope does to a step";
     EXPECT_LT(error_ns, 1.5e6) << rank << ": a message takes 0.4 ms";
   }
   EXPECT_LT(found.causality.moved_most_ns, 100'000U) << "little is left to move";
@@ -123,7 +137,8 @@ TEST(Anchors, LeaveClocksThatWereMeasured) {
   EXPECT_EQ(found.left, 0U);
   for (const std::size_t rank : {0U, 4U}) {
     const TimeCorrection& correction = found.causality.anchors.corrections[rank];
-    EXPECT_EQ(correction.shift_ns(0), correction.shift_ns(2'000'000'000)) << "all by the same, since nothing is moved to an earlier time";
+    EXPECT_EQ(correction.shift_ns(0), correction.shift_ns(2'000'000'000))
+        << "all by the same, since nothing is moved to an earlier time";
     EXPECT_EQ(correction.shift_ns(0), found.causality.anchors.corrections[0].shift_ns(0));
   }
   EXPECT_EQ(found.causality.anchors.errors_ns[4], 60.0);
@@ -151,7 +166,9 @@ TEST(Anchors, AreTheSameForAnyNumberOfThreads) {
   const Anchors one = find_anchors(wrong, tables, {}, 1);
   const Anchors five = find_anchors(wrong, tables, {}, 5);
   EXPECT_EQ(one.errors_ns, five.errors_ns);
-  for (std::size_t i = 0; i < one.corrections.size(); ++i) EXPECT_EQ(one.corrections[i].shift_ns(1'500'000'000), five.corrections[i].shift_ns(1'500'000'000));
+  for (std::size_t i = 0; i < one.corrections.size(); ++i)
+    EXPECT_EQ(one.corrections[i].shift_ns(1'500'000'000),
+              five.corrections[i].shift_ns(1'500'000'000));
 }
 
 TEST(Anchors, SayHowLittleOneMomentTells) {
@@ -181,7 +198,8 @@ TEST(Anchors, TakeTheLeastRateThatTheBoundsLeave) {
 }
 
 TEST(Anchors, AreComposedAtTheMomentsThatClocksShow) {
-  // Pipelines over hosts: neighbours exchange messages, no collective joins hosts 0 and 3. A second off, at 100 ppm.
+  // Pipelines over hosts: neighbours exchange messages, no collective joins hosts 0 and 3. A second
+  // off, at 100 ppm.
   synth::RunSpec spec = training();
   spec.tp = 2;
   spec.pp = 4;

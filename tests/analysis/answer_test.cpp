@@ -1,16 +1,16 @@
 // What is said of a run at its end, and shown in timelines.
 #include "plugin/answer/answer.h"
 
-#include <gmock/gmock.h>
-#include <stdlib.h>
-
-#include <filesystem>
-
 #include "analysis/synth/synth.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/answer/annotate.h"
 #include "plugin/answer/verdict.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <stdlib.h>
 
 namespace megascope::answer {
 namespace {
@@ -49,7 +49,9 @@ class Folder : public ::testing::Test {
     const Status status = trace::write_run(synth::SynthRun(spec), path_);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  Status verdict(std::string& text, std::uint64_t most_ns = kLongNs) const { return make_verdict({.folder = path_, .most_ns = most_ns}, text); }
+  Status verdict(std::string& text, std::uint64_t most_ns = kLongNs) const {
+    return make_verdict({.folder = path_, .most_ns = most_ns}, text);
+  }
 
   std::string path_;
 };
@@ -111,7 +113,8 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
   EXPECT_LE(culprit.begin_ns, step.begin_ns);
   EXPECT_GE(culprit.end_ns, step.end_ns);
   const double step_ns = static_cast<double>(step.end_ns - step.begin_ns);
-  EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns, 2 * step_ns);  // steps 6 to 19
+  EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns,
+              2 * step_ns);  // steps 6 to 19
 }
 
 TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOtherwise) {
@@ -120,7 +123,8 @@ TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOther
   spec.pp = 2;
   spec.dp = 4;
   spec.steps = 10;
-  spec.faults = {{.kind = FaultKind::kStageImbalance, .where = 0, .onset = 2, .last = 5, .severity = 1}};
+  spec.faults = {
+      {.kind = FaultKind::kStageImbalance, .where = 0, .onset = 2, .last = 5, .severity = 1}};
   write(spec);
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -129,10 +133,13 @@ TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOther
     const Answer answer(*run, run->time(), {.has_advice = true});
     EXPECT_EQ(answer.view().detection.culprits.size(), 1U);
     EXPECT_EQ(answer.view().detection.culprits.at(0).cause, detect::Cause::kStageImbalance);
-    return std::ranges::any_of(answer.view().advice.findings, [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
+    return std::ranges::any_of(answer.view().advice.findings, [](const advice::Finding& finding) {
+      return finding.rule == "rank_imbalance";
+    });
   };
   EXPECT_TRUE(is_advised()) << "ranks of some program";
-  for (const std::int32_t rank : run->world_ranks()) run->parallel(rank) = {{"pp", rank / spec.dp, spec.pp}, {"dp", rank % spec.dp, spec.dp}};
+  for (const std::int32_t rank : run->world_ranks())
+    run->parallel(rank) = {{"pp", rank / spec.dp, spec.pp}, {"dp", rank % spec.dp, spec.dp}};
   EXPECT_FALSE(is_advised());
 }
 
@@ -150,7 +157,8 @@ TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
     const whatif::WhatIf again = other.replay();
     EXPECT_EQ(again.step_slowdowns, replayed.step_slowdowns) << jobs;
     ASSERT_EQ(again.scenarios.size(), replayed.scenarios.size()) << jobs;
-    for (std::size_t i = 0; i < again.scenarios.size(); ++i) EXPECT_EQ(again.scenarios[i].gain, replayed.scenarios[i].gain) << jobs;
+    for (std::size_t i = 0; i < again.scenarios.size(); ++i)
+      EXPECT_EQ(again.scenarios[i].gain, replayed.scenarios[i].gain) << jobs;
   }
 }
 

@@ -1,10 +1,11 @@
-#include <gmock/gmock.h>
-
 #include "analysis/align/causality.h"
+
 #include "analysis/match/no_sink.h"
 #include "core/record/merged_calls.h"
 #include "tests/analysis/random_program.h"
 #include "tests/analysis/synthetic_run.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
@@ -22,7 +23,8 @@ Restored restore(const RecordSource& source, unsigned jobs = 1) {
   const InOrder in_order(source, result.causality);
   const RecordSource& corrected = in_order.source();
   result.after = match_run(corrected, tables, sink, jobs);
-  for (const std::int32_t rank : source.world_ranks()) {  // nothing may overtake, and nothing comes earlier
+  for (const std::int32_t rank :
+       source.world_ranks()) {  // nothing may overtake, and nothing comes earlier
     MergedCalls calls(source, rank);
     MergedCalls moved(corrected, rank);
     LocationId location = 0;
@@ -62,14 +64,15 @@ TEST(Causality, AReceiveIsMovedBehindItsSend) {
   EXPECT_EQ(shift(restored, 1, 1'000'000), 50U);
   EXPECT_EQ(shift(restored, 1, 1'002'000), 30U);  // on its way back
   EXPECT_EQ(shift(restored, 1, 1'005'000), 0U);
-  EXPECT_EQ(shift(restored, 1, 999'000), 40U);    // drawn along
+  EXPECT_EQ(shift(restored, 1, 999'000), 40U);  // drawn along
   EXPECT_EQ(shift(restored, 1, 990'000), 0U);
 }
 
 TEST(Causality, MovesGoOnAlongChains) {
   SyntheticRun run(3);
   run.spent(0, "MPI_Send", 100'000, 100'010, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 1'000, 60'000, {receive(0, 7)}).spent(1, "MPI_Send", 60'100, 60'200, {send(2, 7)});
+  run.spent(1, "MPI_Recv", 1'000, 60'000, {receive(0, 7)})
+      .spent(1, "MPI_Send", 60'100, 60'200, {send(2, 7)});
   run.spent(2, "MPI_Recv", 1'000, 30'000, {receive(1, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 2U);
@@ -81,7 +84,8 @@ TEST(Causality, MovesGoOnAlongChains) {
 TEST(Causality, NobodyLeavesABarrierBeforeTheLastEntered) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 1'000};
-  for (const std::int32_t rank : {0, 1, 2}) run.spent(rank, "MPI_Barrier", enters[rank], enters[rank] + 500, {collective_fact(0)});
+  for (const std::int32_t rank : {0, 1, 2})
+    run.spent(rank, "MPI_Barrier", enters[rank], enters[rank] + 500, {collective_fact(0)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 2U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -91,9 +95,12 @@ TEST(Causality, NobodyLeavesABarrierBeforeTheLastEntered) {
 
 TEST(Causality, StandsClocksThatStandStill) {
   SyntheticRun run(3);
-  run.spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(0)}).spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(1)});
-  run.spent(1, "MPI_Barrier", 50'000, 60'000, {collective_fact(0)}).spent(1, "MPI_Barrier", 60'000, 60'000, {collective_fact(1)});
-  run.spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(0)}).spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(1)});
+  run.spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(0)})
+      .spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(1)});
+  run.spent(1, "MPI_Barrier", 50'000, 60'000, {collective_fact(0)})
+      .spent(1, "MPI_Barrier", 60'000, 60'000, {collective_fact(1)});
+  run.spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(0)})
+      .spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(1)});
   const Restored restored = restore(*run.source());
   EXPECT_GT(restored.causality.violations_before, 0U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -102,7 +109,8 @@ TEST(Causality, StandsClocksThatStandStill) {
 TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 900'000};
-  for (const std::int32_t rank : {0, 1, 2}) run.spent(rank, "MPI_Bcast", enters[rank], enters[rank] + 500, {collective_fact(0, 1)});
+  for (const std::int32_t rank : {0, 1, 2})
+    run.spent(rank, "MPI_Bcast", enters[rank], enters[rank] + 500, {collective_fact(0, 1)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -112,7 +120,8 @@ TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
 TEST(Causality, WhatIsDrawnAlongDoesNotComeTooLateForOthers) {
   SyntheticRun run(3);
   run.spent(0, "MPI_Send", 1'000'050, 1'000'060, {send(1, 7)});
-  run.spent(1, "MPI_Send", 999'900, 999'910, {send(2, 7)}).spent(1, "MPI_Recv", 999'950, 1'000'000, {receive(0, 7)});
+  run.spent(1, "MPI_Send", 999'900, 999'910, {send(2, 7)})
+      .spent(1, "MPI_Recv", 999'950, 1'000'000, {receive(0, 7)});
   run.spent(2, "MPI_Recv", 999'000, 999'905, {receive(1, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);

@@ -1,22 +1,26 @@
 #include "analysis/cpu/cpu_times.h"
 
+#include "core/record/cpu_reading.h"
+#include "core/record/memory_source.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <random>
 
-#include "core/record/cpu_reading.h"
-#include "core/record/memory_source.h"
-
 namespace megascope::cpu {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-void add_reading(std::vector<Point>& points, std::uint64_t time_ns, double cpu_ms, double wait_ms, double switches = 0) {
+void add_reading(std::vector<Point>& points, std::uint64_t time_ns, double cpu_ms, double wait_ms,
+                 double switches = 0) {
   const auto add = [&](CpuCounter counter, double value) {
-    points.push_back({.time_ns = time_ns, .kind = PointKind::kCounter, .id = cpu_counter_id(counter), .value = value});
+    points.push_back({.time_ns = time_ns,
+                      .kind = PointKind::kCounter,
+                      .id = cpu_counter_id(counter),
+                      .value = value});
   };
   add(CpuCounter::kCpuTime, cpu_ms * 1e6);
   if (wait_ms >= 0) add(CpuCounter::kCoreWait, wait_ms * 1e6);
@@ -29,7 +33,11 @@ class OneRank {
   OneRank() {
     process_.definitions.info.world_rank = 0;
     process_.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true}};
-    process_.definitions.regions = {{.id = 1, .name = "MPI_Recv", .role = RegionRole::kPointToPoint, .paradigm = Paradigm::kMpi, .group = {}}};
+    process_.definitions.regions = {{.id = 1,
+                                     .name = "MPI_Recv",
+                                     .role = RegionRole::kPointToPoint,
+                                     .paradigm = Paradigm::kMpi,
+                                     .group = {}}};
     process_.locations.resize(1);
     process_.points.resize(1);
   }
@@ -40,7 +48,9 @@ class OneRank {
     owned.call.leave_ns = leave_ms * kMs;
     process_.locations[0].push_back(owned);
   }
-  void read(std::uint64_t time_ms, double cpu_ms, double wait_ms, double switches = 0) { add_reading(process_.points[0], time_ms * kMs, cpu_ms, wait_ms, switches); }
+  void read(std::uint64_t time_ms, double cpu_ms, double wait_ms, double switches = 0) {
+    add_reading(process_.points[0], time_ms * kMs, cpu_ms, wait_ms, switches);
+  }
   std::vector<Point>& points() { return process_.points[0]; }
 
   RankCpu times(const std::vector<std::uint64_t>& step_ends_ms) const {
@@ -81,11 +91,11 @@ TEST(CpuTimes, ReadingsAroundCallsTellOutsideFromInside) {
 TEST(CpuTimes, AnIntervalWithBothIsDividedAsTheMeasuredOnesAre) {
   OneRank rank;
   rank.read(0, 0, 0);
-  rank.read(100, 60, 40);    // outside: 40 % waiting
+  rank.read(100, 60, 40);  // outside: 40 % waiting
   rank.call(100, 200);
-  rank.read(200, 160, 40);   // inside: none
+  rank.read(200, 160, 40);  // inside: none
   rank.call(300, 400);
-  rank.read(400, 320, 80);   // both: all of the wait is outside
+  rank.read(400, 320, 80);  // both: all of the wait is outside
   const RankCpu times = rank.times({400});
   EXPECT_NEAR(times.whole.outside.wait_ns, 80e6, 1);
   EXPECT_NEAR(times.whole.inside.wait_ns, 0, 1);
@@ -140,7 +150,8 @@ TEST(CpuTimes, SumsNeedNoCalls) {
   EXPECT_DOUBLE_EQ(rank.sums().whole.outside.wall_ns, 50e6);
 }
 
-/// Points come from files that anybody may have written: sums stay finite, are never negative, and add up.
+/// Points come from files that anybody may have written: sums stay finite, are never negative, and
+/// add up.
 TEST(CpuTimes, DamagedReadingsDoNoHarm) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 3000; ++round) {
@@ -155,11 +166,20 @@ TEST(CpuTimes, DamagedReadingsDoNoHarm) {
     for (int change = 0; change < 4; ++change) {
       Point& point = points[random() % points.size()];
       switch (random() % 5) {
-        case 0: point.value = std::numeric_limits<double>::quiet_NaN(); break;
-        case 1: point.value = -1e300; break;
-        case 2: point.value = std::numeric_limits<double>::infinity(); break;
-        case 3: point.id = static_cast<CounterId>(random()); break;
-        default: point.time_ns = random();
+        case 0:
+          point.value = std::numeric_limits<double>::quiet_NaN();
+          break;
+        case 1:
+          point.value = -1e300;
+          break;
+        case 2:
+          point.value = std::numeric_limits<double>::infinity();
+          break;
+        case 3:
+          point.id = static_cast<CounterId>(random());
+          break;
+        default:
+          point.time_ns = random();
       }
     }
     const RankCpu times = rank.times({20, 60, 90});

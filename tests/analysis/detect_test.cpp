@@ -1,16 +1,16 @@
 #include "analysis/detect/detect.h"
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-
 #include "analysis/detect/evidence.h"
 #include "analysis/detect/statistics.h"
 #include "analysis/synth/synth.h"
 #include "core/record/memory_source.h"
 
-/// What the detection says of runs whose fault is known, and of runs that it cannot judge. How often it is right is
-/// bench/detection's question.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+/// What the detection says of runs whose fault is known, and of runs that it cannot judge. How
+/// often it is right is bench/detection's question.
 namespace megascope::detect {
 namespace {
 
@@ -35,7 +35,8 @@ RunSpec grid(std::int32_t tp, std::int32_t pp, std::int32_t dp, std::vector<Faul
 Detection judge(const RunSpec& spec) { return detect(synth::SynthRun(spec)); }
 
 TEST(Detect, FindsNothingInHealthyRuns) {
-  for (const RunSpec& spec : {grid(2, 2, 2), grid(1, 4, 1), grid(4, 1, 2), grid(1, 1, 2), grid(1, 2, 1)}) {
+  for (const RunSpec& spec :
+       {grid(2, 2, 2), grid(1, 4, 1), grid(4, 1, 2), grid(1, 1, 2), grid(1, 2, 1)}) {
     const Detection detection = judge(spec);
     EXPECT_THAT(detection.culprits, IsEmpty());
     EXPECT_THAT(detection.limitations, IsEmpty());
@@ -44,7 +45,8 @@ TEST(Detect, FindsNothingInHealthyRuns) {
 }
 
 TEST(Detect, NamesASlowRankWithOnsetFactorAndCost) {
-  const Detection detection = judge(grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
+  const Detection detection = judge(
+      grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
   ASSERT_EQ(detection.culprits.size(), 1u);
   const Culprit& culprit = detection.culprits[0];
   EXPECT_EQ(culprit.cause, Cause::kSlowCompute);
@@ -63,7 +65,8 @@ TEST(Detect, NamesASlowRankWithOnsetFactorAndCost) {
 }
 
 TEST(Detect, TellsWhatTheReferenceCannot) {
-  // A whole stage, one replica, no tensor group, two ranks, every third step, a link ten times slower.
+  // A whole stage, one replica, no tensor group, two ranks, every third step, a link ten times
+  // slower.
   struct Expected {
     RunSpec spec;
     Cause cause;
@@ -71,14 +74,43 @@ TEST(Detect, TellsWhatTheReferenceCannot) {
     double factor;
   };
   const Expected all[] = {
-      {grid(2, 2, 2, {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.3}}), Cause::kStageImbalance, {4, 5, 6, 7}, 1.3},
-      {grid(2, 4, 1, {{.kind = FaultKind::kSlowCompute, .where = 3, .onset = 5, .severity = 0.3}}), Cause::kSlowCompute, {3}, 1.3},
-      {grid(1, 4, 2, {{.kind = FaultKind::kSlowCompute, .where = 2, .severity = 0.3}}), Cause::kSlowCompute, {2}, 1.3},
-      {grid(1, 1, 2, {{.kind = FaultKind::kSlowCompute, .where = 1, .onset = 4, .severity = 0.3}}), Cause::kSlowCompute, {1}, 1.3},
-      {grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 0, .onset = 2, .period = 3, .severity = 0.3}}), Cause::kSlowCompute, {0}, 1.3},
-      {grid(2, 2, 2, {{.kind = FaultKind::kSlowLink, .where = 1, .to = 5, .severity = 9.0}}), Cause::kSlowLink, {1, 5}, 10.0},
-      {grid(2, 2, 2, {{.kind = FaultKind::kHostStall, .where = 6, .severity = 0.3}}), Cause::kHostStall, {6}, 1.3},
-      {grid(4, 2, 2, {{.kind = FaultKind::kSlowHost, .where = 2, .onset = 6, .severity = 0.3}}), Cause::kSlowHost, {8, 9, 10, 11}, 1.3},
+      {grid(2, 2, 2, {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.3}}),
+       Cause::kStageImbalance,
+       {4, 5, 6, 7},
+       1.3},
+      {grid(2, 4, 1, {{.kind = FaultKind::kSlowCompute, .where = 3, .onset = 5, .severity = 0.3}}),
+       Cause::kSlowCompute,
+       {3},
+       1.3},
+      {grid(1, 4, 2, {{.kind = FaultKind::kSlowCompute, .where = 2, .severity = 0.3}}),
+       Cause::kSlowCompute,
+       {2},
+       1.3},
+      {grid(1, 1, 2, {{.kind = FaultKind::kSlowCompute, .where = 1, .onset = 4, .severity = 0.3}}),
+       Cause::kSlowCompute,
+       {1},
+       1.3},
+      {grid(2, 2, 2,
+            {{.kind = FaultKind::kSlowCompute,
+              .where = 0,
+              .onset = 2,
+              .period = 3,
+              .severity = 0.3}}),
+       Cause::kSlowCompute,
+       {0},
+       1.3},
+      {grid(2, 2, 2, {{.kind = FaultKind::kSlowLink, .where = 1, .to = 5, .severity = 9.0}}),
+       Cause::kSlowLink,
+       {1, 5},
+       10.0},
+      {grid(2, 2, 2, {{.kind = FaultKind::kHostStall, .where = 6, .severity = 0.3}}),
+       Cause::kHostStall,
+       {6},
+       1.3},
+      {grid(4, 2, 2, {{.kind = FaultKind::kSlowHost, .where = 2, .onset = 6, .severity = 0.3}}),
+       Cause::kSlowHost,
+       {8, 9, 10, 11},
+       1.3},
   };
   for (const Expected& expected : all) {
     const Detection detection = judge(expected.spec);
@@ -92,9 +124,10 @@ TEST(Detect, TellsWhatTheReferenceCannot) {
 }
 
 TEST(Detect, NamesSeveralCulprits) {
-  RunSpec spec = grid(2, 2, 4, {{.kind = FaultKind::kSlowCompute, .where = 1, .severity = 0.2},
-                                {.kind = FaultKind::kSlowCompute, .where = 3, .onset = 8, .severity = 0.1},
-                                {.kind = FaultKind::kHostStall, .where = 12, .severity = 0.1}});
+  RunSpec spec = grid(2, 2, 4,
+                      {{.kind = FaultKind::kSlowCompute, .where = 1, .severity = 0.2},
+                       {.kind = FaultKind::kSlowCompute, .where = 3, .onset = 8, .severity = 0.1},
+                       {.kind = FaultKind::kHostStall, .where = 12, .severity = 0.1}});
   const Detection detection = judge(spec);
   std::vector<std::int32_t> ranks;
   for (const Culprit& culprit : detection.culprits) ranks.push_back(culprit.ranks[0]);
@@ -113,7 +146,8 @@ TEST(Detect, PausesOfARankAreOneCulprit) {
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kHostStall);
   EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(6));
-  EXPECT_NEAR(detection.culprits[0].factor, 1.5, 0.05) << "the whole pause, not what it leaves in the middle parts";
+  EXPECT_NEAR(detection.culprits[0].factor, 1.5, 0.05)
+      << "the whole pause, not what it leaves in the middle parts";
 }
 
 TEST(Detect, WorksWithAThousandRanks) {
@@ -127,14 +161,16 @@ TEST(Detect, WorksWithAThousandRanks) {
 }
 
 TEST(Detect, UsesStepsAndGroupsThatAreKnown) {
-  const RunSpec spec = grid(2, 2, 2, {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.2}});
+  const RunSpec spec = grid(2, 2, 2,
+                            {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.2}});
   const synth::SynthRun run(spec);
   StepMarks marks;
   for (const std::int32_t rank : run.world_ranks()) {
     std::vector<std::uint64_t>& ends = marks.end_ns.emplace_back();
     const auto calls = run.calls(rank, 0);
     for (Call call; calls->next(call);) {
-      const bool is_norm = !call.facts.empty() && call.facts[0].kind == FactKind::kCollective && run.process(rank).comm(call.comm)->name == "model";
+      const bool is_norm = !call.facts.empty() && call.facts[0].kind == FactKind::kCollective &&
+                           run.process(rank).comm(call.comm)->name == "model";
       if (is_norm) ends.push_back(call.leave_ns);
     }
   }
@@ -165,7 +201,8 @@ TEST(Detect, SaysThatOtherThreadsAreNotJudged) {
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     MemorySource::Process process;
     process.definitions.info.world_rank = rank;
-    process.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true}, {.id = 1, .name = "thread 2"}};
+    process.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true},
+                                     {.id = 1, .name = "thread 2"}};
     process.locations.resize(2);
     MemorySource::OwnedCall owned;
     owned.call.leave_ns = 10;
@@ -174,7 +211,8 @@ TEST(Detect, SaysThatOtherThreadsAreNotJudged) {
   }
   const Detection detection = detect(source);
   ASSERT_FALSE(detection.limitations.empty());
-  EXPECT_EQ(detection.limitations.back(), "only the main threads are judged: others make calls too on ranks 1");
+  EXPECT_EQ(detection.limitations.back(),
+            "only the main threads are judged: others make calls too on ranks 1");
 }
 
 /// 24 steps around 0 with a deviation of 1 %, by a fixed pattern.
@@ -203,7 +241,8 @@ TEST(Evidence, FindsAStretchAndWhatComesEveryThirdStep) {
   EXPECT_EQ(two.first, 4u);
   EXPECT_EQ(two.period, 3u);
   const std::vector<bool> is_active = active_steps({third}, unit, two);
-  for (std::size_t step = 0; step < 24; ++step) EXPECT_EQ(is_active[step], step >= 4 && step % 3 == 1) << step;
+  for (std::size_t step = 0; step < 24; ++step)
+    EXPECT_EQ(is_active[step], step >= 4 && step % 3 == 1) << step;
 }
 
 TEST(Evidence, ThreeStepsFarOffProveNothing) {

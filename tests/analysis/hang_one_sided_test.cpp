@@ -1,7 +1,7 @@
-#include <gmock/gmock.h>
-
 #include "analysis/hang/hang.h"
 #include "tests/analysis/synthetic_run.h"
+
+#include <gmock/gmock.h>
 
 /// Who waits for whom in windows, where real programs cannot be made to show it.
 namespace megascope::analysis {
@@ -25,22 +25,32 @@ SyntheticRun run_with_window(std::int32_t size, const std::vector<std::int32_t>&
 }
 
 Fact lock(std::int32_t target, bool is_exclusive = true) {
-  return {.kind = FactKind::kLock, .comm = 0, .peer = target, .tag = window_field(kWindow), .bytes = is_exclusive ? rma::kExclusive : 0};
+  return {.kind = FactKind::kLock,
+          .comm = 0,
+          .peer = target,
+          .tag = window_field(kWindow),
+          .bytes = is_exclusive ? rma::kExclusive : 0};
 }
 Fact about(FactKind kind, std::int32_t target = kNoPeer) {
   return {.kind = kind, .comm = 0, .peer = target, .tag = window_field(kWindow)};
 }
 Fact sync(std::uint64_t what) {
-  return {.kind = FactKind::kGroupSync, .comm = 0, .sequence = 0, .tag = window_field(kWindow), .bytes = what};
+  return {.kind = FactKind::kGroupSync,
+          .comm = 0,
+          .sequence = 0,
+          .tag = window_field(kWindow),
+          .bytes = what};
 }
 Fact fence(std::uint32_t sequence) {
   return {.kind = FactKind::kFence, .comm = 0, .sequence = sequence, .tag = window_field(kWindow)};
 }
 
-std::vector<std::vector<std::int32_t>> circles_in(const SyntheticRun& run, HangReport* report = nullptr) {
+std::vector<std::vector<std::int32_t>> circles_in(const SyntheticRun& run,
+                                                  HangReport* report = nullptr) {
   const auto source = run.source();
   const CommTable comms(*source);
-  HangReport found = analyze_hang(*source, comms, [](const ProcessInfo&) { return Life::kUnknown; }, 1);
+  HangReport found = analyze_hang(
+      *source, comms, [](const ProcessInfo&) { return Life::kUnknown; }, 1);
   std::vector<std::vector<std::int32_t>> all;
   for (const auto& cycle : found.cycles) {
     all.emplace_back();
@@ -52,10 +62,13 @@ std::vector<std::vector<std::int32_t>> circles_in(const SyntheticRun& run, HangR
 
 TEST(HangOneSided, ALockWaitsForItsHolderUntilThatUnlocks) {
   SyntheticRun run = run_with_window(3);
-  run.call(1, "MPI_Win_lock", 1, {lock(2)}).in(1, "MPI_Recv", 5, {receive(0, 1)}).in(0, "MPI_Win_lock", 6, {lock(2)});
+  run.call(1, "MPI_Win_lock", 1, {lock(2)})
+      .in(1, "MPI_Recv", 5, {receive(0, 1)})
+      .in(0, "MPI_Win_lock", 6, {lock(2)});
   EXPECT_THAT(circles_in(run), ElementsAre(ElementsAre(0, 1)));
   SyntheticRun released = run_with_window(3);
-  released.call(1, "MPI_Win_lock", 1, {lock(2)}).call(1, "MPI_Win_unlock", 3, {about(FactKind::kUnlock, 2)});
+  released.call(1, "MPI_Win_lock", 1, {lock(2)})
+      .call(1, "MPI_Win_unlock", 3, {about(FactKind::kUnlock, 2)});
   released.in(1, "MPI_Recv", 5, {receive(0, 1)}).in(0, "MPI_Win_lock", 6, {lock(2)});
   EXPECT_THAT(circles_in(released), IsEmpty());
 }
@@ -63,7 +76,8 @@ TEST(HangOneSided, ALockWaitsForItsHolderUntilThatUnlocks) {
 TEST(HangOneSided, SharedLocksGoTogetherAndOtherTargetsDoNotMatter) {
   for (const bool is_shared : {true, false}) {
     SyntheticRun run = run_with_window(3);
-    run.call(1, "MPI_Win_lock", 1, {lock(is_shared ? 2 : 1, !is_shared)}).in(1, "MPI_Recv", 5, {receive(0, 1)});
+    run.call(1, "MPI_Win_lock", 1, {lock(is_shared ? 2 : 1, !is_shared)})
+        .in(1, "MPI_Recv", 5, {receive(0, 1)});
     run.in(0, "MPI_Win_lock", 6, {lock(2, !is_shared)});
     EXPECT_THAT(circles_in(run), IsEmpty()) << is_shared;
   }
@@ -71,7 +85,9 @@ TEST(HangOneSided, SharedLocksGoTogetherAndOtherTargetsDoNotMatter) {
 
 TEST(HangOneSided, OfTwoExclusiveHoldersOnlyOneIsRight) {
   SyntheticRun run = run_with_window(4);
-  run.call(1, "MPI_Win_lock", 1, {lock(3)}).in(1, "MPI_Recv", 5, {receive(0, 1)}).in(0, "MPI_Win_lock", 6, {lock(3)});
+  run.call(1, "MPI_Win_lock", 1, {lock(3)})
+      .in(1, "MPI_Recv", 5, {receive(0, 1)})
+      .in(0, "MPI_Win_lock", 6, {lock(3)});
   run.call(2, "MPI_Win_lock", 1, {lock(3)});
   EXPECT_THAT(circles_in(run), IsEmpty()) << "rank 2 may have it";
   run.in(2, "MPI_Recv", 5, {receive(0, 1)});
@@ -80,13 +96,15 @@ TEST(HangOneSided, OfTwoExclusiveHoldersOnlyOneIsRight) {
 
 TEST(HangOneSided, TheSecondStartWaitsForTheSecondPost) {
   SyntheticRun run = run_with_window(2, {0, 1});
-  run.call(1, "MPI_Win_post", 1, {sync(rma::kPost)}).call(0, "MPI_Win_start", 2, {sync(rma::kStart)});
+  run.call(1, "MPI_Win_post", 1, {sync(rma::kPost)})
+      .call(0, "MPI_Win_start", 2, {sync(rma::kStart)});
   run.call(0, "MPI_Win_post", 3, {sync(rma::kPost)}).call(0, "MPI_Win_post", 4, {sync(rma::kPost)});
   run.in(1, "MPI_Recv", 9, {receive(0, 1)});
   SyntheticRun later = run;
   run.in(0, "MPI_Win_complete", 9, {sync(rma::kComplete)});
   EXPECT_THAT(circles_in(run), IsEmpty()) << "its post is there";
-  later.call(0, "MPI_Win_complete", 8, {sync(rma::kComplete)}).in(0, "MPI_Win_start", 9, {sync(rma::kStart)});
+  later.call(0, "MPI_Win_complete", 8, {sync(rma::kComplete)})
+      .in(0, "MPI_Win_start", 9, {sync(rma::kStart)});
   EXPECT_THAT(circles_in(later), ElementsAre(ElementsAre(0, 1)));
 }
 

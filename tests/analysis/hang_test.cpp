@@ -1,8 +1,8 @@
 #include "analysis/hang/hang.h"
 
-#include <gmock/gmock.h>
-
 #include "tests/analysis/synthetic_run.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
@@ -30,7 +30,8 @@ Found found_in(const SyntheticRun& run, const std::vector<std::int32_t>& missing
   Found found;
   found.source = run.source(missing);
   found.comms = std::make_unique<CommTable>(*found.source);
-  found.report = analyze_hang(*found.source, *found.comms, [](const ProcessInfo&) { return Life::kUnknown; }, 2);
+  found.report = analyze_hang(
+      *found.source, *found.comms, [](const ProcessInfo&) { return Life::kUnknown; }, 2);
   return found;
 }
 
@@ -69,21 +70,24 @@ TEST(Hang, AnySourceIsHelpedByAnybody) {
   EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send";
   run.in(2, "MPI_Recv", 10, {receive(1, 5)});
   EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
-  run.process(1).locations[0].insert(run.process(1).locations[0].begin(),
-                                     {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
+  run.process(1).locations[0].insert(
+      run.process(1).locations[0].begin(),
+      {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
   EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "a message of any tag was sent";
 }
 
 TEST(Hang, ASmallNonblockingSendIsNotWaitedForBesideAReceive) {
   SyntheticRun run(3);
-  run.call(0, "MPI_Isend", 1, {send_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.call(0, "MPI_Isend", 1, {send_request(1, 1, 4)})
+      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
   EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send what rank 0 waits for";
 }
 
 TEST(Hang, ASynchronousSendIsWaitedFor) {
   SyntheticRun run(3);
-  run.call(0, "MPI_Issend", 1, {send_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.call(0, "MPI_Issend", 1, {send_request(1, 1, 4)})
+      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
   EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
 }
@@ -97,7 +101,8 @@ TEST(Hang, ASendWhoseReceiveIsPostedIsMet) {
 
 TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
   SyntheticRun run(3);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)})
+      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitany", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
   EXPECT_THAT(found_in(run).circles(), IsEmpty());
   run.in(2, "MPI_Recv", 10, {receive(0, 9)});
@@ -107,7 +112,8 @@ TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
 TEST(Hang, CompletedRequestsAreNotWaitedFor) {
   SyntheticRun run(2);
   run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(1, "MPI_Send", 2, {send(0, 4)});
-  run.call(0, "MPI_Wait", 3, {receive_complete(1, 1, 4)}).call(0, "MPI_Irecv", 4, {receive_request(2, 1, 4)});
+  run.call(0, "MPI_Wait", 3, {receive_complete(1, 1, 4)})
+      .call(0, "MPI_Irecv", 4, {receive_request(2, 1, 4)});
   run.in(0, "MPI_Wait", 5, {over(1)});
   const Found found = found_in(run);
   ASSERT_THAT(found.report.waiting, SizeIs(1));
@@ -136,7 +142,8 @@ TEST(Hang, AFinishedRankIsToldAndNoCircle) {
 
 TEST(Hang, WhoHasNoTraceIsNotAccused) {
   SyntheticRun run(3);
-  for (std::int32_t rank = 0; rank < 3; ++rank) run.in(rank, "MPI_Recv", 10, {receive((rank + 1) % 3, 1)});
+  for (std::int32_t rank = 0; rank < 3; ++rank)
+    run.in(rank, "MPI_Recv", 10, {receive((rank + 1) % 3, 1)});
   const Found found = found_in(run, {1});
   EXPECT_THAT(found.circles(), IsEmpty());
   EXPECT_EQ(found.report.standings[1], Standing::kMissing);
@@ -158,12 +165,14 @@ TEST(Hang, ARankWhoseBufferWasFullMayBeElsewhere) {
   run.process(1).definitions.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 7;
   EXPECT_THAT(found_in(run).circles(), IsEmpty());
   run.process(1).definitions.locations[0].lacks_beginning = true;
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1))) << "policy flight keeps the end";
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)))
+      << "policy flight keeps the end";
 }
 
 TEST(Hang, ALockOfAWindowWaitsForNoMessage) {
   SyntheticRun run(2);
-  run.in(1, "MPI_Win_lock", 10, {{.kind = FactKind::kLock, .comm = 0, .peer = 0, .tag = 0}}).call(0, "MPI_Init", 1);
+  run.in(1, "MPI_Win_lock", 10, {{.kind = FactKind::kLock, .comm = 0, .peer = 0, .tag = 0}})
+      .call(0, "MPI_Init", 1);
   const Found found = found_in(run);
   ASSERT_THAT(found.report.waiting, SizeIs(1));
   EXPECT_THAT(found.report.waiting[0].wants, IsEmpty());
@@ -171,7 +180,9 @@ TEST(Hang, ALockOfAWindowWaitsForNoMessage) {
 
 TEST(Hang, PollsCountAllTestsOfARun) {
   SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(0, "MPI_Test", 5).call(0, "MPI_Test", 9);
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)})
+      .call(0, "MPI_Test", 5)
+      .call(0, "MPI_Test", 9);
   run.process(0).locations[0].back().call.count = 40;
   run.call(1, "MPI_Init", 1);
   const Found found = found_in(run);
@@ -192,7 +203,8 @@ TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
   const CommId dp = run.comm("dp", {0, 2, 3});
   for (const std::int32_t rank : {0, 2, 3}) {
     for (std::uint32_t i = 0; i < 100; ++i) {
-      run.collective(rank, rank == 2 && i == 17 ? "MPI_Bcast" : "MPI_Allreduce", 10 * i, dp, i, rank == 2 && i == 17 ? 1 : kNoPeer, 8);
+      run.collective(rank, rank == 2 && i == 17 ? "MPI_Bcast" : "MPI_Allreduce", 10 * i, dp, i,
+                     rank == 2 && i == 17 ? 1 : kNoPeer, 8);
     }
   }
   const Found found = found_in(run);
@@ -215,14 +227,16 @@ TEST(Mismatches, RootsAndBytes) {
 
 TEST(Mismatches, InPlaceIsNoOtherSize) {
   SyntheticRun run(4);  // blocks of 8: 32 bytes received, in place 24
-  for (std::int32_t rank = 0; rank < 4; ++rank) run.collective(rank, "MPI_Allreduce", 1, 0, 0, kNoPeer, rank == 0 ? 24 : 32);
+  for (std::int32_t rank = 0; rank < 4; ++rank)
+    run.collective(rank, "MPI_Allreduce", 1, 0, 0, kNoPeer, rank == 0 ? 24 : 32);
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
 }
 
 TEST(Mismatches, OneThatIsBehindIsNone) {
   SyntheticRun run(3);
   for (std::int32_t rank = 0; rank < 3; ++rank) {
-    for (std::uint32_t i = 0; i < (rank == 1 ? 5U : 500U); ++i) run.collective(rank, "MPI_Bcast", 10 * i, 0, i, 0, 8);
+    for (std::uint32_t i = 0; i < (rank == 1 ? 5U : 500U); ++i)
+      run.collective(rank, "MPI_Bcast", 10 * i, 0, i, 0, 8);
   }
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
   run.finish(10'000);
@@ -235,7 +249,8 @@ TEST(Mismatches, OneThatIsBehindIsNone) {
 TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
   SyntheticRun run(3);
   const CommId both = run.comm("both", {0, 1}, CommKind::kInter, {2});
-  run.collective(0, "MPI_Bcast", 1, both, 0, kSelfRoot, 8).collective(1, "MPI_Bcast", 1, both, 0, kProcNullRoot);
+  run.collective(0, "MPI_Bcast", 1, both, 0, kSelfRoot, 8)
+      .collective(1, "MPI_Bcast", 1, both, 0, kProcNullRoot);
   run.collective(2, "MPI_Bcast", 1, both, 0, 0, 8);
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
 }
@@ -243,7 +258,8 @@ TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
 TEST(Mismatches, CommunicatorsMadeOutOfSightAreNotCompared) {
   SyntheticRun run(2);
   const CommId unseen = run.comm("unseen", {0, 1});
-  for (std::int32_t rank = 0; rank < 2; ++rank) run.process(rank).definitions.comms[unseen].parent = kNoComm;
+  for (std::int32_t rank = 0; rank < 2; ++rank)
+    run.process(rank).definitions.comms[unseen].parent = kNoComm;
   run.collective(0, "MPI_Bcast", 1, unseen, 0, 0, 8).collective(1, "MPI_Barrier", 1, unseen, 0);
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
 }
@@ -252,9 +268,12 @@ TEST(Hang, TenThousandRanksAreQuick) {
   constexpr std::int32_t kSize = 10'000;
   SyntheticRun run(kSize);
   for (std::int32_t rank = 0; rank < kSize; ++rank) {
-    for (std::uint32_t i = 0; i < 3; ++i) run.collective(rank, "MPI_Allreduce", 10 * i, 0, i, kNoPeer, 8);
-    if (rank == 77) run.in(rank, "MPI_Recv", 100, {receive(78, 1)});
-    else run.collective(rank, "MPI_Allreduce", 100, 0, 3, kNoPeer, 8, true);
+    for (std::uint32_t i = 0; i < 3; ++i)
+      run.collective(rank, "MPI_Allreduce", 10 * i, 0, i, kNoPeer, 8);
+    if (rank == 77)
+      run.in(rank, "MPI_Recv", 100, {receive(78, 1)});
+    else
+      run.collective(rank, "MPI_Allreduce", 100, 0, 3, kNoPeer, 8, true);
   }
   const Found found = found_in(run);
   EXPECT_THAT(found.circles(), ElementsAre(ElementsAre(77, 78)));

@@ -36,8 +36,10 @@ void other_collective() {
   const MPI_Comm dp = copy("dp");
   for (int i = 0; i < 17; ++i) allreduce(dp);
   ready();
-  if (g_rank == g_size - 1) MPI_Barrier(dp);
-  else allreduce(dp);
+  if (g_rank == g_size - 1)
+    MPI_Barrier(dp);
+  else
+    allreduce(dp);
 }
 
 void other_root() {
@@ -64,7 +66,8 @@ void one_dies() {
 /// Rank 1 is killed between two calls; the others wait for it.
 void killed_outside() {
   MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Sendrecv(&g_rank, 1, MPI_INT, next(), 4, &g_value, 1, MPI_INT, previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&g_rank, 1, MPI_INT, next(), 4, &g_value, 1, MPI_INT, previous(), 4, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   if (g_rank == 1) {
     usleep(1'000'000);  // until the others are in their next call: a launcher ends them at once
     raise(SIGKILL);
@@ -126,7 +129,8 @@ void one_finishes() {
   receive(1, 5);
 }
 
-/// Rank 0 waits for a message of each other; the last one, which waits for rank 0, has not sent its own.
+/// Rank 0 waits for a message of each other; the last one, which waits for rank 0, has not sent its
+/// own.
 void waitall_missing() {
   std::vector<MPI_Request> requests(static_cast<std::size_t>(g_size - 1));
   std::vector<int> values(requests.size());
@@ -178,7 +182,8 @@ void test_loop() {
 void sendrecv() {  // nobody sends what is received
   int other = 0;
   ready();
-  MPI_Sendrecv(&g_value, 1, MPI_INT, next(), 1, &other, 1, MPI_INT, previous(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&g_value, 1, MPI_INT, next(), 1, &other, 1, MPI_INT, previous(), 2, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
 }
 
 /// Two threads of each rank; the second waits for the other rank's second.
@@ -230,8 +235,12 @@ void healthy() {
   while (go_on != 0) {
     int other = 0;
     usleep(500);
-    MPI_Sendrecv(&g_value, 1, MPI_INT, next(), 1, &other, 1, MPI_INT, previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    const int mine = std::getenv("HANGING_STOP") != nullptr && access(std::getenv("HANGING_STOP"), R_OK) == 0 ? 0 : 1;
+    MPI_Sendrecv(&g_value, 1, MPI_INT, next(), 1, &other, 1, MPI_INT, previous(), 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    const int mine = std::getenv("HANGING_STOP") != nullptr &&
+                             access(std::getenv("HANGING_STOP"), R_OK) == 0
+                         ? 0
+                         : 1;
     MPI_Allreduce(&mine, &go_on, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   }
 }
@@ -244,14 +253,30 @@ void uneven() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-constexpr std::array kModes = {
-    Mode{"receive-ring", receive_ring}, Mode{"ssend-ring", ssend_ring}, Mode{"large-send-ring", large_send_ring},
-    Mode{"other-collective", other_collective}, Mode{"other-root", other_root}, Mode{"one-sleeps", one_sleeps},
-    Mode{"killed-outside", killed_outside}, Mode{"killed-inside", killed_inside}, Mode{"killed-last", killed_last},
-    Mode{"killed-waiting", killed_waiting}, Mode{"one-aborts", one_aborts}, Mode{"one-dies", one_dies}, Mode{"one-finishes", one_finishes}, Mode{"waitall-missing", waitall_missing},
-    Mode{"wait-wrong-tag", wait_wrong_tag}, Mode{"probe", probe}, Mode{"test-loop", test_loop}, Mode{"sendrecv", sendrecv},
-    Mode{"threads", threads}, Mode{"idle-thread", idle_thread}, Mode{"intercomm", intercomm},
-    Mode{"nonblocking", nonblocking}, Mode{"healthy", healthy}, Mode{"uneven", uneven}};
+constexpr std::array kModes = {Mode{"receive-ring", receive_ring},
+                               Mode{"ssend-ring", ssend_ring},
+                               Mode{"large-send-ring", large_send_ring},
+                               Mode{"other-collective", other_collective},
+                               Mode{"other-root", other_root},
+                               Mode{"one-sleeps", one_sleeps},
+                               Mode{"killed-outside", killed_outside},
+                               Mode{"killed-inside", killed_inside},
+                               Mode{"killed-last", killed_last},
+                               Mode{"killed-waiting", killed_waiting},
+                               Mode{"one-aborts", one_aborts},
+                               Mode{"one-dies", one_dies},
+                               Mode{"one-finishes", one_finishes},
+                               Mode{"waitall-missing", waitall_missing},
+                               Mode{"wait-wrong-tag", wait_wrong_tag},
+                               Mode{"probe", probe},
+                               Mode{"test-loop", test_loop},
+                               Mode{"sendrecv", sendrecv},
+                               Mode{"threads", threads},
+                               Mode{"idle-thread", idle_thread},
+                               Mode{"intercomm", intercomm},
+                               Mode{"nonblocking", nonblocking},
+                               Mode{"healthy", healthy},
+                               Mode{"uneven", uneven}};
 
 /// nullptr: none has the name.
 const Mode* find_mode(const std::string& name) {

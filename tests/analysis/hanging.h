@@ -2,15 +2,14 @@
 
 #include <mpi.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdlib>
+#include <fcntl.h>
 #include <span>
 #include <string>
+#include <unistd.h>
 
-/// What the programs that hang share. Each rank and thread writes a line with its process id to the file named by
-/// HANGING_READY when it is about to enter what it does not leave.
+/// What the programs that hang share. Each rank and thread writes a line with its process id to the
+/// file named by HANGING_READY when it is about to enter what it does not leave.
 namespace megascope::hanging {
 
 inline int g_rank = 0;

@@ -1,7 +1,7 @@
+#include "tests/analysis/hanging.h"
+
 #include <array>
 #include <vector>
-
-#include "tests/analysis/hanging.h"
 
 // Programs that hang in windows, files and other worlds.
 namespace megascope::hanging {
@@ -10,7 +10,8 @@ namespace {
 MPI_Win window(MPI_Comm comm, const char* name) {
   int* memory = nullptr;
   MPI_Win made;
-  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, comm, static_cast<void*>(&memory), &made);
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, comm, static_cast<void*>(&memory),
+                   &made);
   if (name != nullptr) MPI_Win_set_name(made, name);
   return made;
 }
@@ -57,14 +58,17 @@ void window_made_by_some() {
   const MPI_Comm dp = copy("dp");
   MPI_Barrier(dp);
   ready();
-  if (is_last()) MPI_Barrier(dp);
-  else window(dp, nullptr);
+  if (is_last())
+    MPI_Barrier(dp);
+  else
+    window(dp, nullptr);
   sleep_on();
 }
 
 /// Ranks 0 and 1 free their windows in different order.
 void freed_crosswise() {
-  std::array<MPI_Win, 2> windows = {window(MPI_COMM_WORLD, "first"), window(MPI_COMM_WORLD, "second")};
+  std::array<MPI_Win, 2> windows = {window(MPI_COMM_WORLD, "first"),
+                                    window(MPI_COMM_WORLD, "second")};
   ready();
   MPI_Win_free(&windows[static_cast<std::size_t>(g_rank)]);
   sleep_on();
@@ -158,16 +162,20 @@ void file_not_closed() {
 void file_other() {
   MPI_File data = file();
   ready();
-  if (is_last()) MPI_File_set_size(data, 100);
-  else MPI_File_sync(data);
+  if (is_last())
+    MPI_File_set_size(data, 100);
+  else
+    MPI_File_sync(data);
   sleep_on();
 }
 
 void file_not_opened() {
   MPI_Barrier(MPI_COMM_WORLD);
   ready();
-  if (is_last()) MPI_Barrier(MPI_COMM_WORLD);
-  else file();
+  if (is_last())
+    MPI_Barrier(MPI_COMM_WORLD);
+  else
+    file();
   sleep_on();
 }
 
@@ -177,8 +185,10 @@ void file_uneven() {
   MPI_File_set_size(data, 4096);
   const MPI_Offset at = g_rank * 4;
   MPI_File_seek(data, at, MPI_SEEK_SET);
-  if (is_last()) MPI_File_write_at_all(data, at, &g_value, 1, MPI_INT, MPI_STATUS_IGNORE);
-  else MPI_File_write_all(data, &g_value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  if (is_last())
+    MPI_File_write_at_all(data, at, &g_value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  else
+    MPI_File_write_all(data, &g_value, 1, MPI_INT, MPI_STATUS_IGNORE);
   MPI_File_close(&data);
 }
 
@@ -197,19 +207,26 @@ void worlds() {
   if (other == MPI_COMM_NULL) {
     std::string mode = "worlds";
     std::array<char*, 2> arguments = {mode.data(), nullptr};
-    MPI_Comm_spawn(std::getenv("HANGING_PROGRAM"), arguments.data(), 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other,
-                   MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(std::getenv("HANGING_PROGRAM"), arguments.data(), 1, MPI_INFO_NULL, 0,
+                   MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
   }
   receive(0, 1, other);
 }
 
-constexpr std::array kModes = {
-    Mode{"fence-missing", fence_missing}, Mode{"fence-and-free", fence_and_free},
-    Mode{"window-made-by-some", window_made_by_some}, Mode{"freed-crosswise", freed_crosswise},
-    Mode{"starts-before-posts", starts_before_posts}, Mode{"post-missing", post_missing},
-    Mode{"complete-missing", complete_missing}, Mode{"lock-held", lock_held}, Mode{"file-not-closed", file_not_closed},
-    Mode{"file-other", file_other}, Mode{"file-not-opened", file_not_opened}, Mode{"file-uneven", file_uneven},
-    Mode{"nobody-connects", nobody_connects}, Mode{"worlds", worlds}};
+constexpr std::array kModes = {Mode{"fence-missing", fence_missing},
+                               Mode{"fence-and-free", fence_and_free},
+                               Mode{"window-made-by-some", window_made_by_some},
+                               Mode{"freed-crosswise", freed_crosswise},
+                               Mode{"starts-before-posts", starts_before_posts},
+                               Mode{"post-missing", post_missing},
+                               Mode{"complete-missing", complete_missing},
+                               Mode{"lock-held", lock_held},
+                               Mode{"file-not-closed", file_not_closed},
+                               Mode{"file-other", file_other},
+                               Mode{"file-not-opened", file_not_opened},
+                               Mode{"file-uneven", file_uneven},
+                               Mode{"nobody-connects", nobody_connects},
+                               Mode{"worlds", worlds}};
 
 }  // namespace
 

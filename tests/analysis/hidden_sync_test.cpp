@@ -21,12 +21,14 @@ constexpr std::int64_t kSteps = 10;
 constexpr int kOfStep = 6;
 constexpr double kStepNs = 1e9;
 
-/// Two lanes (tp) of two replicas (dp): process = 2 · dp + tp. Every forward is a rank's own; every backward ends for all lanes of a
-/// replica at once, and takes what the slower one works.
+/// Two lanes (tp) of two replicas (dp): process = 2 · dp + tp. Every forward is a rank's own; every
+/// backward ends for all lanes of a replica at once, and takes what the slower one works.
 struct Job {
   std::vector<double> slow = {1.0, 1.0, 1.0, 1.0};  ///< by process
   double noise = 0.02;
-  std::function<double(std::uint32_t, std::int64_t)> clock_ns = [](std::uint32_t, std::int64_t) { return 0.0; };
+  std::function<double(std::uint32_t, std::int64_t)> clock_ns = [](std::uint32_t, std::int64_t) {
+    return 0.0;
+  };
   std::function<bool(std::int64_t, int)> is_synchronised = [](std::int64_t, int) { return true; };
 
   RegionRun run() const {
@@ -38,7 +40,9 @@ struct Job {
     for (std::int64_t step = 0; step < kSteps; ++step) {
       double now[4] = {};
       for (int i = 0; i < kOfStep; ++i) {
-        for (std::uint32_t dp = 0; dp < 2; ++dp) add_pair(2 * dp, step, i, now, [&] { return work(random); }, result);
+        for (std::uint32_t dp = 0; dp < 2; ++dp)
+          add_pair(
+              2 * dp, step, i, now, [&] { return work(random); }, result);
       }
     }
     return result;
@@ -46,7 +50,8 @@ struct Job {
 
  private:
   template <class Work>
-  void add_pair(std::uint32_t first, std::int64_t step, int i, double* now, const Work& work, RegionRun& result) const {
+  void add_pair(std::uint32_t first, std::int64_t step, int i, double* now, const Work& work,
+                RegionRun& result) const {
     double backward[2] = {};
     for (std::uint32_t process = first; process < first + 2; ++process) {
       const double begin = now[process];
@@ -56,14 +61,18 @@ struct Job {
     }
     const double end = std::max(now[first], now[first + 1]) + std::max(backward[0], backward[1]);
     for (std::uint32_t process = first; process < first + 2; ++process) {
-      const double own_end = is_synchronised(step, i) ? end : now[process] + backward[process - first];
+      const double own_end = is_synchronised(step, i) ? end
+                                                      : now[process] + backward[process - first];
       add(process, step, kBackward, now[process], own_end, result);
       now[process] = end;
     }
   }
-  void add(std::uint32_t process, std::int64_t step, std::uint32_t name, double begin, double end, RegionRun& result) const {
+  void add(std::uint32_t process, std::int64_t step, std::uint32_t name, double begin, double end,
+           RegionRun& result) const {
     const double origin = kStepNs * static_cast<double>(step + 1) + clock_ns(process, step);
-    result.processes[process].push_back({static_cast<std::uint64_t>(origin + begin), static_cast<std::uint64_t>(origin + end), name, step, name, process, true, false});
+    result.processes[process].push_back({static_cast<std::uint64_t>(origin + begin),
+                                         static_cast<std::uint64_t>(origin + end), name, step, name,
+                                         process, true, false});
   }
 };
 
@@ -77,7 +86,8 @@ RegionRun with_reductions(RegionRun run) {
       all.push_back(piece);
       if (piece.name != kBackward) continue;
       const std::uint64_t late_ns = 1000 * ((31 * piece.track + all.size() * 13) % 97);
-      all.push_back({piece.end_ns + late_ns, piece.end_ns + 400'000, kReduction, piece.step, kReduction, piece.track, false, false});
+      all.push_back({piece.end_ns + late_ns, piece.end_ns + 400'000, kReduction, piece.step,
+                     kReduction, piece.track, false, false});
     }
     pieces = std::move(all);
   }
@@ -100,7 +110,8 @@ TEST(HiddenSync, IsFoundInWhatEndsAtOnceAndNowhereElse) {
   EXPECT_EQ(hidden.meetings.size(), 2u * kSteps * kOfStep);
   for (std::size_t process = 0; process < 4; ++process) {
     for (std::size_t i = 0; i < run.processes[process].size(); ++i) {
-      EXPECT_EQ(hidden.meeting(process, i) != kNoMeeting, run.processes[process][i].name == kBackward);
+      EXPECT_EQ(hidden.meeting(process, i) != kNoMeeting,
+                run.processes[process][i].name == kBackward);
     }
   }
 }
@@ -123,10 +134,14 @@ TEST(HiddenSync, TakesTheShortestMembersTimeForTheWork) {
 
 TEST(HiddenSync, IsFoundAlthoughClocksAreOffByAnotherAmountInEachStep) {
   Job job;
-  job.clock_ns = [](std::uint32_t process, std::int64_t step) { return 300e3 * static_cast<double>((process * 7 + static_cast<std::uint64_t>(step) * 3) % 5); };
-  // Without synchronisation that is known, a constant may be a lag of the rank as well as one of its clock.
+  job.clock_ns = [](std::uint32_t process, std::int64_t step) {
+    return 300e3 * static_cast<double>((process * 7 + static_cast<std::uint64_t>(step) * 3) % 5);
+  };
+  // Without synchronisation that is known, a constant may be a lag of the rank as well as one of
+  // its clock.
   EXPECT_THAT(names_of(find_hidden_sync(job.run(), kCoordinates)), IsEmpty());
-  EXPECT_THAT(names_of(find_hidden_sync(with_reductions(job.run()), kCoordinates)), ElementsAre(kBackward));
+  EXPECT_THAT(names_of(find_hidden_sync(with_reductions(job.run()), kCoordinates)),
+              ElementsAre(kBackward));
 }
 
 TEST(HiddenSync, IsNoneWhereALaneIsSlowerByAConstantAndNobodyWaits) {
@@ -148,7 +163,8 @@ TEST(HiddenSync, LeavesOutExecutionsThatDidNotSynchronise) {
 
 TEST(HiddenSync, NeedsMembersAndExecutions) {
   const RegionRun run = Job().run();
-  EXPECT_FALSE(find_hidden_sync(run, {{"tp", {0, 0, 0, 0}}, {"pp", {0, 1, 2, 3}}}).is_there()) << "groups of one";
+  EXPECT_FALSE(find_hidden_sync(run, {{"tp", {0, 0, 0, 0}}, {"pp", {0, 1, 2, 3}}}).is_there())
+      << "groups of one";
   EXPECT_FALSE(find_hidden_sync(RegionRun{}, kCoordinates).is_there());
   RegionRun few = run;
   for (std::vector<Piece>& pieces : few.processes) pieces.resize(4);

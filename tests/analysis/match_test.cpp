@@ -1,15 +1,17 @@
+#include "analysis/match/match.h"
+
+#include "tests/analysis/random_program.h"
+#include "tests/analysis/synthetic_run.h"
+
 #include <gmock/gmock.h>
 
 #include <mutex>
 
-#include "analysis/match/match.h"
-#include "tests/analysis/random_program.h"
-#include "tests/analysis/synthetic_run.h"
-
 namespace megascope::analysis {
 namespace {
 
-/// Judges what is matched by the truth: messages of random programs carry their own number as bytes, so do collectives.
+/// Judges what is matched by the truth: messages of random programs carry their own number as
+/// bytes, so do collectives.
 class Judge final : public MatchSink {
  public:
   void begin(std::size_t) override {}
@@ -46,7 +48,9 @@ Judged judge(const RecordSource& source, unsigned jobs = 1) {
   return result;
 }
 
-std::uint64_t count(const std::uint64_t* counts, Unmatched why) { return counts[static_cast<std::size_t>(why)]; }
+std::uint64_t count(const std::uint64_t* counts, Unmatched why) {
+  return counts[static_cast<std::size_t>(why)];
+}
 
 TEST(Match, AllOfRandomProgramsAtAnySkew) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
@@ -75,7 +79,8 @@ TEST(Match, MemoryIsWhatIsInFlight) {
 
 TEST(Match, ACancelledReceiveDoesNotCount) {
   SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 7)}).call(0, "MPI_Irecv", 3, {receive_request(2, 1, 7)});
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 7)})
+      .call(0, "MPI_Irecv", 3, {receive_request(2, 1, 7)});
   run.call(0, "MPI_Wait", 5, {{.kind = FactKind::kCancelled, .request = 1}});
   run.call(0, "MPI_Wait", 7, {receive_complete(2, 1, 7)});
   run.call(1, "MPI_Send", 4, {send(0, 7)});
@@ -96,7 +101,9 @@ TEST(Match, AWildcardThatNeverCompletesKeepsNobodyBack) {
 
 TEST(Match, SaysWhyAnEndHasNoOther) {
   SyntheticRun run(4);
-  run.call(0, "MPI_Send", 1, {send(1, 7)}).call(0, "MPI_Send", 3, {send(2, 7)}).call(0, "MPI_Send", 5, {send(3, 7)});
+  run.call(0, "MPI_Send", 1, {send(1, 7)})
+      .call(0, "MPI_Send", 3, {send(2, 7)})
+      .call(0, "MPI_Send", 5, {send(3, 7)});
   run.call(0, "MPI_Send", 7, {send(0, 7)});
   run.finish(20);
   run.process(2).definitions.info.end_state = EndState::kRunning;
@@ -112,7 +119,8 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
   SyntheticRun run(3);
   for (const std::int32_t rank : {0, 1, 2}) {
     run.collective(rank, "MPI_Barrier", 10, 0, 0);
-    run.collective(rank, rank == 1 ? "MPI_Bcast" : "MPI_Allreduce", 20, 0, 1, rank == 1 ? 0 : kNoPeer, 8);
+    run.collective(rank, rank == 1 ? "MPI_Bcast" : "MPI_Allreduce", 20, 0, 1,
+                   rank == 1 ? 0 : kNoPeer, 8);
     run.collective(rank, "MPI_Bcast", 30, 0, 2, rank == 2 ? 1 : 0, 8);
   }
   const auto source = run.finish(40).source();  // which names point into
@@ -129,7 +137,8 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
 TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
   SyntheticRun run(3);
   for (const std::int32_t rank : {0, 1, 2}) {
-    for (std::uint32_t number = 0; number < (rank == 1 ? 2U : 3U); ++number) run.collective(rank, "MPI_Bcast", 10 * number + 5, 0, number, 0, 8);
+    for (std::uint32_t number = 0; number < (rank == 1 ? 2U : 3U); ++number)
+      run.collective(rank, "MPI_Bcast", 10 * number + 5, 0, number, 0, 8);
   }
   const Matching matching = judge(*run.finish(40).source()).matching;
   ASSERT_EQ(matching.mismatches.size(), 1U);
@@ -140,7 +149,7 @@ TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
 TEST(Match, GroupsOfAnIntercommunicatorMatch) {
   SyntheticRun run(4);
   const CommId inter = run.comm("inter", {0, 1}, CommKind::kInter, {2, 3});
-  run.call(0, "MPI_Send", 1, {send(1, 7, 8, inter)});      // to rank 1 of the other group: world rank 3
+  run.call(0, "MPI_Send", 1, {send(1, 7, 8, inter)});  // to rank 1 of the other group: world rank 3
   run.call(3, "MPI_Recv", 1, {receive(0, 7, inter)});
   for (const std::int32_t rank : {0, 1, 2, 3}) run.collective(rank, "MPI_Barrier", 10, inter, 0);
   const Matching matching = judge(*run.finish(20).source()).matching;
@@ -151,9 +160,11 @@ TEST(Match, GroupsOfAnIntercommunicatorMatch) {
 
 TEST(Match, ARankThatDiedLeavesItsCollectivesPartial) {
   SyntheticRun run(2);
-  for (std::uint32_t number = 0; number < 3; ++number) run.collective(0, "MPI_Barrier", 10 * number + 5, 0, number);
+  for (std::uint32_t number = 0; number < 3; ++number)
+    run.collective(0, "MPI_Barrier", 10 * number + 5, 0, number);
   run.in(0, "MPI_Barrier", 50, {collective_fact(3)});
-  for (std::uint32_t number = 0; number < 3; ++number) run.collective(1, "MPI_Barrier", 10 * number + 5, 0, number);
+  for (std::uint32_t number = 0; number < 3; ++number)
+    run.collective(1, "MPI_Barrier", 10 * number + 5, 0, number);
   const Matching matching = judge(*run.source()).matching;
   EXPECT_EQ(matching.collective_count, 3U);
   EXPECT_EQ(count(matching.partial_collectives, Unmatched::kEnded), 1U);

@@ -15,20 +15,19 @@ static int is_hidden(const char* path) {
   return name != NULL && strcmp(name, "/schedstat") == 0;
 }
 
-#define HIDING(function)                                                             \
-  __attribute__((visibility("default")))                                             \
-  int function(const char* path, int flags, ...) {                                   \
-    if (is_hidden(path)) {                                                           \
-      errno = ENOENT;                                                                \
-      return -1;                                                                     \
-    }                                                                                \
-    va_list arguments;                                                               \
-    va_start(arguments, flags);                                                      \
-    const mode_t mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(arguments, int) : 0; \
-    va_end(arguments);                                                               \
-    int (*next)(const char*, int, ...) = NULL;                                       \
-    *(void**)&next = dlsym(RTLD_NEXT, #function);                                    \
-    return next(path, flags, mode);                                                  \
+#define HIDING(function)                                                                  \
+  __attribute__((visibility("default"))) int function(const char* path, int flags, ...) { \
+    if (is_hidden(path)) {                                                                \
+      errno = ENOENT;                                                                     \
+      return -1;                                                                          \
+    }                                                                                     \
+    va_list arguments;                                                                    \
+    va_start(arguments, flags);                                                           \
+    const mode_t mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(arguments, int) : 0;      \
+    va_end(arguments);                                                                    \
+    int (*next)(const char*, int, ...) = NULL;                                            \
+    *(void**)&next = dlsym(RTLD_NEXT, #function);                                         \
+    return next(path, flags, mode);                                                       \
   }
 
 HIDING(open)

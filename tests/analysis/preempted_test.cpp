@@ -22,14 +22,17 @@ RankCpu rank_that(std::int32_t number, const Work& work, double wait_in_mpi = 0)
   rank.reading_count = 100;
   rank.has_wait = true;
   SplitSums step;
-  step.outside = {.wall_ns = (work.cpu + work.wait + work.sleep) * 1e6, .cpu_ns = work.cpu * 1e6, .wait_ns = work.wait * 1e6};
+  step.outside = {.wall_ns = (work.cpu + work.wait + work.sleep) * 1e6,
+                  .cpu_ns = work.cpu * 1e6,
+                  .wait_ns = work.wait * 1e6};
   step.inside = {.wall_ns = 10e6, .cpu_ns = (10 - wait_in_mpi) * 1e6, .wait_ns = wait_in_mpi * 1e6};
   rank.steps.assign(kSteps, step);
   for (const SplitSums& one : rank.steps) rank.whole.add(one);
   return rank;
 }
 
-detect::Culprit culprit(std::vector<std::int32_t> ranks, double factor, Cause cause = Cause::kSlowCompute) {
+detect::Culprit culprit(std::vector<std::int32_t> ranks, double factor,
+                        Cause cause = Cause::kSlowCompute) {
   detect::Culprit one;
   one.cause = cause;
   one.ranks = std::move(ranks);
@@ -41,7 +44,8 @@ detect::Culprit culprit(std::vector<std::int32_t> ranks, double factor, Cause ca
   return one;
 }
 
-detect::Detection judged(const std::vector<RankCpu>& times, std::vector<detect::Culprit> culprits, const std::vector<SharedCores>& shared = {}) {
+detect::Detection judged(const std::vector<RankCpu>& times, std::vector<detect::Culprit> culprits,
+                         const std::vector<SharedCores>& shared = {}) {
   detect::Detection detection;
   detection.culprits = std::move(culprits);
   detection.step_count = kSteps;
@@ -53,7 +57,8 @@ detect::Detection judged(const std::vector<RankCpu>& times, std::vector<detect::
 const SharedCores kFourOnTwo{.host = "n1", .ranks = {0, 1, 2, 3}, .cores = 2, .processors = 2};
 
 TEST(Preempted, ARankThatWaitsForACoreIs) {
-  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})}, {culprit({1}, 2.0)});
+  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})},
+                                {culprit({1}, 2.0)});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
   EXPECT_NEAR(detection.culprits[0].core_wait_ns, 200e6, 1);
@@ -61,27 +66,33 @@ TEST(Preempted, ARankThatWaitsForACoreIs) {
 }
 
 TEST(Preempted, ARankThatComputesLongerIsNot) {
-  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13})}, {culprit({1}, 1.3)});
+  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13})},
+                                {culprit({1}, 1.3)});
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
   EXPECT_EQ(detection.culprits[0].core_wait_ns, 0.0);
 }
 
 TEST(Preempted, ARankThatSleepsIsNot) {
-  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .sleep = 10})}, {culprit({1}, 2.0)});
+  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .sleep = 10})},
+                                {culprit({1}, 2.0)});
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
 
 /// All wait alike: what is left is its own.
 TEST(Preempted, ARankThatComputesLongerWhereAllWaitIsNot) {
-  const auto detection = judged({rank_that(0, {.cpu = 10, .wait = 10}), rank_that(1, {.cpu = 13, .wait = 13}), rank_that(2, {.cpu = 10, .wait = 10}),
-                                 rank_that(3, {.cpu = 10, .wait = 10})}, {culprit({1}, 1.3)}, {kFourOnTwo});
+  const auto detection = judged(
+      {rank_that(0, {.cpu = 10, .wait = 10}), rank_that(1, {.cpu = 13, .wait = 13}),
+       rank_that(2, {.cpu = 10, .wait = 10}), rank_that(3, {.cpu = 10, .wait = 10})},
+      {culprit({1}, 1.3)}, {kFourOnTwo});
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
 
 TEST(Preempted, RanksThatShareCoresAreOneCulprit) {
-  const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10, .wait = 5}), rank_that(1, {.cpu = 10, .wait = 12}), rank_that(2, {.cpu = 10, .wait = 4}),
-                                      rank_that(3, {.cpu = 10, .wait = 11})};
-  const auto detection = judged(times, {culprit({1}, 1.45), culprit({3}, 1.4, Cause::kInputImbalance)}, {kFourOnTwo});
+  const std::vector<RankCpu> times = {
+      rank_that(0, {.cpu = 10, .wait = 5}), rank_that(1, {.cpu = 10, .wait = 12}),
+      rank_that(2, {.cpu = 10, .wait = 4}), rank_that(3, {.cpu = 10, .wait = 11})};
+  const auto detection = judged(
+      times, {culprit({1}, 1.45), culprit({3}, 1.4, Cause::kInputImbalance)}, {kFourOnTwo});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
   EXPECT_EQ(detection.culprits[0].ranks, (std::vector<std::int32_t>{1, 3}));
@@ -91,17 +102,24 @@ TEST(Preempted, RanksThatShareCoresAreOneCulprit) {
 
 /// Where it is not clear in which part it waited, that it computes longer would have to be seen.
 TEST(Preempted, OfRanksThatShareCoresWaitsInMpiCount) {
-  const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 11}, 8), rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
+  const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 11}, 8),
+                                      rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
   EXPECT_EQ(judged(times, {culprit({1}, 1.1)}, {kFourOnTwo}).culprits[0].cause, Cause::kPreempted);
-  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}).culprits[0].cause, Cause::kSlowCompute) << "they share none";
-  const std::vector<RankCpu> sleeping = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 10, .sleep = 5}, 8), rank_that(2, {.cpu = 10}, 8),
-                                         rank_that(3, {.cpu = 10}, 8)};
-  EXPECT_EQ(judged(sleeping, {culprit({1}, 1.5)}, {kFourOnTwo}).culprits[0].cause, Cause::kSlowCompute) << "it sleeps";
+  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}).culprits[0].cause, Cause::kSlowCompute)
+      << "they share none";
+  const std::vector<RankCpu> sleeping = {
+      rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 10, .sleep = 5}, 8),
+      rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
+  EXPECT_EQ(judged(sleeping, {culprit({1}, 1.5)}, {kFourOnTwo}).culprits[0].cause,
+            Cause::kSlowCompute)
+      << "it sleeps";
 }
 
 /// A poll that yields waits for a core with nothing to do: what happens in MPI explains no work.
 TEST(Preempted, WaitingInMpiExplainsNoWork) {
-  const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13}, /*wait_in_mpi=*/9)}, {culprit({1}, 1.3)});
+  const auto detection = judged(
+      {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13}, /*wait_in_mpi=*/9)},
+      {culprit({1}, 1.3)});
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
 
@@ -113,7 +131,8 @@ TEST(Preempted, WithoutTheWaitNothingIsRenamed) {
 
 TEST(Preempted, OnlyTheStepsInWhichItWasSlowCount) {
   std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10})};
-  for (std::size_t step = 0; step < kSteps; step += 5) times[1].steps[step].outside = {.wall_ns = 20e6, .cpu_ns = 10e6, .wait_ns = 10e6};
+  for (std::size_t step = 0; step < kSteps; step += 5)
+    times[1].steps[step].outside = {.wall_ns = 20e6, .cpu_ns = 10e6, .wait_ns = 10e6};
   detect::Culprit slow = culprit({1}, 2.0);
   slow.active_steps = 4;
   EXPECT_EQ(judged(times, {slow}).culprits[0].cause, Cause::kPreempted);
@@ -124,7 +143,10 @@ TEST(Preempted, CulpritsOutsideOfTheStepsDoNoHarm) {
   odd.onset_step = 1000;
   odd.last_step = -5;
   odd.active_steps = 7;
-  EXPECT_EQ(judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})}, {odd}).culprits[0].cause, Cause::kSlowCompute);
+  EXPECT_EQ(judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})}, {odd})
+                .culprits[0]
+                .cause,
+            Cause::kSlowCompute);
 }
 
 }  // namespace

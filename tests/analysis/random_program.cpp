@@ -1,10 +1,10 @@
 #include "tests/analysis/random_program.h"
 
+#include "tests/analysis/synthetic_run.h"
+
 #include <algorithm>
 #include <map>
 #include <random>
-
-#include "tests/analysis/synthetic_run.h"
 
 namespace megascope::analysis {
 namespace {
@@ -40,7 +40,9 @@ class Generator {
 
  private:
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
-  std::uint64_t tick(std::int32_t rank) { return clocks_[static_cast<std::size_t>(rank)] += 1 + below(5000); }
+  std::uint64_t tick(std::int32_t rank) {
+    return clocks_[static_cast<std::size_t>(rank)] += 1 + below(5000);
+  }
 
   /// The communicators of the grid's lines in each direction.
   void add_lines() {
@@ -60,8 +62,10 @@ class Generator {
   void exchange() {
     std::map<std::int32_t, std::vector<Message>> by_receiver;
     for (int i = 0; i < kMessages; ++i) {
-      Message message{.source = static_cast<std::int32_t>(below(kRanks)), .destination = static_cast<std::int32_t>(below(8)) * 7,
-                      .tag = static_cast<std::int32_t>(below(3)), .number = 1 + message_count_++};
+      Message message{.source = static_cast<std::int32_t>(below(kRanks)),
+                      .destination = static_cast<std::int32_t>(below(8)) * 7,
+                      .tag = static_cast<std::int32_t>(below(3)),
+                      .number = 1 + message_count_++};
       if (below(2) == 0) message.source = message.source % 5;  // long series
       start(message);
       by_receiver[message.destination].push_back(message);
@@ -76,7 +80,8 @@ class Generator {
 
   void start(const Message& message) {
     if (below(2) == 0) {
-      run_.call(message.source, "MPI_Send", tick(message.source), {send(message.destination, message.tag, message.number)});
+      run_.call(message.source, "MPI_Send", tick(message.source),
+                {send(message.destination, message.tag, message.number)});
       return;
     }
     const RequestId request = ++next_request_;
@@ -94,7 +99,8 @@ class Generator {
       const std::int32_t source = below(3) == 0 ? kAnySource : wanted.source;
       const std::int32_t tag = below(3) == 0 ? kAnyTag : wanted.tag;
       Message& got = *std::ranges::find_if(arrived, [&](const Message& message) {
-        return !message.is_taken && (source == kAnySource || message.source == source) && (tag == kAnyTag || message.tag == tag);
+        return !message.is_taken && (source == kAnySource || message.source == source) &&
+               (tag == kAnyTag || message.tag == tag);
       });
       got.is_taken = true;
       Fact fact = receive(got.source, got.tag);
@@ -111,7 +117,8 @@ class Generator {
     std::ranges::shuffle(open, random_);
     const std::size_t alone = open.empty() ? 0 : below(open.size());
     for (std::size_t i = 0; i < alone; ++i) run_.call(rank, "MPI_Waitany", tick(rank), {open[i]});
-    run_.call(rank, "MPI_Waitall", tick(rank), {open.begin() + static_cast<std::ptrdiff_t>(alone), open.end()});
+    run_.call(rank, "MPI_Waitall", tick(rank),
+              {open.begin() + static_cast<std::ptrdiff_t>(alone), open.end()});
   }
 
   /// In another order, but those of one source.
@@ -133,7 +140,8 @@ class Generator {
     for (Line& line : comms_) {
       const std::uint64_t number = 1 + collective_count_++;
       for (const std::int32_t rank : line.members) {
-        run_.collective(rank, "MPI_Allreduce", tick(rank), line.comm, line.next, kNoPeer, number * 12);
+        run_.collective(rank, "MPI_Allreduce", tick(rank), line.comm, line.next, kNoPeer,
+                        number * 12);
       }
       ++line.next;
     }
@@ -156,6 +164,8 @@ class Generator {
 
 }  // namespace
 
-RandomProgram random_program(std::uint32_t seed, std::uint64_t skew_ns) { return Generator(seed, skew_ns).make(); }
+RandomProgram random_program(std::uint32_t seed, std::uint64_t skew_ns) {
+  return Generator(seed, skew_ns).make();
+}
 
 }  // namespace megascope::analysis

@@ -1,12 +1,12 @@
 #include "tests/analysis/second_generator.h"
 
+#include "core/record/memory_source.h"
+
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
 #include <string>
-
-#include "core/record/memory_source.h"
 
 namespace megascope::second {
 namespace {
@@ -24,7 +24,10 @@ enum Comm : CommId { kWorld = 0, kReplicas = 1 };
 
 class Generator {
  public:
-  explicit Generator(const Spec& spec) : spec_(spec), random_(spec.seed * 7919 + 13), count_(spec.is_chain ? spec.ranks : spec.pp * spec.dp) {
+  explicit Generator(const Spec& spec)
+      : spec_(spec),
+        random_(spec.seed * 7919 + 13),
+        count_(spec.is_chain ? spec.ranks : spec.pp * spec.dp) {
     now_.assign(static_cast<std::size_t>(count_), 1'000.0);
     calls_.resize(static_cast<std::size_t>(count_));
     choose_fault();
@@ -36,8 +39,10 @@ class Generator {
       drift = 0.7 * drift + 0.01 * std::normal_distribution<double>()(random_);
       common_ = std::exp(drift);
       begin_step();
-      if (spec_.is_chain) chain_step();
-      else pipeline_step();
+      if (spec_.is_chain)
+        chain_step();
+      else
+        pipeline_step();
     }
     return finish();
   }
@@ -51,16 +56,21 @@ class Generator {
 
   void choose_fault() {
     where_ = uniform(count_);
-    if (spec_.kind == FaultKind::kSlowHost) where_ = uniform((count_ + spec_.ranks_per_host - 1) / spec_.ranks_per_host);
+    if (spec_.kind == FaultKind::kSlowHost)
+      where_ = uniform((count_ + spec_.ranks_per_host - 1) / spec_.ranks_per_host);
     if (spec_.kind == FaultKind::kStageImbalance) where_ = uniform(spec_.pp);
     if (spec_.kind == FaultKind::kInputImbalance) where_ = uniform(spec_.dp);
-    if (spec_.kind == FaultKind::kSlowLink) where_ = spec_.is_chain ? uniform(count_ - 1) : uniform(spec_.dp) * spec_.pp + uniform(spec_.pp - 1);
+    if (spec_.kind == FaultKind::kSlowLink)
+      where_ = spec_.is_chain ? uniform(count_ - 1)
+                              : uniform(spec_.dp) * spec_.pp + uniform(spec_.pp - 1);
     const bool is_from_start = spec_.kind == FaultKind::kStageImbalance;
     const int onset = is_from_start ? 0 : 2 + uniform(std::max(1, spec_.steps / 4));
     const bool comes_and_goes = !is_from_start && uniform(4) == 0;
     std::bernoulli_distribution coin(0.4);
     is_active_.assign(static_cast<std::size_t>(spec_.steps), false);
-    for (int step = onset; step < spec_.steps; ++step) is_active_[static_cast<std::size_t>(step)] = step == onset || !comes_and_goes || coin(random_);
+    for (int step = onset; step < spec_.steps; ++step)
+      is_active_[static_cast<std::size_t>(step)] = step == onset || !comes_and_goes ||
+                                                   coin(random_);
     if (spec_.severity <= 0.0) is_active_.assign(static_cast<std::size_t>(spec_.steps), false);
   }
 
@@ -79,10 +89,12 @@ class Generator {
 
   void work(int rank, double amount) {
     double factor = common_;
-    const bool is_it = (spec_.kind == FaultKind::kSlowCompute && rank == where_) || (spec_.kind == FaultKind::kSlowHost && is_host(rank)) ||
+    const bool is_it = (spec_.kind == FaultKind::kSlowCompute && rank == where_) ||
+                       (spec_.kind == FaultKind::kSlowHost && is_host(rank)) ||
                        (spec_.kind == FaultKind::kStageImbalance && stage(rank) == where_);
     if (is_on() && is_it) factor *= 1.0 + spec_.severity;
-    if (is_on() && spec_.kind == FaultKind::kInputImbalance && replica(rank) == where_) factor *= 1.0 + input_;
+    if (is_on() && spec_.kind == FaultKind::kInputImbalance && replica(rank) == where_)
+      factor *= 1.0 + input_;
     double time = 0.0;
     for (int i = 0; i < 4; ++i) time += 0.25 * kPieceNs * amount * gamma();
     time *= factor;
@@ -95,11 +107,13 @@ class Generator {
   }
 
   double wire(int from, int to) {
-    const bool is_it = spec_.kind == FaultKind::kSlowLink && std::min(from, to) == where_ && std::max(from, to) == where_ + 1;
+    const bool is_it = spec_.kind == FaultKind::kSlowLink && std::min(from, to) == where_ &&
+                       std::max(from, to) == where_ + 1;
     return kWireNs * gamma() * (is_it && is_on() ? 1.0 + spec_.severity : 1.0);
   }
 
-  void record(int rank, double enter, double leave, RegionId region, CommId comm, std::vector<Fact> facts) {
+  void record(int rank, double enter, double leave, RegionId region, CommId comm,
+              std::vector<Fact> facts) {
     MemorySource::OwnedCall owned;
     owned.call.enter_ns = static_cast<std::uint64_t>(enter);
     owned.call.leave_ns = static_cast<std::uint64_t>(leave);
@@ -110,7 +124,9 @@ class Generator {
     now_[static_cast<std::size_t>(rank)] = leave;
   }
 
-  static Fact message(FactKind kind, int peer, int tag) { return {.kind = kind, .comm = kWorld, .peer = peer, .tag = tag, .bytes = kBytes}; }
+  static Fact message(FactKind kind, int peer, int tag) {
+    return {.kind = kind, .comm = kWorld, .peer = peer, .tag = tag, .bytes = kBytes};
+  }
 
   /// Buffered: the sender goes on; when it arrives is returned.
   double send(int from, int to, int tag) {
@@ -120,40 +136,56 @@ class Generator {
   }
   void receive(int rank, int from, int tag, double arrival) {
     const double enter = now_[static_cast<std::size_t>(rank)] + 200.0;
-    record(rank, enter, std::max(enter + kCallNs, arrival), kRecv, kWorld, {message(FactKind::kRecv, from, tag)});
+    record(rank, enter, std::max(enter + kCallNs, arrival), kRecv, kWorld,
+           {message(FactKind::kRecv, from, tag)});
   }
 
   void reduce(const std::vector<int>& members, RegionId region, CommId comm, double duration) {
     double latest = 0.0;
-    for (const int rank : members) latest = std::max(latest, now_[static_cast<std::size_t>(rank)] + 200.0);
+    for (const int rank : members)
+      latest = std::max(latest, now_[static_cast<std::size_t>(rank)] + 200.0);
     const std::uint32_t number = sequence_[{comm, members[0]}]++;
     for (const int rank : members) {
       record(rank, now_[static_cast<std::size_t>(rank)] + 200.0, latest + duration, region, comm,
-             {{.kind = FactKind::kCollective, .comm = comm, .sequence = number, .bytes = kBytes, .bytes_received = kBytes}});
+             {{.kind = FactKind::kCollective,
+               .comm = comm,
+               .sequence = number,
+               .bytes = kBytes,
+               .bytes_received = kBytes}});
     }
   }
 
   void pipeline_step() {
-    std::vector<std::vector<double>> arrivals(static_cast<std::size_t>(count_), std::vector<double>(kMicroBatches));
+    std::vector<std::vector<double>> arrivals(static_cast<std::size_t>(count_),
+                                              std::vector<double>(kMicroBatches));
     for (int rank = 0; rank < count_; ++rank) {  // a stage's ranks come before the next one's
       for (int i = 0; i < kMicroBatches; ++i) {
-        if (stage(rank) > 0) receive(rank, rank - 1, 1, arrivals[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)]);
+        if (stage(rank) > 0)
+          receive(rank, rank - 1, 1,
+                  arrivals[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)]);
         work(rank, 1.0);
-        if (stage(rank) + 1 < spec_.pp) arrivals[static_cast<std::size_t>(rank + 1)][static_cast<std::size_t>(i)] = send(rank, rank + 1, 1);
+        if (stage(rank) + 1 < spec_.pp)
+          arrivals[static_cast<std::size_t>(rank + 1)][static_cast<std::size_t>(i)] = send(
+              rank, rank + 1, 1);
       }
     }
     for (int rank = count_ - 1; rank >= 0; --rank) {
       for (int i = 0; i < kMicroBatches; ++i) {
-        if (stage(rank) + 1 < spec_.pp) receive(rank, rank + 1, 2, arrivals[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)]);
+        if (stage(rank) + 1 < spec_.pp)
+          receive(rank, rank + 1, 2,
+                  arrivals[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)]);
         work(rank, 2.0);
-        if (stage(rank) > 0) arrivals[static_cast<std::size_t>(rank - 1)][static_cast<std::size_t>(i)] = send(rank, rank - 1, 2);
+        if (stage(rank) > 0)
+          arrivals[static_cast<std::size_t>(rank - 1)][static_cast<std::size_t>(i)] = send(
+              rank, rank - 1, 2);
       }
     }
     for (int at = 0; at < spec_.pp; ++at) {
       std::vector<int> members;
       for (int copy = 0; copy < spec_.dp; ++copy) members.push_back(copy * spec_.pp + at);
       reduce(members, kReduceScatter, kReplicas, 2e6);
-      for (const int rank : members) now_[static_cast<std::size_t>(rank)] += 0.3 * kPieceNs * gamma();
+      for (const int rank : members)
+        now_[static_cast<std::size_t>(rank)] += 0.3 * kPieceNs * gamma();
       reduce(members, kAllgather, kReplicas, 2e6);
     }
   }
@@ -164,7 +196,10 @@ class Generator {
     const double begin = std::max(left_enter, right_enter);
     const double to_right = begin + wire(left, right);
     const double to_left = begin + wire(right, left);
-    const auto facts = [](int peer) { return std::vector<Fact>{message(FactKind::kSend, peer, 5), message(FactKind::kRecv, peer, 5)}; };
+    const auto facts = [](int peer) {
+      return std::vector<Fact>{message(FactKind::kSend, peer, 5),
+                               message(FactKind::kRecv, peer, 5)};
+    };
     record(left, left_enter, std::max(to_left, to_right), kSendrecv, kWorld, facts(right));
     record(right, right_enter, std::max(to_left, to_right), kSendrecv, kWorld, facts(left));
   }
@@ -188,17 +223,19 @@ class Generator {
       const bool is_it = spec_.kind == FaultKind::kSlowHost         ? is_host(rank)
                          : spec_.kind == FaultKind::kStageImbalance ? stage(rank) == where_
                          : spec_.kind == FaultKind::kInputImbalance ? replica(rank) == where_
-                         : spec_.kind == FaultKind::kSlowLink       ? rank == where_ || rank == where_ + 1
-                                                                    : rank == where_;
+                         : spec_.kind == FaultKind::kSlowLink ? rank == where_ || rank == where_ + 1
+                                                              : rank == where_;
       if (!is_it) continue;
       culprit.ranks.push_back(rank);
       hosts.insert("host" + std::to_string(rank / spec_.ranks_per_host));
     }
     culprit.hosts.assign(hosts.begin(), hosts.end());
     double share = spec_.severity;
-    for (const double input : inputs_) share += (input - spec_.severity) / static_cast<double>(inputs_.size());
+    for (const double input : inputs_)
+      share += (input - spec_.severity) / static_cast<double>(inputs_.size());
     culprit.factor = 1.0 + share;
-    culprit.onset_step = static_cast<std::int32_t>(std::find(is_active_.begin(), is_active_.end(), true) - is_active_.begin());
+    culprit.onset_step = static_cast<std::int32_t>(
+        std::find(is_active_.begin(), is_active_.end(), true) - is_active_.begin());
     for (int step = 0; step < spec_.steps; ++step) {
       if (is_active_[static_cast<std::size_t>(step)]) culprit.last_step = step;
     }
@@ -212,7 +249,8 @@ class Generator {
       process.definitions.info.world_rank = rank;
       process.definitions.info.world_size = count_;
       process.definitions.info.host = "host" + std::to_string(rank / spec_.ranks_per_host);
-      const char* const names[] = {"MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Reduce_scatter", "MPI_Allgather", "MPI_Allreduce"};
+      const char* const names[] = {"MPI_Send",           "MPI_Recv",      "MPI_Sendrecv",
+                                   "MPI_Reduce_scatter", "MPI_Allgather", "MPI_Allreduce"};
       for (std::size_t i = 0; i < std::size(names); ++i) {
         RegionDefinition region;
         region.id = static_cast<RegionId>(i + 1);
@@ -235,7 +273,8 @@ class Generator {
         replicas.members = {{stage(rank), spec_.pp, spec_.dp}};
         process.definitions.comms.push_back(replicas);
       }
-      process.definitions.locations = {{.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true}};
+      process.definitions.locations = {
+          {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true}};
       process.locations.push_back(std::move(calls_[static_cast<std::size_t>(rank)]));
       source->add(std::move(process));
     }

@@ -1,17 +1,18 @@
 #include "analysis/synth/synth.h"
 
+#include "analysis/synth/truth.h"
+
 #include <gmock/gmock.h>
 
 #include <map>
 #include <tuple>
 
-#include "analysis/synth/truth.h"
-
 /// Synthetic runs: what MPI promises holds in them, and what was asked for is in them.
 namespace megascope::synth {
 namespace {
 
-RunSpec grid(Pattern pattern, std::int32_t tp, std::int32_t pp, std::int32_t dp, std::int32_t steps = 4) {
+RunSpec grid(Pattern pattern, std::int32_t tp, std::int32_t pp, std::int32_t dp,
+             std::int32_t steps = 4) {
   RunSpec spec;
   spec.pattern = pattern;
   spec.tp = tp;
@@ -21,7 +22,8 @@ RunSpec grid(Pattern pattern, std::int32_t tp, std::int32_t pp, std::int32_t dp,
   return spec;
 }
 
-/// Every message: sent before it is received, and received as often as sent. Every reduction: left after its last member came.
+/// Every message: sent before it is received, and received as often as sent. Every reduction: left
+/// after its last member came.
 void expect_blocking_semantics(const SynthRun& run) {
   struct Message {
     std::uint64_t sent = 0;
@@ -53,28 +55,34 @@ void expect_blocking_semantics(const SynthRun& run) {
           continue;
         }
         if (fact.comm == kNoComm) continue;
-        const std::int32_t peer = expand(process.comm(fact.comm)->members)[static_cast<std::size_t>(fact.peer)];
+        const std::int32_t peer = expand(
+            process.comm(fact.comm)->members)[static_cast<std::size_t>(fact.peer)];
         if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
-          messages[{rank, peer, fact.tag, sent_count[{rank, peer, fact.tag}]++}].sent = call.enter_ns;
+          messages[{rank, peer, fact.tag, sent_count[{rank, peer, fact.tag}]++}]
+              .sent = call.enter_ns;
         } else if (fact.kind != FactKind::kRecvRequest) {
-          messages[{peer, rank, fact.tag, received_count[{peer, rank, fact.tag}]++}].received = call.leave_ns;
+          messages[{peer, rank, fact.tag, received_count[{peer, rank, fact.tag}]++}]
+              .received = call.leave_ns;
         }
       }
     }
   }
   EXPECT_EQ(sent_count, received_count);
   for (const auto& [key, message] : messages) ASSERT_LT(message.sent, message.received);
-  for (const auto& [key, reduction] : reductions) ASSERT_LE(reduction.last_enter, reduction.first_leave);
+  for (const auto& [key, reduction] : reductions)
+    ASSERT_LE(reduction.last_enter, reduction.first_leave);
 }
 
 TEST(Synth, RunsOfEveryKindKeepWhatMpiPromises) {
-  for (const RunSpec& spec : {grid(Pattern::k1F1B, 2, 4, 2), grid(Pattern::kInterleaved, 2, 4, 2), grid(Pattern::k1F1B, 1, 8, 1),
-                              grid(Pattern::kInterleaved, 1, 2, 1), grid(Pattern::k1F1B, 4, 1, 4), grid(Pattern::kHalo, 1, 1, 1)}) {
+  for (const RunSpec& spec : {grid(Pattern::k1F1B, 2, 4, 2), grid(Pattern::kInterleaved, 2, 4, 2),
+                              grid(Pattern::k1F1B, 1, 8, 1), grid(Pattern::kInterleaved, 1, 2, 1),
+                              grid(Pattern::k1F1B, 4, 1, 4), grid(Pattern::kHalo, 1, 1, 1)}) {
     ASSERT_TRUE(check(spec).is_ok());
     expect_blocking_semantics(SynthRun(spec));
   }
   RunSpec narrow = grid(Pattern::kHalo, 1, 1, 1);
-  for (const auto& [x, y] : {std::pair(2, 1), std::pair(1, 2), std::pair(2, 2), std::pair(3, 2), std::pair(1, 5)}) {
+  for (const auto& [x, y] :
+       {std::pair(2, 1), std::pair(1, 2), std::pair(2, 2), std::pair(3, 2), std::pair(1, 5)}) {
     narrow.grid_x = x;
     narrow.grid_y = y;
     expect_blocking_semantics(SynthRun(narrow));
@@ -89,7 +97,9 @@ TEST(Synth, EveryStepEndsOnEveryRank) {
     int norms = 0;
     RegionId last = kNoRegion;
     for (Call call; calls->next(call);) {
-      for (const Fact& fact : call.facts) norms += fact.kind == FactKind::kCollective && run.process(rank).comm(fact.comm)->name == "model";
+      for (const Fact& fact : call.facts)
+        norms += fact.kind == FactKind::kCollective &&
+                 run.process(rank).comm(fact.comm)->name == "model";
       last = call.region;
     }
     EXPECT_EQ(norms, 6);
@@ -120,8 +130,9 @@ TEST(Synth, ASlowRankMakesAllWait) {
 TEST(Synth, TheTruthNamesRanksHostsAndSteps) {
   RunSpec spec = grid(Pattern::k1F1B, 2, 2, 2, 20);
   spec.ranks_per_host = 2;
-  spec.faults = {{.kind = FaultKind::kStageImbalance, .where = 1},
-                 {.kind = FaultKind::kSlowHost, .where = 1, .onset = 5, .period = 3, .severity = 0.2}};
+  spec.faults = {
+      {.kind = FaultKind::kStageImbalance, .where = 1},
+      {.kind = FaultKind::kSlowHost, .where = 1, .onset = 5, .period = 3, .severity = 0.2}};
   const std::vector<TrueCulprit> truth = truth_of(spec);
   ASSERT_EQ(truth.size(), 2u);
   EXPECT_THAT(truth[0].ranks, testing::ElementsAre(4, 5, 6, 7));

@@ -37,8 +37,10 @@ TEST(WaitGraph, OneThatWaitsForItselfIsACircle) {
 
 TEST(WaitGraph, AnyGoesOnWithOneAllOnlyWithEach) {
   const std::vector<std::pair<Node, Node>> edges = {{0, 1}, {0, 2}, {2, 0}};
-  EXPECT_THAT(stuck(make({Kind::kAny, Kind::kFree, Kind::kAll}, edges)), ElementsAre(false, false, false));
-  EXPECT_THAT(stuck(make({Kind::kAll, Kind::kFree, Kind::kAll}, edges)), ElementsAre(true, false, true));
+  EXPECT_THAT(stuck(make({Kind::kAny, Kind::kFree, Kind::kAll}, edges)),
+              ElementsAre(false, false, false));
+  EXPECT_THAT(stuck(make({Kind::kAll, Kind::kFree, Kind::kAll}, edges)),
+              ElementsAre(true, false, true));
 }
 
 TEST(WaitGraph, WithoutTargetsAllGoesOnAndAnyDoesNot) {
@@ -55,7 +57,8 @@ TEST(WaitGraph, WaitingForTheDeadIsStuckWithoutACircle) {
 
 TEST(WaitGraph, TheShortestCircleOfEachGroupIsShown) {
   // 0 → 1 → 2 → 0 and 1 → 0; apart from them 3 ⇄ 4, for which 5 waits.
-  const WaitGraph graph = make(std::vector<Kind>(6, Kind::kAll), {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {3, 4}, {4, 3}, {5, 3}});
+  const WaitGraph graph = make(std::vector<Kind>(6, Kind::kAll),
+                               {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {3, 4}, {4, 3}, {5, 3}});
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre(0, 1), ElementsAre(3, 4)));
 }
 

@@ -7,12 +7,13 @@
 #include <vector>
 
 /// Programs whose waits are known: waiting MODE SLOW_RANK DELAY_US STEPS
-///   allreduce  every rank computes (sleeps) 1 ms a step, the slow one DELAY_US more; then MPI_Allreduce
-///   chain      rank r receives from r - 1, then sends to r + 1; the slow one is late
+///   allreduce  every rank computes (sleeps) 1 ms a step, the slow one DELAY_US more; then
+///   MPI_Allreduce chain      rank r receives from r - 1, then sends to r + 1; the slow one is late
 ///   halo       MPI_Irecv and MPI_Isend with both neighbours, MPI_Waitall
 ///   wildcard   all send to rank 0, which receives from anybody
 ///   die        as allreduce, and the slow rank is killed after half of the steps
-/// At the end each rank says on stderr how much longer it slept than it wanted: "overslept <rank> <us>".
+/// At the end each rank says on stderr how much longer it slept than it wanted: "overslept <rank>
+/// <us>".
 namespace {
 
 int rank = 0;
@@ -84,10 +85,14 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   for (int step = 0; step < steps; ++step) {
     sleep_us(1000 + (rank == slow ? delay_us : 0));
-    if (std::strcmp(mode, "chain") == 0) chain_step();
-    else if (std::strcmp(mode, "halo") == 0) halo_step();
-    else if (std::strcmp(mode, "wildcard") == 0) wildcard_step();
-    else allreduce_step();
+    if (std::strcmp(mode, "chain") == 0)
+      chain_step();
+    else if (std::strcmp(mode, "halo") == 0)
+      halo_step();
+    else if (std::strcmp(mode, "wildcard") == 0)
+      wildcard_step();
+    else
+      allreduce_step();
     if (std::strcmp(mode, "die") == 0 && rank == slow && step == steps / 2) std::abort();
   }
   MPI_Finalize();

@@ -1,7 +1,7 @@
-#include <gmock/gmock.h>
-
 #include "analysis/waits/wait_analysis.h"
 #include "tests/analysis/synthetic_run.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
@@ -42,7 +42,9 @@ std::vector<std::uint64_t> on_path(const Found& found) {
   return times;
 }
 
-WaitSum of_kind(const Found& found, WaitKind kind) { return found.waits.by_kind[static_cast<std::size_t>(kind)]; }
+WaitSum of_kind(const Found& found, WaitKind kind) {
+  return found.waits.by_kind[static_cast<std::size_t>(kind)];
+}
 
 Fact collective_request(RequestId request, std::uint32_t sequence) {
   Fact fact = collective_fact(sequence);
@@ -86,11 +88,14 @@ TEST(Waits, ASendThatHadLeftDidNotWait) {
 
 TEST(Waits, ARequestMayBeCompletedByAnotherThread) {
   SyntheticRun run(2, 2);
-  for (std::uint64_t i = 0; i < 5; ++i) run.spent(1, "MPI_Probe", 1 + i, 2 + i, {}, 0);  // stops of the thread that starts it
-  run.call(1, "MPI_Irecv", 10, {receive_request(1, 0, 7)}).call(1, "MPI_Iallreduce", 12, {collective_request(2, 0)});
+  for (std::uint64_t i = 0; i < 5; ++i)
+    run.spent(1, "MPI_Probe", 1 + i, 2 + i, {}, 0);  // stops of the thread that starts it
+  run.call(1, "MPI_Irecv", 10, {receive_request(1, 0, 7)})
+      .call(1, "MPI_Iallreduce", 12, {collective_request(2, 0)});
   run.spent(0, "MPI_Send", 100, 110, {send(1, 7)});
   run.spent(1, "MPI_Wait", 40, 120, {receive_complete(1, 0, 7)}, 1);
-  run.call(0, "MPI_Iallreduce", 200, {collective_request(3, 0)}).spent(0, "MPI_Wait", 210, 220, {collective_complete(3, 0)});
+  run.call(0, "MPI_Iallreduce", 200, {collective_request(3, 0)})
+      .spent(0, "MPI_Wait", 210, 220, {collective_complete(3, 0)});
   run.spent(1, "MPI_Wait", 150, 230, {collective_complete(2, 0)}, 1);
   const Found found = analyze(run.finish(300));
   EXPECT_EQ(found.matching.message_count, 1U);
@@ -101,7 +106,8 @@ TEST(Waits, ARequestMayBeCompletedByAnotherThread) {
 
 TEST(Waits, ACompletionWaitsForTheLastOfItsMessages) {
   SyntheticRun run(3);
-  run.call(0, "MPI_Irecv", 10, {receive_request(1, 1, 7)}).call(0, "MPI_Irecv", 12, {receive_request(2, 2, 7)});
+  run.call(0, "MPI_Irecv", 10, {receive_request(1, 1, 7)})
+      .call(0, "MPI_Irecv", 12, {receive_request(2, 2, 7)});
   run.spent(0, "MPI_Waitall", 20, 100, {receive_complete(1, 1, 7), receive_complete(2, 2, 7)});
   run.spent(1, "MPI_Send", 90, 95, {send(0, 7)}).spent(2, "MPI_Send", 50, 55, {send(0, 7)});
   const Found found = analyze(run.finish(200));
@@ -148,14 +154,17 @@ TEST(Waits, OfABroadcastAllWaitForTheRootAndOfAReductionTheRootForAll) {
 TEST(Waits, OfAScanARankWaitsForThoseBelow) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {50, 10, 90};
-  for (const std::int32_t rank : {0, 1, 2}) run.spent(rank, "MPI_Scan", enters[rank], 95, {collective_fact(0)});
+  for (const std::int32_t rank : {0, 1, 2})
+    run.spent(rank, "MPI_Scan", enters[rank], 95, {collective_fact(0)});
   EXPECT_THAT(suffered(analyze(run.finish(200))), ElementsAre(0, 40, 0));
 }
 
 TEST(Waits, ANonblockingCollectiveIsWaitedForWhereItCompletes) {
   SyntheticRun run(2);
-  run.call(0, "MPI_Ibarrier", 10, {collective_request(1, 0)}).spent(0, "MPI_Wait", 30, 80, {collective_complete(1, 0)});
-  run.call(1, "MPI_Ibarrier", 70, {collective_request(1, 0)}).spent(1, "MPI_Wait", 75, 85, {collective_complete(1, 0)});
+  run.call(0, "MPI_Ibarrier", 10, {collective_request(1, 0)})
+      .spent(0, "MPI_Wait", 30, 80, {collective_complete(1, 0)});
+  run.call(1, "MPI_Ibarrier", 70, {collective_request(1, 0)})
+      .spent(1, "MPI_Wait", 75, 85, {collective_complete(1, 0)});
   const Found found = analyze(run.finish(200));
   EXPECT_EQ(found.matching.collective_count, 1U);
   EXPECT_THAT(suffered(found), ElementsAre(40, 0));
@@ -164,7 +173,8 @@ TEST(Waits, ANonblockingCollectiveIsWaitedForWhereItCompletes) {
 /// Rank 0 computes long; rank 1 waits for it, computes 5 ns more than rank 2, and is waited for.
 SyntheticRun chain() {
   SyntheticRun run(3);
-  for (const std::int32_t rank : {0, 1, 2}) run.spent(rank, "MPI_Barrier", 1, 2, {collective_fact(0)});
+  for (const std::int32_t rank : {0, 1, 2})
+    run.spent(rank, "MPI_Barrier", 1, 2, {collective_fact(0)});
   run.spent(0, "MPI_Send", 100, 101, {send(1, 7)});
   run.spent(1, "MPI_Recv", 10, 102, {receive(0, 7)}).spent(1, "MPI_Send", 107, 108, {send(2, 7)});
   run.spent(2, "MPI_Recv", 12, 109, {receive(1, 7)});
@@ -174,25 +184,29 @@ SyntheticRun chain() {
 TEST(Waits, AreCarriedBackToTheirCause) {
   const Found found = analyze(chain().finish(200));
   EXPECT_THAT(suffered(found), ElementsAre(0, 90, 95));
-  // Since the barrier rank 1 took 105 ns to its send, 90 of them waiting, rank 2 10 ns to its receive: of 95 ns of waiting
-  // 5 are rank 1's delay, and 90 go on to what it waited for.
-  EXPECT_THAT(caused(found), ElementsAre(DoubleNear(180, 1e-9), DoubleNear(5, 1e-9), DoubleNear(0, 1e-9)));
+  // Since the barrier rank 1 took 105 ns to its send, 90 of them waiting, rank 2 10 ns to its
+  // receive: of 95 ns of waiting 5 are rank 1's delay, and 90 go on to what it waited for.
+  EXPECT_THAT(caused(found),
+              ElementsAre(DoubleNear(180, 1e-9), DoubleNear(5, 1e-9), DoubleNear(0, 1e-9)));
 }
 
 TEST(Waits, TheCriticalPathFollowsThem) {
   SyntheticRun run = chain();
   run.spent(2, "MPI_Comm_rank", 120, 150);
   const Found found = analyze(run);
-  // Backwards: rank 2 from 150 to 107, where its message was sent; rank 1 to 100; rank 0 from there to its first call.
+  // Backwards: rank 2 from 150 to 107, where its message was sent; rank 1 to 100; rank 0 from there
+  // to its first call.
   EXPECT_THAT(on_path(found), ElementsAre(99, 7, 43));
   EXPECT_EQ(found.waits.path.length_ns, 149U);
 }
 
 TEST(Waits, TheIntervalBeginsWhereTheTwoMetLast) {
   SyntheticRun run(2);
-  // The first message comes 1000 ns late, the second after equal work on both sides, late by nothing but the first.
+  // The first message comes 1000 ns late, the second after equal work on both sides, late by
+  // nothing but the first.
   run.spent(0, "MPI_Send", 1010, 1011, {send(1, 7)}).spent(0, "MPI_Send", 1111, 1112, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 10, 1015, {receive(0, 7)}).spent(1, "MPI_Recv", 1105, 1120, {receive(0, 7)});
+  run.spent(1, "MPI_Recv", 10, 1015, {receive(0, 7)})
+      .spent(1, "MPI_Recv", 1105, 1120, {receive(0, 7)});
   const Found found = analyze(run.finish(2000));
   EXPECT_THAT(suffered(found), ElementsAre(0, 1006));
   EXPECT_THAT(caused(found), ElementsAre(DoubleNear(1006, 1e-9), DoubleNear(0, 1e-9)));

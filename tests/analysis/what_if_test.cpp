@@ -1,22 +1,23 @@
 #include "analysis/whatif/what_if.h"
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-
 #include "analysis/synth/synth.h"
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/replay.h"
 #include "core/record/value_fact.h"
 #include "tests/analysis/synthetic_run.h"
 
-/// Replays with usual durations: hand-made graphs, runs whose answer can be computed, and runs with a known fault.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+/// Replays with usual durations: hand-made graphs, runs whose answer can be computed, and runs with
+/// a known fault.
 namespace megascope::whatif {
 namespace {
 
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::Pointwise;
-using testing::DoubleNear;
 
 /// Ranks that work and then meet in a collective, step after step.
 class MeetingGraph {
@@ -33,8 +34,11 @@ class MeetingGraph {
     graph.step_numbers.push_back(step);
     const auto group = static_cast<std::uint32_t>(graph.group_count());
     for (std::uint32_t rank = 0; rank < work_ns.size(); ++rank) {
-      const OperationIndex work = add({.before = last_[rank], .type = 0, .group = kNone, .duration_ns = work_ns[rank]}, step, rank);
-      last_[rank] = add({.before = work, .type = 1, .group = group, .duration_ns = transfer_ns}, step, rank);
+      const OperationIndex work = add(
+          {.before = last_[rank], .type = 0, .group = kNone, .duration_ns = work_ns[rank]}, step,
+          rank);
+      last_[rank] = add({.before = work, .type = 1, .group = group, .duration_ns = transfer_ns},
+                        step, rank);
       graph.starters.push_back(last_[rank]);
     }
     graph.group_begin.push_back(static_cast<std::uint32_t>(graph.starters.size()));
@@ -61,9 +65,10 @@ std::vector<float> durations_of(const OperationGraph& graph) {
 /// Times of the steps with these durations, in every lane the same.
 std::vector<double> step_times(Replay& replay, const std::vector<float>& durations_ns) {
   std::vector<double> times;
-  const auto steps = replay.step_times_ns([&durations_ns](OperationIndex operation, Replay::Lanes& lanes) {
-    lanes.fill(static_cast<double>(durations_ns[operation]));
-  });
+  const auto steps = replay.step_times_ns(
+      [&durations_ns](OperationIndex operation, Replay::Lanes& lanes) {
+        lanes.fill(static_cast<double>(durations_ns[operation]));
+      });
   for (const Replay::Lanes& step : steps) {
     times.push_back(step.front());
     for (const double time : step) EXPECT_EQ(time, step.front());
@@ -90,20 +95,26 @@ TEST(Replay, EndsAMeetingWhenTheLastHasCome) {
 }
 
 TEST(Replay, LetsNobodyLeaveBeforeItsOwnTime) {
-  // Rank 0 starts a receive, works 500 ns and then only finishes it in 5 ns; rank 1 sent after 100 ns, and the transfer took 50 ns.
+  // Rank 0 starts a receive, works 500 ns and then only finishes it in 5 ns; rank 1 sent after 100
+  // ns, and the transfer took 50 ns.
   OperationGraph graph;
   graph.world_ranks = {0, 1};
   graph.step_numbers = {0};
   graph.names = {"post", "work", "finish", "send"};
   graph.types = {{0, true}, {1, true}, {2, false}, {3, true}, {1, true}};
-  graph.operations = {{kNone, 0, kNone, 2}, {0, 1, kNone, 500}, {1, 2, 0, 50, 5}, {kNone, 4, kNone, 100}, {3, 3, kNone, 1}};
+  graph.operations = {{kNone, 0, kNone, 2},
+                      {0, 1, kNone, 500},
+                      {1, 2, 0, 50, 5},
+                      {kNone, 4, kNone, 100},
+                      {3, 3, kNone, 1}};
   graph.step_of = {0, 0, 0, 0, 0};
   graph.rank_of = {0, 0, 0, 1, 1};
   graph.group_begin = {0, 2};
   graph.starters = {0, 4};
   Replay replay(graph);
   EXPECT_THAT(step_times(replay, {2, 500, 50, 100, 1}), ElementsAre(507.0));
-  EXPECT_THAT(step_times(replay, {2, 20, 50, 100, 1}), ElementsAre(150.0)) << "then it waits for the message";
+  EXPECT_THAT(step_times(replay, {2, 20, 50, 100, 1}), ElementsAre(150.0))
+      << "then it waits for the message";
 }
 
 TEST(Replay, CutsWaitsThatGoRoundInACircle) {
@@ -124,14 +135,16 @@ TEST(Replay, CutsWaitsThatGoRoundInACircle) {
 }
 
 TEST(WhatIf, ComputesTheSlowdownOfAMadeUpJob) {
-  // Four ranks, ten steps of 100 ns; rank 2 takes 200 ns in every one. Usual: (3 · 100 + 200) / 4 = 125. T = 210, ideal 135.
+  // Four ranks, ten steps of 100 ns; rank 2 takes 200 ns in every one. Usual: (3 · 100 + 200) / 4 =
+  // 125. T = 210, ideal 135.
   MeetingGraph made(4);
   for (int step = 0; step < 10; ++step) made.step({100, 100, 200, 100}, 10);
   const WhatIf result = what_if(made.graph, {{"dp 0"}, {"dp 0"}, {"dp 1"}, {"dp 1"}});
   EXPECT_NEAR(result.slowdown, 210.0 / 135.0, 1e-6);
   EXPECT_NEAR(result.step_ns, 210.0, 1e-6);
   EXPECT_NEAR(result.ideal_step_ns, 135.0, 1e-6);
-  EXPECT_THAT(result.step_slowdowns, Pointwise(DoubleNear(1e-6), std::vector<double>(10, 210.0 / 135.0)));
+  EXPECT_THAT(result.step_slowdowns,
+              Pointwise(DoubleNear(1e-6), std::vector<double>(10, 210.0 / 135.0)));
   EXPECT_NEAR(scenario(result, "rank 2").gain, 210.0 / 135.0, 1e-6);
   EXPECT_NEAR(scenario(result, "rank 2").alone, 210.0 / 135.0, 1e-6);
   EXPECT_NEAR(scenario(result, "rank 0").gain, 1.0, 1e-6);
@@ -143,7 +156,8 @@ TEST(WhatIf, ComputesTheSlowdownOfAMadeUpJob) {
 
 TEST(WhatIf, TellsTwoSlowRanksOfWhichOneHidesTheOther) {
   MeetingGraph made(10);
-  for (int step = 0; step < 5; ++step) made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
+  for (int step = 0; step < 5; ++step)
+    made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
   const WhatIf result = what_if(made.graph, {});
   EXPECT_NEAR(scenario(result, "rank 0").gain, 200.0 / 150.0, 1e-6);
   EXPECT_NEAR(scenario(result, "rank 1").gain, 1.0, 1e-6) << "rank 0 is still slower";
@@ -152,9 +166,11 @@ TEST(WhatIf, TellsTwoSlowRanksOfWhichOneHidesTheOther) {
 
 TEST(WhatIf, SplitsWhatWasLostOverItsCausesSoThatItAddsUp) {
   MeetingGraph made(10);
-  for (int step = 0; step < 5; ++step) made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
+  for (int step = 0; step < 5; ++step)
+    made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
   WhatIfOptions options;
-  options.asked = {{.ranks = {0}, .links = {}, .factor = 2.0, .steps = made.graph.step_numbers}, {.ranks = {1}, .links = {}, .factor = 1.5, .steps = made.graph.step_numbers}};
+  options.asked = {{.ranks = {0}, .links = {}, .factor = 2.0, .steps = made.graph.step_numbers},
+                   {.ranks = {1}, .links = {}, .factor = 1.5, .steps = made.graph.step_numbers}};
   const WhatIf result = what_if(made.graph, {}, options);
   ASSERT_EQ(result.asked.size(), 2u);
   EXPECT_NEAR(result.best_step_ns, 100.0, 1e-3) << "as fast as their peers, which the mean is not";
@@ -163,7 +179,8 @@ TEST(WhatIf, SplitsWhatWasLostOverItsCausesSoThatItAddsUp) {
   EXPECT_NEAR(result.asked[0].cost + result.asked[1].cost, result.loss.explained, 1e-9);
   EXPECT_GT(result.asked[1].cost, 0.0) << "rank 0 hides it, but it is slow";
   EXPECT_GT(result.asked[0].cost, result.asked[1].cost);
-  for (const Scenario& one : result.scenarios) EXPECT_LE(one.gain, 2.0 + 1e-6) << one.name << ": no part gains more than the whole";
+  for (const Scenario& one : result.scenarios)
+    EXPECT_LE(one.gain, 2.0 + 1e-6) << one.name << ": no part gains more than the whole";
 }
 
 TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
@@ -172,7 +189,8 @@ TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
   EXPECT_THAT(usual_durations_ns(made.graph), ElementsAre(515.0F, 10.0F));
 }
 
-/// A run of a device's operations: work, then a reduction of all, in steps with numbers of their own.
+/// A run of a device's operations: work, then a reduction of all, in steps with numbers of their
+/// own.
 std::unique_ptr<MemorySource> told_run(const std::vector<std::vector<std::uint64_t>>& work_ns) {
   auto source = std::make_unique<MemorySource>(static_cast<std::int32_t>(work_ns.size()));
   for (std::size_t rank = 0; rank < work_ns.size(); ++rank) {
@@ -270,7 +288,9 @@ TEST_P(SlowRank, IsWhatTheRunWouldBeFasterWithout) {
   EXPECT_LE(fastest, truth * 1.02);
 }
 
-INSTANTIATE_TEST_SUITE_P(Patterns, SlowRank, testing::Values(synth::Pattern::k1F1B, synth::Pattern::kInterleaved, synth::Pattern::kHalo));
+INSTANTIATE_TEST_SUITE_P(Patterns, SlowRank,
+                         testing::Values(synth::Pattern::k1F1B, synth::Pattern::kInterleaved,
+                                         synth::Pattern::kHalo));
 
 TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   synth::RunSpec spec;
@@ -296,21 +316,30 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
 
 TEST(WhatIf, SaysNothingWhereSomeRanksHaveFarMoreSteps) {
   const auto plan = [](std::size_t one, std::size_t other) {
-    return plan_steps({{.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(one), .call_count = one},
-                       {.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(other), .call_count = other}}, {});
+    return plan_steps(
+        {{.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(one), .call_count = one},
+         {.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(other), .call_count = other}},
+        {});
   };
   EXPECT_EQ(plan(20, 10).is_kept.size(), 10u);
   EXPECT_TRUE(plan(20, 10).limitations.empty());
   for (const StepPlan& unlike : {plan(21, 10), plan(10, 21)}) {
     EXPECT_TRUE(unlike.steps[0].ends_ns.empty() && unlike.steps[1].ends_ns.empty());
-    EXPECT_THAT(unlike.limitations, ElementsAre("nothing was replayed: some ranks have more than twice as many steps as others"));
+    EXPECT_THAT(
+        unlike.limitations,
+        ElementsAre(
+            "nothing was replayed: some ranks have more than twice as many steps as others"));
   }
 }
 
-/// A rank that was killed, or whose trace ends early, has the first of the steps that the program told.
+/// A rank that was killed, or whose trace ends early, has the first of the steps that the program
+/// told.
 TEST(WhatIf, ReplaysToldStepsThatAllRanksHave) {
   const auto told = [](std::size_t count) {
-    return detect::StepTimes{.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(count), .begins_ns = std::vector<std::uint64_t>(count), .call_count = count};
+    return detect::StepTimes{.begin_ns = 0,
+                             .ends_ns = std::vector<std::uint64_t>(count),
+                             .begins_ns = std::vector<std::uint64_t>(count),
+                             .call_count = count};
   };
   const StepPlan plan = plan_steps({told(30), told(10)}, {});
   EXPECT_EQ(plan.is_kept.size(), 10u);
@@ -320,14 +349,16 @@ TEST(WhatIf, ReplaysToldStepsThatAllRanksHave) {
 TEST(WhatIf, SaysNothingWhereStepsAreUnlikeEachOther) {
   MeetingGraph made(2);
   made.step({100, 200}, 10);
-  for (std::uint32_t i = 0; i < made.graph.operations.size(); ++i) made.graph.operations[i].type = i;
+  for (std::uint32_t i = 0; i < made.graph.operations.size(); ++i)
+    made.graph.operations[i].type = i;
   made.graph.types = {{0, true}, {1, false}, {0, true}, {1, false}};
   const WhatIf result = what_if(made.graph, {});
   EXPECT_FALSE(result.is_there());
   EXPECT_EQ(result.limitations.size(), 1u);
 }
 
-/// Rank 0 works 5000 ns a step, rank 1 1000 ns; usual is 3000 ns for both, since they make the same calls.
+/// Rank 0 works 5000 ns a step, rank 1 1000 ns; usual is 3000 ns for both, since they make the same
+/// calls.
 constexpr std::uint64_t kWork[2] = {5000, 1000};
 constexpr int kSteps = 50;
 
@@ -338,13 +369,16 @@ TEST(WhatIf, LetsARootLeaveABroadcastBeforeTheOthersCome) {
     const std::uint64_t enter[2] = {now[0] + kWork[0], now[1] + kWork[1]};
     now[0] = enter[0] + 100;
     now[1] = std::max(enter[0], enter[1]) + 200;
-    for (const int rank : {0, 1}) run.spent(rank, "MPI_Bcast", enter[rank], now[rank], {analysis::collective_fact(step, 0)});
+    for (const int rank : {0, 1})
+      run.spent(rank, "MPI_Bcast", enter[rank], now[rank], {analysis::collective_fact(step, 0)});
   }
   const auto source = run.source();
   const WhatIf result = what_if(*source, analysis::MatchTables(*source));
   EXPECT_NEAR(result.step_ns, 5100, 20);
-  EXPECT_NEAR(result.ideal_step_ns, 3150, 60) << "rank 1, which waits for nobody then, is the slower by its longer call";
-  EXPECT_NEAR(scenario(result, "rank 0").gain, 5100.0 / 3100.0, 0.02) << "rank 1 is as fast as it was";
+  EXPECT_NEAR(result.ideal_step_ns, 3150, 60)
+      << "rank 1, which waits for nobody then, is the slower by its longer call";
+  EXPECT_NEAR(scenario(result, "rank 0").gain, 5100.0 / 3100.0, 0.02)
+      << "rank 1 is as fast as it was";
   EXPECT_NEAR(scenario(result, "rank 1").gain, 1.0, 0.001) << "the root waits for nobody";
 }
 
@@ -371,7 +405,8 @@ TEST(WhatIf, CountsANonblockingReductionFromItsStart) {
   EXPECT_NEAR(result.step_ns, (49 * 5400 + 350) / 50.0, 1);
   EXPECT_NEAR(result.ideal_step_ns, (49 * 3400 + 2350) / 50.0, 1);
   EXPECT_NEAR(scenario(result, "rank 0").gain, (49 * 5400 + 350) / (49 * 3400 + 2350.0), 0.001);
-  EXPECT_NEAR(scenario(result, "MPI_Wait").gain, 1.0, 0.01) << "the reduction takes what it takes always";
+  EXPECT_NEAR(scenario(result, "MPI_Wait").gain, 1.0, 0.01)
+      << "the reduction takes what it takes always";
 }
 
 TEST(WhatIf, SaysNothingWithoutSteps) {

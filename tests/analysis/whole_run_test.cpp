@@ -20,7 +20,9 @@ struct Times {
 };
 
 CpuSums sums_of(double cpu_ms, double wait_ms, double sleep_ms) {
-  return {.wall_ns = (cpu_ms + wait_ms + sleep_ms) * 1e6, .cpu_ns = cpu_ms * 1e6, .wait_ns = wait_ms * 1e6};
+  return {.wall_ns = (cpu_ms + wait_ms + sleep_ms) * 1e6,
+          .cpu_ns = cpu_ms * 1e6,
+          .wait_ns = wait_ms * 1e6};
 }
 
 /// Its readings tell outside from inside.
@@ -29,7 +31,8 @@ RankCpu rank_that(std::int32_t number, const Times& times) {
   rank.world_rank = number;
   rank.reading_count = 100;
   rank.has_wait = true;
-  rank.whole = {.outside = sums_of(times.cpu, times.wait, times.sleep), .inside = sums_of(times.in_cpu, times.in_wait, times.in_sleep)};
+  rank.whole = {.outside = sums_of(times.cpu, times.wait, times.sleep),
+                .inside = sums_of(times.in_cpu, times.in_wait, times.in_sleep)};
   rank.measured = rank.whole;
   return rank;
 }
@@ -44,7 +47,8 @@ RankCpus on_core(std::int32_t rank, std::uint32_t core) {
 /// Rank i on core i.
 std::vector<RankCpus> own_cores(std::int32_t count) {
   std::vector<RankCpus> cpus;
-  for (std::int32_t rank = 0; rank < count; ++rank) cpus.push_back(on_core(rank, static_cast<std::uint32_t>(rank)));
+  for (std::int32_t rank = 0; rank < count; ++rank)
+    cpus.push_back(on_core(rank, static_cast<std::uint32_t>(rank)));
   return cpus;
 }
 
@@ -61,7 +65,8 @@ detect::Culprit culprit(std::vector<std::int32_t> ranks, Cause cause, double cos
   return one;
 }
 
-detect::Detection judged(const std::vector<RankCpu>& times, const std::vector<RankCpus>& cpus, std::vector<detect::Culprit> culprits = {}) {
+detect::Detection judged(const std::vector<RankCpu>& times, const std::vector<RankCpus>& cpus,
+                         std::vector<detect::Culprit> culprits = {}) {
   detect::Detection detection;
   detection.culprits = std::move(culprits);
   detection.step_count = kSteps;
@@ -72,7 +77,9 @@ detect::Detection judged(const std::vector<RankCpu>& times, const std::vector<Ra
 std::vector<std::int32_t> ranks(std::initializer_list<std::int32_t> list) { return list; }
 
 TEST(WholeRun, ARankThatSleepsIsBlockedAlsoWhereNoStepShowsIt) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {}), rank_that(2, {.sleep = 300, .in_cpu = 200}), rank_that(3, {})}, own_cores(4));
+  const auto detection = judged({rank_that(0, {}), rank_that(1, {}),
+                                 rank_that(2, {.sleep = 300, .in_cpu = 200}), rank_that(3, {})},
+                                own_cores(4));
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kBlocked);
   EXPECT_EQ(detection.culprits[0].ranks, ranks({2}));
@@ -83,40 +90,51 @@ TEST(WholeRun, ARankThatSleepsIsBlockedAlsoWhereNoStepShowsIt) {
 }
 
 TEST(WholeRun, WhatStepsShowOfABlockedRankStays) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {.sleep = 300, .in_cpu = 200})}, own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.25)});
+  const auto detection = judged({rank_that(0, {}), rank_that(1, {.sleep = 300, .in_cpu = 200})},
+                                own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.25)});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kBlocked);
   EXPECT_EQ(detection.culprits[0].onset_step, 4);
 }
 
 TEST(WholeRun, ARankThatComputesLongerAndSleepsALittleIsNotBlocked) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {.cpu = 800, .sleep = 40, .in_cpu = 160})}, own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.3)});
+  const auto detection = judged(
+      {rank_that(0, {}), rank_that(1, {.cpu = 800, .sleep = 40, .in_cpu = 160})}, own_cores(2),
+      {culprit({1}, Cause::kSlowCompute, 0.3)});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
 
 TEST(WholeRun, RanksThatAllSleepAlikeAreNoFinding) {
   std::vector<RankCpu> times;
-  for (std::int32_t rank = 0; rank < 4; ++rank) times.push_back(rank_that(rank, {.sleep = 300 + 5.0 * rank}));
+  for (std::int32_t rank = 0; rank < 4; ++rank)
+    times.push_back(rank_that(rank, {.sleep = 300 + 5.0 * rank}));
   EXPECT_TRUE(judged(times, own_cores(4)).culprits.empty());
 }
 
 TEST(WholeRun, OfTwoThatSleepOneMaySleepALittleLonger) {
-  EXPECT_TRUE(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 435})}, own_cores(2)).culprits.empty());
-  EXPECT_EQ(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 500})}, own_cores(2)).culprits.size(), 1u);
+  EXPECT_TRUE(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 435})}, own_cores(2))
+                  .culprits.empty());
+  EXPECT_EQ(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 500})}, own_cores(2))
+                .culprits.size(),
+            1u);
 }
 
 /// A library that blocks in its calls: the slow rank waits least.
 TEST(WholeRun, BlockedInMpiAsAllAreIsNoFinding) {
   const Times waits{.in_cpu = 10, .in_sleep = 490};
-  const auto detection = judged({rank_that(0, waits), rank_that(1, waits), rank_that(2, waits), rank_that(3, {.cpu = 900, .in_cpu = 2, .in_sleep = 98})}, own_cores(4));
+  const auto detection = judged({rank_that(0, waits), rank_that(1, waits), rank_that(2, waits),
+                                 rank_that(3, {.cpu = 900, .in_cpu = 2, .in_sleep = 98})},
+                                own_cores(4));
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
   EXPECT_EQ(detection.culprits[0].ranks, ranks({3}));
 }
 
 TEST(WholeRun, ARankThatAloneIsBlockedInMpiIsTold) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {.in_cpu = 300, .in_sleep = 200}), rank_that(2, {})}, own_cores(3));
+  const auto detection = judged(
+      {rank_that(0, {}), rank_that(1, {.in_cpu = 300, .in_sleep = 200}), rank_that(2, {})},
+      own_cores(3));
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kBlocked);
   EXPECT_TRUE(detection.culprits[0].is_in_mpi);
@@ -124,20 +142,26 @@ TEST(WholeRun, ARankThatAloneIsBlockedInMpiIsTold) {
 }
 
 TEST(WholeRun, WhoHasTheCoreOfARankIsSomethingElse) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {.wait = 250, .in_wait = 250})}, own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.2)});
+  const auto detection = judged({rank_that(0, {}), rank_that(1, {.wait = 250, .in_wait = 250})},
+                                own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.2)});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
   EXPECT_EQ(detection.culprits[0].ranks, ranks({1}));
-  EXPECT_NE(detection.culprits[0].core_wait_reason.find("500"), std::string::npos) << detection.culprits[0].core_wait_reason;
+  EXPECT_NE(detection.culprits[0].core_wait_reason.find("500"), std::string::npos)
+      << detection.culprits[0].core_wait_reason;
 }
 
-/// Two on a core: each waits while the other computes. On the other core a third program has a third of it.
+/// Two on a core: each waits while the other computes. On the other core a third program has a
+/// third of it.
 TEST(WholeRun, FellowsAreNothingElse) {
   const Times half{.cpu = 250, .wait = 250, .in_cpu = 250, .in_wait = 250};
   const Times third{.cpu = 167, .wait = 333, .in_cpu = 167, .in_wait = 333};
   const std::vector<RankCpus> cpus = {on_core(0, 0), on_core(1, 1), on_core(2, 0), on_core(3, 1)};
-  EXPECT_TRUE(judged({rank_that(0, half), rank_that(1, half), rank_that(2, half), rank_that(3, half)}, cpus).culprits.empty());
-  const auto detection = judged({rank_that(0, half), rank_that(1, third), rank_that(2, half), rank_that(3, third)}, cpus);
+  EXPECT_TRUE(
+      judged({rank_that(0, half), rank_that(1, half), rank_that(2, half), rank_that(3, half)}, cpus)
+          .culprits.empty());
+  const auto detection = judged(
+      {rank_that(0, half), rank_that(1, third), rank_that(2, half), rank_that(3, third)}, cpus);
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
   EXPECT_EQ(detection.culprits[0].ranks, ranks({1, 3}));
@@ -146,20 +170,27 @@ TEST(WholeRun, FellowsAreNothingElse) {
 TEST(WholeRun, AControlGroupThatGrantsLessIsNothingElse) {
   std::vector<RankCpus> cpus = own_cores(2);
   for (RankCpus& one : cpus) one.cpus.granted_milli = 500;
-  EXPECT_TRUE(judged({rank_that(0, {}), rank_that(1, {.wait = 250, .in_wait = 250})}, cpus).culprits.empty());
+  EXPECT_TRUE(judged({rank_that(0, {}), rank_that(1, {.wait = 250, .in_wait = 250})}, cpus)
+                  .culprits.empty());
 }
 
 TEST(WholeRun, WhereRanksWaitForCoresWhatSingleStepsShowHasToBeInTheWholeRun) {
   const Times half{.cpu = 250, .wait = 250, .in_cpu = 250, .in_wait = 250};
   const std::vector<RankCpus> cpus = {on_core(0, 0), on_core(1, 0)};
-  const auto detection = judged({rank_that(0, half), rank_that(1, half)}, cpus, {culprit({1}, Cause::kSlowCompute, 0.1)});
+  const auto detection = judged({rank_that(0, half), rank_that(1, half)}, cpus,
+                                {culprit({1}, Cause::kSlowCompute, 0.1)});
   EXPECT_TRUE(detection.culprits.empty());
   EXPECT_EQ(detection.limitations.size(), 1u);
-  EXPECT_EQ(judged({rank_that(0, {}), rank_that(1, {})}, own_cores(2), {culprit({1}, Cause::kSlowCompute, 0.1)}).culprits.size(), 1u) << "they wait for none";
+  EXPECT_EQ(judged({rank_that(0, {}), rank_that(1, {})}, own_cores(2),
+                   {culprit({1}, Cause::kSlowCompute, 0.1)})
+                .culprits.size(),
+            1u)
+      << "they wait for none";
 }
 
 TEST(WholeRun, APauseInWhichTheThreadWasNotBlockedIsWork) {
-  const auto detection = judged({rank_that(0, {}), rank_that(1, {.cpu = 600, .in_cpu = 400})}, own_cores(2), {culprit({1}, Cause::kHostStall, 0.1)});
+  const auto detection = judged({rank_that(0, {}), rank_that(1, {.cpu = 600, .in_cpu = 400})},
+                                own_cores(2), {culprit({1}, Cause::kHostStall, 0.1)});
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
@@ -167,13 +198,17 @@ TEST(WholeRun, APauseInWhichTheThreadWasNotBlockedIsWork) {
 TEST(WholeRun, LinksOfRanksThatWaitInMpiAreNotJudgedUnlessOneIsBlockedThere) {
   const Times waits{.in_cpu = 300, .in_wait = 200};
   const std::vector<RankCpus> cpus = {on_core(0, 0), on_core(1, 0), on_core(2, 1), on_core(3, 1)};
-  const std::vector<RankCpu> times = {rank_that(0, waits), rank_that(1, waits), rank_that(2, waits), rank_that(3, waits)};
+  const std::vector<RankCpu> times = {rank_that(0, waits), rank_that(1, waits), rank_that(2, waits),
+                                      rank_that(3, waits)};
   const auto detection = judged(times, cpus, {culprit({0, 1}, Cause::kSlowLink, 0.2)});
   EXPECT_TRUE(detection.culprits.empty());
   EXPECT_EQ(detection.limitations.size(), 1u);
   std::vector<RankCpu> blocked = times;
   blocked[0] = rank_that(0, {.in_cpu = 200, .in_wait = 100, .in_sleep = 200});
-  const auto told = judged(blocked, cpus, {culprit({0, 1}, Cause::kSlowLink, 0.2), culprit({0, 2}, Cause::kSlowLink, 0.05), culprit({2, 3}, Cause::kSlowLink, 0.1)});
+  const auto told = judged(
+      blocked, cpus,
+      {culprit({0, 1}, Cause::kSlowLink, 0.2), culprit({0, 2}, Cause::kSlowLink, 0.05),
+       culprit({2, 3}, Cause::kSlowLink, 0.1)});
   ASSERT_EQ(told.culprits.size(), 1u);
   EXPECT_EQ(told.culprits[0].ranks, ranks({0, 1})) << "of a blocked rank's links the worst";
 }
@@ -181,14 +216,20 @@ TEST(WholeRun, LinksOfRanksThatWaitInMpiAreNotJudgedUnlessOneIsBlockedThere) {
 TEST(WholeRun, WithoutReadingsOrAlonePassesAll) {
   RankCpu without = rank_that(1, {});
   without.has_wait = false;
-  EXPECT_EQ(judged({rank_that(0, {}), without}, own_cores(2), {culprit({1}, Cause::kHostStall, 0.2)}).culprits[0].cause, Cause::kHostStall);
+  EXPECT_EQ(
+      judged({rank_that(0, {}), without}, own_cores(2), {culprit({1}, Cause::kHostStall, 0.2)})
+          .culprits[0]
+          .cause,
+      Cause::kHostStall);
   EXPECT_TRUE(judged({}, {}).culprits.empty());
   EXPECT_TRUE(judged({rank_that(0, {.sleep = 400})}, own_cores(1)).culprits.empty());
 }
 
 TEST(WholeRun, WithoutStepsTheWholeRunIsJudged) {
   detect::Detection detection;
-  judge_whole_run(accounts_of({rank_that(0, {}), rank_that(1, {.sleep = 300, .in_cpu = 200})}, own_cores(2)), detection);
+  judge_whole_run(
+      accounts_of({rank_that(0, {}), rank_that(1, {.sleep = 300, .in_cpu = 200})}, own_cores(2)),
+      detection);
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_TRUE(detection.culprits[0].steps.empty());
 }

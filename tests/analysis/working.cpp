@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -8,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 /// Ranks with the same work in every step, who write down how long it took them:
@@ -18,8 +18,9 @@
 ///       pingpong   then a message from rank 0 to rank 1 and back, and MPI_Barrier
 /// KIND: spin (as many rounds of arithmetic as take WORK_US when nothing disturbs rank 0), sleep
 /// The slow rank (-1: none) has FACTOR times the work from FROM_STEP on.
-/// <TRUTH>.<rank> has a line a step: wall time and CPU time of its work, and how long the process waited for a core since the step
-/// before, in ns. <TRUTH>.<rank>.pid is there from the start; <TRUTH>.working when a quarter is done, for those who then disturb it.
+/// <TRUTH>.<rank> has a line a step: wall time and CPU time of its work, and how long the process
+/// waited for a core since the step before, in ns. <TRUTH>.<rank>.pid is there from the start;
+/// <TRUTH>.working when a quarter is done, for those who then disturb it.
 namespace {
 
 constexpr int kPieces = 16;
@@ -52,13 +53,15 @@ long rounds_for(long time_us) {
     g_result = spin(kTry);
     best_ns = std::min(best_ns, now_ns(CLOCK_MONOTONIC) - begin);
   }
-  long rounds = static_cast<long>(static_cast<double>(time_us) * 1e3 / static_cast<double>(best_ns) * kTry);
+  long rounds = static_cast<long>(static_cast<double>(time_us) * 1e3 /
+                                  static_cast<double>(best_ns) * kTry);
   MPI_Bcast(&rounds, 1, MPI_LONG, 0, MPI_COMM_WORLD);
   return rounds;
 }
 
 void sleep_ns(long long time_ns) {
-  const timespec time{static_cast<time_t>(time_ns / 1'000'000'000), static_cast<long>(time_ns % 1'000'000'000)};
+  const timespec time{static_cast<time_t>(time_ns / 1'000'000'000),
+                      static_cast<long>(time_ns % 1'000'000'000)};
   nanosleep(&time, nullptr);
 }
 
@@ -73,8 +76,10 @@ struct Work {
   void do_part(double part) {
     const long long wall = now_ns(CLOCK_MONOTONIC);
     const long long cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (is_sleep) sleep_ns(static_cast<long long>(static_cast<double>(time_us) * 1e3 * part));
-    else g_result = spin(static_cast<long>(static_cast<double>(rounds) * part));
+    if (is_sleep)
+      sleep_ns(static_cast<long long>(static_cast<double>(time_us) * 1e3 * part));
+    else
+      g_result = spin(static_cast<long>(static_cast<double>(rounds) * part));
     cpu_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wall_ns += now_ns(CLOCK_MONOTONIC) - wall;
   }
@@ -94,7 +99,8 @@ void exchange(const std::string& mode) {
   double other = 0;
   if (mode == "pingpong") {
     if (rank == 0) MPI_Send(&value, 1, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD);
-    if (rank <= 1 && size > 1) MPI_Recv(&other, 1, MPI_DOUBLE, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank <= 1 && size > 1)
+      MPI_Recv(&other, 1, MPI_DOUBLE, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(&value, 1, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
   } else {
@@ -112,8 +118,8 @@ void work_step(Work& work, double factor, const std::string& mode) {
   double other = 0;
   for (int i = 0; i < kPieces; ++i) {
     work.do_part(factor / kPieces);
-    MPI_Sendrecv(&value, 1, MPI_DOUBLE, (rank + 1) % size, 3, &other, 1, MPI_DOUBLE, (rank + size - 1) % size, 3, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_DOUBLE, (rank + 1) % size, 3, &other, 1, MPI_DOUBLE,
+                 (rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   exchange(mode);
 }
@@ -121,7 +127,8 @@ void work_step(Work& work, double factor, const std::string& mode) {
 void write_file(const std::string& path, const std::vector<Work>& done) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return;
-  for (const Work& step : done) std::fprintf(file, "%lld %lld %lld\n", step.wall_ns, step.cpu_ns, step.kept_waiting_ns);
+  for (const Work& step : done)
+    std::fprintf(file, "%lld %lld %lld\n", step.wall_ns, step.cpu_ns, step.kept_waiting_ns);
   std::fclose(file);
 }
 
@@ -164,5 +171,7 @@ int main(int argc, char** argv) {
   write_file(std::string(argv[8]) + "." + std::to_string(rank), done);
   std::signal(SIGCHLD, [](int) { g_ended_children = g_ended_children + 1; });
   MPI_Finalize();
-  return g_ended_children != 0 ? 9 : 0;  // whatever is done for the program at its end, it has no children
+  return g_ended_children != 0
+             ? 9
+             : 0;  // whatever is done for the program at its end, it has no children
 }

@@ -1,6 +1,7 @@
 #include "tests/apps/program.h"
 
-/// More communicators than a program is expected to have: 600 at the same time, and 1000 one after the other.
+/// More communicators than a program is expected to have: 600 at the same time, and 1000 one after
+/// the other.
 namespace {
 
 using namespace program;
@@ -26,7 +27,8 @@ double use(MPI_Comm comm, int i) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, comm);
   const Who me = who(comm);
   double in = 0;
-  MPI_Sendrecv(&value, 1, MPI_DOUBLE, me.next(), 1, &in, 1, MPI_DOUBLE, me.previous(), 1, comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&value, 1, MPI_DOUBLE, me.next(), 1, &in, 1, MPI_DOUBLE, me.previous(), 1, comm,
+               MPI_STATUS_IGNORE);
   return in;
 }
 

@@ -1,7 +1,8 @@
-/* Counts a program's MPI calls by name from MPI_Init to MPI_Finalize, whatever their arguments: a second count, in front of
-   libmegascope.so and without a line of it. Each function of the MPI library gets a stub that counts and jumps on to the
-   next one of its name.
-   The book, COUNT_CALLS_BOOK.<pid>, is a mapped file of rows {char name[56]; uint64_t calls}: it outlives the process. */
+/* Counts a program's MPI calls by name from MPI_Init to MPI_Finalize, whatever their arguments: a
+   second count, in front of libmegascope.so and without a line of it. Each function of the MPI
+   library gets a stub that counts and jumps on to the next one of its name. The book,
+   COUNT_CALLS_BOOK.<pid>, is a mapped file of rows {char name[56]; uint64_t calls}: it outlives the
+   process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -37,7 +38,9 @@ static atomic_int is_counting;
 static void open_book(void) {
   const char* prefix = getenv("COUNT_CALLS_BOOK");
   char path[4096];
-  if (prefix == NULL || snprintf(path, sizeof path, "%s.%d", prefix, (int)getpid()) >= (int)sizeof path) return;
+  if (prefix == NULL ||
+      snprintf(path, sizeof path, "%s.%d", prefix, (int)getpid()) >= (int)sizeof path)
+    return;
   const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0 || ftruncate(file, sizeof fallback) != 0) return;
   void* rows = mmap(NULL, sizeof fallback, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -54,7 +57,8 @@ static int is_of_mpi(void* caller) {
   const char* path = found.dlfo_link_map->l_name;
   const char* slash = strrchr(path, '/');
   const char* name = slash != NULL ? slash + 1 : path;
-  return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "mca_", 4) == 0 || strncmp(name, "libopen-", 8) == 0;
+  return strncmp(name, "libmpi", 6) == 0 || strncmp(name, "mca_", 4) == 0 ||
+         strncmp(name, "libopen-", 8) == 0;
 }
 
 /* mpi_init_, MPI_Init_thread …, not MPI_Initialized. */
@@ -81,7 +85,8 @@ static void* next_of(int number) {
 __attribute__((used, visibility("hidden"))) void* count_call(int number, void* caller) {
   pthread_once(&once, open_book);
   if (is_called(number, "mpi_init")) is_counting = 1;
-  if (is_counting && !is_of_mpi(caller)) atomic_fetch_add_explicit(&book[number].calls, 1, memory_order_relaxed);
+  if (is_counting && !is_of_mpi(caller))
+    atomic_fetch_add_explicit(&book[number].calls, 1, memory_order_relaxed);
   if (is_called(number, "mpi_finalize")) is_counting = 0;
   if (targets[number] == NULL) targets[number] = next_of(number);
   return targets[number];
@@ -99,7 +104,7 @@ __asm__(
     "  mov %rax, %r11\n"
     "  pop %rax\n  pop %r9\n  pop %r8\n  pop %rcx\n  pop %rdx\n  pop %rsi\n  pop %rdi\n"
     "  jmp *%r11\n");
-#define CALL(number, name)                                         \
-  __asm__(".text\n.globl " #name "\n.type " #name ",@function\n" \
-          #name ":\n  mov $" #number ", %r11d\n  jmp count_and_go\n");
+#define CALL(number, name)                                                                  \
+  __asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ":\n  mov $" #number \
+          ", %r11d\n  jmp count_and_go\n");
 #include <count_calls.inc>  // generated

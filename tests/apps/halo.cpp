@@ -1,9 +1,9 @@
-#include <cstddef>
-
 #include "tests/apps/program.h"
 
-/// Heat in a rod, a piece on each rank, whose ends are put into the neighbours' windows: between fences, between post and
-/// wait, and under locks. All three ways give the same temperatures.
+#include <cstddef>
+
+/// Heat in a rod, a piece on each rank, whose ends are put into the neighbours' windows: between
+/// fences, between post and wait, and under locks. All three ways give the same temperatures.
 namespace {
 
 using namespace program;
@@ -13,9 +13,13 @@ constexpr MPI_Aint kLeftGhost = 0;
 constexpr MPI_Aint kRightGhost = kCells + 1;
 
 struct Rod {
-  Rod() : left(me.rank > 0 ? me.rank - 1 : MPI_PROC_NULL), right(me.rank + 1 < me.size ? me.rank + 1 : MPI_PROC_NULL) {
-    MPI_Win_allocate((kCells + 2) * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &cells, &window);
-    for (int i = 0; i < kCells + 2; ++i) cells[i] = me.rank == 0 && i > kCells - 10 && i <= kCells ? 100.0 : 0.0;
+  Rod()
+      : left(me.rank > 0 ? me.rank - 1 : MPI_PROC_NULL),
+        right(me.rank + 1 < me.size ? me.rank + 1 : MPI_PROC_NULL) {
+    MPI_Win_allocate((kCells + 2) * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &cells, &window);
+    for (int i = 0; i < kCells + 2; ++i)
+      cells[i] = me.rank == 0 && i > kCells - 10 && i <= kCells ? 100.0 : 0.0;
     MPI_Barrier(MPI_COMM_WORLD);
   }
   Rod(const Rod&) = delete;
@@ -28,7 +32,8 @@ struct Rod {
   }
   void step() {
     std::vector<double> next(cells, cells + kCells + 2);
-    for (int i = 1; i <= kCells; ++i) next[static_cast<std::size_t>(i)] += 0.25 * (cells[i - 1] - 2 * cells[i] + cells[i + 1]);
+    for (int i = 1; i <= kCells; ++i)
+      next[static_cast<std::size_t>(i)] += 0.25 * (cells[i - 1] - 2 * cells[i] + cells[i + 1]);
     for (int i = 1; i <= kCells; ++i) cells[i] = next[static_cast<std::size_t>(i)];
   }
   /// 0 on rank 1 when nothing came over.

@@ -1,9 +1,9 @@
-#include <cstring>
-
 #include "tests/apps/program.h"
 
-/// Large numbers: `many calls`, more than a million; `many requests`, 100 000 open at once; `many bytes`, more
-/// than 2^31 in one message and in one broadcast.
+#include <cstring>
+
+/// Large numbers: `many calls`, more than a million; `many requests`, 100 000 open at once; `many
+/// bytes`, more than 2^31 in one message and in one broadcast.
 namespace {
 
 using namespace program;

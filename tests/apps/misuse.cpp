@@ -1,11 +1,12 @@
+#include "tests/apps/program.h"
+
 #include <array>
 #include <cstring>
 
-#include "tests/apps/program.h"
-
-/// Programs that are wrong. `misuse returned`: MPI returns errors and the program goes on; `misuse fatal`: MPI ends it;
-/// `misuse freed`: a handle is used after its communicator was freed; `misuse unfreed`: requests, communicators, types and
-/// files are left open, and a message is never received; `misuse unseen`: nobody in front of the MPI library sees the end.
+/// Programs that are wrong. `misuse returned`: MPI returns errors and the program goes on; `misuse
+/// fatal`: MPI ends it; `misuse freed`: a handle is used after its communicator was freed; `misuse
+/// unfreed`: requests, communicators, types and files are left open, and a message is never
+/// received; `misuse unseen`: nobody in front of the MPI library sees the end.
 namespace {
 
 using namespace program;
@@ -30,7 +31,8 @@ void wrong_arguments() {
   tell("bad rank", MPI_Send(data.data(), 1, MPI_INT, me.size + 7, 1, MPI_COMM_WORLD));
   tell("bad source", MPI_Irecv(data.data(), 1, MPI_INT, -77, 1, MPI_COMM_WORLD, &request));
   tell("bad tag", MPI_Send(data.data(), 1, MPI_INT, me.next(), -5, MPI_COMM_WORLD));
-  tell("negative count", MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
+  tell("negative count",
+       MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
   tell("negative count in a collective", MPI_Bcast(data.data(), -1, MPI_INT, 0, MPI_COMM_WORLD));
   tell("no type", MPI_Send(data.data(), 1, MPI_DATATYPE_NULL, me.next(), 1, MPI_COMM_WORLD));
   tell("no buffer", MPI_Send(nullptr, 4, MPI_INT, me.next(), 1, MPI_COMM_WORLD));
@@ -56,11 +58,13 @@ void truncated() {
   MPI_Irecv(in.data(), 2, MPI_INT, me.previous(), 3, MPI_COMM_WORLD, &request);
   MPI_Send(out.data(), 16, MPI_INT, me.next(), 3, MPI_COMM_WORLD);
   tell("truncated", MPI_Wait(&request, MPI_STATUS_IGNORE));
-  tell("truncated in both", MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(), 4,
-                                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  tell("truncated in both",
+       MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(), 4,
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/// A copy of the handle is used after the communicator was freed. A receive that is still open keeps its memory.
+/// A copy of the handle is used after the communicator was freed. A receive that is still open
+/// keeps its memory.
 void freed_communicator() {
   const Who me = who();
   MPI_Comm comm = MPI_COMM_NULL;
@@ -82,7 +86,8 @@ void freed_communicator() {
 void nothing() {
   const Who me = who();
   MPI_Status status;
-  MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 6, nullptr, 0, MPI_INT, me.previous(), 6, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 6, nullptr, 0, MPI_INT, me.previous(), 6,
+               MPI_COMM_WORLD, &status);
   MPI_Recv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
   tell("nobody", status.MPI_SOURCE == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
   tell("no data", MPI_Allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, MPI_COMM_WORLD));
@@ -97,12 +102,14 @@ void unfreed() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_File file = MPI_FILE_NULL;
   MPI_Irecv(data.data(), 1, MPI_INT, me.previous(), 7, MPI_COMM_WORLD, &request);
-  MPI_Isend(&data[1], 1, MPI_INT, me.next(), 8, MPI_COMM_WORLD, &request);  // small: it is on its way, and nobody takes it
+  MPI_Isend(&data[1], 1, MPI_INT, me.next(), 8, MPI_COMM_WORLD,
+            &request);  // small: it is on its way, and nobody takes it
   MPI_Send_init(&data[2], 1, MPI_INT, me.next(), 9, MPI_COMM_WORLD, &request);
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Type_contiguous(3, MPI_INT, &type);
-  MPI_File_open(MPI_COMM_SELF, me.rank == 0 ? "left_open.0" : "left_open.1", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_SELF, me.rank == 0 ? "left_open.0" : "left_open.1",
+                MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   MPI_File_write(file, data.data(), 8, MPI_INT, MPI_STATUS_IGNORE);
   say("left open", me.rank);
 }

@@ -1,13 +1,13 @@
+#include "tests/apps/program.h"
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
-#include "tests/apps/program.h"
-
-/// MPI_THREAD_MULTIPLE as programs use it: a communicator for each thread; one thread that completes what others have
-/// begun; a thread that only serves messages of any tag.
+/// MPI_THREAD_MULTIPLE as programs use it: a communicator for each thread; one thread that
+/// completes what others have begun; a thread that only serves messages of any tag.
 namespace {
 
 using namespace program;
@@ -24,7 +24,8 @@ double own_communicators() {
     for (int step = 0; step < kSteps; ++step) {
       int out = 1000 * me.rank + step;
       int in = 0;
-      MPI_Sendrecv(&out, 1, MPI_INT, me.next(), thread, &in, 1, MPI_INT, me.previous(), thread, comms[index], MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&out, 1, MPI_INT, me.next(), thread, &in, 1, MPI_INT, me.previous(), thread,
+                   comms[index], MPI_STATUS_IGNORE);
       MPI_Allreduce(MPI_IN_PLACE, &in, 1, MPI_INT, MPI_SUM, comms[index]);
       sums[index] += in;
     }
@@ -71,9 +72,11 @@ double handed_over() {
     for (int step = 0; step < kSteps; ++step) {
       const int tag = thread * kSteps + step;
       MPI_Request request;
-      MPI_Irecv(&in[static_cast<std::size_t>(tag)], 1, MPI_INT, me.previous(), tag, MPI_COMM_WORLD, &request);
+      MPI_Irecv(&in[static_cast<std::size_t>(tag)], 1, MPI_INT, me.previous(), tag, MPI_COMM_WORLD,
+                &request);
       requests.put(request);
-      MPI_Isend(&out[static_cast<std::size_t>(tag)], 1, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &request);
+      MPI_Isend(&out[static_cast<std::size_t>(tag)], 1, MPI_INT, me.next(), tag, MPI_COMM_WORLD,
+                &request);
       requests.put(request);
     }
   });
@@ -104,7 +107,8 @@ double served() {
   });
   in_threads(kThreads, [&](int thread) {
     const std::vector<char> question(64);
-    for (int step = 1; step <= kSteps; ++step) MPI_Send(question.data(), 1 + step % 64, MPI_BYTE, me.next(), 1 + thread, questions);
+    for (int step = 1; step <= kSteps; ++step)
+      MPI_Send(question.data(), 1 + step % 64, MPI_BYTE, me.next(), 1 + thread, questions);
     MPI_Ssend(nullptr, 0, MPI_BYTE, me.next(), 0, questions);
   });
   server.join();

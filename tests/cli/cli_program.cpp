@@ -28,8 +28,8 @@ void communicate() {
                (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/// Even and odd ranks as two groups: each rank sends its partner of the other group a message, the even group's first rank
-/// broadcasts to the odd ones, and all meet in a barrier.
+/// Even and odd ranks as two groups: each rank sends its partner of the other group a message, the
+/// even group's first rank broadcasts to the odd ones, and all meet in a barrier.
 void cross_groups() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -40,7 +40,8 @@ void cross_groups() {
   MPI_Comm_set_name(both, "both");
   int value = rank;
   int other = 0;
-  MPI_Sendrecv(&value, 1, MPI_INT, rank / 2, 9, &other, 1, MPI_INT, rank / 2, 9, both, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&value, 1, MPI_INT, rank / 2, 9, &other, 1, MPI_INT, rank / 2, 9, both,
+               MPI_STATUS_IGNORE);
   const int root = rank % 2 != 0 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
   MPI_Bcast(&value, 1, MPI_INT, root, both);
   MPI_Barrier(both);

@@ -1,6 +1,9 @@
-// clock_error RUN [<rank>/<offset_ns>/<drift_ppm>...]: how far the run's time of each call is from the truth, which the arguments
-// tell (MEGASCOPE_TEST_CLOCK of the run, by spaces). Prints a JSON object: of the errors of all ranks but 0, in ns, and by how
-// much, at most, somebody seems to leave an all-reduction of MPI_COMM_WORLD before somebody else enters.
+// clock_error RUN [<rank>/<offset_ns>/<drift_ppm>...]: how far the run's time of each call is from
+// the truth, which the arguments tell (MEGASCOPE_TEST_CLOCK of the run, by spaces). Prints a JSON
+// object: of the errors of all ranks but 0, in ns, and by how much, at most, somebody seems to
+// leave an all-reduction of MPI_COMM_WORLD before somebody else enters.
+#include "core/trace/run_folder.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,8 +11,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "core/trace/run_folder.h"
 
 namespace {
 
@@ -29,7 +30,8 @@ std::map<int, WrongClock> clocks_of(int count, char** arguments) {
   for (int i = 0; i < count; ++i) {
     int rank = 0;
     WrongClock clock;
-    if (std::sscanf(arguments[i], "%d/%lf/%lf", &rank, &clock.offset_ns, &clock.drift_ppm) == 3) clocks[rank] = clock;
+    if (std::sscanf(arguments[i], "%d/%lf/%lf", &rank, &clock.offset_ns, &clock.drift_ppm) == 3)
+      clocks[rank] = clock;
   }
   return clocks;
 }
@@ -37,7 +39,8 @@ std::map<int, WrongClock> clocks_of(int count, char** arguments) {
 struct Times {
   std::vector<double> shown_ns;  ///< entries by the rank's clock
   std::vector<double> run_ns;    ///< the same in the run's time
-  std::map<std::uint32_t, std::pair<double, double>> collectives;  ///< entry and return in the run's time, by number
+  std::map<std::uint32_t, std::pair<double, double>>
+      collectives;  ///< entry and return in the run's time, by number
 };
 
 Times times_of(const RunSource& run, std::int32_t rank) {
@@ -52,7 +55,9 @@ Times times_of(const RunSource& run, std::int32_t rank) {
     times.shown_ns.push_back(static_cast<double>(a.enter_ns));
     times.run_ns.push_back(static_cast<double>(b.enter_ns));
     for (const megascope::Fact& fact : b.facts) {
-      if (b.region == all_reduce && fact.kind == megascope::FactKind::kCollective) times.collectives[fact.sequence] = {static_cast<double>(b.enter_ns), static_cast<double>(b.leave_ns)};
+      if (b.region == all_reduce && fact.kind == megascope::FactKind::kCollective)
+        times.collectives[fact.sequence] = {static_cast<double>(b.enter_ns),
+                                            static_cast<double>(b.leave_ns)};
     }
   }
   return times;
@@ -65,7 +70,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> problems;
   if (argc < 2 || !RunSource::open(argv[1], {}, run, problems).is_ok()) return 2;
   const std::map<int, WrongClock> clocks = clocks_of(argc - 2, argv + 2);
-  const auto clock_of_rank = [&](int rank) { return clocks.contains(rank) ? clocks.at(rank) : WrongClock{}; };
+  const auto clock_of_rank = [&](int rank) {
+    return clocks.contains(rank) ? clocks.at(rank) : WrongClock{};
+  };
   std::map<int, Times> times;
   for (const std::int32_t rank : run->world_ranks()) times[rank] = times_of(*run, rank);
   // The run's time is that of rank 0's clock.
@@ -76,19 +83,23 @@ int main(int argc, char** argv) {
   std::size_t compared = 0;
   for (const auto& [rank, mine] : times) {
     for (std::size_t i = 0; rank != 0 && i < mine.shown_ns.size(); ++i) {
-      const double expected = clock_of_rank(0).shown(clock_of_rank(rank).truth(mine.shown_ns[i])) - zero;
+      const double expected = clock_of_rank(0).shown(clock_of_rank(rank).truth(mine.shown_ns[i])) -
+                              zero;
       errors.push_back(std::fabs(mine.run_ns[i] - expected));
     }
     for (const auto& [number, span] : mine.collectives) {
       const auto other = reference.collectives.find(number);
       if (rank == 0 || other == reference.collectives.end()) continue;
       ++compared;
-      reversed_ns = std::max({reversed_ns, other->second.first - span.second, span.first - other->second.second});
+      reversed_ns = std::max(
+          {reversed_ns, other->second.first - span.second, span.first - other->second.second});
     }
   }
   std::sort(errors.begin(), errors.end());
   const auto at = [&](double share) {
-    return errors.empty() ? 0.0 : errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1))];
+    return errors.empty()
+               ? 0.0
+               : errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1))];
   };
   double bound_ns = 0.0;
   std::size_t measured = 0;
@@ -97,9 +108,13 @@ int main(int argc, char** argv) {
     bound_ns = std::max(bound_ns, domain.error_ns);
     measured += domain.is_measured ? 1 : 0;
   }
-  for (const std::int32_t rank : run->world_ranks()) samples += run->process(rank).info.clock_samples.size();
-  std::printf("{\"calls\": %zu, \"domains\": %zu, \"measured\": %zu, \"samples\": %zu, \"bound_ns\": %.0f, \"p50_ns\": %.0f, "
-              "\"p99_ns\": %.0f, \"max_ns\": %.0f, \"collectives\": %zu, \"reversed_ns\": %.0f}\n",
-              errors.size(), run->time().domains.size(), measured, samples, bound_ns, at(0.5), at(0.99), at(1.0), compared, reversed_ns);
+  for (const std::int32_t rank : run->world_ranks())
+    samples += run->process(rank).info.clock_samples.size();
+  std::printf(
+      "{\"calls\": %zu, \"domains\": %zu, \"measured\": %zu, \"samples\": %zu, \"bound_ns\": %.0f, "
+      "\"p50_ns\": %.0f, \"p99_ns\": %.0f, \"max_ns\": %.0f, \"collectives\": %zu, "
+      "\"reversed_ns\": %.0f}\n",
+      errors.size(), run->time().domains.size(), measured, samples, bound_ns, at(0.5), at(0.99),
+      at(1.0), compared, reversed_ns);
   return 0;
 }

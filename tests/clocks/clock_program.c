@@ -1,6 +1,8 @@
-/* clock_program SECONDS [barrier|allgather|alltoall|empty|uncounted]: collectives (MPI_Allreduce, or what is named; empty: without
- * data; uncounted: barriers, of which rank 1 makes every third by its PMPI name), work, and messages from each rank to the next. */
+/* clock_program SECONDS [barrier|allgather|alltoall|empty|uncounted]: collectives (MPI_Allreduce,
+ * or what is named; empty: without data; uncounted: barriers, of which rank 1 makes every third by
+ * its PMPI name), work, and messages from each rank to the next. */
 #include <mpi.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +11,20 @@
 static void meet(const char* how, long number, int rank) {
   static int all[64];
   int value = rank;
-  if (strcmp(how, "barrier") == 0) MPI_Barrier(MPI_COMM_WORLD);
-  else if (strcmp(how, "allgather") == 0) MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
-  else if (strcmp(how, "alltoall") == 0) MPI_Alltoall(all, 1, MPI_INT, all + 32, 1, MPI_INT, MPI_COMM_WORLD);
-  else if (strcmp(how, "empty") == 0) MPI_Allreduce(&value, all, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(how, "uncounted") != 0) MPI_Allreduce(&value, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  else if (rank == 1 && number % 3 == 0) PMPI_Barrier(MPI_COMM_WORLD);
-  else MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(how, "barrier") == 0)
+    MPI_Barrier(MPI_COMM_WORLD);
+  else if (strcmp(how, "allgather") == 0)
+    MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+  else if (strcmp(how, "alltoall") == 0)
+    MPI_Alltoall(all, 1, MPI_INT, all + 32, 1, MPI_INT, MPI_COMM_WORLD);
+  else if (strcmp(how, "empty") == 0)
+    MPI_Allreduce(&value, all, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  else if (strcmp(how, "uncounted") != 0)
+    MPI_Allreduce(&value, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  else if (rank == 1 && number % 3 == 0)
+    PMPI_Barrier(MPI_COMM_WORLD);
+  else
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void step(const char* how, long number, int rank, int size) {

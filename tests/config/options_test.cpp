@@ -39,17 +39,41 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
 }
 
 TEST(Options, AreReadFromTheEnvironment) {
-  const LoadedOptions loaded =
-      load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
-            "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
-            "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
-            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1", "MEGASCOPE_CPU_TIME=0",
-            "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6", "MEGASCOPE_TRACE=full",
-            "MEGASCOPE_STEP_START=100", "MEGASCOPE_STEP_INTERVAL= 50", "MEGASCOPE_STEP_COUNT=3",
-            "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on",
-            "MEGASCOPE_CONTROL=off", "MEGASCOPE_STEP_WAIT=0.25", "MEGASCOPE_NAN_STEPS=5",
-            "MEGASCOPE_LIVE=0", "MEGASCOPE_LIVE_HOSTS=login,proxy", "MEGASCOPE_LIVE_COMPAT=5000", "MEGASCOPE_LIVE_CONTROL=allow",
-            "MEGASCOPE_LIVE_VECTORS=vectors", "MEGASCOPE_LIVE_GUEST_RATE=1M", "MEGASCOPE_LIVE_GUEST_CPU=7", "MEGASCOPE_OTF2_INTERCOMM=comm"});
+  const LoadedOptions loaded = load({"PATH=/bin",
+                                     "MEGASCOPE_ENABLE=off",
+                                     "MEGASCOPE_OUT=a b=c",
+                                     "MEGASCOPE_SCRATCH=/x",
+                                     "MEGASCOPE_BUFFER_SIZE=1.5M",
+                                     "MEGASCOPE_BUFFER_POLICY=Flight",
+                                     "MEGASCOPE_EXPORT=otf2",
+                                     "MEGASCOPE_CLOCK=monotonic",
+                                     "MEGASCOPE_ALL_RANKS=yes",
+                                     "MEGASCOPE_REPORT=short",
+                                     "MEGASCOPE_STRICT=1",
+                                     "MEGASCOPE_VERBOSE=true",
+                                     "MEGASCOPE_MPI=-MPI_Iprobe+coll",
+                                     "MEGASCOPE_CALLSITE=1",
+                                     "MEGASCOPE_CPU_TIME=0",
+                                     "MEGASCOPE_SYNC_INTERVAL=0.5",
+                                     "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6",
+                                     "MEGASCOPE_TRACE=full",
+                                     "MEGASCOPE_STEP_START=100",
+                                     "MEGASCOPE_STEP_INTERVAL= 50",
+                                     "MEGASCOPE_STEP_COUNT=3",
+                                     "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp",
+                                     "MEGASCOPE_TENSORS=*.weight+loss",
+                                     "MEGASCOPE_WITHOUT_MPI=on",
+                                     "MEGASCOPE_CONTROL=off",
+                                     "MEGASCOPE_STEP_WAIT=0.25",
+                                     "MEGASCOPE_NAN_STEPS=5",
+                                     "MEGASCOPE_LIVE=0",
+                                     "MEGASCOPE_LIVE_HOSTS=login,proxy",
+                                     "MEGASCOPE_LIVE_COMPAT=5000",
+                                     "MEGASCOPE_LIVE_CONTROL=allow",
+                                     "MEGASCOPE_LIVE_VECTORS=vectors",
+                                     "MEGASCOPE_LIVE_GUEST_RATE=1M",
+                                     "MEGASCOPE_LIVE_GUEST_CPU=7",
+                                     "MEGASCOPE_OTF2_INTERCOMM=comm"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -193,8 +217,8 @@ TEST(OptionDump, SaysTheValueUsedItsDefaultAndWhy) {
 
 TEST(OptionDump, GivesTheSameOptionsWhenSourcedByAShell) {
   const std::string value = "a'b \"$HOME\" `id` \\ ;\n#x";
-  const std::string script =
-      dump_options_sh(load({"MEGASCOPE_OUT=" + value})) + "printf %s \"$MEGASCOPE_OUT\"\n";
+  const std::string script = dump_options_sh(load({"MEGASCOPE_OUT=" + value})) +
+                             "printf %s \"$MEGASCOPE_OUT\"\n";
   const std::string path = ::testing::TempDir() + "megascope_option_dump_test.sh";
   std::FILE* file = std::fopen(path.c_str(), "w");
   ASSERT_NE(file, nullptr);

@@ -1,15 +1,14 @@
 #include "plugin/tensors/counter_past.h"
 
-#include <cmath>
-#include <map>
-#include <memory>
-#include <thread>
-
-#include <malloc.h>
+#include "plugin/tensors/counter_slots.h"
 
 #include <gmock/gmock.h>
 
-#include "plugin/tensors/counter_slots.h"
+#include <cmath>
+#include <malloc.h>
+#include <map>
+#include <memory>
+#include <thread>
 
 namespace megascope::tensors {
 namespace {
@@ -38,9 +37,13 @@ struct Told {
     LetterReader reader(bytes);
     std::size_t values = 0;
     for (auto item = reader.next(); item != LetterReader::Item::kEnd; item = reader.next()) {
-      EXPECT_TRUE(item == LetterReader::Item::kCounterReadings || item == LetterReader::Item::kPastReadings);
+      EXPECT_TRUE(item == LetterReader::Item::kCounterReadings ||
+                  item == LetterReader::Item::kPastReadings);
       const CounterReadings& readings = reader.counter_readings;
-      for (std::size_t i = 0; i < readings.ids.size(); ++i) twice += curves[readings.ids[i]].insert_or_assign(readings.step, readings.values[i]).second ? 0 : 1;
+      for (std::size_t i = 0; i < readings.ids.size(); ++i)
+        twice += curves[readings.ids[i]].insert_or_assign(readings.step, readings.values[i]).second
+                     ? 0
+                     : 1;
       values += readings.ids.size();
     }
     most_values = std::max(most_values, values);
@@ -50,7 +53,8 @@ struct Told {
 
 TEST(CounterPast, TellsWhatWasBeforeAnybodyLooked) {
   Told told;
-  for (std::int64_t step = 0; step < 10; ++step) told.past.set(3, step, static_cast<double>(step) * 2);
+  for (std::int64_t step = 0; step < 10; ++step)
+    told.past.set(3, step, static_cast<double>(step) * 2);
   EXPECT_FALSE(told.letter()) << "nobody looks";
   told.want(3);
   while (told.letter()) {
@@ -68,13 +72,15 @@ TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
   Told told;
   constexpr int kCounters = 100;
   const auto set_all = [&](std::int64_t step) {
-    for (CounterId id = 0; id < kCounters; ++id) told.past.set(id, step, static_cast<double>(step) + id);
+    for (CounterId id = 0; id < kCounters; ++id)
+      told.past.set(id, step, static_cast<double>(step) + id);
   };
   for (std::int64_t step = 0; step < 900; ++step) set_all(step);
   for (CounterId id = 0; id < kCounters; ++id) told.want(id);
   int letters = 0;
   std::int64_t step = 900;
-  for (; letters == 0 || told.curves[0].size() < static_cast<std::size_t>(step); ++letters, ++step) {
+  for (; letters == 0 || told.curves[0].size() < static_cast<std::size_t>(step);
+       ++letters, ++step) {
     set_all(step);
     ASSERT_TRUE(told.letter());
     EXPECT_TRUE(told.curves[99].contains(step)) << "the newest is not held up by the past";
@@ -83,12 +89,14 @@ TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
   EXPECT_GT(letters, 5) << "90,000 values are not told at once";
   EXPECT_LE(told.most_values, CounterPast::kMostInALetter + kCounters);
   EXPECT_EQ(told.twice, 0);
-  for (const auto& [id, curve] : told.curves) EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
+  for (const auto& [id, curve] : told.curves)
+    EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
 }
 
 TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
   Told told;
-  for (std::int64_t step = 0; step < 100'000; ++step) told.past.set(0, step, std::sqrt(static_cast<double>(step)));
+  for (std::int64_t step = 0; step < 100'000; ++step)
+    told.past.set(0, step, std::sqrt(static_cast<double>(step)));
   told.want(0);
   while (told.letter()) {
   }
@@ -150,7 +158,8 @@ TEST(CounterPast, WhatWasLostIsToldAgain) {
     told.past.set(0, step, 2.0);
     (void)told.letter();
   }
-  std::erase_if(told.curves[0], [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
+  std::erase_if(told.curves[0],
+                [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
   told.past.name_again();
   told.past.tell_again(4);
   EXPECT_FALSE(told.letter()) << "before its name";
@@ -196,7 +205,9 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
   for (std::int64_t step = 0; step < 2048; ++step) {
     for (CounterId id = 0; id <= step * 4; id += 16) past->set(id, step, 1.0);
   }
-  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before, 3 * CounterPast::kMostOfAllRanks * 16 / 2) << "of 8 MiB";
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before,
+            3 * CounterPast::kMostOfAllRanks * 16 / 2)
+      << "of 8 MiB";
 }
 
 TEST(CounterPast, WhatHasNoRoomIsInTheNextLetter) {
@@ -249,7 +260,8 @@ TEST(CounterSlots, AreSetByAllThreads) {
   std::vector<std::jthread> threads;
   for (CounterId id = 0; id < 4; ++id) {
     threads.emplace_back([&slots, id] {
-      for (std::int64_t step = 0; step < 20'000; ++step) slots.set(id, step, static_cast<double>(step));
+      for (std::int64_t step = 0; step < 20'000; ++step)
+        slots.set(id, step, static_cast<double>(step));
     });
   }
   std::array<std::int64_t, 4> last{-1, -1, -1, -1};

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/lifecycle/control_port.h"
+
 #include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "core/lifecycle/control_port.h"
 
 namespace megascope::test {
 
@@ -40,7 +40,9 @@ struct CountingPort final : ControlPort {
   }
   void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override {
     received_bytes += letter.size();
-    if (keeps_texts) received.emplace_back(world_rank, std::string(reinterpret_cast<const char*>(letter.data()), letter.size()));
+    if (keeps_texts)
+      received.emplace_back(
+          world_rank, std::string(reinterpret_cast<const char*>(letter.data()), letter.size()));
   }
   void stop(const char*) noexcept override {}
 };

@@ -1,20 +1,19 @@
 #include "tests/control/fake_world.h"
 
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include "mpi_layer/abi.h"
+#include "mpi_layer/twins.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <vector>
-
-#include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
 
 namespace megascope::test {
 
@@ -28,7 +27,7 @@ namespace {
 FakeWorld* g_fake = nullptr;
 
 constexpr std::uint64_t kWorld = 0x100;
-constexpr std::uint64_t kOwn = 0x200;       // and what is split from it
+constexpr std::uint64_t kOwn = 0x200;  // and what is split from it
 constexpr std::uint64_t kProgramsHandler = 0x300;
 constexpr std::uint64_t kErrorsReturn = 0x310;
 constexpr std::uint64_t kOperator = 0x400;
@@ -37,7 +36,7 @@ constexpr std::uint64_t kFirstRequest = 0x2000;
 constexpr std::uint64_t kFirstMessage = 0x3000;
 constexpr std::uint64_t kFirstMail = 0x10000;
 constexpr std::uint64_t kFirstReceiving = 0x20000;
-constexpr std::uint64_t kDistance = 0x10;   // handles are addresses, or numbers
+constexpr std::uint64_t kDistance = 0x10;  // handles are addresses, or numbers
 
 MPI_User_function* g_merge = nullptr;
 std::vector<std::size_t> g_type_bytes;
@@ -86,7 +85,8 @@ struct FakeTwins {
     return MPI_SUCCESS;
   }
   static int Comm_get_errhandler(MPI_Comm, MPI_Errhandler* handler) {
-    *handler = handle_of<MPI_Errhandler>(g_fake->has_programs_handler_ ? kProgramsHandler : kErrorsReturn);
+    *handler = handle_of<MPI_Errhandler>(g_fake->has_programs_handler_ ? kProgramsHandler
+                                                                       : kErrorsReturn);
     ++g_fake->object_count_;
     return MPI_SUCCESS;
   }
@@ -97,14 +97,18 @@ struct FakeTwins {
   static int Errhandler_free(MPI_Errhandler*) { return --g_fake->object_count_, MPI_SUCCESS; }
 
   static int Send(const void* data, int bytes, MPI_Datatype, int to, int, MPI_Comm) {
-    return write(g_fake->sockets_[g_fake->rank_][to], data, static_cast<std::size_t>(bytes)) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return write(g_fake->sockets_[g_fake->rank_][to], data, static_cast<std::size_t>(bytes)) ==
+                   bytes
+               ? MPI_SUCCESS
+               : MPI_ERR_OTHER;
   }
   /// As an MPI library, who waits lets letters go on.
   static int Probe(int from, int, MPI_Comm, MPI_Status* status) {
     ssize_t bytes = -1;
     while (bytes < 0) {
       send_on();
-      bytes = recv(g_fake->ends_[from][g_fake->rank_], nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+      bytes = recv(g_fake->ends_[from][g_fake->rank_], nullptr, 0,
+                   MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
       if (bytes < 0 && errno != EAGAIN) return MPI_ERR_OTHER;
       if (bytes < 0) sched_yield();
     }
@@ -112,7 +116,10 @@ struct FakeTwins {
     return MPI_SUCCESS;
   }
   static int Recv(void* data, int bytes, MPI_Datatype, int from, int, MPI_Comm, MPI_Status*) {
-    return recv(g_fake->ends_[from][g_fake->rank_], data, static_cast<std::size_t>(bytes), 0) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return recv(g_fake->ends_[from][g_fake->rank_], data, static_cast<std::size_t>(bytes), 0) ==
+                   bytes
+               ? MPI_SUCCESS
+               : MPI_ERR_OTHER;
   }
 
   static int Op_create(MPI_User_function* merge, int, MPI_Op* op) {
@@ -128,11 +135,16 @@ struct FakeTwins {
     g_type_bytes.push_back(static_cast<std::size_t>(count));
     return ++g_fake->object_count_, MPI_SUCCESS;
   }
-  static int Type_commit(MPI_Datatype*) { return g_fake->fails(Fn::Type_commit) ? g_fake->raise() : MPI_SUCCESS; }
+  static int Type_commit(MPI_Datatype*) {
+    return g_fake->fails(Fn::Type_commit) ? g_fake->raise() : MPI_SUCCESS;
+  }
   static int Type_free(MPI_Datatype*) { return --g_fake->object_count_, MPI_SUCCESS; }
 
-  static int Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op, MPI_Comm, MPI_Request* request) {
-    if (g_fake->fails(Fn::Iallreduce) || key_of(type) < kFirstType || count != 1 || g_fake->round_ == FakeWorld::kMostRounds) return MPI_ERR_OTHER;
+  static int Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op, MPI_Comm,
+                        MPI_Request* request) {
+    if (g_fake->fails(Fn::Iallreduce) || key_of(type) < kFirstType || count != 1 ||
+        g_fake->round_ == FakeWorld::kMostRounds)
+      return MPI_ERR_OTHER;
     const std::size_t bytes = g_type_bytes[(key_of(type) - kFirstType) / kDistance];
     const auto round = static_cast<std::size_t>(g_fake->round_++);
     if (bytes > FakeWorld::kMostBytes) return MPI_ERR_OTHER;
@@ -142,7 +154,8 @@ struct FakeTwins {
     *request = handle_of<MPI_Request>(kFirstRequest + kDistance * round);
     return MPI_SUCCESS;
   }
-  static int Isend(const void* data, int bytes, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request* request) {
+  static int Isend(const void* data, int bytes, MPI_Datatype, int, int tag, MPI_Comm,
+                   MPI_Request* request) {
     if (g_fake->fails(Fn::Isend)) return MPI_ERR_OTHER;
     *request = handle_of<MPI_Request>(kFirstMail + kDistance * g_sendings.size());
     g_sendings.push_back({data, static_cast<std::size_t>(bytes), tag, false});
@@ -167,10 +180,13 @@ struct FakeTwins {
   /// What has come from there is read, whoever it is for.
   static bool read_on(int from) {
     for (;;) {
-      ssize_t size = recv(g_fake->mail_ends_[from], nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+      ssize_t size = recv(g_fake->mail_ends_[from], nullptr, 0,
+                          MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
       if (size < 0) return errno == EAGAIN;
-      Unexpected& message = g_unexpected.emplace_back(Unexpected{from, 0, std::vector<std::byte>(static_cast<std::size_t>(size) - sizeof(int))});
-      iovec parts[] = {{&message.tag, sizeof message.tag}, {message.bytes.data(), message.bytes.size()}};
+      Unexpected& message = g_unexpected.emplace_back(Unexpected{
+          from, 0, std::vector<std::byte>(static_cast<std::size_t>(size) - sizeof(int))});
+      iovec parts[] = {{&message.tag, sizeof message.tag},
+                       {message.bytes.data(), message.bytes.size()}};
       msghdr packet{};
       packet.msg_iov = parts;
       packet.msg_iovlen = 2;
@@ -189,7 +205,9 @@ struct FakeTwins {
     if (!read_on(from)) return false;
     for (Receiving& receiving : g_receivings) {
       if (receiving.is_done || receiving.from != from) continue;
-      const auto message = std::ranges::find_if(g_unexpected, [&](const Unexpected& one) { return one.from == from && one.tag == receiving.tag; });
+      const auto message = std::ranges::find_if(g_unexpected, [&](const Unexpected& one) {
+        return one.from == from && one.tag == receiving.tag;
+      });
       if (message != g_unexpected.end() && !take(receiving, message)) return false;
     }
     return true;
@@ -202,7 +220,8 @@ struct FakeTwins {
       const auto next = std::ranges::find(g_unexpected, from, &Unexpected::from);
       if (next == g_unexpected.end()) continue;
       *is_there = 1;
-      *message = handle_of<MPI_Message>(kFirstMessage + kDistance * static_cast<std::uint64_t>(from));
+      *message = handle_of<MPI_Message>(kFirstMessage +
+                                        kDistance * static_cast<std::uint64_t>(from));
       status->MPI_SOURCE = from;
       status->MPI_TAG = next->tag;
       mpi::set_received_bytes(*status, next->bytes.size());
@@ -214,11 +233,18 @@ struct FakeTwins {
     *request = handle_of<MPI_Request>(kFirstReceiving + kDistance * g_receivings.size());
     g_receivings.push_back(receiving);
   }
-  static int Imrecv(void* data, int bytes, MPI_Datatype, MPI_Message* message, MPI_Request* request) {
-    post({data, static_cast<std::size_t>(bytes), static_cast<int>((key_of(*message) - kFirstMessage) / kDistance), -1, false}, request);
-    return take(g_receivings.back(), std::ranges::find(g_unexpected, g_receivings.back().from, &Unexpected::from)) ? MPI_SUCCESS : MPI_ERR_OTHER;
+  static int Imrecv(void* data, int bytes, MPI_Datatype, MPI_Message* message,
+                    MPI_Request* request) {
+    post({data, static_cast<std::size_t>(bytes),
+          static_cast<int>((key_of(*message) - kFirstMessage) / kDistance), -1, false},
+         request);
+    return take(g_receivings.back(),
+                std::ranges::find(g_unexpected, g_receivings.back().from, &Unexpected::from))
+               ? MPI_SUCCESS
+               : MPI_ERR_OTHER;
   }
-  static int Irecv(void* data, int bytes, MPI_Datatype, int from, int tag, MPI_Comm, MPI_Request* request) {
+  static int Irecv(void* data, int bytes, MPI_Datatype, int from, int tag, MPI_Comm,
+                   MPI_Request* request) {
     post({data, static_cast<std::size_t>(bytes), from, tag, false}, request);
     return MPI_SUCCESS;
   }
@@ -238,7 +264,8 @@ struct FakeTwins {
       Receiving& receiving = g_receivings[(key_of(*request) - kFirstReceiving) / kDistance];
       if (!receive_on(receiving.from)) return MPI_ERR_OTHER;
       *is_done = receiving.is_done ? 1 : 0;
-      if (receiving.is_done && status != MPI_STATUS_IGNORE) mpi::set_received_bytes(*status, receiving.bytes);
+      if (receiving.is_done && status != MPI_STATUS_IGNORE)
+        mpi::set_received_bytes(*status, receiving.bytes);
       return MPI_SUCCESS;
     }
     if (key_of(*request) >= kFirstMail) {
@@ -247,7 +274,9 @@ struct FakeTwins {
       return MPI_SUCCESS;
     }
     const std::size_t round = (key_of(*request) - kFirstRequest) / kDistance;
-    *is_done = g_fake->shared_->arrived[round].load(std::memory_order_acquire) == FakeWorld::kRanks ? 1 : 0;
+    *is_done = g_fake->shared_->arrived[round].load(std::memory_order_acquire) == FakeWorld::kRanks
+                   ? 1
+                   : 0;
     if (*is_done == 0) return MPI_SUCCESS;
     Reduction& reduction = g_reductions[round];
     std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMostBytes] = g_fake->shared_->blocks[round];
@@ -262,7 +291,8 @@ struct FakeTwins {
 };
 
 FakeWorld::FakeWorld() {
-  void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) abort();
   shared_ = static_cast<Shared*>(memory);  // zeros, which is what it begins with
   for (int from = 0; from < kRanks; ++from) {
@@ -299,7 +329,7 @@ void FakeWorld::become(int rank, const Fault& fault) {
   g_handles.errors_return = handle_of<MPI_Errhandler>(kErrorsReturn);
   g_handles.request_null = handle_of<MPI_Request>(0);
   g_handles.datatype_null = handle_of<MPI_Datatype>(0);
-#define FAKE_TWIN(name)                                                                     \
+#define FAKE_TWIN(name)                                                                        \
   static_assert(std::is_same_v<decltype(&FakeTwins::name), mpi::TwinType<Fn::name>::Pointer>); \
   mpi::g_twins[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakeTwins::name)
   FAKE_TWIN(Comm_rank);
@@ -328,7 +358,9 @@ void FakeWorld::become(int rank, const Fault& fault) {
 #undef FAKE_TWIN
 }
 
-bool FakeWorld::fails(Fn fn) { return fault_.rank == rank_ && fault_.fn == fn && calls_of_fault_++ >= fault_.call; }
+bool FakeWorld::fails(Fn fn) {
+  return fault_.rank == rank_ && fault_.fn == fn && calls_of_fault_++ >= fault_.call;
+}
 
 int FakeWorld::raise() {
   if (has_programs_handler_) ++program_error_count_;

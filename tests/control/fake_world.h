@@ -1,12 +1,12 @@
 #pragma once
 
+#include "mpi_layer/fn.h"
+
 #include <mpi.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
-
-#include "mpi_layer/fn.h"
 
 namespace megascope::test {
 
@@ -14,11 +14,12 @@ namespace megascope::test {
 struct Fault {
   int rank = -1;  ///< none
   mpi::Fn fn = mpi::Fn::kNone;
-  int call = 0;   ///< the first is 0
+  int call = 0;  ///< the first is 0
 };
 
-/// An MPI of which there is only what talking at steps needs. Its ranks are processes forked from the one that made it: each has
-/// recorder, hooks and twins of its own, as in a real run, and no MPI library hides what a sanitizer looks for.
+/// An MPI of which there is only what talking at steps needs. Its ranks are processes forked from
+/// the one that made it: each has recorder, hooks and twins of its own, as in a real run, and no
+/// MPI library hides what a sanitizer looks for.
 class FakeWorld {
  public:
   static constexpr int kRanks = 3;
@@ -57,7 +58,8 @@ class FakeWorld {
   Shared* shared_;
   int sockets_[kRanks][kRanks];  ///< [from][to]: what `from` sends; its other end in ends_
   int ends_[kRanks][kRanks];
-  int mail_[kRanks];             ///< of messages to rank 0 that nobody waits for: what `from` sends; its other end in mail_ends_
+  int mail_[kRanks];  ///< of messages to rank 0 that nobody waits for: what `from` sends; its other
+                      ///< end in mail_ends_
   int mail_ends_[kRanks];
   int rank_ = -1;
   Fault fault_;

@@ -1,12 +1,12 @@
 #include "plugin/tensors/letter.h"
 
-#include <cstring>
-#include <random>
+#include "plugin/tensors/step_block.h"
+#include "plugin/tensors/wish.h"
 
 #include <gmock/gmock.h>
 
-#include "plugin/tensors/step_block.h"
-#include "plugin/tensors/wish.h"
+#include <cstring>
+#include <random>
 
 namespace megascope::tensors {
 namespace {
@@ -35,7 +35,12 @@ ViewPart some_part() {
 
 TEST(Letter, ComesBackAsItWasWritten) {
   LetterWriter writer;
-  writer.add(TensorName{.key = 5, .layer = 2, .kind = TensorKind::kWeight, .type = ElementType::kBfloat16, .name = "layers.2.w", .shape = {3, 4}});
+  writer.add(TensorName{.key = 5,
+                        .layer = 2,
+                        .kind = TensorKind::kWeight,
+                        .type = ElementType::kBfloat16,
+                        .name = "layers.2.w",
+                        .shape = {3, 4}});
   writer.add(CounterName{.id = 9, .name = "loss", .unit = "nat"});
   writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   writer.add(some_part());
@@ -43,10 +48,14 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
   writer.add(RequestFailed{"no step comes any more"});
   EXPECT_TRUE(writer.add(Reply{std::string(kMostReplyBytes, 'r')}));
-  EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')})) << "half of it would be no JSON";
+  EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')}))
+      << "half of it would be no JSON";
   writer.add(RequestFailed{"nobody is there"});
   writer.add(LeftOut{12});
-  writer.add(CallSums{.index = 7, .elapsed_ms = 3500.5, .names = "MPI_Send\nMPI_Barrier\n", .functions = {{.calls = 3, .time_ms = 1.5, .bytes_sent = 24}, {.calls = 1}},
+  writer.add(CallSums{.index = 7,
+                      .elapsed_ms = 3500.5,
+                      .names = "MPI_Send\nMPI_Barrier\n",
+                      .functions = {{.calls = 3, .time_ms = 1.5, .bytes_sent = 24}, {.calls = 1}},
                       .peers = {{.world_rank = 2, .messages = 3, .bytes = 24}}});
   const std::vector<std::byte> letter = writer.take();
   EXPECT_TRUE(writer.is_empty());
@@ -114,7 +123,9 @@ TEST(Letter, RefusesPartsThatDoNotFitTheirWhole) {
       [](ViewPart& part) { part.whole_shape[0] = 6; },
       [](ViewPart& part) { part.columns = 2; },
       [](ViewPart& part) { part.elements.pop_back(); },
-      [](ViewPart& part) { part.whole_shape = {std::uint64_t{1} << 40, std::uint64_t{1} << 40}; },
+      [](ViewPart& part) {
+        part.whole_shape = {std::uint64_t{1} << 40, std::uint64_t{1} << 40};
+      },
       [](ViewPart& part) { part.parts = 0; },
   };
   for (const auto& fault : faults) {
@@ -137,7 +148,8 @@ TEST(Letter, SurvivesAnyBytes) {
   for (int trial = 0; trial < 20'000; ++trial) {
     std::vector<std::byte> letter = whole;
     letter.resize(random() % (whole.size() + 1));
-    for (unsigned flips = random() % 4; flips-- > 0 && !letter.empty();) letter[random() % letter.size()] = static_cast<std::byte>(random());
+    for (unsigned flips = random() % 4; flips-- > 0 && !letter.empty();)
+      letter[random() % letter.size()] = static_cast<std::byte>(random());
     LetterReader reader(letter);
     Item item = Item::kEnd;
     while ((item = reader.next()) != Item::kEnd && item != Item::kDamaged) {
@@ -159,7 +171,8 @@ TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
   nameless.name.fill('\0');
   Wish unending = wish;
   unending.name.fill('x');
-  const std::vector<Wish> back = unpack_wishes(pack_wishes(std::vector{wish, wrong, nameless, unending}));
+  const std::vector<Wish> back = unpack_wishes(
+      pack_wishes(std::vector{wish, wrong, nameless, unending}));
   ASSERT_EQ(back.size(), 1U);
   EXPECT_EQ(back[0].pattern(), "layers.*.qkv");
   EXPECT_EQ(back[0].method(), (kernels::TileMethod{kernels::TileReduction::kStd, true, false}));
@@ -169,7 +182,8 @@ TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
   EXPECT_FALSE(set_pattern(wish, ""));
 }
 
-std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks, const std::vector<std::byte>& wishes) {
+std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
+                                const std::vector<std::byte>& wishes) {
   StepHeader header;
   header.slots = kLeastSlots;
   header.tail_ranks = ranks;
@@ -177,7 +191,8 @@ std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks, const s
   std::vector<std::byte> block(bytes_of_block(kLeastSlots, ranks), std::byte{0xFF});
   write_block(header, {}, block);
   const std::span<std::byte> tail = tail_of(std::span(block));
-  set_times(tail, rank, {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_said = 1});
+  set_times(tail, rank,
+            {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_said = 1});
   if (rank == 0) set_wishes(tail, ranks, wishes);
   return block;
 }
@@ -188,11 +203,14 @@ TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosWishes) {
   set_pattern(wish, "w");
   const std::vector<std::byte> wishes = pack_wishes(std::vector{wish});
   constexpr std::uint32_t kRanks = 5;
-  for (const std::vector<std::uint32_t>& order : {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3
+  for (const std::vector<std::uint32_t>& order :
+       {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3
     std::vector<std::byte> all = block_of(order[0], kRanks, wishes);
-    for (std::size_t i = 1; i < order.size(); ++i) merge_blocks(block_of(order[i], kRanks, wishes).data(), all.data());
+    for (std::size_t i = 1; i < order.size(); ++i)
+      merge_blocks(block_of(order[i], kRanks, wishes).data(), all.data());
     const std::span<const std::byte> tail = tail_of(std::span<const std::byte>(all));
-    for (const std::uint32_t rank : order) EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
+    for (const std::uint32_t rank : order)
+      EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
     EXPECT_EQ(times_of(tail, 3).is_said, 0U);
     EXPECT_TRUE(times_of(tail, 3).step_ms != times_of(tail, 3).step_ms);
     ASSERT_EQ(unpack_wishes(wishes_in(tail, kRanks)).size(), 1U);

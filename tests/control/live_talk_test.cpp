@@ -1,16 +1,3 @@
-#include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <thread>
-
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/requests.h"
@@ -20,7 +7,21 @@
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
 
-/// What ranks tell rank 0 for the live view, and what its clients ask of all of them, without an MPI library (fake_world.h).
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+/// What ranks tell rank 0 for the live view, and what its clients ask of all of them, without an
+/// MPI library (fake_world.h).
 namespace megascope::tensors {
 namespace {
 
@@ -47,12 +48,17 @@ struct ScriptedServer final : LiveServer {
 
   Status open(const LiveSettings&, std::string&) override { return Status::ok(); }
   const std::vector<std::string>& notes() const override { return no_notes; }
-  bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept override { return take(kind, world_rank, bytes); }
-  bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override {
+  bool take_whole(LiveKind kind, std::int32_t world_rank,
+                  std::vector<std::byte>&& bytes) noexcept override {
+    return take(kind, world_rank, bytes);
+  }
+  bool take(LiveKind kind, std::int32_t world_rank,
+            std::span<const std::byte> bytes) noexcept override {
     if (kind == LiveKind::kBlock) {
       const StepHeader header = header_of(bytes);
       const bool is_one_step = header.flags == 0 && header.lowest_step == header.highest_step;
-      if (is_one_step && header.highest_step >= 0) g_told.push_back("step " + std::to_string(header.highest_step));
+      if (is_one_step && header.highest_step >= 0)
+        g_told.push_back("step " + std::to_string(header.highest_step));
       return true;
     }
     const std::string from = " of rank " + std::to_string(world_rank);
@@ -64,14 +70,17 @@ struct ScriptedServer final : LiveServer {
     using Item = LetterReader::Item;
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
       if (item == Item::kTensorName) g_told.push_back("name " + reader.tensor_name.name + from);
-      if (item == Item::kTensorName) g_told.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " + std::to_string(static_cast<int>(reader.tensor_name.type)));
+      if (item == Item::kTensorName)
+        g_told.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " +
+                         std::to_string(static_cast<int>(reader.tensor_name.type)));
       if (item == Item::kReply && !has_room_for_answers) return false;
       if (item == Item::kRequestFailed) g_told.push_back("failed " + reader.request_failed.text);
       if (item == Item::kReply) g_told.push_back("reply " + reader.reply.text + from);
       if (item == Item::kNotice) g_told.push_back("notice " + reader.notice.text);
       if (item == Item::kPolls) g_told.push_back("polls" + from);
       if (item == Item::kCounterReadings || item == Item::kPastReadings) {
-        for (const double value : reader.counter_readings.values) g_told.push_back("loss " + std::to_string(static_cast<int>(value)) + from);
+        for (const double value : reader.counter_readings.values)
+          g_told.push_back("loss " + std::to_string(static_cast<int>(value)) + from);
       }
       if (item == Item::kRankFacts) g_told.push_back("host " + reader.rank_facts.host + from);
       if (item == Item::kDamaged) g_told.push_back("damage" + from);
@@ -129,7 +138,8 @@ void begin_and_show(int rank, std::int64_t step) {
 /// What the program finds when it polls behind the beginning of a step.
 void poll(std::int64_t step) {
   char text[64];
-  if (hooks::poll_request(text, sizeof text) != 0) g_told.push_back(std::string(text) + " at step " + std::to_string(step));
+  if (hooks::poll_request(text, sizeof text) != 0)
+    g_told.push_back(std::string(text) + " at step " + std::to_string(step));
 }
 
 class LiveTalk : public testing::Test {
@@ -163,7 +173,11 @@ class LiveTalk : public testing::Test {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     world.become(rank, {});
     const std::string path = folder_ + "/rank-" + std::to_string(rank);
-    auto* const recorder = new Recorder({.path = path + ".mgt", .size_bytes = 64 << 20, .policy = BufferPolicy::kStop, .use_tsc = false, .has_windows = false});
+    auto* const recorder = new Recorder({.path = path + ".mgt",
+                                         .size_bytes = 64 << 20,
+                                         .policy = BufferPolicy::kStop,
+                                         .use_tsc = false,
+                                         .has_windows = false});
     ProcessInfo info;
     info.run_id = "test";
     info.pid = getpid();
@@ -183,8 +197,13 @@ class LiveTalk : public testing::Test {
     hooks::set_request_sink(g_capture);
     hooks::set_tensor_sink(new StatisticsSink({}, talk, g_capture));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(all, {.port = talk, .settings = 0, .has_letters = true, .patience_ns = rank == 0 ? plan.patience_of_rank_0_ns : plan.patience_ns},
-                           plan.thread_level);
+    mpi::open_step_control(
+        all,
+        {.port = talk,
+         .settings = 0,
+         .has_letters = true,
+         .patience_ns = rank == 0 ? plan.patience_of_rank_0_ns : plan.patience_ns},
+        plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});
     EXPECT_TRUE(all->barrier().is_ok());
     program(rank, *all);
@@ -230,8 +249,10 @@ TEST_F(LiveTalk, NamesComeWithShapeAndTypeOfTheWhole) {
     for (int step = 0; step < 10; ++step) begin_and_show(rank, step);
   });
   EXPECT_THAT(told(0), Contains("name w of rank 2"));
-  for (const std::string& shape : told(0, "shape ")) EXPECT_EQ(shape, "shape 12 of type " + std::to_string(static_cast<int>(ElementType::kFloat32)));
-  for (const int rank : {0, 1, 2}) EXPECT_THAT(told(0, "host "), Contains("host here of rank " + std::to_string(rank)));
+  for (const std::string& shape : told(0, "shape "))
+    EXPECT_EQ(shape, "shape 12 of type " + std::to_string(static_cast<int>(ElementType::kFloat32)));
+  for (const int rank : {0, 1, 2})
+    EXPECT_THAT(told(0, "host "), Contains("host here of rank " + std::to_string(rank)));
 }
 
 TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
@@ -248,7 +269,9 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
       },
       {.letters_to_lose = 18});
   for (const int rank : {0, 1, 2}) {
-    for (int step = 0; step < 29; ++step) EXPECT_THAT(told(0), Contains("loss " + std::to_string(100 + step) + " of rank " + std::to_string(rank)));
+    for (int step = 0; step < 29; ++step)
+      EXPECT_THAT(told(0), Contains("loss " + std::to_string(100 + step) + " of rank " +
+                                    std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("name w of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("host here of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("polls of rank " + std::to_string(rank)));
@@ -267,7 +290,8 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
       {.letters_to_lose = 1'000'000, .rank_to_lose = 2});
   EXPECT_GE(told(0, "lost names of rank 2").size(), 2U);
   EXPECT_LE(told(0, "lost names of rank 2").size(), 20U);
-  for (const int rank : {0, 1}) EXPECT_EQ(told(0, "host here of rank " + std::to_string(rank)).size(), 1U);
+  for (const int rank : {0, 1})
+    EXPECT_EQ(told(0, "host here of rank " + std::to_string(rank)).size(), 1U);
 }
 
 /// Nobody can say that he looks no more.
@@ -286,7 +310,9 @@ TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
         EXPECT_NE(g_capture->wanted_kinds("w"), 0) << "a step has begun";
       },
       {.sleep_after_ns = 100'000'000});
-  EXPECT_THAT(told(0, "notice "), testing::ElementsAre("notice no step has begun since step 19: tensors are not shown until one does"));
+  EXPECT_THAT(told(0, "notice "),
+              testing::ElementsAre(
+                  "notice no step has begun since step 19: tensors are not shown until one does"));
 }
 
 TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
@@ -303,7 +329,8 @@ TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
   EXPECT_THAT(told(0, "failed "), Contains(HasSubstr("an answer was lost")));
 }
 
-/// What is told once is not lost for answers that fill the letter, and of these none goes unheard of.
+/// What is told once is not lost for answers that fill the letter, and of these none goes unheard
+/// of.
 TEST(LiveLetter, BeginsWithWhatIsToldOnce) {
   Capture capture;
   for (int i = 0; i < 9; ++i) capture.reply(std::string(kMostReplyBytes - 100, 'r'));
@@ -316,7 +343,9 @@ TEST(LiveLetter, BeginsWithWhatIsToldOnce) {
   LetterReader reader(letter);
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) items.push_back(item);
   ASSERT_GE(items.size(), 5U);
-  EXPECT_THAT(std::vector(items.begin(), items.begin() + 4), testing::ElementsAre(Item::kRankFacts, Item::kPolls, Item::kRequestFailed, Item::kNotice));
+  EXPECT_THAT(
+      std::vector(items.begin(), items.begin() + 4),
+      testing::ElementsAre(Item::kRankFacts, Item::kPolls, Item::kRequestFailed, Item::kNotice));
   EXPECT_THAT(std::vector(items.begin() + 4, items.end()), testing::Each(Item::kReply));
   EXPECT_THAT(capture.take_letter(), IsEmpty());
 }
@@ -354,7 +383,9 @@ TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
   const std::vector<std::string> failed = told(0, "failed ");
   ASSERT_EQ(failed.size(), 2U) << "who asked hears of it, and so does the next one";
   EXPECT_THAT(failed[1], HasSubstr("rank 0 does not talk to the other ranks any more"));
-  EXPECT_THAT(told(0, "notice "), Contains(HasSubstr("rank 0 shows nothing any more: other ranks did not begin the step in time")));
+  EXPECT_THAT(told(0, "notice "),
+              Contains(HasSubstr(
+                  "rank 0 shows nothing any more: other ranks did not begin the step in time")));
 }
 
 TEST_F(LiveTalk, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
@@ -363,7 +394,9 @@ TEST_F(LiveTalk, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
     hooks::reply(std::string(kMostReplyBytes + 1, 'x'));
     hooks::reply("answer " + std::to_string(rank));
   });
-  for (const int rank : {0, 1, 2}) EXPECT_THAT(told(0, "reply "), Contains("reply answer " + std::to_string(rank) + " of rank " + std::to_string(rank)));
+  for (const int rank : {0, 1, 2})
+    EXPECT_THAT(told(0, "reply "), Contains("reply answer " + std::to_string(rank) + " of rank " +
+                                            std::to_string(rank)));
   EXPECT_EQ(told(0, "reply ").size(), 3U);
   EXPECT_THAT(told(0, "damage"), IsEmpty());
 }

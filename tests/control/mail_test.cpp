@@ -1,20 +1,3 @@
-#include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <new>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "core/buffer/recorder.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
@@ -23,8 +6,26 @@
 #include "tests/control/counting_port.h"
 #include "tests/control/fake_world.h"
 
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
 namespace {
-std::atomic<std::size_t> g_most_bytes{std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
+std::atomic<std::size_t> g_most_bytes{
+    std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
 }  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
@@ -43,10 +44,13 @@ using test::CountingPort;
 using test::FakeWorld;
 
 constexpr std::size_t kLarge = 2 * LetterPieces::kBytes + 10'000;
-constexpr std::size_t kLargest = 40 * LetterPieces::kBytes;  ///< more than there is room for on the way: the letter behind it overtakes it
+constexpr std::size_t kLargest = 40 *
+                                 LetterPieces::kBytes;  ///< more than there is room for on the way:
+                                                        ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
-void run(const std::function<void(int rank, Collective& all)>& program, const test::Fault& fault = {}) {
+void run(const std::function<void(int rank, Collective& all)>& program,
+         const test::Fault& fault = {}) {
   FakeWorld world;
   std::vector<pid_t> children;
   for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
@@ -66,7 +70,12 @@ void run(const std::function<void(int rank, Collective& all)>& program, const te
 
 std::vector<std::string> letters_of(int rank) {
   std::vector<std::string> letters;
-  for (int i = 0; i < 5; ++i) letters.push_back(std::to_string(rank) + ": " + std::to_string(i) + std::string(i == 2 ? kLarge : i == 3 ? kLargest : 10, 'x'));
+  for (int i = 0; i < 5; ++i)
+    letters.push_back(std::to_string(rank) + ": " + std::to_string(i) +
+                      std::string(i == 2   ? kLarge
+                                  : i == 3 ? kLargest
+                                           : 10,
+                                  'x'));
   return letters;
 }
 
@@ -82,7 +91,9 @@ void expect_all_letters(const CountingPort& port) {
 
 /// All begin no step: what they have to say is sent by pulses, and at the end.
 void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
-  auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, /*thread_level=*/1);
+  auto* const control = new StepControl(
+      &all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000},
+      /*thread_level=*/1);
   if (!port.keeps_texts && rank == 0) g_most_bytes = kLarge / 2;
   while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
   control->finish();
@@ -90,7 +101,8 @@ void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
 }
 
 TEST(StepMail, BringsAllLettersInOrderWithoutAnyStep) {
-  for (int trial = 0; trial < 4; ++trial) {  // the last letter overtakes the one before it in most of them
+  for (int trial = 0; trial < 4;
+       ++trial) {  // the last letter overtakes the one before it in most of them
     run([](int rank, Collective& all) {
       CountingPort port;
       port.to_send = letters_of(rank);
@@ -122,7 +134,9 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
         [](int rank, Collective& all) {
           CountingPort port;
           port.to_send = letters_of(rank);
-          auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+          auto* const control = new StepControl(
+              &all,
+              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
           for (int i = 0; i < 100; ++i) (void)control->pulse();
           control->finish();
         },
@@ -130,14 +144,17 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
   }
 }
 
-/// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for it.
+/// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for
+/// it.
 TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
   for (const int call : {0, 1, 3}) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
           if (rank != 0) port.to_send = {std::string(ControlPort::kMostLetterBytes, 'x'), "last"};
-          auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+          auto* const control = new StepControl(
+              &all,
+              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
           if (rank != 0) (void)control->pulse();
           control->finish();
         },
@@ -149,7 +166,10 @@ struct Pulses : testing::Test {
   CountingPort port;
   StepControl* make(int level) {
     static std::vector<std::unique_ptr<StepControl>> all;
-    return all.emplace_back(new StepControl(nullptr, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1}, level)).get();
+    return all
+        .emplace_back(new StepControl(
+            nullptr, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1}, level))
+        .get();
   }
   /// (here, here in a hook, on another thread, there in a hook): who carries letters?
   std::array<int, 4> carried(int level) {
@@ -179,7 +199,11 @@ TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
 TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   char folder[] = "/tmp/mail-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
-  auto* const recorder = new Recorder({.path = std::string(folder) + "/trace", .size_bytes = 64 << 20, .policy = BufferPolicy::kStop, .use_tsc = false, .has_windows = false});
+  auto* const recorder = new Recorder({.path = std::string(folder) + "/trace",
+                                       .size_bytes = 64 << 20,
+                                       .policy = BufferPolicy::kStop,
+                                       .use_tsc = false,
+                                       .has_windows = false});
   ProcessInfo info;
   info.run_id = "test";
   info.pid = getpid();

@@ -1,10 +1,10 @@
 #include "plugin/tensors/part_box.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <gmock/gmock.h>
 
 namespace megascope::tensors {
 namespace {
@@ -34,7 +34,8 @@ using Seen = std::set<std::pair<std::uint64_t, std::int64_t>>;
 Seen seen_of(PartBox& box, std::int64_t steps, std::int64_t period) {
   Seen seen;
   for (std::int64_t step = 0; step < steps; ++step) {
-    for (std::uint64_t layer = 0; layer < kLayers; ++layer) box.add(part_of(layer * 0x1234567, step));
+    for (std::uint64_t layer = 0; layer < kLayers; ++layer)
+      box.add(part_of(layer * 0x1234567, step));
     if (step % period != 0) continue;
     for (const ViewPart& part : box.take(kRoom)) seen.emplace(part.key, part.step);
   }
@@ -69,11 +70,13 @@ TEST(PartBox, EachLayerHasItsTurn) {
     std::map<std::uint64_t, int> times;
     for (const auto& [key, step] : seen_of(box, 120, period)) ++times[key];
     EXPECT_THAT(times, SizeIs(kLayers)) << period;
-    for (const auto& [key, count] : times) EXPECT_GE(count, 120 / period / 8) << "period " << period << ", layer " << key / 0x1234567;
+    for (const auto& [key, count] : times)
+      EXPECT_GE(count, 120 / period / 8) << "period " << period << ", layer " << key / 0x1234567;
   }
 }
 
-/// Of views of which two ranks have a part each, which leave at different steps: one part is of no use.
+/// Of views of which two ranks have a part each, which leave at different steps: one part is of no
+/// use.
 TEST(PartBox, RanksWhoseLettersLeaveAtDifferentStepsChooseTheSame) {
   PartBox often(kRoom);
   PartBox seldom(kRoom);

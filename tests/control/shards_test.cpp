@@ -12,7 +12,11 @@ Layout cube(std::int32_t rank) {
 }
 
 TEST(Shards, WhatIsSplitIsWholeOverItsGroup) {
-  const ShardFacts gradient{.name = "w", .layer = 3, .kind = TensorKind::kGradReduced, .is_split = true, .split_group = "tp"};
+  const ShardFacts gradient{.name = "w",
+                            .layer = 3,
+                            .kind = TensorKind::kGradReduced,
+                            .is_split = true,
+                            .split_group = "tp"};
   const Shard first = shard_of(gradient, cube(0));
   EXPECT_EQ(first.parts, 2U);
   EXPECT_TRUE(first.apart.empty());
@@ -39,7 +43,8 @@ TEST(Shards, KeysDifferWhereTensorsDo) {
   std::set<std::uint64_t> keys;
   for (const char* name : {"a", "b", ""}) {
     for (const std::int32_t layer : {-1, 0, 1, 256}) {
-      for (const TensorKind kind : {TensorKind::kWeight, TensorKind::kGradReduced, TensorKind::kOther}) {
+      for (const TensorKind kind :
+           {TensorKind::kWeight, TensorKind::kGradReduced, TensorKind::kOther}) {
         keys.insert(shard_of({.name = name, .layer = layer, .kind = kind}, cube(0)).key);
       }
     }

@@ -1,11 +1,11 @@
 #include "plugin/tensors/step_block.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
-
-#include <gmock/gmock.h>
 
 namespace megascope::tensors {
 namespace {
@@ -20,11 +20,13 @@ TensorSlot slot(std::uint64_t key, std::uint32_t owner, double value, std::uint3
   made.parts = 1;
   made.wanted_parts = 2;
   made.is_counted = 1;
-  made.statistics = {.count = 1, .min = value, .max = value, .sum = value, .sum_of_squares = value * value};
+  made.statistics = {
+      .count = 1, .min = value, .max = value, .sum = value, .sum_of_squares = value * value};
   return made;
 }
 
-Block block_of(std::uint32_t slots, const std::vector<TensorSlot>& tensors, StepHeader header = {}) {
+Block block_of(std::uint32_t slots, const std::vector<TensorSlot>& tensors,
+               StepHeader header = {}) {
   header.slots = slots;
   Block block(bytes_of_block(slots) + 1);
   write_block(header, tensors, std::span(block).subspan(1));  // at an odd address
@@ -36,7 +38,8 @@ std::span<const std::byte> span(const Block& block) { return std::span(block).su
 
 std::vector<std::uint64_t> keys(const Block& block) {
   std::vector<std::uint64_t> found;
-  for (std::uint32_t i = 0; i < header_of(span(block)).used; ++i) found.push_back(slot_of(span(block), i).key);
+  for (std::uint32_t i = 0; i < header_of(span(block)).used; ++i)
+    found.push_back(slot_of(span(block), i).key);
   return found;
 }
 
@@ -156,7 +159,9 @@ TEST(StepBlock, LeavesOutTheGreatestKeysAndCountsThem) {
 
 TEST(StepBlock, WhateverTheOrderTheResultIsThatOfAMap) {
   std::mt19937 engine(7);
-  const auto below = [&engine](std::uint32_t most) { return static_cast<std::uint32_t>(engine() % most); };
+  const auto below = [&engine](std::uint32_t most) {
+    return static_cast<std::uint32_t>(engine() % most);
+  };
   for (int round = 0; round < 50; ++round) {
     constexpr std::uint32_t kRanks = 9;
     std::map<std::uint64_t, TensorSlot> wanted;

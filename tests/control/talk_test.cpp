@@ -1,18 +1,3 @@
-#include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <limits>
-#include <map>
-#include <thread>
-
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/record/user_regions.h"
@@ -22,6 +7,21 @@
 #include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 /// StepControl and StepTalk of several ranks, without an MPI library (fake_world.h).
 namespace megascope::tensors {
@@ -64,7 +64,8 @@ void show(const std::string& name, std::span<const double> part) {
 /// Rank r has r + 1 elements, each (r + 1) * (step + 1): the whole's norm is 6 (step + 1).
 void begin_and_show(int rank, std::int64_t step, std::int64_t number) {
   hooks::begin_step(number);
-  const std::vector<double> part(static_cast<std::size_t>(rank) + 1, static_cast<double>((rank + 1) * (step + 1)));
+  const std::vector<double> part(static_cast<std::size_t>(rank) + 1,
+                                 static_cast<double>((rank + 1) * (step + 1)));
   show("w", part);
 }
 void begin_and_show(int rank, std::int64_t step) { begin_and_show(rank, step, step); }
@@ -86,9 +87,12 @@ class Talk : public testing::Test {
     std::filesystem::remove_all(folder_, error);
   }
 
-  std::string path(int rank, const char* suffix) const { return folder_ + "/rank-" + std::to_string(rank) + suffix; }
+  std::string path(int rank, const char* suffix) const {
+    return folder_ + "/rank-" + std::to_string(rank) + suffix;
+  }
 
-  /// Runs `program` as each rank, in a process of its own, from the end of MPI_Init to the beginning of MPI_Finalize.
+  /// Runs `program` as each rank, in a process of its own, from the end of MPI_Init to the
+  /// beginning of MPI_Finalize.
   void run(const std::function<void(int rank)>& program, const Plan& plan = {}) {
     FakeWorld world;
     std::vector<pid_t> children;
@@ -104,10 +108,14 @@ class Talk : public testing::Test {
   }
 
   /// Does not return.
-  void be(int rank, FakeWorld& world, const std::function<void(int rank)>& program, const Plan& plan) {
+  void be(int rank, FakeWorld& world, const std::function<void(int rank)>& program,
+          const Plan& plan) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     world.become(rank, plan.fault);
-    auto* const recorder = new Recorder({.path = path(rank, ".mgt"), .size_bytes = 64 << 20, .policy = BufferPolicy::kStop, .use_tsc = false,
+    auto* const recorder = new Recorder({.path = path(rank, ".mgt"),
+                                         .size_bytes = 64 << 20,
+                                         .policy = BufferPolicy::kStop,
+                                         .use_tsc = false,
                                          .has_windows = !plan.window.has_all()});
     ProcessInfo info;
     info.run_id = "test";
@@ -118,7 +126,8 @@ class Talk : public testing::Test {
     auto* const talk = new StepTalk(true, plan.capture_count, nullptr);
     hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, talk, nullptr));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(all, {.port = talk, .settings = 0, .patience_ns = plan.patience_ns}, /*thread_level=*/1);
+    mpi::open_step_control(all, {.port = talk, .settings = 0, .patience_ns = plan.patience_ns},
+                           /*thread_level=*/1);
     hooks::open(*recorder, hooks::kRegions | hooks::kShows, plan.window);
     EXPECT_TRUE(all->barrier().is_ok());
     program(rank);
@@ -131,7 +140,8 @@ class Talk : public testing::Test {
     EXPECT_TRUE(world.has_programs_handler());
     EXPECT_EQ(world.program_error_count(), 0);
     const bool is_faulty = plan.fault.rank >= 0;
-    EXPECT_TRUE(is_faulty || world.object_count() == 1) << "all but the communicator of all ranks is freed: " << world.object_count();
+    EXPECT_TRUE(is_faulty || world.object_count() == 1)
+        << "all but the communicator of all ranks is freed: " << world.object_count();
     file.close();
     _exit(HasFailure() ? 1 : 0);
   }
@@ -157,7 +167,9 @@ class Talk : public testing::Test {
     for (const LocationDefinition& location : file->definitions().locations) {
       const auto points = file->points(location.id);
       for (Point point; points->next(point);) {
-        if (point.kind == PointKind::kCounter && file->definitions().counters[point.id].name == name) values.push_back(point.value);
+        if (point.kind == PointKind::kCounter &&
+            file->definitions().counters[point.id].name == name)
+          values.push_back(point.value);
       }
     }
     return values;
@@ -191,11 +203,14 @@ TEST_F(Talk, RanksThatAgreeTellTheWholeOfEachStepOnce) {
 
 TEST_F(Talk, StepsThatAreOthersThanThoseOfOtherRanksAreLeftOut) {
   run([](int rank) {
-    for (int step = 0; step < 8; ++step) begin_and_show(rank, step, rank == 1 && step >= 4 ? step + 100 : step);
+    for (int step = 0; step < 8; ++step)
+      begin_and_show(rank, step, rank == 1 && step >= 4 ? step + 100 : step);
   });
-  EXPECT_EQ(series(0, kNorm), norms(3)) << "of step 3 it is not known whether all ranks mean the same by its end";
-  EXPECT_THAT(said(0), ElementsAre("statistics over all ranks were left out 5 times: ranks were in different steps when they told their statistics "
-                                   "(first: step 3)"));
+  EXPECT_EQ(series(0, kNorm), norms(3))
+      << "of step 3 it is not known whether all ranks mean the same by its end";
+  EXPECT_THAT(said(0),
+              ElementsAre("statistics over all ranks were left out 5 times: ranks were in "
+                          "different steps when they told their statistics (first: step 3)"));
 }
 
 TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
@@ -208,7 +223,9 @@ TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
   std::vector<double> wanted = norms(8);
   wanted.erase(wanted.begin() + 3);
   EXPECT_EQ(series(0, kNorm), wanted);
-  EXPECT_THAT(said(0), ElementsAre(HasSubstr("left out 1 time: a rank began steps that do not count up (step 3)")));
+  EXPECT_THAT(
+      said(0),
+      ElementsAre(HasSubstr("left out 1 time: a rank began steps that do not count up (step 3)")));
 }
 
 TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
@@ -219,7 +236,9 @@ TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
       {.patience_ns = kSecond});
   EXPECT_EQ(series(0, kNorm), norms(2));
   for (const int rank : {0, 1}) {
-    EXPECT_THAT(said(rank), Contains("no more statistics over all ranks, and no more decisions: other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)"));
+    EXPECT_THAT(said(rank),
+                Contains("no more statistics over all ranks, and no more decisions: other ranks "
+                         "did not begin the step in time (MEGASCOPE_STEP_WAIT)"));
   }
   EXPECT_THAT(said(0), Contains(HasSubstr("ranks told different numbers of steps")));
   EXPECT_THAT(said(2), IsEmpty());
@@ -242,13 +261,14 @@ TEST_F(Talk, OneStepLessOnARankCostsTheLastOnesOnly) {
 }
 
 TEST_F(Talk, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
-  const std::multimap<Fn, std::pair<int, const char*>> faults{{Fn::Op_create, {0, "MPI made no communicator, operator or datatype for it"}},
-                                                         {Fn::Type_contiguous, {3, "MPI made no communicator, operator or datatype for it"}},
-                                                         {Fn::Type_commit, {6, "MPI made no communicator, operator or datatype for it"}},
-                                                         {Fn::Iallreduce, {0, "MPI failed, or memory ran out"}},
-                                                         {Fn::Iallreduce, {3, "MPI failed, or memory ran out"}},
-                                                         {Fn::Test, {0, "MPI failed"}},
-                                                         {Fn::Test, {5, "MPI failed"}}};
+  const std::multimap<Fn, std::pair<int, const char*>> faults{
+      {Fn::Op_create, {0, "MPI made no communicator, operator or datatype for it"}},
+      {Fn::Type_contiguous, {3, "MPI made no communicator, operator or datatype for it"}},
+      {Fn::Type_commit, {6, "MPI made no communicator, operator or datatype for it"}},
+      {Fn::Iallreduce, {0, "MPI failed, or memory ran out"}},
+      {Fn::Iallreduce, {3, "MPI failed, or memory ran out"}},
+      {Fn::Test, {0, "MPI failed"}},
+      {Fn::Test, {5, "MPI failed"}}};
   for (const auto& [fn, at] : faults) {
     SCOPED_TRACE(std::string(mpi::name_of(fn)) + " " + std::to_string(at.first));
     for (const int rank : {0, 1, 2}) {
@@ -261,7 +281,8 @@ TEST_F(Talk, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
         },
         {.patience_ns = kSecond, .fault = {.rank = 1, .fn = fn, .call = at.first}});
     EXPECT_THAT(said(1), Contains(HasSubstr(at.second)));
-    for (const int rank : {0, 2}) EXPECT_THAT(said(rank), Contains(HasSubstr("other ranks did not begin the step in time")));
+    for (const int rank : {0, 2})
+      EXPECT_THAT(said(rank), Contains(HasSubstr("other ranks did not begin the step in time")));
     const std::vector<double> told = series(0, kNorm);
     EXPECT_LT(told.size(), 8u);
     EXPECT_EQ(told, norms(static_cast<int>(told.size()))) << "what was told before is right";
@@ -281,7 +302,8 @@ TEST_F(Talk, AllRanksDecideTheSameAtTheSameStep) {
   const std::vector<std::int64_t> recorded = steps(0);
   ASSERT_EQ(recorded.size(), 6u);
   EXPECT_EQ(recorded[0], 2);
-  for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(recorded[i], recorded[1] + static_cast<std::int64_t>(i) - 1);
+  for (std::size_t i = 2; i < 5; ++i)
+    EXPECT_EQ(recorded[i], recorded[1] + static_cast<std::int64_t>(i) - 1);
   EXPECT_EQ(recorded[5], 12);
   for (const int rank : {1, 2}) EXPECT_EQ(steps(rank), recorded);
 }
@@ -298,8 +320,10 @@ TEST_F(Talk, RoomForTensorsFollowsWhatIsShown) {
   });
   EXPECT_EQ(series(0, "t9/layer 0/grad_reduced/global count").back(), 6.0);
   const std::string last = "t" + std::to_string(kMany - 1) + "/layer 0/grad_reduced/global ";
-  EXPECT_EQ(series(0, last + "norm"), std::vector<double>(series(0, last + "norm").size(), std::sqrt(75.0)));
-  // Whole models are told where nothing was left out: until the room was too small, and once there was enough.
+  EXPECT_EQ(series(0, last + "norm"),
+            std::vector<double>(series(0, last + "norm").size(), std::sqrt(75.0)));
+  // Whole models are told where nothing was left out: until the room was too small, and once there
+  // was enough.
   const std::vector<double> whole = series(0, "all/grad_reduced/global count");
   EXPECT_GE(whole.size(), 12u + 6u);
   EXPECT_LT(whole.size(), static_cast<std::size_t>(kSteps));
@@ -323,7 +347,8 @@ TEST_F(Talk, OtherThreadsShowWhileStepsBegin) {
     thread.join();
   });
   EXPECT_EQ(series(0, kNorm), norms(30));
-  for (const double count : series(0, "of the thread/layer 0/grad_reduced/global count")) EXPECT_GE(count, 3.0);
+  for (const double count : series(0, "of the thread/layer 0/grad_reduced/global count"))
+    EXPECT_GE(count, 3.0);
 }
 
 }  // namespace

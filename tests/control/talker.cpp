@@ -1,9 +1,8 @@
-// A program that trains nothing: it begins steps and shows tensors whose values everybody can work out (control_test.py does).
+// A program that trains nothing: it begins steps and shows tensors whose values everybody can work
+// out (control_test.py does).
 //   talker MODE STEPS
 
-#include <megascope/megascope.hpp>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -11,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <megascope/megascope.hpp>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -24,7 +25,9 @@ std::string g_mode;
 constexpr std::int64_t kElements = 1000;
 
 // Exact in binary, and so are the sums of squares of a thousand of them.
-double value(std::int64_t i, std::int64_t step, int salt) { return static_cast<double>((i * 37 + step * 11 + salt * 53) % 101 - 50) / 8.0; }
+double value(std::int64_t i, std::int64_t step, int salt) {
+  return static_cast<double>((i * 37 + step * 11 + salt * 53) % 101 - 50) / 8.0;
+}
 
 struct Range {
   std::int64_t begin;
@@ -52,13 +55,15 @@ struct Shown {
 void show(const Shown& tensor, std::int64_t step) {
   const Range mine = tensor.count == 0 ? Range{0, kElements} : part(tensor.index, tensor.count);
   std::vector<double> values;
-  for (std::int64_t i = mine.begin; i < mine.end; ++i) values.push_back(value(i, step, tensor.salt));
+  for (std::int64_t i = mine.begin; i < mine.end; ++i)
+    values.push_back(value(i, step, tensor.salt));
   if (g_mode == "nan" && g_rank == g_size - 1 && step == 2) {
     values[0] = std::numeric_limits<double>::quiet_NaN();
     values[1] = -std::numeric_limits<double>::infinity();
   }
   const std::int64_t shape[] = {mine.end - mine.begin};
-  megascope_tensor_view view = megascope::tensor(tensor.name, tensor.kind, MEGASCOPE_FLOAT64, values.data(), shape, 1);
+  megascope_tensor_view view = megascope::tensor(tensor.name, tensor.kind, MEGASCOPE_FLOAT64,
+                                                 values.data(), shape, 1);
   view.layer = tensor.layer;
   view.is_split = tensor.count != 0 ? 1 : 0;
   view.split_group = tensor.group;
@@ -67,11 +72,13 @@ void show(const Shown& tensor, std::int64_t step) {
 
 void work(std::int64_t step) {
   if (g_mode != "sleep") MPI_Barrier(MPI_COMM_WORLD);
-  if (g_mode == "sleep" && g_rank == 1 && step == 3) std::this_thread::sleep_for(std::chrono::milliseconds(900));
+  if (g_mode == "sleep" && g_rank == 1 && step == 3)
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
   if (g_mode == "die" && g_rank == 1 && step == 3) _exit(7);
   if (g_mode == "hidden" && g_rank == 1 && step >= 4) return;
   show({"w", MEGASCOPE_GRAD_REDUCED, 0, 0, g_rank, g_size}, step);
-  if (g_mode == "both" && step == 3) show({"w", MEGASCOPE_GRAD_REDUCED, 0, 0}, step);  // as if it were not split
+  if (g_mode == "both" && step == 3)
+    show({"w", MEGASCOPE_GRAD_REDUCED, 0, 0}, step);  // as if it were not split
 }
 
 // 2 x 2 x 2: MEGASCOPE_PARALLEL=tp=2+dp=2+pp=2.
@@ -79,12 +86,15 @@ void cube_step(std::int64_t step) {
   const int tp = g_rank % 2;
   const int dp = g_rank / 2 % 2;
   const int pp = g_rank / 4;
-  if (pp == 1) show({"late", MEGASCOPE_GRAD_REDUCED, 1, 7, tp, 2}, step);  // names come in another order elsewhere
+  if (pp == 1)
+    show({"late", MEGASCOPE_GRAD_REDUCED, 1, 7, tp, 2},
+         step);  // names come in another order elsewhere
   show({"h", MEGASCOPE_GRAD_REDUCED, pp, pp, tp, 2}, step);
   show({"ln", MEGASCOPE_WEIGHT, pp, 10 + pp}, step);
   show({"x", MEGASCOPE_ACTV_OUT, pp, 20 + dp}, step);
   show({"g", MEGASCOPE_GRAD_UNREDUCED, pp, 30 + dp, tp, 2}, step);
-  show({"wte", MEGASCOPE_WEIGHT, MEGASCOPE_NOWHERE, 40 + pp, tp, 2}, step);  // of both ends of the pipeline; that of the first counts
+  show({"wte", MEGASCOPE_WEIGHT, MEGASCOPE_NOWHERE, 40 + pp, tp, 2},
+       step);  // of both ends of the pipeline; that of the first counts
   show({"zero", MEGASCOPE_EXP_AVG, pp, 50, dp, 2, "dp"}, step);
 }
 
@@ -92,7 +102,8 @@ void many_step(std::int64_t step) {
   for (int i = 0; i < 5000; ++i) {
     const std::string name = "t" + std::to_string(i);
     const double one = static_cast<double>(step);
-    megascope_tensor_view view = megascope::tensor(name.c_str(), MEGASCOPE_WEIGHT, MEGASCOPE_FLOAT64, &one, nullptr, 0);
+    megascope_tensor_view view = megascope::tensor(name.c_str(), MEGASCOPE_WEIGHT,
+                                                   MEGASCOPE_FLOAT64, &one, nullptr, 0);
     megascope_tensor(&view);
   }
 }
@@ -126,10 +137,14 @@ void run(std::int64_t steps) {
   for (std::int64_t number = 0; number < mine; ++number) {
     if (g_mode == "back" && g_rank == 1 && number == 4) megascope_step_begin(2);
     const bool is_odd_one = g_rank == 1 && number % 2 == 1;
-    if (g_mode == "some" && is_odd_one) work(number);
-    else if (g_mode == "backall" && number == 4) step(2);
-    else if (g_mode == "skip") step(10 * number + 5);
-    else step(number);
+    if (g_mode == "some" && is_odd_one)
+      work(number);
+    else if (g_mode == "backall" && number == 4)
+      step(2);
+    else if (g_mode == "skip")
+      step(10 * number + 5);
+    else
+      step(number);
     if (g_mode == "callback" && number == 2) {
       MPI_Op op;
       MPI_Op_create(&begins_step, 1, &op);

@@ -1,13 +1,13 @@
 #include "plugin/tensors/view.h"
 
+#include "kernels/tiles.h"
+
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
-
-#include <gmock/gmock.h>
-
-#include "kernels/tiles.h"
 
 namespace megascope::tensors {
 namespace {
@@ -29,17 +29,20 @@ std::vector<float> whole_of(const Case& shape) {
   return whole;
 }
 
-/// Indices of the whole's split dimension that the rank has, in its own order: of each block an equal share.
+/// Indices of the whole's split dimension that the rank has, in its own order: of each block an
+/// equal share.
 std::vector<std::uint64_t> indices_of(const Case& shape, std::int32_t rank) {
   const std::uint64_t extent = shape.split_dimension == 0 ? shape.rows : shape.columns;
-  const std::vector<std::uint32_t> blocks = shape.blocks.empty() ? std::vector<std::uint32_t>{1} : shape.blocks;
+  const std::vector<std::uint32_t> blocks = shape.blocks.empty() ? std::vector<std::uint32_t>{1}
+                                                                 : shape.blocks;
   const std::uint64_t shares = std::accumulate(blocks.begin(), blocks.end(), std::uint64_t{0});
   std::vector<std::uint64_t> indices;
   std::uint64_t begin = 0;
   for (const std::uint32_t block : blocks) {
     const std::uint64_t length = extent / shares * block;
     const std::uint64_t share = length / static_cast<std::uint64_t>(shape.ranks);
-    for (std::uint64_t i = 0; i < share; ++i) indices.push_back(begin + static_cast<std::uint64_t>(rank) * share + i);
+    for (std::uint64_t i = 0; i < share; ++i)
+      indices.push_back(begin + static_cast<std::uint64_t>(rank) * share + i);
     begin += length;
   }
   return indices;
@@ -57,12 +60,15 @@ RankTensor tensor_of(const Case& shape, std::int32_t rank, bool column_major) {
   std::vector<std::uint64_t> columns(shape.columns);
   std::iota(rows.begin(), rows.end(), 0);
   std::iota(columns.begin(), columns.end(), 0);
-  if (shape.split_dimension >= 0) (shape.split_dimension == 0 ? rows : columns) = indices_of(shape, rank);
+  if (shape.split_dimension >= 0)
+    (shape.split_dimension == 0 ? rows : columns) = indices_of(shape, rank);
   RankTensor tensor;
   tensor.elements.resize(rows.size() * columns.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      tensor.elements[column_major ? c * rows.size() + r : r * columns.size() + c] = whole[rows[r] * shape.columns + columns[c]];
+      tensor.elements[column_major
+                          ? c * rows.size() + r
+                          : r * columns.size() + c] = whole[rows[r] * shape.columns + columns[c]];
     }
   }
   TensorView& view = tensor.view;
@@ -79,7 +85,9 @@ RankTensor tensor_of(const Case& shape, std::int32_t rank, bool column_major) {
   return tensor;
 }
 
-Layout layout_of(std::int32_t rank, std::int32_t ranks) { return Layout::of({{"tp", rank, ranks}}, rank, ranks); }
+Layout layout_of(std::int32_t rank, std::int32_t ranks) {
+  return Layout::of({{"tp", rank, ranks}}, rank, ranks);
+}
 
 /// The parts of all ranks put together, as the definition of ViewPart says.
 std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts) {
@@ -89,24 +97,36 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
   std::vector<double> plain(cells, std::nan(""));
   std::uint64_t elements = 0;
   for (const ViewPart& part : parts) {
-    const auto stretches = part.split_dimension < 0 ? std::vector<PartStretch>{{0, 0, part.shape[1]}} : part.stretches;
+    const auto stretches = part.split_dimension < 0
+                               ? std::vector<PartStretch>{{0, 0, part.shape[1]}}
+                               : part.stretches;
     const bool is_row = part.split_dimension == 0;
     for (const PartStretch& stretch : stretches) {
       if (part.tile_width != 0 && part.split_dimension == 1) {
         EXPECT_EQ(stretch.whole_start, stretch.first_element / part.tile_width);
-        EXPECT_EQ(stretch.whole_start + stretch.count, (stretch.first_element + stretch.element_count - 1) / part.tile_width + 1);
+        EXPECT_EQ(stretch.whole_start + stretch.count,
+                  (stretch.first_element + stretch.element_count - 1) / part.tile_width + 1);
         elements += stretch.element_count;
       }
       for (std::uint64_t i = 0; i < stretch.count; ++i) {
         for (std::uint64_t other = 0; other < part.shape[is_row ? 1 : 0]; ++other) {
-          const std::uint64_t mine = is_row ? (stretch.start + i) * part.shape[1] + other : other * part.shape[1] + stretch.start + i;
-          const std::uint64_t theirs = is_row ? (stretch.whole_start + i) * part.whole_shape[1] + other : other * part.whole_shape[1] + stretch.whole_start + i;
+          const std::uint64_t mine = is_row ? (stretch.start + i) * part.shape[1] + other
+                                            : other * part.shape[1] + stretch.start + i;
+          const std::uint64_t theirs = is_row
+                                           ? (stretch.whole_start + i) * part.whole_shape[1] + other
+                                           : other * part.whole_shape[1] + stretch.whole_start + i;
           const float* const element = part.elements.data() + mine * part.columns;
-          const kernels::TileGrid grid{part.tile_extent, part.tile_width == 0 ? 1 : part.tile_width};
-          const auto state = part.columns == 3 ? kernels::TileState{element[0], element[1], element[2]} : kernels::TileState{1.0, element[0], 0.0};
+          const kernels::TileGrid grid{part.tile_extent,
+                                       part.tile_width == 0 ? 1 : part.tile_width};
+          const auto state = part.columns == 3
+                                 ? kernels::TileState{element[0], element[1], element[2]}
+                                 : kernels::TileState{1.0, element[0], 0.0};
           plain[theirs] = element[0];
-          kernels::merge_tiles(wish.method(), kernels::unpacked_tile(wish.method(), grid.width, state), states[theirs]);
-          if (part.columns == 1 && part.tile_width != 0) states[theirs].count = static_cast<double>(grid.width_of(theirs % part.whole_shape[1]));
+          kernels::merge_tiles(wish.method(),
+                               kernels::unpacked_tile(wish.method(), grid.width, state),
+                               states[theirs]);
+          if (part.columns == 1 && part.tile_width != 0)
+            states[theirs].count = static_cast<double>(grid.width_of(theirs % part.whole_shape[1]));
         }
       }
     }
@@ -116,7 +136,8 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
     EXPECT_EQ(elements, first.tile_extent) << "each is of one rank";
   }
   std::vector<double> values;
-  for (const kernels::TileState& state : states) values.push_back(kernels::finish_tile(wish.method(), state));
+  for (const kernels::TileState& state : states)
+    values.push_back(kernels::finish_tile(wish.method(), state));
   return values;
 }
 
@@ -144,16 +165,19 @@ Wish tile_wish(kernels::TileReduction reduction, std::uint32_t tiles) {
   return wish;
 }
 
-/// Column parallel, row and sequence parallel, and fused Q|K|V with grouped queries: the same numbers as on one rank, also where
-/// tiles and parts do not meet.
+/// Column parallel, row and sequence parallel, and fused Q|K|V with grouped queries: the same
+/// numbers as on one rank, also where tiles and parts do not meet.
 TEST(View, OfPartsIsThatOfTheWhole) {
-  const std::vector<Case> cases{{6, 24, 1, 2, {}}, {6, 24, 1, 4, {}}, {6, 24, 0, 3, {}}, {4, 48, 1, 2, {4, 1, 1}}, {4, 48, 1, 4, {4, 1, 1}}, {8, 12, 0, 2, {1, 1}}};
+  const std::vector<Case> cases{{6, 24, 1, 2, {}},        {6, 24, 1, 4, {}},
+                                {6, 24, 0, 3, {}},        {4, 48, 1, 2, {4, 1, 1}},
+                                {4, 48, 1, 4, {4, 1, 1}}, {8, 12, 0, 2, {1, 1}}};
   for (const Case& shape : cases) {
     Case alone = shape;
     alone.ranks = 1;
     alone.split_dimension = -1;
     alone.blocks.clear();
-    for (unsigned reduction = 0; reduction < static_cast<unsigned>(kernels::TileReduction::kCount); ++reduction) {
+    for (unsigned reduction = 0; reduction < static_cast<unsigned>(kernels::TileReduction::kCount);
+         ++reduction) {
       for (const std::uint32_t tiles : {1U, 5U, 7U, 24U, 96U}) {
         const Wish wish = tile_wish(static_cast<kernels::TileReduction>(reduction), tiles);
         const std::vector<double> expected = view_by(wish, alone, false);
@@ -161,8 +185,11 @@ TEST(View, OfPartsIsThatOfTheWhole) {
           const std::vector<double> found = view_by(wish, shape, column_major);
           ASSERT_EQ(found.size(), expected.size());
           for (std::size_t i = 0; i < found.size(); ++i) {
-            if (std::isnan(expected[i])) EXPECT_TRUE(std::isnan(found[i]));
-            else EXPECT_NEAR(found[i], expected[i], 2e-5) << "reduction " << reduction << ", " << tiles << " tiles, cell " << i;
+            if (std::isnan(expected[i]))
+              EXPECT_TRUE(std::isnan(found[i]));
+            else
+              EXPECT_NEAR(found[i], expected[i], 2e-5)
+                  << "reduction " << reduction << ", " << tiles << " tiles, cell " << i;
           }
         }
       }
@@ -192,7 +219,9 @@ TEST(View, SaysWhyThereIsNone) {
   Wish as_it_is = wish;
   as_it_is.kind = WishKind::kWhole;
   const RankTensor large = tensor_of({400, 200, -1, 1, {}}, 0, false);
-  EXPECT_FALSE(make_part(as_it_is, large.view, *spread_of(large.view, layout_of(0, 1), problem), problem).has_value());
+  EXPECT_FALSE(
+      make_part(as_it_is, large.view, *spread_of(large.view, layout_of(0, 1), problem), problem)
+          .has_value());
   EXPECT_THAT(problem, testing::HasSubstr("80000 elements"));
 }
 
@@ -202,7 +231,8 @@ TEST(View, OfCopiesIsToldOnce) {
   const auto at = [&](std::int32_t tp, std::int32_t dp, std::int32_t pp, TensorKind kind) {
     TensorView view = tensor.view;
     view.shape.kind = kind;
-    return *spread_of(view, Layout::of({{"tp", tp, 2}, {"dp", dp, 2}, {"pp", pp, 2}}, 0, 8), problem);
+    return *spread_of(view, Layout::of({{"tp", tp, 2}, {"dp", dp, 2}, {"pp", pp, 2}}, 0, 8),
+                      problem);
   };
   EXPECT_TRUE(at(0, 0, 0, TensorKind::kWeight).is_first_copy);
   EXPECT_FALSE(at(1, 0, 0, TensorKind::kWeight).is_first_copy);
@@ -217,12 +247,17 @@ TEST(View, NormsOfVeryLargeAndVerySmallElementsAreThose) {
   std::string problem;
   for (const double size : {1e25, 1e-30}) {
     RankTensor tensor = tensor_of({1, 8, -1, 1, {}}, 0, false);
-    for (std::size_t i = 0; i < 8; ++i) tensor.elements[i] = static_cast<float>(i % 2 == 0 ? size : -size);
+    for (std::size_t i = 0; i < 8; ++i)
+      tensor.elements[i] = static_cast<float>(i % 2 == 0 ? size : -size);
     tensor.view.data = tensor.elements.data();
-    for (const auto reduction : {kernels::TileReduction::kNorm, kernels::TileReduction::kRms, kernels::TileReduction::kStd}) {
+    for (const auto reduction : {kernels::TileReduction::kNorm, kernels::TileReduction::kRms,
+                                 kernels::TileReduction::kStd}) {
       const Wish wish = tile_wish(reduction, 2);
-      const auto part = make_part(wish, tensor.view, *spread_of(tensor.view, layout_of(0, 1), problem), problem);
-      const double expected = reduction == kernels::TileReduction::kNorm ? 2.0 : reduction == kernels::TileReduction::kRms ? 1.0 : std::sqrt(4.0 / 3.0);
+      const auto part = make_part(wish, tensor.view,
+                                  *spread_of(tensor.view, layout_of(0, 1), problem), problem);
+      const double expected = reduction == kernels::TileReduction::kNorm  ? 2.0
+                              : reduction == kernels::TileReduction::kRms ? 1.0
+                                                                          : std::sqrt(4.0 / 3.0);
       for (const double found : joined(wish, {*part})) EXPECT_NEAR(found / size, expected, 1e-6);
     }
   }

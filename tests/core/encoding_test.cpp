@@ -1,11 +1,11 @@
 #include "core/record/encoding.h"
 
+#include "core/trace/decoder.h"
+#include "tests/core/sample_trace.h"
+
 #include <gmock/gmock.h>
 
 #include <vector>
-
-#include "core/trace/decoder.h"
-#include "tests/core/sample_trace.h"
 
 /// Words as docs/trace_format.md has them, written by hand.
 namespace megascope::trace {
@@ -27,7 +27,8 @@ struct Decoded {
   std::vector<Fact> facts;
 };
 
-std::vector<Decoded> decoded(CallDecoder& decoder, const std::vector<std::vector<Word>>& chunks, std::uint64_t base = 1000) {
+std::vector<Decoded> decoded(CallDecoder& decoder, const std::vector<std::vector<Word>>& chunks,
+                             std::uint64_t base = 1000) {
   std::vector<Decoded> calls;
   Call call;
   for (const auto& words : chunks) {
@@ -46,11 +47,17 @@ std::vector<Decoded> decoded(const std::vector<Word>& words) {
 }
 
 TEST(Fact, OfARequestAloneIsOneWord) {
-  EXPECT_THAT(encoded({.kind = FactKind::kSendComplete, .request = 0xABCD}), ElementsAre(0x0000ABCD'0005'FFE0));
+  EXPECT_THAT(encoded({.kind = FactKind::kSendComplete, .request = 0xABCD}),
+              ElementsAre(0x0000ABCD'0005'FFE0));
 }
 
 TEST(Fact, OfAMessageIsThreeWords) {
-  EXPECT_THAT(encoded({.kind = FactKind::kRecvComplete, .comm = 3, .request = 9, .peer = 2, .tag = -1, .bytes = 4096}),
+  EXPECT_THAT(encoded({.kind = FactKind::kRecvComplete,
+                       .comm = 3,
+                       .request = 9,
+                       .peer = 2,
+                       .tag = -1,
+                       .bytes = 4096}),
               ElementsAre(0x00000009'0006'FFE1, 0xFFFFFFFF'00000002, 0x0003'000000001000));
 }
 
@@ -58,7 +65,8 @@ TEST(Fact, WithALargeCommunicatorIsFiveWords) {
   EXPECT_THAT(encoded({.kind = FactKind::kSend, .comm = 0xFFFF, .peer = 1, .tag = 5, .bytes = 8}),
               ElementsAre(0x00000000'0001'FFE2, 0x00000000'0000FFFF, 0x00000005'00000001, 8, 0));
   EXPECT_THAT(encoded({.kind = FactKind::kSend, .comm = 0xFFFE, .peer = 1, .tag = 5, .bytes = 8}),
-              ElementsAre(0x00000000'0001'FFE1, 0x00000005'00000001, 0xFFFE'000000000008)) << "the largest that fits";
+              ElementsAre(0x00000000'0001'FFE1, 0x00000005'00000001, 0xFFFE'000000000008))
+      << "the largest that fits";
 }
 
 TEST(Fact, WithManyBytesIsFiveWords) {
@@ -69,17 +77,23 @@ TEST(Fact, WithManyBytesIsFiveWords) {
 }
 
 TEST(Fact, OfACollectiveIsFiveWords) {
-  EXPECT_THAT(encoded({.kind = FactKind::kCollectiveRequest, .comm = 2, .request = 7, .sequence = 11, .peer = 0,
-                       .bytes = 16, .bytes_received = 32}),
+  EXPECT_THAT(encoded({.kind = FactKind::kCollectiveRequest,
+                       .comm = 2,
+                       .request = 7,
+                       .sequence = 11,
+                       .peer = 0,
+                       .bytes = 16,
+                       .bytes_received = 32}),
               ElementsAre(0x00000007'000B'FFE2, 0x0000000B'00000002, 0, 16, 32));
 }
 
 TEST(Fact, ComesBackAsItWasInEveryForm) {
-  const Fact facts[] = {{.kind = FactKind::kSendComplete, .request = 1},
-                        {.kind = FactKind::kMatched, .comm = 1, .request = 5, .peer = 3, .tag = 7, .bytes = 9},
-                        {.kind = FactKind::kError, .bytes = 15},
-                        {.kind = FactKind::kCommCreated, .comm = 70'000},
-                        {.kind = FactKind::kSend, .comm = kNoComm, .peer = -3, .tag = 1, .bytes = Word{1} << 50}};
+  const Fact facts[] = {
+      {.kind = FactKind::kSendComplete, .request = 1},
+      {.kind = FactKind::kMatched, .comm = 1, .request = 5, .peer = 3, .tag = 7, .bytes = 9},
+      {.kind = FactKind::kError, .bytes = 15},
+      {.kind = FactKind::kCommCreated, .comm = 70'000},
+      {.kind = FactKind::kSend, .comm = kNoComm, .peer = -3, .tag = 1, .bytes = Word{1} << 50}};
   std::vector<Word> words = {kWord0, call_word1(4, 1, FactKind::kNone, encoding::kHasFacts)};
   for (const Fact& fact : facts) {
     for (const Word word : encoded(fact)) words.push_back(word);
@@ -108,59 +122,87 @@ TEST(CallWords, EnteredBeforeTheTimeBase) {
 }
 
 TEST(CallWords, OfAMessage) {
-  const std::vector<Decoded> calls =
-      decoded({kWord0, 0x00'03'0001'00000005, 0x0000002A'00000001, 0x00000009'00000028});
+  const std::vector<Decoded> calls = decoded(
+      {kWord0, 0x00'03'0001'00000005, 0x0000002A'00000001, 0x00000009'00000028});
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kSendRequest, .comm = 1, .request = 9, .peer = 1,
-                                               .tag = 42, .bytes = 40}));
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kSendRequest,
+                                               .comm = 1,
+                                               .request = 9,
+                                               .peer = 1,
+                                               .tag = 42,
+                                               .bytes = 40}));
 }
 
 TEST(CallWords, OfACollective) {
-  const std::vector<Decoded> calls =
-      decoded({kWord0, 0x00'0A'0001'00000005, 0x00000003'00000002, 0x00000010'00000008});
+  const std::vector<Decoded> calls = decoded(
+      {kWord0, 0x00'0A'0001'00000005, 0x00000003'00000002, 0x00000010'00000008});
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kCollective, .comm = 1, .sequence = 3, .peer = 2,
-                                               .bytes = 8, .bytes_received = 16}));
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kCollective,
+                                               .comm = 1,
+                                               .sequence = 3,
+                                               .peer = 2,
+                                               .bytes = 8,
+                                               .bytes_received = 16}));
 }
 
 TEST(CallWords, OfASendAndReceive) {
-  const std::vector<Decoded> calls =
-      decoded({kWord0, 0x00'12'0000'00000005, 0x00000003'00000001, 0x00000006'00000005, 0x00000008'00000007});
+  const std::vector<Decoded> calls = decoded({kWord0, 0x00'12'0000'00000005, 0x00000003'00000001,
+                                              0x00000006'00000005, 0x00000008'00000007});
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(calls[0].facts,
-              ElementsAre(Fact{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 5, .bytes = 7},
-                          Fact{.kind = FactKind::kRecv, .comm = 0, .peer = 3, .tag = 6, .bytes = 8}));
+  EXPECT_THAT(
+      calls[0].facts,
+      ElementsAre(Fact{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 5, .bytes = 7},
+                  Fact{.kind = FactKind::kRecv, .comm = 0, .peer = 3, .tag = 6, .bytes = 8}));
 }
 
 TEST(CallWords, OfAPutAndAGet) {
-  const std::vector<Decoded> calls = decoded({kWord0, 0x00'14'0001'00000005, 0x00000004'00000002, 0x00000009'00000028,
-                                              kWord0, 0x00'1A'0001'00000005, 0x00000004'00000002, 0x0000000A'00000010});
+  const std::vector<Decoded> calls = decoded({kWord0, 0x00'14'0001'00000005, 0x00000004'00000002,
+                                              0x00000009'00000028, kWord0, 0x00'1A'0001'00000005,
+                                              0x00000004'00000002, 0x0000000A'00000010});
   ASSERT_EQ(calls.size(), 2u);
-  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kPut, .comm = 1, .request = 9, .peer = 2,
-                                               .tag = window_field(4), .bytes = 40}));
-  EXPECT_THAT(calls[1].facts, ElementsAre(Fact{.kind = FactKind::kRget, .comm = 1, .request = 10, .peer = 2,
-                                               .tag = window_field(4), .bytes_received = 16}));
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kPut,
+                                               .comm = 1,
+                                               .request = 9,
+                                               .peer = 2,
+                                               .tag = window_field(4),
+                                               .bytes = 40}));
+  EXPECT_THAT(calls[1].facts, ElementsAre(Fact{.kind = FactKind::kRget,
+                                               .comm = 1,
+                                               .request = 10,
+                                               .peer = 2,
+                                               .tag = window_field(4),
+                                               .bytes_received = 16}));
 }
 
 TEST(CallWords, OfAOneSidedOperationWithBytesBothWays) {
-  const std::vector<Decoded> calls =
-      decoded({kWord0, 0x00'18'0000'00000005, 0x00000001'00000003, 0x00000007'00000010, 0x99999999'00000008});
+  const std::vector<Decoded> calls = decoded({kWord0, 0x00'18'0000'00000005, 0x00000001'00000003,
+                                              0x00000007'00000010, 0x99999999'00000008});
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kCompareAndSwap, .comm = 0, .request = 7, .peer = 3,
-                                               .tag = window_field(1), .bytes = 16, .bytes_received = 8}));
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kCompareAndSwap,
+                                               .comm = 0,
+                                               .request = 7,
+                                               .peer = 3,
+                                               .tag = window_field(1),
+                                               .bytes = 16,
+                                               .bytes_received = 8}));
 }
 
 TEST(CallWords, OfASynchronisation) {
-  const std::vector<Decoded> calls =
-      decoded({kWord0, 0x00'20'0000'00000005, 0x00000002'FFFFFFFF, 0x00000003'00000010});
+  const std::vector<Decoded> calls = decoded(
+      {kWord0, 0x00'20'0000'00000005, 0x00000002'FFFFFFFF, 0x00000003'00000010});
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kFence, .comm = 0, .sequence = 3, .peer = kNoPeer,
-                                               .tag = window_field(2), .bytes = rma::kNoSucceed}));
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kFence,
+                                               .comm = 0,
+                                               .sequence = 3,
+                                               .peer = kNoPeer,
+                                               .tag = window_field(2),
+                                               .bytes = rma::kNoSucceed}));
 }
 
 TEST(CallWords, OfALongCall) {
   std::vector<Word> words = {kWord0, 0x08'00'0000'FFFFFFFF};
-  for (const Word word : encoded({.kind = FactKind::kDuration, .bytes = 0x1'0000'0005})) words.push_back(word);
+  for (const Word word : encoded({.kind = FactKind::kDuration, .bytes = 0x1'0000'0005}))
+    words.push_back(word);
   const std::vector<Decoded> calls = decoded(words);
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].call.leave_ns, 1100u + 0x1'0000'0005);
@@ -169,7 +211,8 @@ TEST(CallWords, OfALongCall) {
 
 TEST(CallWords, WithALargeCommunicatorTakeItFromTheFact) {
   std::vector<Word> words = {kWord0, 0x08'00'FFFF'00000005};
-  for (const Word word : encoded({.kind = FactKind::kSend, .comm = 70'000, .peer = 1, .tag = 2, .bytes = 3})) {
+  for (const Word word :
+       encoded({.kind = FactKind::kSend, .comm = 70'000, .peer = 1, .tag = 2, .bytes = 3})) {
     words.push_back(word);
   }
   const std::vector<Decoded> calls = decoded(words);
@@ -186,8 +229,9 @@ TEST(Decoder, TakesANewTimeBaseForWhatFollows) {
 
 TEST(Decoder, CarriesFactsOverTheEndOfAChunk) {
   CallDecoder decoder;
-  const std::vector<Decoded> calls =
-      decoded(decoder, {{kWord0, 0x08'00'0000'00000005}, {0x00000001'0005'FFE0, 0x00000002'0005'FFE0, kWord0, 0}});
+  const std::vector<Decoded> calls = decoded(
+      decoder,
+      {{kWord0, 0x08'00'0000'00000005}, {0x00000001'0005'FFE0, 0x00000002'0005'FFE0, kWord0, 0}});
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kSendComplete, .request = 1},
                                           Fact{.kind = FactKind::kSendComplete, .request = 2}));
@@ -197,12 +241,19 @@ TEST(Decoder, CarriesFactsOverTheEndOfAChunk) {
 TEST(Decoder, CompletesAReceiveFromItsStart) {
   CallDecoder decoder;
   const std::vector<Decoded> calls = decoded(
-      decoder, {{kWord0, 0x00'0A'0001'00000005, 0x00000003'00000002, 0x00000010'00000008,  // a collective: no request
-                 kWord0, 0x00'04'0001'00000005, 0x0000002A'00000001, 0x00000009'00000028,  // receive posted as request 9
-                 kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});                   // request 9 complete, as posted
+      decoder,
+      {{kWord0, 0x00'0A'0001'00000005, 0x00000003'00000002,
+        0x00000010'00000008,  // a collective: no request
+        kWord0, 0x00'04'0001'00000005, 0x0000002A'00000001,
+        0x00000009'00000028,                                     // receive posted as request 9
+        kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});  // request 9 complete, as posted
   ASSERT_EQ(calls.size(), 3u);
-  EXPECT_THAT(calls[2].facts, ElementsAre(Fact{.kind = FactKind::kRecvComplete, .comm = 1, .request = 9, .peer = 1,
-                                               .tag = 42, .bytes = 40}));
+  EXPECT_THAT(calls[2].facts, ElementsAre(Fact{.kind = FactKind::kRecvComplete,
+                                               .comm = 1,
+                                               .request = 9,
+                                               .peer = 1,
+                                               .tag = 42,
+                                               .bytes = 40}));
   EXPECT_EQ(decoder.unknown_request_count(), 0u);
 }
 
@@ -228,7 +279,8 @@ TEST(ShortFact, IsContinuedByTheNextRequestOfTheSameKind) {
 
 TEST(Decoder, CountsACompletionWithoutAStart) {
   CallDecoder decoder;
-  const std::vector<Decoded> calls = decoded(decoder, {{kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});
+  const std::vector<Decoded> calls = decoded(
+      decoder, {{kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_TRUE(calls[0].facts.empty());
   EXPECT_EQ(decoder.unknown_request_count(), 1u);
@@ -237,7 +289,8 @@ TEST(Decoder, CountsACompletionWithoutAStart) {
 TEST(Decoder, EndsAChunkAtTheFirstWordThatIsNoRecord) {
   for (const Word bad : {Word{0}, Word{0xFFE9}, Word{0xFF00}, Word{0x00FF'FFE1}}) {
     CallDecoder decoder;
-    const std::vector<Decoded> calls = decoded(decoder, {{kWord0, 0, bad, 1, 2, 3, 4, 5}, {kWord0, 0}});
+    const std::vector<Decoded> calls = decoded(decoder,
+                                               {{kWord0, 0, bad, 1, 2, 3, 4, 5}, {kWord0, 0}});
     EXPECT_EQ(calls.size(), 2u) << std::hex << bad;
     EXPECT_EQ(decoder.damaged_count(), 1u) << std::hex << bad;
   }

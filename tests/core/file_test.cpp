@@ -1,13 +1,13 @@
 // Files: how facts about them are stored, told and summed.
-#include <gmock/gmock.h>
-
-#include <vector>
-
 #include "core/record/file_fact.h"
 #include "core/record/profile.h"
 #include "core/record/wire.h"
 #include "core/trace/decoder.h"
 #include "core/trace/definition_codec.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
 
 namespace megascope {
 namespace {
@@ -24,7 +24,13 @@ Fact whole(FactKind kind, std::uint64_t offset, std::uint64_t bytes, bool is_col
 
 /// Encoded and decoded as the only fact of a call on kComm.
 Fact through_the_trace(const Fact& fact, std::size_t expected_words) {
-  std::vector<Word> words = {encoding::entry_word(1, 0, 1), Word{kComm} << 32 | Word{encoding::kHasFacts} << 56, 0, 0, 0, 0, 0};
+  std::vector<Word> words = {encoding::entry_word(1, 0, 1),
+                             Word{kComm} << 32 | Word{encoding::kHasFacts} << 56,
+                             0,
+                             0,
+                             0,
+                             0,
+                             0};
   const std::size_t size = encoding::encode_fact(fact, words.data() + encoding::kBareWords);
   EXPECT_EQ(size, expected_words);
   words.resize(encoding::kBareWords + size);
@@ -37,8 +43,8 @@ Fact through_the_trace(const Fact& fact, std::size_t expected_words) {
 }
 
 TEST(FileFact, KeepsWhatATransferSays) {
-  for (const std::uint64_t offset : {kNoOffset, std::uint64_t{0}, std::uint64_t{1} << 31, std::uint64_t{1} << 32,
-                                     (std::uint64_t{1} << 62) + 5}) {
+  for (const std::uint64_t offset : {kNoOffset, std::uint64_t{0}, std::uint64_t{1} << 31,
+                                     std::uint64_t{1} << 32, (std::uint64_t{1} << 62) + 5}) {
     for (const bool is_collective : {false, true}) {
       Fact fact = whole(FactKind::kFileWrite, offset, 4000, is_collective);
       set_transferred(fact, 3000);
@@ -52,7 +58,9 @@ TEST(FileFact, KeepsWhatATransferSays) {
 }
 
 TEST(FileFact, OfAWholeTransferIsShort) {
-  EXPECT_EQ(transferred(through_the_trace(whole(FactKind::kFileRead, 100, 4000), encoding::kMediumWords)), 4000u);
+  EXPECT_EQ(
+      transferred(through_the_trace(whole(FactKind::kFileRead, 100, 4000), encoding::kMediumWords)),
+      4000u);
 }
 
 TEST(FileFact, BelievesNoCountThatCannotBe) {
@@ -64,8 +72,10 @@ TEST(FileFact, BelievesNoCountThatCannotBe) {
 }
 
 TEST(FileFact, KeepsWhatASeekSays) {
-  for (const FileSeek& seek : {FileSeek{-16, SeekFrom::kEnd, 84}, FileSeek{5, SeekFrom::kCurrent, kNoOffset}, FileSeek{}}) {
-    EXPECT_EQ(seek_of(through_the_trace(seek_fact(kFile, kComm, seek), encoding::kWideWords)), seek);
+  for (const FileSeek& seek : {FileSeek{-16, SeekFrom::kEnd, 84},
+                               FileSeek{5, SeekFrom::kCurrent, kNoOffset}, FileSeek{}}) {
+    EXPECT_EQ(seek_of(through_the_trace(seek_fact(kFile, kComm, seek), encoding::kWideWords)),
+              seek);
   }
   Fact damaged = seek_fact(kFile, kComm, {});
   damaged.tag = 77;
@@ -75,10 +85,12 @@ TEST(FileFact, KeepsWhatASeekSays) {
 TEST(FileFact, IsCompletedFromItsStart) {
   Fact start = whole(FactKind::kFileReadRequest, 8, 40);
   start.request = 9;
-  std::vector<Word> words = {encoding::entry_word(1, 0, 1), Word{kComm} << 32 | Word{encoding::kHasFacts} << 56};
+  std::vector<Word> words = {encoding::entry_word(1, 0, 1),
+                             Word{kComm} << 32 | Word{encoding::kHasFacts} << 56};
   words.resize(encoding::kBareWords + encoding::kMediumWords);
   encoding::encode_fact(start, words.data() + encoding::kBareWords);
-  words.insert(words.end(), {encoding::entry_word(5, 0, 1), Word{encoding::kHasFacts} << 56 | Word{encoding::kWideComm} << 32,
+  words.insert(words.end(), {encoding::entry_word(5, 0, 1),
+                             Word{encoding::kHasFacts} << 56 | Word{encoding::kWideComm} << 32,
                              encoding::short_fact(FactKind::kFileReadComplete, 9)});
   trace::CallDecoder decoder;
   decoder.begin_chunk(words, 0);
@@ -93,7 +105,11 @@ TEST(FileFact, IsCompletedFromItsStart) {
 }
 
 TEST(FileDefinition, IsReadAsItWasWrittenAndRefusedWhenDamaged) {
-  const FileDefinition file{.id = 0, .comm = 2, .global_name = 77, .mode = kFileModeRead | kFileModeAppend, .name = "a/b"};
+  const FileDefinition file{.id = 0,
+                            .comm = 2,
+                            .global_name = 77,
+                            .mode = kFileModeRead | kFileModeAppend,
+                            .name = "a/b"};
   const trace::DefinitionBytes bytes = trace::encode(file);
   ProcessDefinitions read;
   EXPECT_EQ(trace::decode_definitions(bytes, read), 0u);
@@ -115,7 +131,8 @@ TEST(FileDefinition, IsReadAsItWasWrittenAndRefusedWhenDamaged) {
 Profile profile_of_two_files() {
   ProcessDefinitions definitions;
   for (const char* name : {"data", "log", "data"}) {
-    definitions.files.push_back({.id = static_cast<FileId>(definitions.files.size()), .name = name});
+    definitions.files.push_back(
+        {.id = static_cast<FileId>(definitions.files.size()), .name = name});
   }
   Profile profile;
   profile.define(definitions);
@@ -123,7 +140,8 @@ Profile profile_of_two_files() {
 }
 
 void add(Profile& profile, std::uint64_t time, const std::vector<Fact>& facts) {
-  profile.add({.enter_ns = 100, .leave_ns = 100 + time, .region = 1, .comm = kComm, .facts = facts});
+  profile.add(
+      {.enter_ns = 100, .leave_ns = 100 + time, .region = 1, .comm = kComm, .facts = facts});
 }
 
 Fact of(FileId file, FactKind kind, std::uint64_t asked = 0, std::uint64_t moved = 0) {
@@ -138,9 +156,14 @@ TEST(FileSums, AreByNameAndInTheBytesOfTheCall) {
   add(profile, 20, {of(0, FactKind::kFileWrite, 40, 40)});
   add(profile, 30, {of(2, FactKind::kFileRead, 40, 15)});
   add(profile, 40, {of(2, FactKind::kFileReadRequest, 8)});
-  add(profile, 50, {of(2, FactKind::kFileReadComplete, 8, 8), of(1, FactKind::kFileWriteComplete, 5, 5)});
-  EXPECT_EQ(*profile.files().find("data"),
-            (FileTotals{.opens = 1, .reads = 2, .writes = 1, .bytes_read = 23, .bytes_written = 40, .time = 100}));
+  add(profile, 50,
+      {of(2, FactKind::kFileReadComplete, 8, 8), of(1, FactKind::kFileWriteComplete, 5, 5)});
+  EXPECT_EQ(*profile.files().find("data"), (FileTotals{.opens = 1,
+                                                       .reads = 2,
+                                                       .writes = 1,
+                                                       .bytes_read = 23,
+                                                       .bytes_written = 40,
+                                                       .time = 100}));
   EXPECT_EQ(*profile.files().find("log"), (FileTotals{.bytes_written = 5}));
   EXPECT_EQ(profile.files().find("other"), nullptr);
   EXPECT_EQ(profile.totals().bytes_sent, 45u);
@@ -172,7 +195,8 @@ TEST(FileSums, ShareARowBeyondTheirBound) {
   }
   Profile profile;
   profile.define(definitions);
-  for (const FileDefinition& file : definitions.files) add(profile, 1, {of(file.id, FactKind::kFileWrite, 3, 3)});
+  for (const FileDefinition& file : definitions.files)
+    add(profile, 1, {of(file.id, FactKind::kFileWrite, 3, 3)});
   add(profile, 1, {of(4711, FactKind::kFileWrite, 3, 3)});  // not defined
   EXPECT_EQ(profile.files().find("file1023")->writes, 1u);
   EXPECT_EQ(profile.files().find("file1024"), nullptr);

@@ -1,22 +1,24 @@
+#include "core/record/profile.h"
+#include "core/trace/decoder.h"
+
 #include <gmock/gmock.h>
 
 #include <random>
 #include <string>
 #include <vector>
 
-#include "core/record/profile.h"
-#include "core/trace/decoder.h"
-
-/// Summing a chunk's words at once gives what summing its calls one by one gives, whatever the words are.
+/// Summing a chunk's words at once gives what summing its calls one by one gives, whatever the
+/// words are.
 namespace megascope::trace {
 namespace {
 
 using encoding::Word;
 
-constexpr FactKind kFolded[] = {FactKind::kNone, FactKind::kSend, FactKind::kRecv, FactKind::kSendRequest,
-                                FactKind::kRecvRequest, FactKind::kCollective, FactKind::kSendrecv,
-                                FactKind::kPut, FactKind::kRget, FactKind::kCompareAndSwap, FactKind::kFence,
-                                FactKind::kWindow, FactKind::kWinCreated};
+constexpr FactKind kFolded[] = {
+    FactKind::kNone,        FactKind::kSend,           FactKind::kRecv,     FactKind::kSendRequest,
+    FactKind::kRecvRequest, FactKind::kCollective,     FactKind::kSendrecv, FactKind::kPut,
+    FactKind::kRget,        FactKind::kCompareAndSwap, FactKind::kFence,    FactKind::kWindow,
+    FactKind::kWinCreated};
 constexpr std::uint32_t kFactKindCount = 61;
 
 class Stream {
@@ -46,8 +48,10 @@ class Stream {
     const bool has_facts = below(3) == 0;
     const unsigned flags = (below(6) == 0 ? 1U : 0U) | (has_facts ? encoding::kHasFacts : 0U);
     const Word comm = below(20) == 0 ? encoding::kWideComm : below(3);
-    words.push_back(encoding::entry_word(1000 * words.size(), 0, static_cast<RegionId>(1 + below(8))));
-    words.push_back(Word{below(900)} | comm << 32 | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56);
+    words.push_back(
+        encoding::entry_word(1000 * words.size(), 0, static_cast<RegionId>(1 + below(8))));
+    words.push_back(Word{below(900)} | comm << 32 | Word{static_cast<std::uint8_t>(kind)} << 48 |
+                    Word{flags} << 56);
     for (std::size_t at = encoding::kBareWords; at < encoding::call_words(kind); ++at) {
       words.push_back(encoding::pack(below(6), below(50)));
     }
@@ -94,10 +98,12 @@ Profile make_profile() {
 std::vector<std::string> rows_of(const Profile& profile) {
   std::vector<std::string> rows;
   for (const ProfileRow& row : profile.rows()) {
-    std::string text = "region " + std::to_string(row.key.region) + " comm " + std::to_string(row.key.comm) + " size class " +
-                       std::to_string(row.key.sizes) + " peer " + std::to_string(static_cast<int>(row.key.peer));
-    for (const std::uint64_t sum : {row.totals.calls, row.totals.time, row.totals.max_time, row.totals.bytes_sent,
-                                    row.totals.bytes_received}) {
+    std::string text = "region " + std::to_string(row.key.region) + " comm " +
+                       std::to_string(row.key.comm) + " size class " +
+                       std::to_string(row.key.sizes) + " peer " +
+                       std::to_string(static_cast<int>(row.key.peer));
+    for (const std::uint64_t sum : {row.totals.calls, row.totals.time, row.totals.max_time,
+                                    row.totals.bytes_sent, row.totals.bytes_received}) {
       text += " " + std::to_string(sum);
     }
     rows.push_back(text);

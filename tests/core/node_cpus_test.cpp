@@ -1,15 +1,15 @@
 #include "core/base/node_cpus.h"
 
+#include "core/base/cpu_grant.h"
+
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
-
-#include "core/base/cpu_grant.h"
+#include <sched.h>
+#include <unistd.h>
 
 namespace megascope {
 namespace {
@@ -48,14 +48,15 @@ TEST_F(CpuGrants, IsReadOfVersionOneToo) {
   write("/cpu,cpuacct/job/cpu.cfs_period_us", "100000");
   write("/cpu,cpuacct/cpu.cfs_quota_us", "-1");
   write("/cpu,cpuacct/cpu.cfs_period_us", "100000");
-  EXPECT_DOUBLE_EQ(cpu_grant("3:cpuset:/other\n2:cpu,cpuacct:/job\n0::/\n", mounts_).processors, 0.5);
+  EXPECT_DOUBLE_EQ(cpu_grant("3:cpuset:/other\n2:cpu,cpuacct:/job\n0::/\n", mounts_).processors,
+                   0.5);
 }
 
 TEST_F(CpuGrants, NonsenseIsNoLimit) {
   write("/cpu.max", "200000 0");
-  for (const char* groups : {"", "0", "::", "0::", "0::/", "nonsense\n1:cpu\n2:cpu:\n"}) EXPECT_DOUBLE_EQ(cpu_grant(groups, mounts_).processors, 0.0) << groups;
+  for (const char* groups : {"", "0", "::", "0::", "0::/", "nonsense\n1:cpu\n2:cpu:\n"})
+    EXPECT_DOUBLE_EQ(cpu_grant(groups, mounts_).processors, 0.0) << groups;
 }
-
 
 /// A tree of the kernel's files.
 class NodeCpusTest : public testing::Test {
@@ -71,7 +72,9 @@ class NodeCpusTest : public testing::Test {
     std::ofstream(root_ + path) << text << '\n';
   }
   void write_siblings(std::uint32_t processor, const std::string& siblings) {
-    write("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/thread_siblings_list", siblings);
+    write("/sys/devices/system/cpu/cpu" + std::to_string(processor) +
+              "/topology/thread_siblings_list",
+          siblings);
   }
 
   std::string root_;
@@ -80,7 +83,8 @@ class NodeCpusTest : public testing::Test {
 TEST_F(NodeCpusTest, HyperThreadsOfOneCoreAreOneCore) {
   write("/sys/devices/system/cpu/online", "0-7");
   write("/sys/devices/system/cpu/smt/active", "1");
-  for (std::uint32_t i = 0; i < 8; ++i) write_siblings(i, std::to_string(i % 4) + "," + std::to_string(i % 4 + 4));
+  for (std::uint32_t i = 0; i < 8; ++i)
+    write_siblings(i, std::to_string(i % 4) + "," + std::to_string(i % 4 + 4));
   const NodeCpus cpus = node_cpus({1, 2, 5}, root_);
   EXPECT_EQ(cpus.cores, (std::vector<std::uint32_t>{1, 2}));
   EXPECT_EQ(cpus.processors, 3u);
@@ -133,9 +137,16 @@ TEST(NodeCpusHere, AreThoseOfTheAffinityMask) {
 }
 
 TEST(NodeCpusText, IsReadBack) {
-  const NodeCpus cpus{.cores = {0, 1, 2, 8, 9}, .processors = 10, .node_cores = 16, .node_processors = 32, .granted_milli = 1500,
-                      .group = "/job/step_0", .has_core_wait = false};
-  EXPECT_EQ(to_text(cpus), "cores=0-2,8-9 processors=10 node_cores=16 node_processors=32 granted_milli=1500 group=/job/step_0 core_wait=unknown");
+  const NodeCpus cpus{.cores = {0, 1, 2, 8, 9},
+                      .processors = 10,
+                      .node_cores = 16,
+                      .node_processors = 32,
+                      .granted_milli = 1500,
+                      .group = "/job/step_0",
+                      .has_core_wait = false};
+  EXPECT_EQ(to_text(cpus),
+            "cores=0-2,8-9 processors=10 node_cores=16 node_processors=32 granted_milli=1500 "
+            "group=/job/step_0 core_wait=unknown");
   NodeCpus read;
   ASSERT_TRUE(parse(to_text(cpus), read));
   EXPECT_EQ(read, cpus);
@@ -145,29 +156,36 @@ TEST(NodeCpusText, IsReadBack) {
 
 TEST(NodeCpusText, MalformedIsRefused) {
   NodeCpus read;
-  for (const char* text : {"cores", "cores=1-", "cores=2-1", "cores=1,1", "cores=-1", "cores=x", "cores=0-99999999", "processors=99999999999",
-                           "processors=", "cores=0  processors=1"}) {
+  for (const char* text :
+       {"cores", "cores=1-", "cores=2-1", "cores=1,1", "cores=-1", "cores=x", "cores=0-99999999",
+        "processors=99999999999", "processors=", "cores=0  processors=1"}) {
     EXPECT_FALSE(parse(text, read)) << text;
   }
 }
 
 /// Whatever the text, the result can be written and read again.
 TEST(NodeCpusText, MutationsAreReadOrRefused) {
-  const std::string whole = "cores=0-2,8-9 processors=10 node_cores=16 node_processors=32 granted_milli=1500 group=/job core_wait=unknown";
+  const std::string whole =
+      "cores=0-2,8-9 processors=10 node_cores=16 node_processors=32 granted_milli=1500 group=/job "
+      "core_wait=unknown";
   std::mt19937 random(7);
   const std::string letters = "0123456789-,= abc\0\xFF";
   for (int i = 0; i < 20000; ++i) {
     std::string text = whole;
     for (std::size_t change = 0; change <= random() % 4; ++change) {
       const std::size_t at = random() % text.size();
-      if (random() % 3 == 0) text.erase(at, 1 + random() % 5);
-      else text[at] = letters[random() % letters.size()];
+      if (random() % 3 == 0)
+        text.erase(at, 1 + random() % 5);
+      else
+        text[at] = letters[random() % letters.size()];
       if (text.empty()) text = "c";
     }
     NodeCpus read;
     if (!parse(text, read)) continue;
     NodeCpus again;
-    ASSERT_TRUE(parse(to_text(read), again) || read.group.find_first_of(std::string(" \0", 2)) != std::string::npos) << text;
+    ASSERT_TRUE(parse(to_text(read), again) ||
+                read.group.find_first_of(std::string(" \0", 2)) != std::string::npos)
+        << text;
   }
 }
 

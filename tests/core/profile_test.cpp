@@ -81,16 +81,24 @@ TEST(Profile, CountsReceivedBytesInTheCallThatCompletesThem) {
 
 TEST(Profile, CountsOneSidedBytesBothWaysButNoMessages) {
   Profile profile = make_profile();
-  add(profile, kSendRegion, kOdd, 0, 10, {{.kind = FactKind::kPut, .comm = kOdd, .request = 1, .peer = 1, .bytes = 40}});
+  add(profile, kSendRegion, kOdd, 0, 10,
+      {{.kind = FactKind::kPut, .comm = kOdd, .request = 1, .peer = 1, .bytes = 40}});
   add(profile, kSendRegion, kOdd, 10, 20,
-      {{.kind = FactKind::kRgetAccumulate, .comm = kOdd, .request = 2, .peer = 2, .bytes = 20, .bytes_received = 30}});
-  add(profile, kRecvRegion, kOdd, 20, 30, {{.kind = FactKind::kGet, .comm = kOdd, .request = 3, .peer = 0, .bytes_received = 8}});
+      {{.kind = FactKind::kRgetAccumulate,
+        .comm = kOdd,
+        .request = 2,
+        .peer = 2,
+        .bytes = 20,
+        .bytes_received = 30}});
+  add(profile, kRecvRegion, kOdd, 20, 30,
+      {{.kind = FactKind::kGet, .comm = kOdd, .request = 3, .peer = 0, .bytes_received = 8}});
   add(profile, kWaitallRegion, kOdd, 30, 40,
       {{.kind = FactKind::kFence, .comm = kOdd, .sequence = 1, .bytes = rma::kNoSucceed}});
-  EXPECT_THAT(profile.rows(),
-              ElementsAre(ProfileRow{{kSendRegion, kOdd, 6, PeerClass::kOther}, {2, 20, 10, 60, 30}},
-                          ProfileRow{{kRecvRegion, kOdd, 4, PeerClass::kSelf}, {1, 10, 10, 0, 8}},
-                          ProfileRow{{kWaitallRegion, kOdd, 0, PeerClass::kNone}, {1, 10, 10, 0, 0}}));
+  EXPECT_THAT(
+      profile.rows(),
+      ElementsAre(ProfileRow{{kSendRegion, kOdd, 6, PeerClass::kOther}, {2, 20, 10, 60, 30}},
+                  ProfileRow{{kRecvRegion, kOdd, 4, PeerClass::kSelf}, {1, 10, 10, 0, 8}},
+                  ProfileRow{{kWaitallRegion, kOdd, 0, PeerClass::kNone}, {1, 10, 10, 0, 0}}));
   EXPECT_THAT(profile.peers(), IsEmpty());
   EXPECT_EQ(profile.message_sizes()[6], SizeTotals{});
 }
@@ -247,7 +255,8 @@ TEST(Profile, SumsOfCollectivesAreEqualForEqualCollectivesOnly) {
                                             {kBcastRegion, collective(kWorld, 1, 3)}});
   EXPECT_EQ(one.count, 2u);
   EXPECT_EQ(one.reached, 2u);
-  EXPECT_EQ(sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 4, kNoPeer)}}).reached, 5u) << "four were not recorded";
+  EXPECT_EQ(sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 4, kNoPeer)}}).reached, 5u)
+      << "four were not recorded";
   EXPECT_EQ(one, sum_of(kWorld, {{kBcastRegion, collective(kWorld, 1, 3)},
                                  {kAllreduceRegion, collective(kWorld, 0, kNoPeer)}}))
       << "threads are summed one after the other";

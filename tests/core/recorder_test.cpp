@@ -1,22 +1,22 @@
 #include "core/buffer/recorder.h"
 
+#include "core/trace/definition_codec.h"
+#include "core/trace/reader.h"
+
 #include <gmock/gmock.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <stdlib.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
-#include "core/trace/definition_codec.h"
-#include "core/trace/reader.h"
-
-/// A thread's buffer from the first record to the file on disk. The calls are bare ones of region 3, numbered by their
-/// communicator.
+/// A thread's buffer from the first record to the file on disk. The calls are bare ones of region
+/// 3, numbered by their communicator.
 namespace megascope {
 namespace {
 
@@ -32,16 +32,24 @@ class RecorderTest : public testing::Test {
   }
 
   Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
-    static auto* const recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
-    auto& recorder = recorders->emplace_back(std::make_unique<Recorder>(RecorderOptions{
-        .path = folder_ + "/rank-0.mgt", .size_bytes = size_bytes, .policy = policy, .use_tsc = false}));
+    static auto* const
+        recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
+    auto& recorder = recorders->emplace_back(
+        std::make_unique<Recorder>(RecorderOptions{.path = folder_ + "/rank-0.mgt",
+                                                   .size_bytes = size_bytes,
+                                                   .policy = policy,
+                                                   .use_tsc = false}));
     ProcessInfo info;
     info.pid = getpid();
     info.run_id = "test";
     const Status status = recorder->open(info);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    recorder->define(RegionDefinition{.id = 3, .name = "MPI_Test", .role = RegionRole::kPointToPoint,
-                                      .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "p2p"});
+    recorder->define(RegionDefinition{.id = 3,
+                                      .name = "MPI_Test",
+                                      .role = RegionRole::kPointToPoint,
+                                      .paradigm = Paradigm::kMpi,
+                                      .collective_op = CollectiveOp::kNone,
+                                      .group = "p2p"});
     return *recorder;
   }
 
@@ -74,7 +82,8 @@ class RecorderTest : public testing::Test {
   }
 
   static void expect_consecutive(const std::vector<std::uint32_t>& numbers) {
-    for (std::size_t i = 1; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
+    for (std::size_t i = 1; i < numbers.size(); ++i)
+      ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
   }
 
   std::string folder_;
@@ -85,7 +94,9 @@ void on_a_thread(const std::function<void()>& action) { std::thread(action).join
 
 TEST_F(RecorderTest, GoesOnInTheNextChunk) {
   Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
-  on_a_thread([&] { record(recorder, 0, 200'000); });  // 3.2 MB: the first chunk of 64 KiB and several of 256 KiB
+  on_a_thread([&] {
+    record(recorder, 0, 200'000);
+  });  // 3.2 MB: the first chunk of 64 KiB and several of 256 KiB
   EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
   const auto found = numbers();
   ASSERT_EQ(found.size(), 1u);
@@ -139,7 +150,8 @@ TEST_F(RecorderTest, UsesNearlyAllOfItsBytes) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   on_a_thread([&] { record(recorder, 0, 100'000); });
   (void)recorder.finish(EndState::kFinalized);
-  constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's place, less than a chunk
+  constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's
+                                                            // place, less than a chunk
   EXPECT_GT(numbers().at(0).size() * 16, (std::size_t{1} << 20) - kRestBytes);
   EXPECT_LE(std::filesystem::file_size(folder_ + "/rank-0.mgt"), std::size_t{1} << 20);
 }
@@ -181,7 +193,8 @@ TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
 TEST_F(RecorderTest, StopKeepsTheOldestAndCountsTheRest) {
   Recorder& recorder = make(std::uint64_t{2} << 20, BufferPolicy::kStop);
   on_a_thread([&] { record(recorder, 0, 300'000); });
-  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok()) << "the limit is the user's wish, no error";
+  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok())
+      << "the limit is the user's wish, no error";
   const auto found = numbers();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].front(), 0u);
@@ -200,20 +213,23 @@ TEST_F(RecorderTest, FlightKeepsTheNewestAndSumsTheRest) {
   EXPECT_EQ(found[0].back(), 699'999u & 0x7FFF);
   expect_consecutive(found[0]);
   EXPECT_GT(found[0].size(), 60'000u);
-  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(), 700'000u);
+  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(),
+            700'000u);
 }
 
 TEST_F(RecorderTest, AThreadThatEndedLeavesItsCalls) {
   Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
   on_a_thread([&] { record(recorder, 0, 3); });
   on_a_thread([&] { record(recorder, 100, 2); });
-  EXPECT_THAT(numbers(), testing::ElementsAre(testing::ElementsAre(0, 1, 2), testing::ElementsAre(100, 101)));
+  EXPECT_THAT(numbers(),
+              testing::ElementsAre(testing::ElementsAre(0, 1, 2), testing::ElementsAre(100, 101)));
   (void)recorder.finish(EndState::kFinalized);
 }
 
 TEST_F(RecorderTest, ThreadsThatComeAndGoTakeLittleOfTheBuffer) {
   Recorder& recorder = make(std::uint64_t{16} << 20, BufferPolicy::kStop);
-  for (int i = 0; i < 1000; ++i) on_a_thread([&] { record(recorder, 0, 3); });  // 64 MB in whole first chunks
+  for (int i = 0; i < 1000; ++i)
+    on_a_thread([&] { record(recorder, 0, 3); });  // 64 MB in whole first chunks
   (void)recorder.finish(EndState::kFinalized);
   std::size_t kept = 0;
   for (const auto& of_location : numbers()) kept += of_location.size();
@@ -282,10 +298,12 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   store.header()->version = trace::kFormatVersion;
   store.header()->header_bytes = trace::kFileHeaderBytes;
   Status status;
-  trace::ChunkHeader* const definitions = store.acquire(8192, 8192, status, trace::ChunkStore::Use::kDefinitions);
+  trace::ChunkHeader* const definitions = store.acquire(8192, 8192, status,
+                                                        trace::ChunkStore::Use::kDefinitions);
   ASSERT_NE(definitions, nullptr) << status.message();
   definitions->kind = trace::ChunkKind::kDefinitions;
-  const std::vector<std::byte> region = trace::encode(RegionDefinition{.id = 3, .name = "MPI_Send", .group = "p2p"});
+  const std::vector<std::byte> region = trace::encode(
+      RegionDefinition{.id = 3, .name = "MPI_Send", .group = "p2p"});
   std::memcpy(static_cast<void*>(definitions + 1), region.data(), region.size());
   definitions->used_bytes.store(sizeof *definitions + region.size());
   trace::ChunkHeader* const events = store.acquire(8192, 8192, status);
@@ -341,7 +359,8 @@ TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;
   ASSERT_TRUE(first.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
-  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("it exists already"));
+  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(),
+              testing::HasSubstr("it exists already"));
 }
 
 TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {

@@ -1,19 +1,19 @@
 #include "core/trace/recover.h"
 
+#include "core/buffer/recorder.h"
+#include "core/trace/reader.h"
+#include "core/trace/run_folder.h"
+
 #include <gmock/gmock.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <stdlib.h>
 #include <string>
-
-#include "core/buffer/recorder.h"
-#include "core/trace/reader.h"
-#include "core/trace/run_folder.h"
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /// What killed runs leave on a node, and how it finds its run folder.
 namespace megascope::trace {
@@ -63,7 +63,8 @@ class RecoverTest : public testing::Test {
     fs::permissions(place.parent_path(), fs::perms::owner_all);
   }
 
-  void make_run_folder(const fs::path& name, const std::string& run_id, const std::string& scratch) const {
+  void make_run_folder(const fs::path& name, const std::string& run_id,
+                       const std::string& scratch) const {
     fs::create_directories(folder_ / name);
     std::ofstream(folder_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
   }
@@ -78,9 +79,13 @@ class RecoverTest : public testing::Test {
     const std::string place = scratch_folder_of(scratch(), run_id);
     make_scratch_folder(place);
     info.run_id = run_id;
-    static auto* const recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
-    auto& recorder = recorders->emplace_back(std::make_unique<Recorder>(RecorderOptions{
-        .path = place + "/" + trace_file_name(info.world_rank), .size_bytes = 1 << 20, .policy = BufferPolicy::kStop, .use_tsc = false}));
+    static auto* const
+        recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
+    auto& recorder = recorders->emplace_back(std::make_unique<Recorder>(
+        RecorderOptions{.path = place + "/" + trace_file_name(info.world_rank),
+                        .size_bytes = 1 << 20,
+                        .policy = BufferPolicy::kStop,
+                        .use_tsc = false}));
     const Status status = recorder->open(info);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
@@ -145,8 +150,10 @@ TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCop
     RecoverResult result;
     ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
     EXPECT_TRUE(fs::exists(original));
-    EXPECT_THAT(result.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
-    EXPECT_EQ(result.recovered.size(), times == 0 ? 1u : 0u) << "the second time it has the same bytes";
+    EXPECT_THAT(result.problems,
+                ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
+    EXPECT_EQ(result.recovered.size(), times == 0 ? 1u : 0u)
+        << "the second time it has the same bytes";
     EXPECT_THAT(result.ranks, ElementsAre(1));
   }
   std::unique_ptr<TraceFile> copy;
@@ -175,7 +182,8 @@ TEST_F(RecoverTest, AnEarlierCopyIsBroughtUpToDateInItsPlace) {
   EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
 }
 
-/// What a kill leaves where a file system has no RENAME_NOREPLACE: the copy has its name, and still that of its part.
+/// What a kill leaves where a file system has no RENAME_NOREPLACE: the copy has its name, and still
+/// that of its part.
 TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
   make_run_folder("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
@@ -189,7 +197,8 @@ TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
   fs::resize_file(original, fs::file_size(original) + 4096);
   RecoverResult second;
   ASSERT_TRUE(recover_run(folder_ / "out", second).is_ok());
-  EXPECT_THAT(second.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
+  EXPECT_THAT(second.problems,
+              ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
   EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
   EXPECT_EQ(fs::hard_link_count(copy), 1u);
   fs::create_hard_link(copy, copy + ".fedcba9876543210.part");
@@ -197,7 +206,9 @@ TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
   fs::resize_file(original, fs::file_size(original) + 4096);
   RecoverResult third;
   ASSERT_TRUE(recover_run(folder_ / "out", third).is_ok());
-  EXPECT_THAT(third.problems, ElementsAre("cannot use " + copy + ": it has more than one name (hard links); remove its other names, or put a copy in its place"));
+  EXPECT_THAT(third.problems, ElementsAre("cannot use " + copy +
+                                          ": it has more than one name (hard links); remove its "
+                                          "other names, or put a copy in its place"));
   EXPECT_EQ(fs::hard_link_count(copy), 2u) << "names that are not ours stay";
 }
 
@@ -211,10 +222,12 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
   ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_FALSE(fs::exists(original));
   EXPECT_THAT(result.problems, IsEmpty());
-  EXPECT_EQ(fs::status(folder_ / "out" / "rank-1.mgt").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(folder_ / "out" / "rank-1.mgt").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
 }
 
-/// Its writer saw a network file system, whose server this machine is; or it is of version 0.1. No mapping proves nothing then.
+/// Its writer saw a network file system, whose server this machine is; or it is of version 0.1. No
+/// mapping proves nothing then.
 TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) {
   make_run_folder("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
@@ -234,7 +247,8 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) 
   ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_TRUE(fs::exists(original));
   ASSERT_EQ(result.problems.size(), 1u);
-  EXPECT_THAT(result.problems[0], HasSubstr("rank-1.mgt was copied, not moved: its process may still run"));
+  EXPECT_THAT(result.problems[0],
+              HasSubstr("rank-1.mgt was copied, not moved: its process may still run"));
 }
 
 /// CRIU restores processes with another start time.
@@ -251,7 +265,8 @@ TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenWhateverItsIdentitySays) {
   RecoverResult result;
   ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_TRUE(fs::exists(scratch_folder_of(scratch(), "mine") + "/rank-1.mgt"));
-  EXPECT_THAT(result.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
+  EXPECT_THAT(result.problems,
+              ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
 }
 
 TEST_F(RecoverTest, APidThatAnotherProcessHasNowIsOfNoneThatRuns) {
@@ -277,7 +292,8 @@ TEST_F(RecoverTest, AProcessOfAnotherUserRuns) {
     info.identity.start_ticks = 0;
     std::ifstream stat("/proc/" + std::to_string(info.pid) + "/stat");
     std::string word;
-    for (int field = 1; field <= 22 && stat >> word; ++field) {}
+    for (int field = 1; field <= 22 && stat >> word; ++field) {
+    }
     info.identity.start_ticks = std::stoull(word);  // the name of this program has no blank
     const bool has_left = setgid(4001) == 0 && setuid(4001) == 0;
     _exit(has_left && liveness_of(info) == Liveness::kRuns ? 0 : 1);
@@ -310,7 +326,8 @@ TEST_F(RecoverTest, RefusesScratchThatOthersCanWriteTo) {
   fs::permissions(home, fs::perms::others_write, fs::perm_options::add);
   std::vector<std::string> problems;
   EXPECT_THAT(find_leftovers({scratch()}, &problems), IsEmpty());
-  EXPECT_THAT(problems, ElementsAre("cannot use " + home.string() + ": other users can write to it"));
+  EXPECT_THAT(problems,
+              ElementsAre("cannot use " + home.string() + ": other users can write to it"));
   RecoverResult result;
   EXPECT_FALSE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_TRUE(fs::exists(home / "mine" / "rank-1.mgt"));
@@ -345,7 +362,8 @@ TEST_F(RecoverTest, FindsTheDirectoryThatWasMadeWhereTheUsualNameWasTaken) {
   RecoverResult result;
   ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_THAT(result.ranks, ElementsAre(1));
-  EXPECT_THAT(result.problems, ElementsAre("cannot use " + usual.string() + ": it is not a directory"));
+  EXPECT_THAT(result.problems,
+              ElementsAre("cannot use " + usual.string() + ": it is not a directory"));
 }
 
 TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {

@@ -1,15 +1,15 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-
-#include <fcntl.h>
+#include "core/trace/room.h"
 
 #include "core/base/safe_file.h"
 #include "core/config/local_ranks.h"
-#include "core/trace/room.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace megascope::trace {
 namespace {
@@ -30,7 +30,8 @@ class RoomTest : public testing::Test {
     std::ofstream(root_ + path) << text;
   }
   void write_available(std::uint64_t bytes) {
-    write("/proc/meminfo", "MemTotal:       99999999 kB\nMemFree: 1 kB\nMemAvailable:   " + std::to_string(bytes / 1024) + " kB\nBuffers: 5 kB\n");
+    write("/proc/meminfo", "MemTotal:       99999999 kB\nMemFree: 1 kB\nMemAvailable:   " +
+                               std::to_string(bytes / 1024) + " kB\nBuffers: 5 kB\n");
   }
   std::string root_;
 };
@@ -48,7 +49,8 @@ TEST(FreeSpaceFloor, IsFivePercentWithinBoundsAndAnEighthOfSmallFileSystems) {
 TEST(MemoryShare, IsASixteenthForAllLocalRanksTogether) {
   EXPECT_EQ(memory_share(160 * kMiB, 0, 1), 10 * kMiB);
   EXPECT_EQ(memory_share(160 * kMiB, 0, 5), 2 * kMiB);
-  EXPECT_EQ(memory_share(150 * kMiB, 10 * kMiB, 1), 10 * kMiB) << "what it holds is not available any more";
+  EXPECT_EQ(memory_share(150 * kMiB, 10 * kMiB, 1), 10 * kMiB)
+      << "what it holds is not available any more";
   EXPECT_EQ(memory_share(~std::uint64_t{0}, 5, 4), ~std::uint64_t{0}) << "not known: no limit";
   EXPECT_EQ(memory_share(16 * kMiB, 0, 0), kMiB);
 }
@@ -58,7 +60,9 @@ TEST_F(RoomTest, AvailableMemoryIsThatOfTheNode) {
   EXPECT_EQ(available_memory_bytes(root_), 3 * kGiB);
 }
 
-TEST_F(RoomTest, AvailableMemoryIsNotKnownWithoutTheKernelsFiles) { EXPECT_EQ(available_memory_bytes(root_), ~std::uint64_t{0}); }
+TEST_F(RoomTest, AvailableMemoryIsNotKnownWithoutTheKernelsFiles) {
+  EXPECT_EQ(available_memory_bytes(root_), ~std::uint64_t{0});
+}
 
 TEST_F(RoomTest, ACgroupOfVersion2AndItsParentsLimitIt) {
   write_available(64 * kGiB);
@@ -67,7 +71,8 @@ TEST_F(RoomTest, ACgroupOfVersion2AndItsParentsLimitIt) {
   write("/sys/fs/cgroup/job/step/memory.current", "1000\n");
   write("/sys/fs/cgroup/job/memory.max", std::to_string(300 * kMiB) + "\n");
   write("/sys/fs/cgroup/job/memory.current", std::to_string(120 * kMiB) + "\n");
-  write("/sys/fs/cgroup/job/memory.stat", "anon 5\nfile 7\nactive_file 9\ninactive_file " + std::to_string(20 * kMiB) + "\n");
+  write("/sys/fs/cgroup/job/memory.stat",
+        "anon 5\nfile 7\nactive_file 9\ninactive_file " + std::to_string(20 * kMiB) + "\n");
   EXPECT_EQ(available_memory_bytes(root_), 200 * kMiB);
 }
 
@@ -98,12 +103,16 @@ TEST_F(RoomTest, MemoryIsRefusedBeyondTheShareAndAgainWhenTheProgramTakesIt) {
   room.limit(2, Room::Kind::kMemory, file.number(), root_);
   EXPECT_EQ(room.memory_bytes(), 10 * kMiB);
   EXPECT_TRUE(room.check(file.number(), "buffers", 0, 10 * kMiB, Room::Use::kEvents).is_ok());
-  const Status refused = room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Room::Use::kEvents);
+  const Status refused = room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB,
+                                    Room::Use::kEvents);
   EXPECT_THAT(refused.message(), testing::HasSubstr("2 local ranks"));
-  EXPECT_TRUE(room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Room::Use::kDefinitions).is_ok());
+  EXPECT_TRUE(
+      room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Room::Use::kDefinitions).is_ok());
   write_available(24 * kMiB);
-  EXPECT_TRUE(room.check(file.number(), "buffers", 8 * kMiB, kMiB, Room::Use::kEvents).is_ok()) << "read once a MiB";
-  EXPECT_FALSE(room.check(file.number(), "buffers", 9 * kMiB, 4096, Room::Use::kEvents).is_ok()) << "33 MiB / 16 / 2";
+  EXPECT_TRUE(room.check(file.number(), "buffers", 8 * kMiB, kMiB, Room::Use::kEvents).is_ok())
+      << "read once a MiB";
+  EXPECT_FALSE(room.check(file.number(), "buffers", 9 * kMiB, 4096, Room::Use::kEvents).is_ok())
+      << "33 MiB / 16 / 2";
 }
 
 TEST(Room, LimitsNothingByDefault) {
@@ -114,12 +123,16 @@ TEST(Room, LimitsNothingByDefault) {
 
 TEST(LocalRanks, AreToldByTheLauncher) {
   using config::local_rank_count;
-  const auto count = [](const std::vector<std::string>& environment) { return local_rank_count(environment, 64); };
+  const auto count = [](const std::vector<std::string>& environment) {
+    return local_rank_count(environment, 64);
+  };
   EXPECT_EQ(count({"OMPI_COMM_WORLD_LOCAL_SIZE=8", "SLURM_TASKS_PER_NODE=4"}), 8u);
   EXPECT_EQ(count({"MPI_LOCALNRANKS=3"}), 3u);
-  EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=1", "LOCAL_WORLD_SIZE=8"}), 8u) << "torchrun in one task";
+  EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=1", "LOCAL_WORLD_SIZE=8"}), 8u)
+      << "torchrun in one task";
   EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=4(x2),16,3"}), 16u);
-  EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=junk", "SLURM_TASKS_PER_NODE=128(x9)"}), 64u) << "not more than there are";
+  EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=junk", "SLURM_TASKS_PER_NODE=128(x9)"}), 64u)
+      << "not more than there are";
   EXPECT_EQ(count({}), 64u) << "as if all were here";
   EXPECT_EQ(local_rank_count(std::vector<std::string>{}, 0), 1u);
 }

@@ -1,18 +1,19 @@
-// Files in directories where others may have placed something: what is opened, what is refused, what a write leaves.
+// Files in directories where others may have placed something: what is opened, what is refused,
+// what a write leaves.
 #include "core/base/safe_file.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace megascope::files {
@@ -32,7 +33,9 @@ class SafeFile : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string in(const std::string& name) const { return folder_ + "/" + name; }
-  void put(const std::string& name, const std::string& text) const { std::ofstream(in(name)) << text; }
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(in(name)) << text;
+  }
   std::string content(const std::string& name) const {
     std::ostringstream text;
     text << std::ifstream(in(name)).rdbuf();
@@ -40,7 +43,8 @@ class SafeFile : public testing::Test {
   }
   std::vector<std::string> names() const {
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_))
+      found.push_back(entry.path().filename());
     std::ranges::sort(found);
     return found;
   }
@@ -80,7 +84,8 @@ TEST_F(SafeFile, TwoNamesAreRefusedWhereOthersMayHaveMadeOne) {
   fs::create_hard_link(in("file"), in("other"));
   Descriptor file;
   EXPECT_TRUE(open_existing(in("file"), O_RDWR, Owner::kThisUser, file).is_ok());
-  EXPECT_THAT(open_existing(in("file"), O_RDWR, Owner::kThisUserOnly, file).message(), HasSubstr("more than one name"));
+  EXPECT_THAT(open_existing(in("file"), O_RDWR, Owner::kThisUserOnly, file).message(),
+              HasSubstr("more than one name"));
 }
 
 TEST_F(SafeFile, NothingIsCreatedWhereSomethingIs) {
@@ -140,7 +145,8 @@ TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
   EXPECT_TRUE(busy.publish(FreshFile::Existing::kKeep).is_ok());
 }
 
-/// Several recoveries bring pieces into one run directory at the same time, and each clears away what killed ones left.
+/// Several recoveries bring pieces into one run directory at the same time, and each clears away
+/// what killed ones left.
 TEST_F(SafeFile, WhatIsBeingWrittenStaysWhileOthersClearAway) {
   constexpr int kFileCount = 4000;
   std::atomic<bool> is_done = false;
@@ -169,13 +175,16 @@ TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
   EXPECT_TRUE(open_private_directory(folder_, directory).is_ok());
   for (const mode_t mode : {mode_t{0770}, mode_t{0707}}) {
     ASSERT_EQ(chmod(folder_.c_str(), mode), 0);
-    EXPECT_THAT(open_private_directory(folder_, directory).message(), HasSubstr("other users can write to it"));
+    EXPECT_THAT(open_private_directory(folder_, directory).message(),
+                HasSubstr("other users can write to it"));
   }
   ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
   fs::create_directory_symlink(folder_, in("link"));
-  EXPECT_THAT(open_private_directory(in("link"), directory).message(), HasSubstr("not a directory"));
+  EXPECT_THAT(open_private_directory(in("link"), directory).message(),
+              HasSubstr("not a directory"));
   put("file", "x");
-  EXPECT_THAT(open_private_directory(in("file"), directory).message(), HasSubstr("not a directory"));
+  EXPECT_THAT(open_private_directory(in("file"), directory).message(),
+              HasSubstr("not a directory"));
   if (geteuid() == 0) {
     ASSERT_EQ(chown(folder_.c_str(), 65534, 65534), 0);
     EXPECT_THAT(open_private_directory(folder_, directory).message(), HasSubstr("another user"));
@@ -191,10 +200,12 @@ TEST_F(SafeFile, AnOwnDirectoryMayBeOneThatOthersWriteTo) {
   EXPECT_TRUE(read_small({directory.number(), folder_}, "file", 100, text).is_ok());
   EXPECT_EQ(text, "in it");
   fs::create_directory_symlink(folder_, in("link"));
-  EXPECT_THAT(open_own_directory(current_directory(), in("link"), directory).message(), HasSubstr("not a directory"));
+  EXPECT_THAT(open_own_directory(current_directory(), in("link"), directory).message(),
+              HasSubstr("not a directory"));
   if (geteuid() == 0) {
     ASSERT_EQ(chown(folder_.c_str(), 65534, 65534), 0);
-    EXPECT_THAT(open_own_directory(current_directory(), folder_, directory).message(), HasSubstr("another user (uid 65534), not to uid 0; run this as that user"));
+    EXPECT_THAT(open_own_directory(current_directory(), folder_, directory).message(),
+                HasSubstr("another user (uid 65534), not to uid 0; run this as that user"));
   }
 }
 
@@ -229,11 +240,13 @@ TEST_F(SafeFile, ADirectoryIsNewAndNotForOthersToWriteTo) {
   EXPECT_FALSE(exists);
   EXPECT_TRUE(make_parents(in("a/b/c"), 0777).is_ok());
   umask(before);
-  for (const char* name : {"new", "a", "a/b"}) EXPECT_EQ(fs::status(in(name)).permissions(), static_cast<fs::perms>(0755)) << name;
+  for (const char* name : {"new", "a", "a/b"})
+    EXPECT_EQ(fs::status(in(name)).permissions(), static_cast<fs::perms>(0755)) << name;
   EXPECT_FALSE(fs::exists(in("a/b/c")));
   fs::create_symlink(in("nothing"), in("dangling"));
   for (const char* name : {"new", "dangling"}) {
-    EXPECT_THAT(make_directory(in(name), 0777, &exists).message(), HasSubstr("exists already")) << name;
+    EXPECT_THAT(make_directory(in(name), 0777, &exists).message(), HasSubstr("exists already"))
+        << name;
     EXPECT_TRUE(exists) << name;
   }
   EXPECT_THAT(make_directory(in("not/there"), 0777, &exists).message(), HasSubstr("No such file"));
@@ -256,7 +269,8 @@ TEST_F(SafeFile, AFreshDirectoryIsPrivateAndRenamingReplacesNothing) {
   EXPECT_EQ(fs::status(fresh).permissions(), static_cast<fs::perms>(0700));
   put("there", "old");
   fs::create_symlink(in("nothing"), in("dangling"));
-  for (const char* name : {"there", "dangling"}) EXPECT_THAT(rename_new(fresh, in(name)).message(), HasSubstr("exists already")) << name;
+  for (const char* name : {"there", "dangling"})
+    EXPECT_THAT(rename_new(fresh, in(name)).message(), HasSubstr("exists already")) << name;
   EXPECT_TRUE(rename_new(fresh, in("archive")).is_ok());
   EXPECT_TRUE(fs::is_directory(in("archive")));
   EXPECT_EQ(content("there"), "old");

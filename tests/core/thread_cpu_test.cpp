@@ -1,20 +1,20 @@
 #include "core/base/thread_cpu.h"
 
-#include <fcntl.h>
+#include "core/base/clock.h"
+#include "core/base/wiped_memory.h"
+
 #include <gtest/gtest.h>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <time.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <fstream>
-#include <functional>
-#include <thread>
-
-#include "core/base/clock.h"
-#include "core/base/wiped_memory.h"
 
 namespace megascope {
 namespace {
@@ -22,7 +22,8 @@ namespace {
 std::uint64_t thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 void compute(std::uint64_t cpu_ns) {
@@ -65,7 +66,8 @@ TEST(ThreadCpuReader, CountsCpuTimeAndNotSleep) {
 
 /// Two threads on one processor: each has it half of the time.
 TEST(ThreadCpuReader, CountsTheWaitForACore) {
-  if (!has_schedstat()) GTEST_SKIP() << "the kernel does not report how long threads wait for a core";
+  if (!has_schedstat())
+    GTEST_SKIP() << "the kernel does not report how long threads wait for a core";
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   ASSERT_TRUE(in_child([&all] {
@@ -85,7 +87,8 @@ TEST(ThreadCpuReader, CountsTheWaitForACore) {
     other.join();
     const double waited_ns = static_cast<double>(last.wait_ns - first.wait_ns);
     EXPECT_GT(waited_ns, 0.25 * wall_ns);
-    EXPECT_NEAR(static_cast<double>(last.cpu_ns - first.cpu_ns) + waited_ns, wall_ns, 0.1 * wall_ns);
+    EXPECT_NEAR(static_cast<double>(last.cpu_ns - first.cpu_ns) + waited_ns, wall_ns,
+                0.1 * wall_ns);
     EXPECT_GT(last.switches, first.switches);
   }));
 }
@@ -144,9 +147,11 @@ TEST(ThreadCpuReader, WithoutTheFileCpuTimeIsStillKnown) {
   }));
 }
 
-/// An application that becomes a daemon closes all descriptors; their numbers are then those of its own files.
+/// An application that becomes a daemon closes all descriptors; their numbers are then those of its
+/// own files.
 TEST(ThreadCpuReader, NeverReadsNorClosesAFileOfTheApplication) {
-  if (!has_schedstat()) GTEST_SKIP() << "the kernel does not report how long threads wait for a core";
+  if (!has_schedstat())
+    GTEST_SKIP() << "the kernel does not report how long threads wait for a core";
   ASSERT_TRUE(in_child([] {
     ThreadCpuReader reader{};
     const ThreadCpu first = reader.read();

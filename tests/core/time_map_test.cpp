@@ -13,7 +13,9 @@ TEST(TimeMap, IsALine) {
   EXPECT_EQ(map.to_ns(100), 0u) << "before the run's start";
 }
 
-TEST(TimeMap, WithoutALineLeavesTicks) { EXPECT_EQ(TimeMap().to_ns(123'456'789'012'345), 123'456'789'012'345u); }
+TEST(TimeMap, WithoutALineLeavesTicks) {
+  EXPECT_EQ(TimeMap().to_ns(123'456'789'012'345), 123'456'789'012'345u);
+}
 
 TEST(TimeMap, KeepsNanosecondsOverADay) {
   const TimeMap map(0, 0.4, 0);
@@ -37,10 +39,13 @@ TEST(TimeMap, OfOneKnotHasTheRateThatItIsGiven) {
 
 TEST(TimeMap, IsMonotoneOverManyKnots) {
   std::vector<TimeMap::Knot> knots;
-  for (std::uint64_t i = 0; i < 100; ++i) knots.push_back({i * 1000, static_cast<std::int64_t>(i * 400 + (i % 3))});
+  for (std::uint64_t i = 0; i < 100; ++i)
+    knots.push_back({i * 1000, static_cast<std::int64_t>(i * 400 + (i % 3))});
   const TimeMap map = TimeMap::through(knots, 1.0);
-  for (std::uint64_t ticks = 1; ticks < 101'000; ++ticks) EXPECT_GE(map.to_ns(ticks), map.to_ns(ticks - 1)) << ticks;
-  for (const TimeMap::Knot& knot : knots) EXPECT_EQ(map.to_ns(knot.ticks), static_cast<std::uint64_t>(knot.time_ns));
+  for (std::uint64_t ticks = 1; ticks < 101'000; ++ticks)
+    EXPECT_GE(map.to_ns(ticks), map.to_ns(ticks - 1)) << ticks;
+  for (const TimeMap::Knot& knot : knots)
+    EXPECT_EQ(map.to_ns(knot.ticks), static_cast<std::uint64_t>(knot.time_ns));
 }
 
 TEST(TimeMap, IsMonotoneAtTheEndOfLongPieces) {
@@ -48,14 +53,16 @@ TEST(TimeMap, IsMonotoneAtTheEndOfLongPieces) {
   const std::uint64_t hour = std::uint64_t{3} * 3600 * 1'000'000'000;
   for (std::int64_t odd = 0; odd < 100; ++odd) {
     const std::int64_t end_ns = std::int64_t{3600} * 1'000'000'000 + odd * 7919;
-    const TimeMap map = TimeMap::through({{5, 0}, {5 + hour, end_ns}, {5 + 2 * hour, 2 * end_ns}}, 1.0 / 3);
+    const TimeMap map = TimeMap::through({{5, 0}, {5 + hour, end_ns}, {5 + 2 * hour, 2 * end_ns}},
+                                         1.0 / 3);
     EXPECT_LE(map.to_ns(5 + hour - 1), map.to_ns(5 + hour));
     EXPECT_NEAR(static_cast<double>(map.to_ns(5 + hour - 1)), static_cast<double>(end_ns), 15.0);
   }
 }
 
 TEST(TimeMap, CountsFromAnotherStart) {
-  const TimeMap map = TimeMap::through({{1000, 100}, {2000, 600}, {3000, 2600}}, 1.0).counted_from(100);
+  const TimeMap map = TimeMap::through({{1000, 100}, {2000, 600}, {3000, 2600}}, 1.0)
+                          .counted_from(100);
   EXPECT_EQ(map.to_ns(1000), 0u);
   EXPECT_EQ(map.to_ns(2500), 1500u);
 }

@@ -1,14 +1,14 @@
 #include "core/trace/trace_writer.h"
 
+#include "core/record/memory_source.h"
+#include "core/trace/run_folder.h"
+
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#include "core/record/memory_source.h"
-#include "core/trace/run_folder.h"
+#include <stdlib.h>
 
 /// Calls in memory, written as native traces, read as a run: the same calls and facts.
 namespace megascope::trace {
@@ -44,18 +44,26 @@ MemorySource::Process process_of(std::int32_t rank, std::int32_t size) {
   info.run_id = "generated";
   info.host = "n" + std::to_string(rank);
   info.end_state = EndState::kFinalized;
-  process.definitions.regions = {{.id = 1, .name = "MPI_Send", .role = RegionRole::kPointToPoint, .group = "p2p"},
-                                 {.id = 2, .name = "MPI_Waitall", .role = RegionRole::kFunction, .group = "request"}};
-  CommDefinition world{.id = 0, .parent = kNoComm, .global_name = 77, .kind = CommKind::kWorld, .name = "MPI_COMM_WORLD",
-                       .my_rank = rank, .members = {{0, 1, size}}, .remote_members = {}};
+  process.definitions.regions = {
+      {.id = 1, .name = "MPI_Send", .role = RegionRole::kPointToPoint, .group = "p2p"},
+      {.id = 2, .name = "MPI_Waitall", .role = RegionRole::kFunction, .group = "request"}};
+  CommDefinition world{.id = 0,
+                       .parent = kNoComm,
+                       .global_name = 77,
+                       .kind = CommKind::kWorld,
+                       .name = "MPI_COMM_WORLD",
+                       .my_rank = rank,
+                       .members = {{0, 1, size}},
+                       .remote_members = {}};
   process.definitions.comms = {world};
-  process.definitions.locations = {{.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true}};
+  process.definitions.locations = {
+      {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true}};
   process.locations.resize(1);
   return process;
 }
 
-MemorySource::OwnedCall call_at(std::uint64_t enter, std::uint64_t leave, RegionId region, std::vector<Fact> facts,
-                                CommId comm = 0) {
+MemorySource::OwnedCall call_at(std::uint64_t enter, std::uint64_t leave, RegionId region,
+                                std::vector<Fact> facts, CommId comm = 0) {
   MemorySource::OwnedCall owned;
   owned.call.enter_ns = enter;
   owned.call.leave_ns = leave;
@@ -65,31 +73,45 @@ MemorySource::OwnedCall call_at(std::uint64_t enter, std::uint64_t leave, Region
   return owned;
 }
 
-/// Every layout: folded, staged, large, short completions, a send and receive, nesting, a call of six seconds, repeats.
+/// Every layout: folded, staged, large, short completions, a send and receive, nesting, a call of
+/// six seconds, repeats.
 std::vector<MemorySource::OwnedCall> rich_calls() {
-  const Fact irecv{.kind = FactKind::kRecvRequest, .comm = 0, .request = 5, .peer = 1, .tag = 9, .bytes = 64};
+  const Fact irecv{
+      .kind = FactKind::kRecvRequest, .comm = 0, .request = 5, .peer = 1, .tag = 9, .bytes = 64};
   Fact received = irecv;
   received.kind = FactKind::kRecvComplete;
   std::vector<MemorySource::OwnedCall> calls;
-  calls.push_back(call_at(10, 20, 1, {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 3, .bytes = 40}}));
-  calls.push_back(call_at(20, 30, 1, {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .bytes = std::uint64_t{5} << 32}}));
+  calls.push_back(
+      call_at(10, 20, 1, {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 3, .bytes = 40}}));
+  calls.push_back(
+      call_at(20, 30, 1,
+              {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .bytes = std::uint64_t{5} << 32}}));
   calls.push_back(call_at(30, 40, 1, {irecv}));
-  calls.push_back(call_at(40, 50, 2, {received, {.kind = FactKind::kSendComplete, .request = 6}}, kNoComm));
-  calls.push_back(call_at(60, 90, 1, {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 1, .bytes = 8},
-                                      {.kind = FactKind::kRecv, .comm = 0, .peer = 1, .tag = 2, .bytes = 16}}));
+  calls.push_back(
+      call_at(40, 50, 2, {received, {.kind = FactKind::kSendComplete, .request = 6}}, kNoComm));
+  calls.push_back(
+      call_at(60, 90, 1,
+              {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 1, .bytes = 8},
+               {.kind = FactKind::kRecv, .comm = 0, .peer = 1, .tag = 2, .bytes = 16}}));
   calls.push_back(call_at(100, 6'000'000'100, 1, {}));
   calls.push_back(call_at(6'000'000'110, 6'000'000'200, 2, {}));
   calls.push_back(call_at(6'000'000'120, 6'000'000'130, 1, {}));
   calls.back().call.depth = 1;
   calls.push_back(call_at(6'000'000'300, 6'000'000'400, 1,
-                          {{.kind = FactKind::kCollective, .comm = 0, .sequence = 7, .peer = 0, .bytes = 8, .bytes_received = 9}}));
+                          {{.kind = FactKind::kCollective,
+                            .comm = 0,
+                            .sequence = 7,
+                            .peer = 0,
+                            .bytes = 8,
+                            .bytes_received = 9}}));
   calls.push_back(call_at(6'000'000'400, 6'000'000'900, 2, {}));
   calls.back().call.count = 12;
   calls.back().call.inside_ns = 400;
   return calls;
 }
 
-/// Regions that begin and end with each other, and others that begin where these end: `depth` alone tells which is inside of which.
+/// Regions that begin and end with each other, and others that begin where these end: `depth` alone
+/// tells which is inside of which.
 std::vector<MemorySource::OwnedCall> equal_times() {
   std::vector<MemorySource::OwnedCall> calls = {call_at(10, 400, 2, {})};
   for (const std::uint64_t begin : {20U, 90U}) {
@@ -114,7 +136,9 @@ void expect_same_calls(const RecordSource& expected, const RecordSource& found, 
     EXPECT_EQ(a.comm, b.comm) << i;
     EXPECT_EQ(a.depth, b.depth) << i;
     EXPECT_EQ(a.count, b.count) << i;
-    EXPECT_EQ(std::vector<Fact>(a.facts.begin(), a.facts.end()), std::vector<Fact>(b.facts.begin(), b.facts.end())) << i;
+    EXPECT_EQ(std::vector<Fact>(a.facts.begin(), a.facts.end()),
+              std::vector<Fact>(b.facts.begin(), b.facts.end()))
+        << i;
   }
   EXPECT_FALSE(have->next(b));
 }
@@ -162,7 +186,12 @@ TEST_F(TraceWriterTest, ManyCallsGoOnInFurtherChunks) {
     const auto tag = static_cast<std::int32_t>(i);
     const Fact send{.kind = FactKind::kSend, .comm = 0, .peer = 0, .tag = tag, .bytes = 1};
     std::vector<Fact> facts{send};
-    if (i % 3 == 0) facts.push_back({.kind = FactKind::kCollectiveComplete, .comm = 0, .request = 3, .sequence = 1, .bytes = i});
+    if (i % 3 == 0)
+      facts.push_back({.kind = FactKind::kCollectiveComplete,
+                       .comm = 0,
+                       .request = 3,
+                       .sequence = 1,
+                       .bytes = i});
     process.locations[0].push_back(call_at(i * 1000, i * 1000 + 500, 1, std::move(facts)));
   }
   source.add(std::move(process));
@@ -172,14 +201,19 @@ TEST_F(TraceWriterTest, ManyCallsGoOnInFurtherChunks) {
 
 TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
   const MemorySource source = rich_run();
-  const std::vector<TraceClock> clocks{{}, {.offset_ns = -5'000'000'000, .drift_ppm = 100.0, .domain = "other", .realtime_error_ns = 2'000}};
+  const std::vector<TraceClock> clocks{{},
+                                       {.offset_ns = -5'000'000'000,
+                                        .drift_ppm = 100.0,
+                                        .domain = "other",
+                                        .realtime_error_ns = 2'000}};
   ASSERT_TRUE(write_run(source, folder_, clocks).is_ok());
   const auto run = read();
   const auto calls = run->calls(1, 0);
   Call call;
   ASSERT_TRUE(calls->next(call));
   EXPECT_EQ(call.enter_ns, 2'010u);  // 10 ns after a start that the system's time puts 2 µs late
-  while (calls->next(call)) {}
+  while (calls->next(call)) {
+  }
   EXPECT_NEAR(static_cast<double>(call.enter_ns), 6'000'000'400.0 * (1 + 100e-6) + 2'000, 1.0);
 }
 

@@ -1,9 +1,9 @@
+#include "tests/support/thread_collective.h"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <string>
-
-#include "tests/support/thread_collective.h"
 
 namespace megascope::test {
 namespace {
@@ -20,21 +20,28 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 /// "" of member 0, "b" of 1, "cc" of 2 …
-std::string word_of(int rank) { return std::string(static_cast<std::size_t>(rank), static_cast<char>('a' + rank)); }
+std::string word_of(int rank) {
+  return std::string(static_cast<std::size_t>(rank), static_cast<char>('a' + rank));
+}
 
 /// Groups of powers of two, of odd numbers, and one with a single far member.
 class Tree : public testing::TestWithParam<int> {
  protected:
-  static void on_each(const std::function<void(Collective&)>& member) { run_members(GetParam(), member); }
+  static void on_each(const std::function<void(Collective&)>& member) {
+    run_members(GetParam(), member);
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Members, Tree, testing::Values(1, 2, 3, 4, 7, 8, 9));
 
 TEST_P(Tree, MergesInRankOrder) {
   on_each([](Collective& group) {
     Collective::Bytes mine = bytes_of(word_of(group.rank()));
-    EXPECT_TRUE(group.merge_up(mine, [](Collective::Bytes& lower, std::span<const std::byte> higher) {
-      lower.insert(lower.end(), higher.begin(), higher.end());
-    }).is_ok());
+    EXPECT_TRUE(group
+                    .merge_up(mine,
+                              [](Collective::Bytes& lower, std::span<const std::byte> higher) {
+                                lower.insert(lower.end(), higher.begin(), higher.end());
+                              })
+                    .is_ok());
     std::string expected;
     for (int rank = 0; rank < group.size(); ++rank) expected += word_of(rank);
     if (group.rank() == 0) {
@@ -63,10 +70,15 @@ TEST_P(Tree, GathersToEveryRoot) {
       std::vector<Collective::Bytes> parts(3);
       EXPECT_TRUE(group.gatherv(bytes_of(word_of(group.rank())), parts, root).is_ok());
       ASSERT_EQ(parts.size(), group.rank() == root ? static_cast<std::size_t>(group.size()) : 0);
-      for (std::size_t rank = 0; rank < parts.size(); ++rank) EXPECT_EQ(text_of(parts[rank]), word_of(static_cast<int>(rank)));
+      for (std::size_t rank = 0; rank < parts.size(); ++rank)
+        EXPECT_EQ(text_of(parts[rank]), word_of(static_cast<int>(rank)));
       Collective::Bytes all;
-      EXPECT_TRUE(group.gather(bytes_of(std::string(2, static_cast<char>('a' + group.rank()))), all, root).is_ok());
-      EXPECT_EQ(text_of(all), group.rank() == root ? std::string("aabbccddeeffgghhii").substr(0, parts.size() * 2) : "");
+      EXPECT_TRUE(
+          group.gather(bytes_of(std::string(2, static_cast<char>('a' + group.rank()))), all, root)
+              .is_ok());
+      EXPECT_EQ(text_of(all), group.rank() == root
+                                  ? std::string("aabbccddeeffgghhii").substr(0, parts.size() * 2)
+                                  : "");
     }
   });
 }
@@ -75,11 +87,13 @@ TEST_P(Tree, ScattersFromEveryRoot) {
   on_each([](Collective& group) {
     for (int root = 0; root < group.size(); ++root) {
       std::vector<Collective::Bytes> parts;
-      for (int rank = 0; rank < group.size() && group.rank() == root; ++rank) parts.push_back(bytes_of(word_of(rank)));
+      for (int rank = 0; rank < group.size() && group.rank() == root; ++rank)
+        parts.push_back(bytes_of(word_of(rank)));
       Collective::Bytes mine = bytes_of("old");
       EXPECT_TRUE(group.scatterv(parts, mine, root).is_ok());
       EXPECT_EQ(text_of(mine), word_of(group.rank()));
-      const std::string all = std::string("aabbccddeeffgghhii").substr(0, static_cast<std::size_t>(group.size()) * 2);
+      const std::string all = std::string("aabbccddeeffgghhii")
+                                  .substr(0, static_cast<std::size_t>(group.size()) * 2);
       Collective::Bytes two(2);
       EXPECT_TRUE(group.scatter(bytes_of(group.rank() == root ? all : ""), two, root).is_ok());
       EXPECT_EQ(text_of(two), std::string(2, static_cast<char>('a' + group.rank())));

@@ -1,23 +1,40 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdint>
-
 namespace megascope::faults {
 
-/// What a program under test has done, in a file that it shares with the test: each MPI call is written down after it
-/// has returned, so the book never runs ahead of the program. It survives whatever ends the program.
+/// What a program under test has done, in a file that it shares with the test: each MPI call is
+/// written down after it has returned, so the book never runs ahead of the program. It survives
+/// whatever ends the program.
 struct Book {
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;
 
   /// The functions that programs of these tests call. Order as in kBookedNames.
   enum Fn : std::uint16_t {
-    kInit, kInitThread, kCommRank, kSend, kRecv, kSendrecv, kIsend, kIrecv, kWaitall, kAllreduce, kBarrier, kInitialized,
-    kGetVersion, kFinalized, kErrhandler, kSetErrhandler, kErrorString, kIprobe, kFinalize,
+    kInit,
+    kInitThread,
+    kCommRank,
+    kSend,
+    kRecv,
+    kSendrecv,
+    kIsend,
+    kIrecv,
+    kWaitall,
+    kAllreduce,
+    kBarrier,
+    kInitialized,
+    kGetVersion,
+    kFinalized,
+    kErrhandler,
+    kSetErrhandler,
+    kErrorString,
+    kIprobe,
+    kFinalize,
     kRecvLeft,  ///< noted before the call, which does not return
     kCount
   };
@@ -28,7 +45,8 @@ struct Book {
   };
 
   std::atomic<std::uint64_t> count;
-  std::atomic<std::uint64_t> is_waiting;  ///< the program is about to enter a call that never returns
+  std::atomic<std::uint64_t>
+      is_waiting;  ///< the program is about to enter a call that never returns
   Entry entries[kCapacity];
 
   void returned(Fn fn, std::int32_t tag = -1) {
@@ -51,11 +69,26 @@ struct Book {
   }
 };
 
-inline constexpr const char* kBookedNames[] = {
-    "MPI_Init", "MPI_Init_thread", "MPI_Comm_rank", "MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv",
-    "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier", "MPI_Initialized", "MPI_Get_version", "MPI_Finalized",
-    "MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler", "MPI_Error_string", "MPI_Iprobe", "MPI_Finalize",
-    "MPI_Recv"};
+inline constexpr const char* kBookedNames[] = {"MPI_Init",
+                                               "MPI_Init_thread",
+                                               "MPI_Comm_rank",
+                                               "MPI_Send",
+                                               "MPI_Recv",
+                                               "MPI_Sendrecv",
+                                               "MPI_Isend",
+                                               "MPI_Irecv",
+                                               "MPI_Waitall",
+                                               "MPI_Allreduce",
+                                               "MPI_Barrier",
+                                               "MPI_Initialized",
+                                               "MPI_Get_version",
+                                               "MPI_Finalized",
+                                               "MPI_Comm_create_errhandler",
+                                               "MPI_Comm_set_errhandler",
+                                               "MPI_Error_string",
+                                               "MPI_Iprobe",
+                                               "MPI_Finalize",
+                                               "MPI_Recv"};
 static_assert(sizeof kBookedNames / sizeof kBookedNames[0] == Book::kCount);
 
 }  // namespace megascope::faults

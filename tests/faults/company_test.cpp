@@ -1,12 +1,13 @@
+#include "tests/faults/launch.h"
+#include "tests/faults/process.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>
 
-#include "tests/faults/launch.h"
-#include "tests/faults/process.h"
-
-/// Ranks that lack the library, and ranks that are late: nobody waits for ever, nobody decides alone.
+/// Ranks that lack the library, and ranks that are late: nobody waits for ever, nobody decides
+/// alone.
 namespace megascope::faults {
 namespace {
 
@@ -20,8 +21,10 @@ struct Rank {
 std::string library() { return MEGASCOPE_TEST_LIBRARY; }
 
 Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) {
-  Command command{.arguments = launcher(), .environment = launch_environment(static_cast<int>(ranks.size())),
-                  .folder = folder.path(), .before_exec = {}};
+  Command command{.arguments = launcher(),
+                  .environment = launch_environment(static_cast<int>(ranks.size())),
+                  .folder = folder.path(),
+                  .before_exec = {}};
   command.environment.insert(command.environment.end(),
                              {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (folder / "slow-run")});
   for (const Rank& rank : ranks) {
@@ -40,7 +43,8 @@ bool exists(const std::string& path) { return std::filesystem::exists(path); }
 TEST(Company, WaitsForARank0ThatIsSlowToBegin) {
   const TemporaryFolder folder;
   const auto begin = std::chrono::steady_clock::now();
-  const Ending ending = run_ranks(folder, {{library() + ":" + MEGASCOPE_TEST_SLOW_MKDIR}, {library()}});
+  const Ending ending = run_ranks(folder,
+                                  {{library() + ":" + MEGASCOPE_TEST_SLOW_MKDIR}, {library()}});
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it was slow";
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
@@ -55,7 +59,8 @@ TEST(Company, WithoutTheLastRankIsNotHeld) {
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "(missing: 2)"), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << "one rank speaks\n" << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << "one rank speaks\n"
+                                                                 << ending.err;
   EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
 }
 
@@ -67,7 +72,8 @@ TEST(Company, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   EXPECT_EQ(occurrences(ending.err, "(missing: 0)"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "Alone 1 of 3 ranks"), 1) << ending.err;
-  for (const char* name : {"slow-run/solo-1/rank-1.mgt", "slow-run/solo-2/rank-2.mgt", "slow-run/solo-2/report.txt"}) {
+  for (const char* name :
+       {"slow-run/solo-1/rank-1.mgt", "slow-run/solo-2/rank-2.mgt", "slow-run/solo-2/report.txt"}) {
     EXPECT_TRUE(exists(folder / name)) << name;
   }
 }
@@ -76,7 +82,8 @@ TEST(Company, AProgramStartedByARecordedOneIsOnItsOwn) {
   const TemporaryFolder folder;
   Command command{.arguments = {MEGASCOPE_TEST_RING, "2", MEGASCOPE_TEST_RING},
                   .environment = {"LD_PRELOAD=" + library(), "MEGASCOPE_EXPORT=none"},
-                  .folder = folder.path(), .before_exec = {}};
+                  .folder = folder.path(),
+                  .before_exec = {}};
   Child child(command);
   const Ending ending = child.wait(kPatienceS);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;

@@ -1,8 +1,9 @@
-/* A short job with messages, collectives, steps and hooks, one of whose ranks sets an option for itself before MPI starts:
- *   differing RANK-VARIABLE RANK NAME=VALUE
- * The library reads its options in MPI_Init. */
-#include <megascope/megascope.h>
+/* A short job with messages, collectives, steps and hooks, one of whose ranks sets an option for
+ * itself before MPI starts: differing RANK-VARIABLE RANK NAME=VALUE The library reads its options
+ * in MPI_Init. */
 #include <mpi.h>
+
+#include <megascope/megascope.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@ static void exchange(MPI_Comm comm, int rank, int size) {
   double out[kElements] = {0};
   double in[kElements];
   MPI_Request requests[2];
-  MPI_Sendrecv(out, kElements, MPI_DOUBLE, (rank + 1) % size, 0, in, kElements, MPI_DOUBLE, (rank + size - 1) % size, 0, comm,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(out, kElements, MPI_DOUBLE, (rank + 1) % size, 0, in, kElements, MPI_DOUBLE,
+               (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
   MPI_Irecv(in, kElements, MPI_DOUBLE, (rank + size - 1) % size, 1, comm, &requests[0]);
   MPI_Isend(out, kElements, MPI_DOUBLE, (rank + 1) % size, 1, comm, &requests[1]);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);

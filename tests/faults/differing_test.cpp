@@ -1,15 +1,16 @@
+#include "core/config/options.h"
+#include "tests/faults/launch.h"
+#include "tests/faults/process.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
 #include <memory>
 
-#include "core/config/options.h"
-#include "tests/faults/launch.h"
-#include "tests/faults/process.h"
-
-/// Options that one rank of a job has and the other has not. Every row of the option table is tried, on rank 0 alone and on rank 1
-/// alone: no value of an option decides alone whether a rank takes part in something that others wait in.
+/// Options that one rank of a job has and the other has not. Every row of the option table is
+/// tried, on rank 0 alone and on rank 1 alone: no value of an option decides alone whether a rank
+/// takes part in something that others wait in.
 namespace megascope::faults {
 namespace {
 
@@ -22,7 +23,8 @@ constexpr std::size_t kJobsAtOnce = 3;
 /// "1" where "0" is the default, and the other way round.
 std::string other_switch(const OptionRow& row) { return row.default_text == "1" ? "0" : "1"; }
 
-/// Valid values of an option, from what the table says that it accepts: all of a choice, of others some.
+/// Valid values of an option, from what the table says that it accepts: all of a choice, of others
+/// some.
 std::vector<std::string> values_of(const OptionRow& row) {
   std::vector<std::string> values{std::string(row.example)};
   switch (row.accepts.kind) {
@@ -57,11 +59,16 @@ std::vector<std::string> values_of(const OptionRow& row) {
 /// A job of two ranks. `setting` is that of `rank` alone, `common` that of both.
 class Job {
  public:
-  Job(int rank, std::string setting, const std::vector<std::string>& common) : setting_(std::move(setting)), rank_(rank) {
-    Command command{.arguments = launcher(), .environment = launch_environment(2), .folder = folder_.path(), .before_exec = {}};
+  Job(int rank, std::string setting, const std::vector<std::string>& common)
+      : setting_(std::move(setting)), rank_(rank) {
+    Command command{.arguments = launcher(),
+                    .environment = launch_environment(2),
+                    .folder = folder_.path(),
+                    .before_exec = {}};
     const std::vector<std::string> part = ranks_with(2, MEGASCOPE_TEST_LIBRARY);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
-    command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_DIFFERING, rank_variable(), std::to_string(rank), setting_});
+    command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_DIFFERING, rank_variable(),
+                                                       std::to_string(rank), setting_});
     if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + folder_.path());
     command.environment.insert(command.environment.end(), common.begin(), common.end());
     child_ = std::make_unique<Child>(std::move(command));
@@ -83,7 +90,8 @@ class Job {
 };
 
 /// Some jobs at a time. Returns how many there were.
-std::size_t expect_all_to_end(const std::vector<std::string>& settings, const std::vector<std::string>& common) {
+std::size_t expect_all_to_end(const std::vector<std::string>& settings,
+                              const std::vector<std::string>& common) {
   std::deque<Job> running;
   for (const std::string& setting : settings) {
     for (const int rank : {0, 1}) {
@@ -108,9 +116,14 @@ std::vector<std::string> all_settings() {
   return settings;
 }
 
-/// Ranks that compare their clocks in collectives and talk at steps: all traffic of the library that there is.
-const std::vector<std::string> kBusy = {"MEGASCOPE_TENSORS=*", "MEGASCOPE_CONTROL=on", "MEGASCOPE_LIVE=0",
-                                        "MEGASCOPE_TEST_CLOCK=1/1000000/20", "MEGASCOPE_SYNC_INTERVAL=0.001", "MEGASCOPE_NAN_STEPS=2",
+/// Ranks that compare their clocks in collectives and talk at steps: all traffic of the library
+/// that there is.
+const std::vector<std::string> kBusy = {"MEGASCOPE_TENSORS=*",
+                                        "MEGASCOPE_CONTROL=on",
+                                        "MEGASCOPE_LIVE=0",
+                                        "MEGASCOPE_TEST_CLOCK=1/1000000/20",
+                                        "MEGASCOPE_SYNC_INTERVAL=0.001",
+                                        "MEGASCOPE_NAN_STEPS=2",
                                         "MEGASCOPE_STEP_WAIT=0.2"};
 
 TEST(Differing, VerboseOnOneRankHoldsNobody) {
@@ -125,7 +138,8 @@ TEST(Differing, EveryOptionOnOneRankHoldsNobody) {
 
 TEST(Differing, EveryOptionOnOneRankHoldsNobodyWhereRanksTalkAllTheTime) {
   std::vector<std::string> settings = all_settings();
-  for (const std::string& setting : kBusy) settings.push_back(setting.substr(0, setting.find('=') + 1));  // its default
+  for (const std::string& setting : kBusy)
+    settings.push_back(setting.substr(0, setting.find('=') + 1));  // its default
   RecordProperty("jobs", static_cast<int>(expect_all_to_end(settings, kBusy)));
 }
 

@@ -1,19 +1,21 @@
 #include "tests/faults/disks.h"
 
+#include "tests/faults/process.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <vector>
-
-#include "tests/faults/process.h"
 
 namespace megascope::faults {
 namespace {
 
-bool enter_namespace() { return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0; }
+bool enter_namespace() {
+  return unshare(CLONE_NEWNS) == 0 &&
+         mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
 
 /// Silently; true: it returned 0.
 bool run_program(std::vector<std::string> words) {

@@ -1,13 +1,13 @@
-#include <gtest/gtest.h>
-#include <signal.h>
-
-#include <filesystem>
-
 #include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
 
-/// Programs that end by themselves, without MPI_Finalize. They end as they do without the library, and their trace is
-/// their book.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <signal.h>
+
+/// Programs that end by themselves, without MPI_Finalize. They end as they do without the library,
+/// and their trace is their book.
 namespace megascope::faults {
 namespace {
 
@@ -48,7 +48,8 @@ TEST(Ending, MpiAbort) {
 
 /// mpirun passes on what its processes end with.
 TEST(Ending, CodesReachTheLauncher) {
-  for (const auto& [mode, code] : {std::pair("abort", 7), std::pair("segv", is_mpich() ? 11 : 139), std::pair("_exit", 3)}) {
+  for (const auto& [mode, code] :
+       {std::pair("abort", 7), std::pair("segv", is_mpich() ? 11 : 139), std::pair("_exit", 3)}) {
     Trial trial(mode);
     trial.ranks(2);
     const Ending ending = run(trial.preloaded());
@@ -58,7 +59,8 @@ TEST(Ending, CodesReachTheLauncher) {
     EXPECT_EQ(bare.exit_code, code);
     for (int rank = 0; rank < 2; ++rank) {
       if (trial.book(rank) == nullptr) continue;  // ended by the launcher before it began
-      if (!std::filesystem::exists(trial.run_folder())) continue;  // so was rank 0, which makes the folder
+      if (!std::filesystem::exists(trial.run_folder()))
+        continue;  // so was rank 0, which makes the folder
       const Read read = trial.recovered(rank);
       ASSERT_EQ(read.locations.size(), 1u) << mode;
       expect_book(read.locations[0], *trial.book(rank));

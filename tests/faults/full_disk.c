@@ -1,5 +1,6 @@
-// Preloaded behind the library: from the FULL_FROM-th write by stdio on, the archive that is being written in the run folder is on a disk
-// that is full. The kernel says so: the file's descriptor becomes /dev/full.
+// Preloaded behind the library: from the FULL_FROM-th write by stdio on, the archive that is being
+// written in the run folder is on a disk that is full. The kernel says so: the file's descriptor
+// becomes /dev/full.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,9 +21,11 @@ static void fill(FILE* file) {
   close(full);
 }
 
-__attribute__((visibility("default"))) size_t fwrite(const void* from, size_t size, size_t count, FILE* file) {
+__attribute__((visibility("default"))) size_t fwrite(const void* from, size_t size, size_t count,
+                                                     FILE* file) {
   fill(file);
-  return ((size_t (*)(const void*, size_t, size_t, FILE*))dlsym(RTLD_NEXT, "fwrite"))(from, size, count, file);
+  return ((size_t(*)(const void*, size_t, size_t, FILE*))dlsym(RTLD_NEXT, "fwrite"))(from, size,
+                                                                                     count, file);
 }
 
 __attribute__((visibility("default"))) int fclose(FILE* file) {

@@ -1,13 +1,13 @@
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <cstdio>
-#include <map>
-#include <set>
-
 #include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sys/stat.h>
 
 /// The library in programs that did not ask for it, and options that nobody understands.
 namespace megascope::faults {
@@ -15,21 +15,30 @@ namespace {
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-Command in_folder(const TemporaryFolder& folder, std::vector<std::string> arguments, bool is_preloaded) {
-  Command command{.arguments = std::move(arguments), .environment = {}, .folder = folder.path(), .before_exec = {}};
-  if (is_preloaded) command.environment.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
+Command in_folder(const TemporaryFolder& folder, std::vector<std::string> arguments,
+                  bool is_preloaded) {
+  Command command{.arguments = std::move(arguments),
+                  .environment = {},
+                  .folder = folder.path(),
+                  .before_exec = {}};
+  if (is_preloaded)
+    command.environment.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
   return command;
 }
 
 TEST(Guest, IsNotSeenInProgramsWithoutMpi) {
   const std::vector<std::vector<std::string>> programs = {
-      {"bash", "-c", "echo out; echo err >&2; (exit 3)"}, {"date", "-d", "@0", "-u"}, {"false"},
-      {"bash", "-c", "kill -TERM $$"}, {"python3", "-c", "import threading; print(6 * 7)"}};
+      {"bash", "-c", "echo out; echo err >&2; (exit 3)"},
+      {"date", "-d", "@0", "-u"},
+      {"false"},
+      {"bash", "-c", "kill -TERM $$"},
+      {"python3", "-c", "import threading; print(6 * 7)"}};
   for (const auto& program : programs) {
     for (const char* option : {"MEGASCOPE_ENABLE=1", "MEGASCOPE_STRICT=1", "LD_BIND_NOW=1"}) {
       const TemporaryFolder bare_folder;
@@ -64,8 +73,9 @@ TEST(Guest, SaysOnceThatItCouldNotSeeMpiStart) {
     EXPECT_EQ(bare.exit_code, 6);
     EXPECT_EQ(ending.exit_code, bare.exit_code);
     EXPECT_EQ(ending.out, bare.out);
-    const std::string line = "megascope: MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function "
-                             "looked up in the MPI library itself): nothing was recorded\n";
+    const std::string line =
+        "megascope: MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a "
+        "function looked up in the MPI library itself): nothing was recorded\n";
     EXPECT_EQ(ending.err, bare.err + (std::string(option) == "MEGASCOPE_ENABLE=1" ? line : ""));
   }
 }
@@ -87,10 +97,17 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   trial.ranks(2).with("MEGASCOPE_BUFFER_SIZE=many").with("MEGASCOPE_EXPROT=otf2");
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_BUFFER_SIZE=many: accepted is a size from 1 MiB to 1 TiB; "
-                                    "used instead: the default, 1G\n"), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
-                                    "MEGASCOPE_EXPORT?\n"), 1) << ending.err;
+  EXPECT_EQ(
+      occurrences(ending.err,
+                  "megascope: MEGASCOPE_BUFFER_SIZE=many: accepted is a size from 1 MiB to 1 TiB; "
+                  "used instead: the default, 1G\n"),
+      1)
+      << ending.err;
+  EXPECT_EQ(occurrences(ending.err,
+                        "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
+                        "MEGASCOPE_EXPORT?\n"),
+            1)
+      << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
 }
 
@@ -104,9 +121,12 @@ TEST(Options, CallSitesTellTheLineOfTheCall) {
   for (const CallSiteDefinition& site : read.definitions.call_sites) {
     ASSERT_NE(site.module.find("fault_victim"), std::string::npos) << site.module;
     char address[32];
-    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(site.offset - 1));
-    const Ending symbol = run({.arguments = {"addr2line", "-f", "-C", "-e", site.module, address}, .environment = {},
-                               .folder = trial.folder().path(), .before_exec = {}});
+    std::snprintf(address, sizeof address, "0x%llx",
+                  static_cast<unsigned long long>(site.offset - 1));
+    const Ending symbol = run({.arguments = {"addr2line", "-f", "-C", "-e", site.module, address},
+                               .environment = {},
+                               .folder = trial.folder().path(),
+                               .before_exec = {}});
     lines.insert(symbol.out.substr(0, symbol.out.find('\n')));
   }
   EXPECT_FALSE(lines.contains("??")) << "each is in a function";
@@ -117,8 +137,11 @@ TEST(Options, AFunctionThatIsLeftOutIsNotRecorded) {
   trial.with("MEGASCOPE_MPI=-MPI_Isend+-MPI_Rcv");
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_MPI: -MPI_Rcv is neither a function nor a group and is passed "
-                                    "over: did you mean MPI_Recv?\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err,
+                        "megascope: MEGASCOPE_MPI: -MPI_Rcv is neither a function nor a group and "
+                        "is passed over: did you mean MPI_Recv?\n"),
+            1)
+      << ending.err;
   const Read read = trial.trace();
   std::map<std::string, int> counts;
   for (const Row& row : read.locations.at(0)) ++counts[row.function];
@@ -159,19 +182,27 @@ TEST(RunFolder, AnExistingOneIsLeftAlone) {
 
 TEST(OtherTool, BehindUsIsNamedAndSeesNothing) {
   const Trial trial("finish");
-  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_OTHER_TOOL));
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_OTHER_TOOL));
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL " wraps MPI calls too: it is behind MegaScope and sees none of "
-                                    "them; preload one of the two\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL
+                                    " wraps MPI calls too: it is behind MegaScope and sees none of "
+                                    "them; preload one of the two\n"),
+            1)
+      << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
 }
 
 TEST(OtherTool, InFrontOfUsIsNamedAndNothingIsRecorded) {
   const Trial trial("finish");
-  const Ending ending = run(trial.preloaded_with(MEGASCOPE_TEST_OTHER_TOOL ":" + std::string(MEGASCOPE_TEST_LIBRARY)));
+  const Ending ending = run(
+      trial.preloaded_with(MEGASCOPE_TEST_OTHER_TOOL ":" + std::string(MEGASCOPE_TEST_LIBRARY)));
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL " has an MPI_Init of its own in front of MegaScope's and passes "
-                                    "no call on to it: nothing was recorded\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL
+                                    " has an MPI_Init of its own in front of MegaScope's and "
+                                    "passes no call on to it: nothing was recorded\n"),
+            1)
+      << ending.err;
   EXPECT_EQ(occurrences(ending.err, "other tool: "), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "megascope: "), 1) << ending.err;
   EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
@@ -183,7 +214,8 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
   std::filesystem::copy_file(MEGASCOPE_TEST_LIBRARY, copy);
   const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" + copy));
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: " + copy + " is MegaScope too, and stays off\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "megascope: " + copy + " is MegaScope too, and stays off\n"), 1)
+      << ending.err;
   EXPECT_EQ(occurrences(ending.err, "nothing was recorded"), 0) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
   EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "-2"));
@@ -191,7 +223,8 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
 
 TEST(OtherTool, TheSameFileTwiceIsOne) {
   const Trial trial("finish");
-  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_LIBRARY));
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_LIBRARY));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "stays off"), 0) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
@@ -200,9 +233,10 @@ TEST(OtherTool, TheSameFileTwiceIsOne) {
 void expect_other_mpi_unharmed(std::vector<std::string> arguments, const std::string& output) {
   const TemporaryFolder folder;
   Command command = in_folder(folder, std::move(arguments), true);
-  const std::vector<std::string> root_may = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                                             "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_btl=self,vader",
-                                             "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
+  const std::vector<std::string> root_may = {
+      "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+      "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_btl=self,vader",
+      "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
   command.environment.insert(command.environment.end(), root_may.begin(), root_may.end());
   command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
   const Ending ending = run(command);
@@ -213,14 +247,17 @@ void expect_other_mpi_unharmed(std::vector<std::string> arguments, const std::st
   const std::string here = is_mpich() ? "MPICH" : "Open MPI";
   const std::string there = is_mpich() ? "Open MPI" : "MPICH";
   EXPECT_EQ(occurrences(ending.err, "the program runs with \"" + there), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "this MegaScope was built for " + here + ": nothing is recorded"), 1) << ending.err;
+  EXPECT_EQ(
+      occurrences(ending.err, "this MegaScope was built for " + here + ": nothing is recorded"), 1)
+      << ending.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
 }
 
 TEST(OtherMpi, RunsUnharmed) {
   if (std::string(MEGASCOPE_TEST_OTHER_MPI).empty()) GTEST_SKIP() << "no other MPI is installed";
   expect_other_mpi_unharmed({MEGASCOPE_TEST_OTHER_MPI}, "1 ranks, sum 1\n");
-  expect_other_mpi_unharmed({MEGASCOPE_TEST_OTHER_MPIRUN, "-n", "2", MEGASCOPE_TEST_OTHER_MPI}, "2 ranks, sum 4\n");
+  expect_other_mpi_unharmed({MEGASCOPE_TEST_OTHER_MPIRUN, "-n", "2", MEGASCOPE_TEST_OTHER_MPI},
+                            "2 ranks, sum 4\n");
 }
 
 }  // namespace

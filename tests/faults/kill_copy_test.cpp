@@ -1,17 +1,18 @@
+#include "tests/faults/trial.h"
+
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "tests/faults/trial.h"
-
-/// Kills while a trace goes from one file system to another: by MPI_Finalize, and by `megascope recover`.
+/// Kills while a trace goes from one file system to another: by MPI_Finalize, and by `megascope
+/// recover`.
 namespace megascope::faults {
 namespace {
 
@@ -26,7 +27,8 @@ class OtherFileSystem {
     path_ = made != nullptr ? made : "";
     struct stat here {};
     struct stat there {};
-    is_usable_ = made != nullptr && stat("/tmp", &here) == 0 && stat(made, &there) == 0 && here.st_dev != there.st_dev;
+    is_usable_ = made != nullptr && stat("/tmp", &here) == 0 && stat(made, &there) == 0 &&
+                 here.st_dev != there.st_dev;
   }
   ~OtherFileSystem() {
     std::error_code error;
@@ -58,10 +60,14 @@ bool has_part(const std::string& folder) {
 }
 
 Command recovery(const Trial& trial) {
-  return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_folder()}, .environment = {}, .folder = trial.folder().path(), .before_exec = {}};
+  return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_folder()},
+          .environment = {},
+          .folder = trial.folder().path(),
+          .before_exec = {}};
 }
 
-/// The program notes MPI_Finalize before it calls it: alone of all calls it may be in the book and not have been entered.
+/// The program notes MPI_Finalize before it calls it: alone of all calls it may be in the book and
+/// not have been entered.
 void forget_a_finalize_that_was_not_entered(const Trial& trial, const std::vector<Row>& rows) {
   Book* const book = Book::open((trial.folder() / "book.0").c_str());
   const std::uint64_t count = book->count.load();
@@ -71,12 +77,13 @@ void forget_a_finalize_that_was_not_entered(const Trial& trial, const std::vecto
 }
 
 struct Counts {
-  int programs = 0;   ///< killed before they ended
-  int recoveries = 0; ///< killed before they ended
-  int parts = 0;      ///< left by a kill
+  int programs = 0;    ///< killed before they ended
+  int recoveries = 0;  ///< killed before they ended
+  int parts = 0;       ///< left by a kill
 };
 
-/// One program, killed at a random moment, often while it copies; then recoveries, killed too; then one that is not.
+/// One program, killed at a random moment, often while it copies; then recoveries, killed too; then
+/// one that is not.
 void kill_one(std::mt19937& random, Counts& counts) {
   const OtherFileSystem other;
   Trial trial("finish", /*count=*/120'000);
@@ -110,7 +117,8 @@ void kill_one(std::mt19937& random, Counts& counts) {
   expect_book(read.locations[0], *book);
   EXPECT_FALSE(has_part(trial.run_folder()));
   std::error_code error;
-  EXPECT_TRUE(fs::is_empty(trial.scratch() + "/megascope-" + std::to_string(geteuid()), error)) << "nothing is left in scratch";
+  EXPECT_TRUE(fs::is_empty(trial.scratch() + "/megascope-" + std::to_string(geteuid()), error))
+      << "nothing is left in scratch";
   struct stat info {};
   ASSERT_EQ(stat(target.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0600u);
@@ -125,7 +133,8 @@ TEST(KillWhileCopying, LosesNoReturnedCall) {
     kill_one(random, counts);
     if (testing::Test::HasFailure()) FAIL() << "kill " << i;
   }
-  std::printf("%d programs and %d recoveries killed, %d parts left by them\n", counts.programs, counts.recoveries, counts.parts);
+  std::printf("%d programs and %d recoveries killed, %d parts left by them\n", counts.programs,
+              counts.recoveries, counts.parts);
   EXPECT_GT(counts.programs + counts.recoveries, 0);
 }
 

@@ -1,12 +1,12 @@
+#include "core/trace/reader.h"
+#include "tests/faults/trial.h"
+
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <random>
-
-#include "core/trace/reader.h"
-#include "tests/faults/trial.h"
+#include <signal.h>
+#include <unistd.h>
 
 namespace megascope::faults {
 namespace {
@@ -80,7 +80,9 @@ TEST(Kill, LeavesEveryReturnedCallOfBothRanks) {
 TEST(Kill, ShowsWhatTheProcessWasWaitingIn) {
   const Trial trial("receive-forever");
   Child child(trial.preloaded());
-  for (int tick = 0; tick < 10'000 && (trial.book() == nullptr || trial.book()->is_waiting.load() == 0); ++tick) usleep(500);
+  for (int tick = 0;
+       tick < 10'000 && (trial.book() == nullptr || trial.book()->is_waiting.load() == 0); ++tick)
+    usleep(500);
   usleep(50'000);
   child.send(SIGKILL);
   child.wait();
@@ -107,7 +109,8 @@ TEST(Kill, BeforeTheTraceIsMadeLeavesNothingHalfMade) {
     child.wait();
     trace::RecoverResult result;
     const Status status = trace::recover_run(trial.run_folder(), result);
-    if (trial.book() == nullptr || trial.book()->count.load() == 0) continue;  // any honest answer will do
+    if (trial.book() == nullptr || trial.book()->count.load() == 0)
+      continue;  // any honest answer will do
     EXPECT_TRUE(status.is_ok()) << status.message();
   }
 }

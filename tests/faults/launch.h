@@ -12,8 +12,8 @@ bool is_mpich();
 std::vector<std::string> launcher();
 /// Options of one part of a job: so many ranks, with `preload` or (empty) without.
 std::vector<std::string> ranks_with(int rank_count, const std::string& preload);
-/// NAME=VALUE for processes on this machine: more ranks than cores, no copying between processes, started by root.
-/// rank_count: 0 without a launcher.
+/// NAME=VALUE for processes on this machine: more ranks than cores, no copying between processes,
+/// started by root. rank_count: 0 without a launcher.
 std::vector<std::string> launch_environment(int rank_count);
 /// Where a process finds its rank before MPI_Init.
 const char* rank_variable();

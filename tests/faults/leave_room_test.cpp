@@ -1,18 +1,19 @@
+#include "tests/faults/disks.h"
+#include "tests/faults/trial.h"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
-#include "tests/faults/disks.h"
-#include "tests/faults/trial.h"
-
-/// What buffers leave to the program: disk for its checkpoint, memory to live. And disks that go away while it runs.
+/// What buffers leave to the program: disk for its checkpoint, memory to live. And disks that go
+/// away while it runs.
 namespace megascope::faults {
 namespace {
 
@@ -20,11 +21,14 @@ constexpr std::uint64_t kFloodCalls = 6'000'000;  // 96 MB of records
 constexpr unsigned kDiskMebibytes = 64;           // an eighth of it is left
 constexpr const char* kCheckpointBytes = "6000000";
 
-std::uint64_t lost_to(const Read& read, LossCause cause) { return read.definitions.losses[static_cast<std::size_t>(cause)]; }
+std::uint64_t lost_to(const Read& read, LossCause cause) {
+  return read.definitions.losses[static_cast<std::size_t>(cause)];
+}
 
 /// The program's checkpoint is on the disk of the buffers.
 Trial& on_disk(Trial& trial) {
-  return trial.with("CHECKPOINT=" + trial.scratch() + "/checkpoint").with(std::string("CHECKPOINT_BYTES=") + kCheckpointBytes);
+  return trial.with("CHECKPOINT=" + trial.scratch() + "/checkpoint")
+      .with(std::string("CHECKPOINT_BYTES=") + kCheckpointBytes);
 }
 
 void expect_checkpoint(const Ending& ending, int ranks) {
@@ -42,16 +46,19 @@ TEST_P(LeavesRoom, ForTheProgramsCheckpoint) {
   Trial trial("checkpoint", kFloodCalls);
   const bool is_tmpfs = type == "tmpfs";
   const unsigned mebibytes = type == "btrfs" ? 128 : kDiskMebibytes;  // btrfs has no smaller ones
-  if (!is_tmpfs && !make_file_system(images / "image", type, mebibytes)) GTEST_SKIP() << "needs mkfs." << type;
+  if (!is_tmpfs && !make_file_system(images / "image", type, mebibytes))
+    GTEST_SKIP() << "needs mkfs." << type;
   on_disk(trial).before_exec([=, &images, folder = trial.scratch()] {
-    const bool is_mounted = is_tmpfs ? mount_tmpfs(folder, "size=64m") : mount_image(images / "image", type, folder);
+    const bool is_mounted = is_tmpfs ? mount_tmpfs(folder, "size=64m")
+                                     : mount_image(images / "image", type, folder);
     if (!is_mounted) _exit(77);
   });
   const Ending ending = run(trial.preloaded());
   if (ending.exit_code == 77) GTEST_SKIP() << "needs loop devices and " << type << " in the kernel";
   expect_checkpoint(ending, 1);
   EXPECT_EQ(occurrences(ending.err, "rank 0 stopped recording to disk: "), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "are left to the application: " + trial.scratch()), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "are left to the application: " + trial.scratch()), 1)
+      << ending.err;
   const Read read = trial.trace();
   EXPECT_GT(lost_to(read, LossCause::kStorage), 0u);
   EXPECT_GT(read.call_count(), 1'000'000u) << "most of the disk is in use";
@@ -63,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(On, LeavesRoom, testing::Values("ext4", "btrfs", "tmpfs
 TEST(LeavesRoomOf, AllLocalRanksTogether) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls / 2);
-  on_disk(trial).ranks(4).before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=64m"); });
+  on_disk(trial).ranks(4).before_exec(
+      [folder = trial.scratch()] { mount_tmpfs(folder, "size=64m"); });
   Child child(trial.preloaded());
   expect_checkpoint(child.wait(60), 4);
 }
@@ -71,7 +79,9 @@ TEST(LeavesRoomOf, AllLocalRanksTogether) {
 TEST(LeavesRoomOf, FlightKeepsTheNewestInWhatItHas) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls);
-  on_disk(trial).with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=64m"); });
+  on_disk(trial).with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([folder = trial.scratch()] {
+    mount_tmpfs(folder, "size=64m");
+  });
   const Ending ending = run(trial.preloaded());
   expect_checkpoint(ending, 1);
   EXPECT_EQ(occurrences(ending.err, "rank 0 kept fewer calls: "), 1) << ending.err;
@@ -89,9 +99,13 @@ class Cgroup {
       const char* parent;
       const char* limit;
     };
-    for (const Version& version : {Version{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes"}, Version{"/sys/fs/cgroup", "/memory.max"}}) {
-      const std::string path = std::string(version.parent) + "/megascope-test-" + std::to_string(getpid());
-      if (access((std::string(version.parent) + "/cgroup.procs").c_str(), W_OK) != 0 || mkdir(path.c_str(), 0755) != 0) continue;
+    for (const Version& version : {Version{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes"},
+                                   Version{"/sys/fs/cgroup", "/memory.max"}}) {
+      const std::string path = std::string(version.parent) + "/megascope-test-" +
+                               std::to_string(getpid());
+      if (access((std::string(version.parent) + "/cgroup.procs").c_str(), W_OK) != 0 ||
+          mkdir(path.c_str(), 0755) != 0)
+        continue;
       path_ = path;
       std::ofstream limit(path + version.limit);
       if (limit << limit_bytes << std::flush) return;
@@ -107,7 +121,8 @@ class Cgroup {
 
  private:
   void remove() {
-    for (int i = 0; !path_.empty() && i < 100 && rmdir(path_.c_str()) != 0 && errno == EBUSY; ++i) usleep(10'000);
+    for (int i = 0; !path_.empty() && i < 100 && rmdir(path_.c_str()) != 0 && errno == EBUSY; ++i)
+      usleep(10'000);
     path_.clear();
   }
   std::string path_;
@@ -127,14 +142,17 @@ TEST(Memory, OfACgroupIsNotTakenByBuffersInIt) {
   EXPECT_EQ(ending.signal, 0) << "killed for memory";
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "a rank in memory (" + trial.scratch() + ")"), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "up to 1 GiB a rank"), 0) << "the bound that counts is told\n" << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "in memory (1/16 of what is available for 1 local rank)"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "up to 1 GiB a rank"), 0) << "the bound that counts is told\n"
+                                                              << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "in memory (1/16 of what is available for 1 local rank)"), 1)
+      << ending.err;
   const Read read = trial.trace();
   EXPECT_GT(read.call_count(), 500'000u);
   EXPECT_LT(read.call_count(), 1'300'000u) << "a sixteenth of 300 MiB";
 }
 
-/// While the program makes calls, a helper waits until its trace has grown beyond its first buffers, and acts.
+/// While the program makes calls, a helper waits until its trace has grown beyond its first
+/// buffers, and acts.
 void act_meanwhile(const std::string& scratch, const std::function<void()>& action) {
   if (fork() != 0) return;
   for (int i = 0; i < 5000; ++i, usleep(1000)) {
@@ -193,11 +211,15 @@ TEST(Disk, LosesATraceThatNeedsNoMoreRoom) {
 TEST(Disk, BecomesReadOnlyMeanwhile) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   const TemporaryFolder images;
-  if (!make_file_system(images / "image", "ext4", kDiskMebibytes)) GTEST_SKIP() << "needs mkfs.ext4";
+  if (!make_file_system(images / "image", "ext4", kDiskMebibytes))
+    GTEST_SKIP() << "needs mkfs.ext4";
   Trial trial("long", kLongCalls);
   trial.before_exec([&images, folder = trial.scratch()] {
     if (!mount_image(images / "image", "ext4", folder)) _exit(77);
-    act_meanwhile(folder, [folder] { mount("none", folder.c_str(), nullptr, MS_REMOUNT, "abort"); for (int i = 0; i < 20; ++i) sync(); });  // as after an error of the disk
+    act_meanwhile(folder, [folder] {
+      mount("none", folder.c_str(), nullptr, MS_REMOUNT, "abort");
+      for (int i = 0; i < 20; ++i) sync();
+    });  // as after an error of the disk
   });
   expect_unharmed(trial, "Read-only file system");
 }

@@ -1,8 +1,10 @@
 #include <mpi.h>
+
 #include <stdio.h>
 
-/* A program for another MPI than the one that the library was built for: its handles may be addresses where the library
-   expects numbers of 32 bits. Calls with many arguments, whose handles come in registers and on the stack. */
+/* A program for another MPI than the one that the library was built for: its handles may be
+   addresses where the library expects numbers of 32 bits. Calls with many arguments, whose handles
+   come in registers and on the stack. */
 int main(int argc, char** argv) {
   int rank = 0;
   int size = 0;
@@ -26,7 +28,8 @@ int main(int argc, char** argv) {
   MPI_Irecv(&from, 1, MPI_INT, previous, 8, comm, &requests[0]);
   MPI_Isend(&rank, 1, MPI_INT, next, 8, comm, &requests[1]);
   MPI_Waitall(2, requests, statuses);
-  if (from != previous || statuses[0].MPI_SOURCE != previous || requests[0] != MPI_REQUEST_NULL) return 2;
+  if (from != previous || statuses[0].MPI_SOURCE != previous || requests[0] != MPI_REQUEST_NULL)
+    return 2;
 
   int counts[2] = {1, 1};
   int places[2] = {0, sizeof(int)};

@@ -1,4 +1,5 @@
 #include <mpi.h>
+
 #include <stdio.h>
 
 /* Another tool, as most are: wraps some calls and passes them on to PMPI_*. */

@@ -1,16 +1,15 @@
 #include "tests/faults/process.h"
 
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <signal.h>
+#include <sstream>
+#include <stdexcept>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 
 extern "C" char** environ;
 
@@ -26,7 +25,8 @@ std::vector<std::string> environment_of(const Command& command) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
-    if (!text.starts_with("MEGASCOPE_") && !text.starts_with("LD_PRELOAD=")) entries.push_back(text);
+    if (!text.starts_with("MEGASCOPE_") && !text.starts_with("LD_PRELOAD="))
+      entries.push_back(text);
   }
   entries.insert(entries.end(), command.environment.begin(), command.environment.end());
   return entries;
@@ -34,12 +34,14 @@ std::vector<std::string> environment_of(const Command& command) {
 
 [[noreturn]] void become(const Command& command, std::vector<std::string> entries) {
   std::vector<char*> arguments;
-  for (const std::string& argument : command.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : command.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   clearenv();
   for (const std::string& entry : entries) {
     const std::size_t at = entry.find('=');
-    if (at != std::string::npos) setenv(entry.substr(0, at).c_str(), entry.substr(at + 1).c_str(), 1);
+    if (at != std::string::npos)
+      setenv(entry.substr(0, at).c_str(), entry.substr(at + 1).c_str(), 1);
   }
   redirect(command.folder + "/stdout.txt", STDOUT_FILENO);
   redirect(command.folder + "/stderr.txt", STDERR_FILENO);
@@ -116,10 +118,13 @@ int occurrences(const std::string& wrapped, const std::string& word) {
   std::string text;
   for (const char c : wrapped) {
     const bool is_blank = c == ' ' || c == '\n';
-    if (has_line_end || !is_blank || text.empty() || text.back() != ' ') text += is_blank && !has_line_end ? ' ' : c;
+    if (has_line_end || !is_blank || text.empty() || text.back() != ' ')
+      text += is_blank && !has_line_end ? ' ' : c;
   }
   int count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
+  for (std::size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + word.size()))
+    ++count;
   return count;
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace megascope::faults {
@@ -23,10 +22,11 @@ class TemporaryFolder {
 };
 
 struct Command {
-  std::vector<std::string> arguments;    ///< the program's path first
-  std::vector<std::string> environment;  ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
-  std::string folder;                    ///< working directory; where stdout.txt and stderr.txt are written
-  std::function<void()> before_exec;     ///< in the child
+  std::vector<std::string> arguments;  ///< the program's path first
+  std::vector<std::string>
+      environment;     ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
+  std::string folder;  ///< working directory; where stdout.txt and stderr.txt are written
+  std::function<void()> before_exec;  ///< in the child
 };
 
 struct Ending {

@@ -1,8 +1,9 @@
-#include <gtest/gtest.h>
-
 #include "tests/faults/trial.h"
 
-/// Programs with children, with threads that live longer than MPI, and with no respect for descriptors.
+#include <gtest/gtest.h>
+
+/// Programs with children, with threads that live longer than MPI, and with no respect for
+/// descriptors.
 namespace megascope::faults {
 namespace {
 
@@ -35,7 +36,8 @@ TEST(Fork, AChildMayAbort) {
   expect_unharmed(trial, "fork-then-abort");
   const Read read = trial.trace();
   expect_trace_of_one_thread(read, *trial.book());
-  EXPECT_EQ(read.definitions.info.end_state, EndState::kFinalized) << "it was the child that aborted";
+  EXPECT_EQ(read.definitions.info.end_state, EndState::kFinalized)
+      << "it was the child that aborted";
 }
 
 TEST(Fork, AChildMayStartThreads) {

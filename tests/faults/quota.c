@@ -1,6 +1,7 @@
-// Preloaded behind the library: a quota that statvfs does not tell. Blocks cannot be reserved in the run folder, or, with
-// QUOTA_OF_SCRATCH in the environment, not beyond that number of bytes of a file in the scratch folder. With SIGNALS in the
-// environment two of three attempts to reserve blocks are interrupted by a signal, as on a tmpfs of older kernels.
+// Preloaded behind the library: a quota that statvfs does not tell. Blocks cannot be reserved in
+// the run folder, or, with QUOTA_OF_SCRATCH in the environment, not beyond that number of bytes of
+// a file in the scratch folder. With SIGNALS in the environment two of three attempts to reserve
+// blocks are interrupted by a signal, as on a tmpfs of older kernels.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,20 +22,25 @@ static int is_beyond(int file, off_t end) {
   return of_scratch == NULL && strstr(path, "/run/") != NULL;
 }
 
-__attribute__((visibility("default"))) int fallocate(int file, int mode, off_t offset, off_t length) {
+__attribute__((visibility("default"))) int fallocate(int file, int mode, off_t offset,
+                                                     off_t length) {
   static int attempts = 0;
   if (getenv("SIGNALS") != NULL && ++attempts % 3 != 0) {
     errno = EINTR;
     return -1;
   }
-  if (!is_beyond(file, offset + length)) return ((int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate"))(file, mode, offset, length);
+  if (!is_beyond(file, offset + length))
+    return ((int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate"))(file, mode, offset,
+                                                                            length);
   errno = EDQUOT;
   return -1;
 }
 
-__attribute__((visibility("default"))) ssize_t pwrite(int file, const void* from, size_t size, off_t offset) {
+__attribute__((visibility("default"))) ssize_t pwrite(int file, const void* from, size_t size,
+                                                      off_t offset) {
   if (getenv("QUOTA_OF_SCRATCH") == NULL || !is_beyond(file, offset + (off_t)size)) {
-    return ((ssize_t (*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite"))(file, from, size, offset);
+    return ((ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite"))(file, from,
+                                                                                     size, offset);
   }
   errno = EDQUOT;
   return -1;

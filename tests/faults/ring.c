@@ -1,5 +1,7 @@
-// Passes a number around the ranks as often as the first argument says; the second is a program to run meanwhile.
+// Passes a number around the ranks as often as the first argument says; the second is a program to
+// run meanwhile.
 #include <mpi.h>
+
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,8 +25,8 @@ int main(int argc, char** argv) {
   for (int round = argc > 1 ? atoi(argv[1]) : 1; round > 0; --round) {
     int out = rank;
     int in = -1;
-    MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size,
+                 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (in != (rank + size - 1) % size) MPI_Abort(MPI_COMM_WORLD, 1);
   }
   const int status = argc > 2 ? run(argv[2]) : 0;

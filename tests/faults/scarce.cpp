@@ -1,19 +1,21 @@
-// Calls of every family of MPI functions and every hook, in each of which one allocation of the library fails: the first, the second ...
+// Calls of every family of MPI functions and every hook, in each of which one allocation of the
+// library fails: the first, the second ...
 //   scarce PART MODE DIRECTORY [NUMBER]
-// PART: a name below, or start (MPI_Init), end (MPI_Finalize). MODE: one (one allocation fails), all (it and all later ones). DIRECTORY: for
-// files. NUMBER: only this allocation; 0, or none: each of the part in turn. `scarce list` prints the names.
-// Prints how many failed allocations the part came through, or with NUMBER how many allocations there were.
-#include <dlfcn.h>
-#include <megascope/megascope.h>
+// PART: a name below, or start (MPI_Init), end (MPI_Finalize). MODE: one (one allocation fails),
+// all (it and all later ones). DIRECTORY: for files. NUMBER: only this allocation; 0, or none: each
+// of the part in turn. `scarce list` prints the names. Prints how many failed allocations the part
+// came through, or with NUMBER how many allocations there were.
 #include <mpi.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
+#include <megascope/megascope.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -29,7 +31,8 @@ std::string g_folder;
 
 void p2p() {
   MPI_Request requests[4];
-  MPI_Sendrecv(&g_value, 1, MPI_INT, 0, 1, &g_other, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&g_value, 1, MPI_INT, 0, 1, &g_other, 1, MPI_INT, 0, 1, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
   MPI_Irecv(&g_other, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &requests[0]);
   MPI_Isend(&g_value, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -51,8 +54,10 @@ void p2p() {
 
 void request() {
   std::vector<MPI_Request> requests(600, MPI_REQUEST_NULL);
-  for (std::size_t i = 0; i < 300; ++i) MPI_Irecv(&g_other, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF, &requests[i]);
-  for (std::size_t i = 0; i < 300; ++i) MPI_Isend(&g_value, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF, &requests[300 + i]);
+  for (std::size_t i = 0; i < 300; ++i)
+    MPI_Irecv(&g_other, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF, &requests[i]);
+  for (std::size_t i = 0; i < 300; ++i)
+    MPI_Isend(&g_value, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF, &requests[300 + i]);
   int flag = 0;
   int index = 0;
   int count = 0;
@@ -74,11 +79,13 @@ void coll() {
   MPI_Bcast(&g_value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Allreduce(&g_value, &g_other, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allgatherv(&g_value, 1, MPI_INT, &g_other, counts, displacements, MPI_INT, MPI_COMM_WORLD);
-  MPI_Alltoallv(&g_value, counts, displacements, MPI_INT, &g_other, counts, displacements, MPI_INT, MPI_COMM_WORLD);
+  MPI_Alltoallv(&g_value, counts, displacements, MPI_INT, &g_other, counts, displacements, MPI_INT,
+                MPI_COMM_WORLD);
   MPI_Reduce_scatter(&g_value, &g_other, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
   MPI_Iallreduce(&g_value, &g_other, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
-  MPI_Igatherv(&g_value, 1, MPI_INT, &g_other, counts, displacements, MPI_INT, 0, MPI_COMM_WORLD, &requests[2]);
+  MPI_Igatherv(&g_value, 1, MPI_INT, &g_other, counts, displacements, MPI_INT, 0, MPI_COMM_WORLD,
+               &requests[2]);
   MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
   MPI_Scan(&g_value, &g_other, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -130,7 +137,8 @@ void topo() {
   MPI_Cart_sub(cart, remains, &sub);
   MPI_Graph_create(MPI_COMM_WORLD, 1, index, edges, 0, &graph);
   const int self[] = {0};
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, self, weight, 1, self, weight, MPI_INFO_NULL, 0, &neighbours);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, self, weight, 1, self, weight, MPI_INFO_NULL, 0,
+                                 &neighbours);
   int in[2] = {0, 0};
   int out[2] = {0, 0};
   MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, cart);
@@ -198,7 +206,8 @@ void local() {
 void io() {
   const std::string path = g_folder + "/a file whose name does not fit into a short string";
   MPI_File file;
-  MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                &file);
   MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
   MPI_File_write_at(file, 0, &g_value, 1, MPI_INT, MPI_STATUS_IGNORE);
   MPI_Request request;
@@ -208,7 +217,8 @@ void io() {
   MPI_File_write_all_end(file, &g_value, MPI_STATUS_IGNORE);
   MPI_File_sync(file);
   MPI_File_close(&file);
-  PMPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file); /* out of the library's sight */
+  PMPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL,
+                 &file); /* out of the library's sight */
   MPI_File_read_at(file, 0, &g_other, 1, MPI_INT, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
   MPI_File_delete(path.c_str(), MPI_INFO_NULL);
@@ -217,7 +227,8 @@ void io() {
 void rma() {
   MPI_Win window;
   int* base = nullptr;
-  MPI_Win_allocate(sizeof(int) * 4, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&base), &window);
+  MPI_Win_allocate(sizeof(int) * 4, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   static_cast<void*>(&base), &window);
   MPI_Win_set_name(window, "a name that is long enough not to fit into a short string");
   MPI_Win_fence(0, window);
   MPI_Put(&g_value, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
@@ -234,7 +245,8 @@ void rma() {
   MPI_Win_wait(window);
   MPI_Group_free(&group);
   MPI_Win_free(&window);
-  PMPI_Win_allocate(sizeof(int) * 4, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&base), &window);
+  PMPI_Win_allocate(sizeof(int) * 4, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                    static_cast<void*>(&base), &window);
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);
 }
@@ -243,7 +255,8 @@ void rma() {
 void flood() {
   int rank = 0;
   for (int i = 0; i < 60'000; ++i) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  for (int i = 0; i < 60'000; ++i) megascope_region_enter(1 + i % 3), megascope_region_leave(1 + i % 3);
+  for (int i = 0; i < 60'000; ++i)
+    megascope_region_enter(1 + i % 3), megascope_region_leave(1 + i % 3);
 }
 
 long g_step = 0;
@@ -267,9 +280,11 @@ void show(const char* name, int dimensions) {
 }
 
 void hooks() {
-  const std::string name = "a name that is long enough not to fit into a short string " + std::to_string(++g_names);
+  const std::string name = "a name that is long enough not to fit into a short string " +
+                           std::to_string(++g_names);
   const megascope_region region = megascope_region_define(name.c_str());
-  const megascope_counter counter = megascope_counter_define(name.c_str(), "a unit that does not fit into a short string");
+  const megascope_counter counter = megascope_counter_define(
+      name.c_str(), "a unit that does not fit into a short string");
   const megascope_where where = {1, MEGASCOPE_NOWHERE, 2};
   for (int i = 0; i < 3; ++i) {
     megascope_step_begin(g_step++);
@@ -284,7 +299,8 @@ void hooks() {
     megascope_step_end();
   }
   (void)megascope_group_set("a-dimension-whose-name-is-long", 0, 1);
-  (void)megascope_groups_set("a-dimension-whose-name-is-long=1+tp=1+order=tp-a-dimension-whose-name-is-long");
+  (void)megascope_groups_set(
+      "a-dimension-whose-name-is-long=1+tp=1+order=tp-a-dimension-whose-name-is-long");
   (void)megascope_is_recording();
   (void)megascope_save();
   (void)megascope_last_error();
@@ -302,9 +318,17 @@ void hooks_and_calls() {
   hooks();
   p2p();
 }
-const Part kParts[] = {{"p2p", p2p, false},   {"request", request, false}, {"coll", coll, false},   {"comm", comm, false},
-                       {"topo", topo, false}, {"local", local, false},     {"io", io, false},       {"rma", rma, false},
-                       {"flood", flood, false}, {"hooks", hooks, false},   {"thread", hooks_and_calls, true}};
+const Part kParts[] = {{"p2p", p2p, false},
+                       {"request", request, false},
+                       {"coll", coll, false},
+                       {"comm", comm, false},
+                       {"topo", topo, false},
+                       {"local", local, false},
+                       {"io", io, false},
+                       {"rma", rma, false},
+                       {"flood", flood, false},
+                       {"hooks", hooks, false},
+                       {"thread", hooks_and_calls, true}};
 
 /// The part with allocation `number` failing. Returns how many allocations there were.
 long run(const Part& part, long number, bool goes_on) {
@@ -314,8 +338,10 @@ long run(const Part& part, long number, bool goes_on) {
     part.run();
     seen = g_disarm();
   };
-  if (part.is_on_new_thread) std::thread(armed).join();
-  else armed();
+  if (part.is_on_new_thread)
+    std::thread(armed).join();
+  else
+    armed();
   return seen;
 }
 
@@ -354,7 +380,9 @@ int main(int argc, char** argv) {
   p2p();
   if (name == "end") g_arm(number, mode == "all" ? 1 : 0);
   MPI_Finalize();
-  if (name == "end") std::printf("%ld allocations\n", g_disarm());
-  else if (name != "start") std::printf("%ld allocations failed\n", came_through);
+  if (name == "end")
+    std::printf("%ld allocations\n", g_disarm());
+  else if (name != "start")
+    std::printf("%ld allocations failed\n", came_through);
   return 0;
 }

@@ -1,6 +1,7 @@
-// Preloaded before the library: allocations that the library and its modules make fail, on the thread that asks for it.
-//   scarce_arm(first, goes_on)   allocation number `first` from now on fails, and with goes_on all later ones
-//   scarce_disarm()              returns how many there were
+// Preloaded before the library: allocations that the library and its modules make fail, on the
+// thread that asks for it.
+//   scarce_arm(first, goes_on)   allocation number `first` from now on fails, and with goes_on all
+//   later ones scarce_disarm()              returns how many there were
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -66,9 +67,15 @@ static int fails(const void* caller) {
   return 1;
 }
 
-SHOWN void* malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
-SHOWN void* calloc(size_t count, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size); }
-SHOWN void* realloc(void* old, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
+SHOWN void* malloc(size_t size) {
+  return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+SHOWN void* calloc(size_t count, size_t size) {
+  return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+SHOWN void* realloc(void* old, size_t size) {
+  return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
+}
 SHOWN void* aligned_alloc(size_t alignment, size_t size) {
   return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
 }

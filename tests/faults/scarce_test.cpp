@@ -1,25 +1,28 @@
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-#include <sstream>
-
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
 
-/// Allocations of the library that fail: in every family of MPI functions and every hook the first, the second ... of them, alone and
-/// with all later ones. The program copes without memory, and so must the library: no call ends it.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+/// Allocations of the library that fail: in every family of MPI functions and every hook the first,
+/// the second ... of them, alone and with all later ones. The program copes without memory, and so
+/// must the library: no call ends it.
 namespace megascope::faults {
 namespace {
 
 const std::vector<std::string> kPlain = {"MEGASCOPE_REPORT=off"};
 /// All that the library does in calls and hooks.
-const std::vector<std::string> kFull = {"MEGASCOPE_REPORT=off", "MEGASCOPE_MPI=all", "MEGASCOPE_CALLSITE=1", "MEGASCOPE_TRACE=full",
-                                        "MEGASCOPE_TENSORS=*", "MEGASCOPE_CONTROL=on", "MEGASCOPE_LIVE=0", "MEGASCOPE_LIVE_CONTROL=allow",
+const std::vector<std::string> kFull = {"MEGASCOPE_REPORT=off",     "MEGASCOPE_MPI=all",
+                                        "MEGASCOPE_CALLSITE=1",     "MEGASCOPE_TRACE=full",
+                                        "MEGASCOPE_TENSORS=*",      "MEGASCOPE_CONTROL=on",
+                                        "MEGASCOPE_LIVE=0",         "MEGASCOPE_LIVE_CONTROL=allow",
                                         "MEGASCOPE_STEP_INTERVAL=2"};
 
 /// What one process came through.
 struct Result {
-  long number = 0;  ///< that it printed
+  long number = 0;           ///< that it printed
   std::int64_t counted = 0;  ///< losses for want of memory
 };
 
@@ -29,12 +32,18 @@ class Scarce {
 
   Result expect_survival(const std::string& part, const std::string& mode, long number = 0) const {
     const TemporaryFolder folder;
-    Command command{.arguments = {MEGASCOPE_TEST_SCARCE, part, mode, folder.path(), std::to_string(number)},
-                    .environment = launch_environment(0), .folder = folder.path(), .before_exec = {}};
+    Command command{
+        .arguments = {MEGASCOPE_TEST_SCARCE, part, mode, folder.path(), std::to_string(number)},
+        .environment = launch_environment(0),
+        .folder = folder.path(),
+        .before_exec = {}};
     if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + folder.path());
     command.environment.insert(command.environment.end(), environment_.begin(), environment_.end());
-    command.environment.insert(command.environment.end(), {"LD_PRELOAD=" MEGASCOPE_TEST_SCARCE_MEMORY ":" MEGASCOPE_TEST_LIBRARY,
-                               "MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (folder / (part == "end" ? "stdout.txt/run" : "run"))});
+    command.environment.insert(
+        command.environment.end(),
+        {"LD_PRELOAD=" MEGASCOPE_TEST_SCARCE_MEMORY ":" MEGASCOPE_TEST_LIBRARY,
+         "MEGASCOPE_EXPORT=none",
+         "MEGASCOPE_OUT=" + (folder / (part == "end" ? "stdout.txt/run" : "run"))});
     Child child(std::move(command));
     const Ending ending = child.wait(60);
     const std::string what = part + ", " + mode + ", allocation " + std::to_string(number);
@@ -43,8 +52,10 @@ class Scarce {
     EXPECT_EQ(ending.exit_code, 0) << what << "\n" << ending.err;
     Result result;
     std::istringstream(ending.out) >> result.number;
-    const nlohmann::json report = nlohmann::json::parse(read_text(folder / "run/report.json"), nullptr, /*allow_exceptions=*/false);
-    if (report.is_object() && report.contains("losses")) result.counted = report["losses"].value("no_buffer", std::int64_t{0});
+    const nlohmann::json report = nlohmann::json::parse(read_text(folder / "run/report.json"),
+                                                        nullptr, /*allow_exceptions=*/false);
+    if (report.is_object() && report.contains("losses"))
+      result.counted = report["losses"].value("no_buffer", std::int64_t{0});
     return result;
   }
 
@@ -54,7 +65,10 @@ class Scarce {
 
 std::vector<std::string> all_parts() {
   const TemporaryFolder folder;
-  const Ending ending = run({.arguments = {MEGASCOPE_TEST_SCARCE, "list"}, .environment = {}, .folder = folder.path(), .before_exec = {}});
+  const Ending ending = run({.arguments = {MEGASCOPE_TEST_SCARCE, "list"},
+                             .environment = {},
+                             .folder = folder.path(),
+                             .before_exec = {}});
   std::vector<std::string> parts;
   std::istringstream words(ending.out);
   for (std::string part; words >> part;) parts.push_back(part);
@@ -82,7 +96,8 @@ TEST(ScarceMemory, EndsNoCallAndNoHook) { expect_every_part(kPlain); }
 
 TEST(ScarceMemory, EndsNoCallAndNoHookWithAllThatIsOffered) { expect_every_part(kFull); }
 
-/// A process in which nothing has failed before: after a first failure ranks do not talk at steps any more.
+/// A process in which nothing has failed before: after a first failure ranks do not talk at steps
+/// any more.
 TEST(ScarceMemory, EndsNoHookOfAFreshProcess) {
   const Scarce scarce(kFull);
   const long most = scarce.expect_survival("hooks", "one", 1'000'000).number;
@@ -92,7 +107,8 @@ TEST(ScarceMemory, EndsNoHookOfAFreshProcess) {
   }
 }
 
-/// One process. Its MPI_Finalize writes no files here: without memory report.json cannot be taken down half made (LIMITS.md).
+/// One process. Its MPI_Finalize writes no files here: without memory report.json cannot be taken
+/// down half made (LIMITS.md).
 TEST(ScarceMemory, EndsNeitherMpiInitNorMpiFinalize) {
   const Scarce scarce(kPlain);
   for (const char* part : {"start", "end"}) {

@@ -1,19 +1,19 @@
-#include <fcntl.h>
+#include "core/trace/join.h"
+#include "tests/faults/disks.h"
+#include "tests/faults/trial.h"
+
 #include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "core/trace/join.h"
-#include "tests/faults/disks.h"
-#include "tests/faults/trial.h"
-
-/// Storage that is full, forbidden or not there. The program runs as it does without the library; what is not kept is
-/// counted, and the sums in the report are those of all calls.
+/// Storage that is full, forbidden or not there. The program runs as it does without the library;
+/// what is not kept is counted, and the sums in the report are those of all calls.
 namespace megascope::faults {
 namespace {
 
@@ -55,7 +55,8 @@ TEST(Buffer, StopKeepsTheOldest) {
   ASSERT_FALSE(read.locations.empty());
   EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
   EXPECT_NE(read.locations[0].back().function, "MPI_Finalize");
-  EXPECT_LE(std::filesystem::file_size(trial.run_folder() + "/rank-0.mgt"), std::uintmax_t{2} << 20);
+  EXPECT_LE(std::filesystem::file_size(trial.run_folder() + "/rank-0.mgt"),
+            std::uintmax_t{2} << 20);
 }
 
 TEST(Buffer, FlightKeepsTheNewest) {
@@ -92,7 +93,8 @@ TEST(Storage, BecomesFull) {
 TEST(Storage, IsFullByAQuota) {
   Trial trial("cheap", kManyCalls);
   trial.with("QUOTA_OF_SCRATCH=1500000");
-  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
   expect_all_accounted_for(trial, LossCause::kStorage);
@@ -102,9 +104,12 @@ TEST(Storage, IsFullByAQuota) {
 TEST(Storage, IsReservedThoughSignalsInterrupt) {
   Trial trial("cheap", kManyCalls);
   trial.with("SIGNALS=1");
-  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
-  EXPECT_EQ(trial.trace().call_count(), static_cast<std::uint64_t>(kManyBooked)) << "nothing is lost\n" << ending.err;
+  EXPECT_EQ(trial.trace().call_count(), static_cast<std::uint64_t>(kManyBooked))
+      << "nothing is lost\n"
+      << ending.err;
 }
 
 TEST(Storage, IsFullFromTheStart) {
@@ -159,11 +164,13 @@ TEST(Storage, MissingOnEveryRankIsSaidOnce) {
 TEST(RunFolder, CannotBeMade) {
   Trial trial("cheap", kManyCalls);
   std::ofstream(trial.folder() / "file") << "of the user";
-  trial.with("MEGASCOPE_OUT=" + (trial.folder() / "file/run")).with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
+  trial.with("MEGASCOPE_OUT=" + (trial.folder() / "file/run"))
+      .with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "Not a directory"), 1) << err;
   EXPECT_EQ(read_text(trial.folder() / "file"), "of the user");
-  for (const char* name : {"/trace.otf2", "/traces.otf2", "/trace.perfetto-trace", "/trace.json.gz", "/otf2"}) {
+  for (const char* name :
+       {"/trace.otf2", "/traces.otf2", "/trace.perfetto-trace", "/trace.json.gz", "/otf2"}) {
     EXPECT_FALSE(std::filesystem::exists(name)) << name;
     EXPECT_FALSE(std::filesystem::exists(trial.folder() / name)) << name;
   }
@@ -185,7 +192,8 @@ TEST(RunFolder, IsOnAFullDisk) {
   }
   ASSERT_EQ(traces.size(), 1u);
   trace::JoinResult joined;
-  ASSERT_TRUE(trace::join_run(traces, trial.run_folder(), joined).is_ok()) << "to where there is room";
+  ASSERT_TRUE(trace::join_run(traces, trial.run_folder(), joined).is_ok())
+      << "to where there is room";
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
@@ -197,21 +205,25 @@ TEST(RunFolder, IsOnADiskWithoutRoomForTheReport) {
   trial.before_exec([disk] { mount_tmpfs(disk, "size=4k"); });
   trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_REPORT=short");
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written: `megascope report "), 1) << err;
+  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written: `megascope report "), 1)
+      << err;
   EXPECT_EQ(occurrences(err, "done; report in"), 0) << err;
 }
 
 TEST(RunFolder, IsOnAFullQuota) {
   Trial trial("cheap", kManyCalls);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
-  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
   EXPECT_GE(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "/trace.otf2")) << "which libotf2 could not have written to its end";
+  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "/trace.otf2"))
+      << "which libotf2 could not have written to its end";
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
   for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
-    EXPECT_EQ(entry.path().filename().string().find(".room"), std::string::npos) << "nothing is left behind";
+    EXPECT_EQ(entry.path().filename().string().find(".room"), std::string::npos)
+        << "nothing is left behind";
   }
 }
 
@@ -221,15 +233,20 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
   for (const int first : {1, 2, 4, 6, 8}) {
     Trial trial("cheap", kManyCalls);
     trial.ranks(2).with("MEGASCOPE_EXPORT=otf2").with("FULL_FROM=" + std::to_string(first));
-    const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_FULL_DISK));
+    const Ending ending = run(
+        trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_FULL_DISK));
     EXPECT_EQ(ending.exit_code, 0) << first << ": " << ending.err;
     EXPECT_EQ(occurrences(ending.out, std::to_string(kManyBooked) + " calls\n"), 2) << first;
     EXPECT_EQ(occurrences(ending.err, "No space left on device"), 1) << first << ": " << ending.err;
     EXPECT_EQ(trial.report_number("mpi_calls"), kCalls) << first;
-    EXPECT_EQ(trial.trace(0).call_count() + trial.trace(1).call_count(), static_cast<std::uint64_t>(kCalls)) << first;
+    EXPECT_EQ(trial.trace(0).call_count() + trial.trace(1).call_count(),
+              static_cast<std::uint64_t>(kCalls))
+        << first;
     for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
       const std::string name = entry.path().filename();
-      EXPECT_FALSE(name.ends_with(".part") || (name.starts_with("trace") && !name.ends_with(".json.gz"))) << first << ": " << name;
+      EXPECT_FALSE(name.ends_with(".part") ||
+                   (name.starts_with("trace") && !name.ends_with(".json.gz")))
+          << first << ": " << name;
     }
   }
 }
@@ -237,7 +254,8 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
 TEST(Memory, ThatIsScarceEndsNoProgram) {
   constexpr int kNoBook = 99;  // victim.cpp
   int passed = 0;
-  for (const rlim_t most_kib : {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
+  for (const rlim_t most_kib :
+       {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
     const auto scarce = [most_kib] { limit(RLIMIT_AS, most_kib << 10); };
     Trial bare("cheap", kManyCalls);
     bare.before_exec(scarce);
@@ -245,10 +263,13 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     Trial trial("cheap", kManyCalls);
     trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec(scarce);
     const Ending ending = run(trial.preloaded());
-    // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so, and nobody is ended.
-    const bool is_too_little = ending.exit_code == kNoBook || ending.err.find("failed to map segment") != std::string::npos;
+    // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so,
+    // and nobody is ended.
+    const bool is_too_little = ending.exit_code == kNoBook ||
+                               ending.err.find("failed to map segment") != std::string::npos;
     if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
-    EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n" << ending.err;
+    EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n"
+                                   << ending.err;
     ++passed;
   }
   EXPECT_GT(passed, 0);
@@ -270,7 +291,9 @@ TEST(FileSizeLimit, IsKept) {
 TEST(FileSizeLimit, IsKeptByExports) {
   Trial trial("cheap", 3000);
   ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);
-  trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec([] { limit(RLIMIT_FSIZE, rlim_t{4} << 10); });
+  trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec([] {
+    limit(RLIMIT_FSIZE, rlim_t{4} << 10);
+  });
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.signal, 0);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;

@@ -1,16 +1,16 @@
 #include "tests/faults/trial.h"
 
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <ostream>
-
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
 #include "tests/faults/launch.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <ostream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace megascope::faults {
 namespace {
@@ -32,7 +32,8 @@ Read read_trace(const std::string& path) {
       for (const Fact& fact : call.facts) {
         row.was_left |= fact.kind == FactKind::kLeft;
         const bool is_message = fact.kind == FactKind::kSend || fact.kind == FactKind::kRecv ||
-                                fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest ||
+                                fact.kind == FactKind::kSendRequest ||
+                                fact.kind == FactKind::kRecvRequest ||
                                 fact.kind == FactKind::kRecvComplete;
         if (is_message && row.tag == -1) row.tag = fact.tag;
       }
@@ -43,7 +44,8 @@ Read read_trace(const std::string& path) {
 }
 
 nlohmann::json report_of(const std::string& folder) {
-  return nlohmann::json::parse(read_text(folder + "/report.json"), nullptr, /*allow_exceptions=*/false);
+  return nlohmann::json::parse(read_text(folder + "/report.json"), nullptr,
+                               /*allow_exceptions=*/false);
 }
 
 }  // namespace
@@ -101,8 +103,8 @@ Command Trial::command(const std::string& preload) const {
     const std::vector<std::string> part = ranks_with(ranks_, preload);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
   }
-  command.arguments.insert(command.arguments.end(),
-                           {MEGASCOPE_TEST_VICTIM, mode_, folder_ / "book", std::to_string(count_)});
+  command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_VICTIM, mode_, folder_ / "book",
+                                                     std::to_string(count_)});
   command.environment = common();
   if (ranks_ == 0 && !preload.empty()) command.environment.push_back("LD_PRELOAD=" + preload);
   command.folder = folder_.path();
@@ -128,7 +130,9 @@ const Book* Trial::book(int rank) const {
   return access(path.c_str(), R_OK) == 0 ? Book::open(path.c_str()) : nullptr;
 }
 
-Read Trial::trace(int rank) const { return read_trace(run_folder() + "/" + trace::trace_file_name(rank)); }
+Read Trial::trace(int rank) const {
+  return read_trace(run_folder() + "/" + trace::trace_file_name(rank));
+}
 
 Read Trial::recovered(int rank) const {
   trace::RecoverResult result;
@@ -139,7 +143,9 @@ Read Trial::recovered(int rank) const {
 
 std::int64_t Trial::report_number(const std::string& key) const {
   const nlohmann::json report = report_of(run_folder());
-  return report.is_object() && report.contains(key) && report[key].is_number() ? report[key].get<std::int64_t>() : -1;
+  return report.is_object() && report.contains(key) && report[key].is_number()
+             ? report[key].get<std::int64_t>()
+             : -1;
 }
 
 std::int64_t Trial::losses_reported() const {
@@ -173,7 +179,8 @@ void expect_book(const std::vector<Row>& rows, const Book& book) {
   int shown = 0;
   for (std::size_t i = 0; i < expected.size() && i < returned && shown < 5; ++i) {
     const bool is_same = rows[i].function == expected[i].function && rows[i].tag == expected[i].tag;
-    EXPECT_TRUE(is_same) << "call " << i << ": trace has " << rows[i] << ", book has " << expected[i];
+    EXPECT_TRUE(is_same) << "call " << i << ": trace has " << rows[i] << ", book has "
+                         << expected[i];
     shown += is_same ? 0 : 1;
   }
 }

@@ -1,15 +1,15 @@
 #pragma once
 
+#include "core/record/definitions.h"
+#include "core/trace/recover.h"
+#include "tests/faults/book.h"
+#include "tests/faults/process.h"
+
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "core/record/definitions.h"
-#include "core/trace/recover.h"
-#include "tests/faults/book.h"
-#include "tests/faults/process.h"
 
 namespace megascope::faults {
 
@@ -34,10 +34,12 @@ struct Read {
   std::uint64_t loss_count() const;
 };
 
-/// One run of the victim in a folder of its own, bare or with the library, and what it leaves behind.
+/// One run of the victim in a folder of its own, bare or with the library, and what it leaves
+/// behind.
 class Trial {
  public:
-  explicit Trial(std::string mode, std::uint64_t count = 100) : mode_(std::move(mode)), count_(count) {}
+  explicit Trial(std::string mode, std::uint64_t count = 100)
+      : mode_(std::move(mode)), count_(count) {}
 
   /// More of the environment: NAME=VALUE.
   Trial& with(const std::string& entry);
@@ -82,8 +84,9 @@ class Trial {
 /// What the book says, as rows of depth 0.
 std::vector<Row> booked(const Book& book);
 
-/// The trace is the book: every call that returned, in order, and at most one more, which had returned without being
-/// written down, or is shown as pending. Calls made inside of others are compared by function and tag alone.
+/// The trace is the book: every call that returned, in order, and at most one more, which had
+/// returned without being written down, or is shown as pending. Calls made inside of others are
+/// compared by function and tag alone.
 void expect_book(const std::vector<Row>& rows, const Book& book);
 
 }  // namespace megascope::faults

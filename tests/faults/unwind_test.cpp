@@ -1,12 +1,12 @@
+#include "tests/faults/trial.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "tests/faults/trial.h"
-
-/// Calls that are left by an exception, a jump or the thread's cancellation. The trace says so of them; calls made inside of
-/// them did return. Afterwards recording goes on as before.
+/// Calls that are left by an exception, a jump or the thread's cancellation. The trace says so of
+/// them; calls made inside of them did return. Afterwards recording goes on as before.
 namespace megascope::faults {
 namespace {
 
@@ -27,17 +27,21 @@ void expect_calls_of_book(const std::vector<Row>& rows, const Book& book) {
   }
   for (Row& row : recorded) row.depth = 0;
   EXPECT_EQ(recorded.size(), expected.size());
-  const auto [ours, theirs] = std::mismatch(recorded.begin(), recorded.end(), expected.begin(), expected.end());
+  const auto [ours, theirs] = std::mismatch(recorded.begin(), recorded.end(), expected.begin(),
+                                            expected.end());
   if (ours != recorded.end() && theirs != expected.end()) {
-    ADD_FAILURE() << "call " << ours - recorded.begin() << ": trace has " << *ours << ", book has " << *theirs;
+    ADD_FAILURE() << "call " << ours - recorded.begin() << ": trace has " << *ours << ", book has "
+                  << *theirs;
   }
   EXPECT_EQ(nested, static_cast<std::size_t>(std::count_if(
-                        expected.begin(), expected.end(), [](const Row& row) { return row.function == "MPI_Error_string"; })));
+                        expected.begin(), expected.end(),
+                        [](const Row& row) { return row.function == "MPI_Error_string"; })));
 }
 
 void expect_recording_goes_on(const std::string& mode, const std::string& output) {
   const Ending bare = run(Trial(mode).bare());
-  ASSERT_EQ(bare.out, output) << bare.err << "exit code " << bare.exit_code << " signal " << bare.signal;
+  ASSERT_EQ(bare.out, output) << bare.err << "exit code " << bare.exit_code << " signal "
+                              << bare.signal;
   const Trial trial(mode);
   const Ending ending = run(trial.preloaded());
   EXPECT_FALSE(ending.has_timed_out);
@@ -53,9 +57,15 @@ void expect_recording_goes_on(const std::string& mode, const std::string& output
   EXPECT_EQ(trial.report_number("mpi_calls"), static_cast<std::int64_t>(read.call_count()));
 }
 
-TEST(Unwind, ExceptionsFromAnErrorHandlerPassThrough) { expect_recording_goes_on("throw", "caught 50\n"); }
-TEST(Unwind, JumpsOutOfAnErrorHandlerPassThrough) { expect_recording_goes_on("longjmp", "jumped 50\n"); }
-TEST(Unwind, ThreadsAreCancelledInsideOfACall) { expect_recording_goes_on("cancel", "cancelled 5\n"); }
+TEST(Unwind, ExceptionsFromAnErrorHandlerPassThrough) {
+  expect_recording_goes_on("throw", "caught 50\n");
+}
+TEST(Unwind, JumpsOutOfAnErrorHandlerPassThrough) {
+  expect_recording_goes_on("longjmp", "jumped 50\n");
+}
+TEST(Unwind, ThreadsAreCancelledInsideOfACall) {
+  expect_recording_goes_on("cancel", "cancelled 5\n");
+}
 
 /// Ours have one, wherever a chunk of the trace is full: nothing may end there.
 TEST(Unwind, ThreadsThatAreToBeCancelledGoOnBetweenCalls) {
@@ -70,7 +80,9 @@ TEST(Unwind, ThreadsThatAreToBeCancelledGoOnBetweenCalls) {
   EXPECT_EQ(read.loss_count(), 0u);
 }
 
-TEST(Unwind, ThreadsAreCancelledAtAnyInstruction) { expect_recording_goes_on("cancel-at-once", "cancelled 5\n"); }
+TEST(Unwind, ThreadsAreCancelledAtAnyInstruction) {
+  expect_recording_goes_on("cancel-at-once", "cancelled 5\n");
+}
 
 }  // namespace
 }  // namespace megascope::faults

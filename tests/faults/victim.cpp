@@ -1,19 +1,18 @@
 #include "tests/faults/victim.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/faults/launch.h"
 
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
-
-#include "tests/faults/launch.h"
 
 namespace megascope::faults::victim {
 
@@ -33,7 +32,8 @@ void one_round() {
   int theirs = 0;
   int sum = 0;
   std::array<MPI_Request, 2> requests{};
-  MPI_Sendrecv(&mine, 1, MPI_INT, 0, tag, &theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&mine, 1, MPI_INT, 0, tag, &theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
   g_book->returned(Book::kSendrecv, tag);
   MPI_Irecv(&theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF, requests.data());
   g_book->returned(Book::kIrecv, tag);
@@ -52,8 +52,10 @@ void one_round() {
 void init(int level) {
   g_level = level;
   int provided = 0;
-  if (level == MPI_THREAD_SINGLE) MPI_Init(nullptr, nullptr);
-  else MPI_Init_thread(nullptr, nullptr, level, &provided);
+  if (level == MPI_THREAD_SINGLE)
+    MPI_Init(nullptr, nullptr);
+  else
+    MPI_Init_thread(nullptr, nullptr, level, &provided);
   int rank = 0;
   const char* launched = std::getenv(faults::rank_variable());
   if (launched != nullptr) rank = std::atoi(launched);
@@ -79,15 +81,19 @@ void cheap_calls(std::uint64_t count) {
   }
 }
 
-/// Fills what the disk has, a piece at a time, up to what the program needs: CHECKPOINT is the file, CHECKPOINT_BYTES its size.
+/// Fills what the disk has, a piece at a time, up to what the program needs: CHECKPOINT is the
+/// file, CHECKPOINT_BYTES its size.
 bool write_checkpoint() {
   const char* const path = getenv("CHECKPOINT");
   const char* const bytes = getenv("CHECKPOINT_BYTES");
-  const int file = path != nullptr && bytes != nullptr ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+  const int file = path != nullptr && bytes != nullptr
+                       ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)
+                       : -1;
   if (file < 0) return false;
   const std::vector<char> piece(4096, 'c');
   long long left = std::atoll(bytes);
-  while (left > 0 && write(file, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size())) left -= static_cast<long long>(piece.size());
+  while (left > 0 && write(file, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size()))
+    left -= static_cast<long long>(piece.size());
   return fsync(file) == 0 && close(file) == 0 && left <= 0;
 }
 
@@ -127,8 +133,8 @@ int run_in_company() {
   int theirs = 0;
   while (g_book->count.load() + 8 < Book::kCapacity) {
     const int tag = ++g_tag % 30'000;
-    MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, tag, &theirs, 1, MPI_INT, (rank + size - 1) % size, tag,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, tag, &theirs, 1, MPI_INT,
+                 (rank + size - 1) % size, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     g_book->returned(Book::kSendrecv, tag);
   }
   MPI_Finalize();
@@ -152,16 +158,21 @@ int run_end_mode(std::string_view mode) {
   if (mode == "until-killed") return run_until_killed();
   if (mode == "in-company") return run_in_company();
   if (mode == "receive-forever") return receive_forever();
-  const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" || mode == "finish" ||
-                        mode == "return" || mode == "exit" || mode == "cheap" || mode == "std-abort" ||
-                        mode == "checkpoint" || mode == "long";
+  const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" ||
+                        mode == "finish" || mode == "return" || mode == "exit" || mode == "cheap" ||
+                        mode == "std-abort" || mode == "checkpoint" || mode == "long";
   if (!is_known) return -1;
   init();
-  if (mode == "cheap" || mode == "checkpoint") cheap_calls(g_count);
-  else if (mode == "long") long_calls(g_count);
-  else mixed_calls(g_count);
-  if (const char* const directory = getenv("DIRECTORY_TO_REMOVE")) std::filesystem::remove_all(directory);
-  if (mode == "checkpoint") std::puts(write_checkpoint() ? "checkpoint written" : "checkpoint failed");
+  if (mode == "cheap" || mode == "checkpoint")
+    cheap_calls(g_count);
+  else if (mode == "long")
+    long_calls(g_count);
+  else
+    mixed_calls(g_count);
+  if (const char* const directory = getenv("DIRECTORY_TO_REMOVE"))
+    std::filesystem::remove_all(directory);
+  if (mode == "checkpoint")
+    std::puts(write_checkpoint() ? "checkpoint written" : "checkpoint failed");
   if (mode == "_exit") _exit(3);
   if (mode == "abort") MPI_Abort(MPI_COMM_WORLD, 7);
   if (mode == "segv") touch(nullptr);

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "tests/faults/book.h"
+
 #include <mpi.h>
 
 #include <string>
 #include <string_view>
 
-#include "tests/faults/book.h"
-
-/// A small MPI program with a choice of bad ends: `victim MODE [BOOK [COUNT]]`. It keeps its own book of the calls that
-/// returned (book.h, path with the world rank appended) and knows nothing of MegaScope.
+/// A small MPI program with a choice of bad ends: `victim MODE [BOOK [COUNT]]`. It keeps its own
+/// book of the calls that returned (book.h, path with the world rank appended) and knows nothing of
+/// MegaScope.
 namespace megascope::faults::victim {
 
 extern Book* g_book;

@@ -1,19 +1,18 @@
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/faults/victim.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <spawn.h>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
-
-#include "tests/faults/victim.h"
 
 /// Modes with more than one process or thread, and those that touch descriptors.
 namespace megascope::faults::victim {
@@ -119,7 +118,8 @@ int start_others() {
   return 0;
 }
 
-/// Closes every descriptor, as daemons do, and then uses the numbers that became free for its own files.
+/// Closes every descriptor, as daemons do, and then uses the numbers that became free for its own
+/// files.
 int close_descriptors(const std::string& folder) {
   init();
   mixed_calls(10);
@@ -150,7 +150,8 @@ int exhaust_descriptors(bool gives_back) {
   limit.rlim_cur = 64;
   setrlimit(RLIMIT_NOFILE, &limit);
   std::vector<int> files;
-  for (int file = open("/dev/null", O_RDONLY); file >= 0; file = open("/dev/null", O_RDONLY)) files.push_back(file);
+  for (int file = open("/dev/null", O_RDONLY); file >= 0; file = open("/dev/null", O_RDONLY))
+    files.push_back(file);
   cheap_calls(g_count);
   if (gives_back) {
     for (const int file : files) close(file);
@@ -160,7 +161,8 @@ int exhaust_descriptors(bool gives_back) {
   return 0;
 }
 
-/// As a program does that looks its functions up in the MPI library. A child that ends as it does has nothing to say.
+/// As a program does that looks its functions up in the MPI library. A child that ends as it does
+/// has nothing to say.
 int start_unseen() {
   PMPI_Init(nullptr, nullptr);
   const pid_t child = fork();
@@ -171,8 +173,8 @@ int start_unseen() {
   return 6;
 }
 
-/// Threads go on with what is legal after MPI_Finalize. During it they only ask for the version: with the other
-/// two, a run without the library was once seen to end by a signal.
+/// Threads go on with what is legal after MPI_Finalize. During it they only ask for the version:
+/// with the other two, a run without the library was once seen to end by a signal.
 int outlive_finalize() {
   init(MPI_THREAD_MULTIPLE);
   std::atomic<bool> is_over{false};

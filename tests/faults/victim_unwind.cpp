@@ -1,21 +1,22 @@
-#include <pthread.h>
-#include <unistd.h>
+#include "tests/faults/victim.h"
 
 #include <atomic>
 #include <csetjmp>
 #include <cstdio>
+#include <pthread.h>
 #include <stdexcept>
+#include <unistd.h>
 
-#include "tests/faults/victim.h"
-
-/// Modes that leave an MPI call other than by its return: from an error handler, which MPI calls inside of the call.
+/// Modes that leave an MPI call other than by its return: from an error handler, which MPI calls
+/// inside of the call.
 namespace megascope::faults::victim {
 namespace {
 
 std::jmp_buf g_back;
 std::atomic<int> g_is_inside{0};
 
-/// A call of the application's, made inside of another one: it is recorded, and returns before the other is left.
+/// A call of the application's, made inside of another one: it is recorded, and returns before the
+/// other is left.
 void ask_for_text(int code) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -66,8 +67,10 @@ void fail(bool is_booked = true) {
 [[gnu::noinline]] void calls_from_below(int depth) {
   volatile char room[2000];
   room[0] = static_cast<char>(depth);
-  if (depth > 0) calls_from_below(depth - 1);
-  else mixed_calls(5);
+  if (depth > 0)
+    calls_from_below(depth - 1);
+  else
+    mixed_calls(5);
   room[1] = room[0];
 }
 
@@ -81,8 +84,10 @@ int throw_through() {
     } catch (const std::runtime_error&) {
       ++caught;
     }
-    if (i % 2 == 0) mixed_calls(2);
-    else if (i < 49) calls_from_below(4);  // after the last one only MPI_Finalize is called
+    if (i % 2 == 0)
+      mixed_calls(2);
+    else if (i < 49)
+      calls_from_below(4);  // after the last one only MPI_Finalize is called
   }
   std::printf("caught %d\n", caught);
   finalize();
@@ -95,10 +100,14 @@ int jump_through() {
   static int jumps = 0;
   static int i = 0;  // not in a register that longjmp would restore
   for (i = 0; i < 50; ++i) {
-    if (setjmp(g_back) == 0) fail();
-    else ++jumps;
-    if (i % 2 == 0) mixed_calls(2);
-    else if (i < 49) calls_from_below(4);
+    if (setjmp(g_back) == 0)
+      fail();
+    else
+      ++jumps;
+    if (i % 2 == 0)
+      mixed_calls(2);
+    else if (i < 49)
+      calls_from_below(4);
   }
   std::printf("jumped %d\n", jumps);
   finalize();
@@ -113,7 +122,13 @@ int cancel_inside(MPI_Comm_errhandler_function* handler) {
   for (int i = 0; i < 5; ++i) {
     g_is_inside = 0;
     pthread_t thread{};
-    pthread_create(&thread, nullptr, [](void*) -> void* { fail(/*is_booked=*/false); return nullptr; }, nullptr);
+    pthread_create(
+        &thread, nullptr,
+        [](void*) -> void* {
+          fail(/*is_booked=*/false);
+          return nullptr;
+        },
+        nullptr);
     for (int tries = 0; tries < 5000 && g_is_inside == 0; ++tries) usleep(1000);
     usleep(2000);  // well inside its loop
     pthread_cancel(thread);
@@ -127,7 +142,8 @@ int cancel_inside(MPI_Comm_errhandler_function* handler) {
   return 0;
 }
 
-/// A thread that is to be cancelled calls what has no cancellation point, through many chunks of a trace.
+/// A thread that is to be cancelled calls what has no cancellation point, through many chunks of a
+/// trace.
 int cancel_between() {
   init(MPI_THREAD_MULTIPLE);
   pthread_t thread{};

@@ -1,5 +1,14 @@
-// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a folder of MegaScan's, as files of PyTorch's profiler, and as a
-// table of operations; what is accepted becomes a run whose operations are all there, each inside the run. Seeds: tests/fuzz/import_seeds.
+// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a folder of
+// MegaScan's, as files of PyTorch's profiler, and as a table of operations; what is accepted
+// becomes a run whose operations are all there, each inside the run. Seeds:
+// tests/fuzz/import_seeds.
+
+#include "analysis/import/chrome_timeline.h"
+#include "analysis/import/megascan_timeline.h"
+#include "analysis/import/mend.h"
+#include "analysis/import/pytorch_timeline.h"
+#include "analysis/import/source_kind.h"
+#include "analysis/import/timeline_run.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +18,6 @@
 #include <memory>
 #include <sstream>
 #include <string>
-
-#include "analysis/import/chrome_timeline.h"
-#include "analysis/import/megascan_timeline.h"
-#include "analysis/import/mend.h"
-#include "analysis/import/pytorch_timeline.h"
-#include "analysis/import/source_kind.h"
-#include "analysis/import/timeline_run.h"
 
 namespace {
 
@@ -49,7 +51,9 @@ void try_run(Timeline timeline, const OperationTable& table) {
       const auto calls = run->calls(rank, location.id);
       std::uint64_t last_ns = 0;
       for (Call call; calls->next(call); ++call_count) {
-        if (call.enter_ns < last_ns || call.leave_ns < call.enter_ns || call.leave_ns > run->end_ns()) std::abort();
+        if (call.enter_ns < last_ns || call.leave_ns < call.enter_ns ||
+            call.leave_ns > run->end_ns())
+          std::abort();
         if (run->process(rank).region(call.region) == nullptr) std::abort();
         last_ns = call.enter_ns;
       }
@@ -70,7 +74,8 @@ void try_megascan(const std::string& text) {
     if (mkdtemp(name.data()) == nullptr) std::abort();
     return name;
   }();
-  for (const char* name : {"/benchmark-data-0-pipeline-0-tensor-0.json", "/benchmark-data-0-pipeline-1-tensor-0.json"}) {
+  for (const char* name : {"/benchmark-data-0-pipeline-0-tensor-0.json",
+                           "/benchmark-data-0-pipeline-1-tensor-0.json"}) {
     std::ofstream(kFolder + name, std::ios::binary) << text;
   }
   Timeline timeline;
@@ -84,7 +89,8 @@ void try_pytorch(const std::string& text) {
     if (mkdtemp(name.data()) == nullptr) std::abort();
     return name;
   }();
-  for (const char* name : {"/rank-0.json", "/rank-1.json"}) std::ofstream(kFolder + name, std::ios::binary) << text;
+  for (const char* name : {"/rank-0.json", "/rank-1.json"})
+    std::ofstream(kFolder + name, std::ios::binary) << text;
   (void)importer::format_of({kFolder + "/rank-0.json"});
   Timeline timeline;
   if (importer::read_pytorch({kFolder}, timeline).is_ok()) try_run(std::move(timeline), shipped());
@@ -97,7 +103,11 @@ void try_table(const std::string& text) {
   timeline.tracks = {{.place = {.pp = 0}, .stream = "a"}, {.place = {.pp = 1}, .stream = "b"}};
   for (const char* name : {"a", "forward-send", "forward-recv"}) {
     for (const std::uint32_t track : {0U, 1U}) {
-      timeline.operations.push_back({.begin_ns = 1, .end_ns = 2, .name = timeline.name_index(name), .track = track, .step = 0});
+      timeline.operations.push_back({.begin_ns = 1,
+                                     .end_ns = 2,
+                                     .name = timeline.name_index(name),
+                                     .track = track,
+                                     .step = 0});
     }
   }
   try_run(std::move(timeline), table);
@@ -115,12 +125,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (size_bytes == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(bytes) + 1, size_bytes - 1);
   switch (bytes[0]) {
-    case 'c': try_chrome(text); break;
-    case 'm': try_megascan(text); break;
-    case 'p': try_pytorch(text); break;
-    case 't': try_table(text); break;
-    case 's': try_sizes(text); break;
-    default: break;
+    case 'c':
+      try_chrome(text);
+      break;
+    case 'm':
+      try_megascan(text);
+      break;
+    case 'p':
+      try_pytorch(text);
+      break;
+    case 't':
+      try_table(text);
+      break;
+    case 's':
+      try_sizes(text);
+      break;
+    default:
+      break;
   }
   return 0;
 }

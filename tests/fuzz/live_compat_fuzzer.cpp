@@ -1,3 +1,8 @@
+#include "plugin/live/compat_hub.h"
+#include "plugin/live/compat_requests.h"
+#include "plugin/live/npy_file.h"
+#include "tests/live/shown_tensor.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,26 +13,25 @@
 #include <variant>
 #include <vector>
 
-#include "plugin/live/compat_hub.h"
-#include "plugin/live/compat_requests.h"
-#include "plugin/live/npy_file.h"
-#include "tests/live/shown_tensor.h"
-
 namespace {
 
 using namespace megascope;
 
 constexpr std::size_t kShapeBytes = 8;
 constexpr std::uint64_t kMostElements = 1 << 14;
-constexpr std::array<std::string_view, 8> kNames{"qkv", "scores", "context", "mlp1", "mlp2", "attention.output", "hidden", "tokens"};
+constexpr std::array<std::string_view, 8> kNames{"qkv",  "scores",           "context", "mlp1",
+                                                 "mlp2", "attention.output", "hidden",  "tokens"};
 
-/// The first bytes: a tensor of any flag's name and of any few dimensions, also of none and of extents of 0.
+/// The first bytes: a tensor of any flag's name and of any few dimensions, also of none and of
+/// extents of 0.
 test::ShownTensor tensor_of(std::span<const std::uint8_t> bytes) {
-  test::ShownTensor tensor{.name = kNames[bytes[0] % kNames.size()], .layer = bytes[0] / 64, .shape = {}};
+  test::ShownTensor tensor{
+      .name = kNames[bytes[0] % kNames.size()], .layer = bytes[0] / 64, .shape = {}};
   if (tensor.name == "tokens") tensor.kind = TensorKind::kInputTokens;
   std::uint64_t elements = 1;
   for (std::size_t i = 0; i < bytes[1] % 7U; ++i) {
-    const std::uint64_t extent = bytes[2 + i] < 192 ? bytes[2 + i] % 8 : std::uint64_t{1} << (bytes[2 + i] % 13);
+    const std::uint64_t extent = bytes[2 + i] < 192 ? bytes[2 + i] % 8
+                                                    : std::uint64_t{1} << (bytes[2 + i] % 13);
     if (elements * extent > kMostElements) break;
     if (extent != 0) elements *= extent;
     tensor.shape.push_back(extent);
@@ -41,7 +45,8 @@ void drain(live::CompatHub& compat, live::Party::ClientId client, std::int64_t n
   }
 }
 
-void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client, test::ShownTensor tensor) {
+void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
+          test::ShownTensor tensor) {
   std::vector<tensors::Wish> wishes;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
@@ -64,13 +69,18 @@ void answer(live::Hub& hub) {
 
 }  // namespace
 
-/// A tensor of any shape, beside whatever a client of the compatibility endpoint says, a client that says it, and the same bytes as a .npy file.
+/// A tensor of any shape, beside whatever a client of the compatibility endpoint says, a client
+/// that says it, and the same bytes as a .npy file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < kShapeBytes) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + kShapeBytes, size - kShapeBytes);
+  const std::string_view text(reinterpret_cast<const char*>(data) + kShapeBytes,
+                              size - kShapeBytes);
   const live::CompatRequest request = live::read_compat_request(text);
-  if (const auto* bad = std::get_if<live::CompatBad>(&request); bad != nullptr && bad->text.empty()) __builtin_trap();
-  if (const auto* generate = std::get_if<live::CompatGenerate>(&request); generate != nullptr && !generate->request.is_object()) __builtin_trap();
+  if (const auto* bad = std::get_if<live::CompatBad>(&request); bad != nullptr && bad->text.empty())
+    __builtin_trap();
+  if (const auto* generate = std::get_if<live::CompatGenerate>(&request);
+      generate != nullptr && !generate->request.is_object())
+    __builtin_trap();
   LiveSettings settings;
   settings.is_control_allowed = true;
   live::Hub hub(settings);

@@ -1,10 +1,11 @@
+#include "plugin/live/hub.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "plugin/live/hub.h"
-
-/// Whatever ranks write and blocks hold, with a client that wants all of it. The first byte says which.
+/// Whatever ranks write and blocks hold, with a client that wants all of it. The first byte says
+/// which.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace megascope::live;
   if (size == 0) return 0;
@@ -17,8 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   hub.receive(*client, R"({"type":"subscribe","panel":"c","what":"counters"})", 1);
   hub.receive(*client, R"({"type":"subscribe","panel":"d","what":"steps"})", 1);
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  if (data[0] % 2 == 0) hub.take_block(bytes);
-  else hub.take_letter(data[0] % 3, bytes, 2);
+  if (data[0] % 2 == 0)
+    hub.take_block(bytes);
+  else
+    hub.take_letter(data[0] % 3, bytes, 2);
   hub.end(false, 3);
   Outgoing message;
   while (hub.next(*client, 3, message)) {

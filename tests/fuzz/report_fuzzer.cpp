@@ -1,14 +1,14 @@
-// Any bytes give a profile and a report, or an error; what was accepted serializes to the same again, merges, and fits
-// the screen.
+// Any bytes give a profile and a report, or an error; what was accepted serializes to the same
+// again, merges, and fits the screen.
+
+#include "core/record/profile.h"
+#include "exporters/report/run_report.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <vector>
-
-#include "core/record/profile.h"
-#include "exporters/report/run_report.h"
 
 namespace {
 

@@ -1,5 +1,9 @@
-// Any bytes are a trace or are refused with a sentence; what is readable is read to its end: all definitions, all streams,
-// all pending calls, in the run's time. Seeds: build/fuzz/fuzz/trace_reader_seeds FOLDER [TRACE...].
+// Any bytes are a trace or are refused with a sentence; what is readable is read to its end: all
+// definitions, all streams, all pending calls, in the run's time. Seeds:
+// build/fuzz/fuzz/trace_reader_seeds FOLDER [TRACE...].
+
+#include "core/record/run_time.h"
+#include "core/trace/reader.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/record/run_time.h"
-#include "core/trace/reader.h"
-
 namespace {
 
 using megascope::Call;
@@ -18,8 +19,8 @@ using megascope::Fact;
 using megascope::LocationDefinition;
 using megascope::TimeMap;
 
-void read_location(const megascope::trace::TraceFile& file, const LocationDefinition& location, const TimeMap& map,
-                   std::size_t most_calls) {
+void read_location(const megascope::trace::TraceFile& file, const LocationDefinition& location,
+                   const TimeMap& map, std::size_t most_calls) {
   std::size_t call_count = 0;
   std::uint64_t sum = 0;
   const auto calls = file.calls(location.id, map);
@@ -31,9 +32,12 @@ void read_location(const megascope::trace::TraceFile& file, const LocationDefini
   }
   std::size_t point_count = 0;
   if (const auto points = file.points(location.id, map)) {
-    for (megascope::Point point; points->next(point); sum += point.id + point.tensor.dimension_count) {
+    for (megascope::Point point; points->next(point);
+         sum += point.id + point.tensor.dimension_count) {
       if (++point_count > most_calls) std::abort();
-      if (point.tensor.kind >= megascope::TensorKind::kCount || point.tensor.type >= megascope::ElementType::kCount) std::abort();
+      if (point.tensor.kind >= megascope::TensorKind::kCount ||
+          point.tensor.type >= megascope::ElementType::kCount)
+        std::abort();
     }
   }
   Call call;
@@ -48,13 +52,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint64_t> aligned(size / 8 + 1);
   if (size != 0) std::memcpy(aligned.data(), data, size);
   std::unique_ptr<megascope::trace::TraceFile> file;
-  const auto status = megascope::trace::TraceFile::parse({reinterpret_cast<const std::byte*>(aligned.data()), size}, file);
+  const auto status = megascope::trace::TraceFile::parse(
+      {reinterpret_cast<const std::byte*>(aligned.data()), size}, file);
   if (status.is_ok() != (file != nullptr)) std::abort();
   if (file == nullptr) return 0;
   const auto& definitions = file->definitions();
   const auto time = megascope::run_time_of({megascope::clock_domain_of(definitions.info)});
-  if (definitions.locations.size() > size / 16 + 1) std::abort();  // a small file has no million of threads
-  for (const auto& location : definitions.locations) read_location(*file, location, time.of(definitions.info).map, size / 8 + 2);
+  if (definitions.locations.size() > size / 16 + 1)
+    std::abort();  // a small file has no million of threads
+  for (const auto& location : definitions.locations)
+    read_location(*file, location, time.of(definitions.info).map, size / 8 + 2);
   for (const auto& comm : definitions.comms) {
     (void)megascope::expand(comm.members);
     (void)megascope::expand(comm.remote_members);

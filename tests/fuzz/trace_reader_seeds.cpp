@@ -1,5 +1,8 @@
-// trace_reader_seeds FOLDER [TRACE...]: a seed corpus for trace_reader_fuzzer. Writes the hand-made trace of the unit
-// tests, and each given trace with its chunks cut down to the pages in use, so that a fuzzer's changes hit something.
+// trace_reader_seeds FOLDER [TRACE...]: a seed corpus for trace_reader_fuzzer. Writes the hand-made
+// trace of the unit tests, and each given trace with its chunks cut down to the pages in use, so
+// that a fuzzer's changes hit something.
+
+#include "tests/core/sample_trace.h"
 
 #include <cstdio>
 #include <cstring>
@@ -7,15 +10,14 @@
 #include <iterator>
 #include <string>
 
-#include "tests/core/sample_trace.h"
-
 namespace {
 
 using megascope::trace::ChunkHeader;
 
 void write(const std::string& path, std::span<const std::byte> bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
 }
 
 std::string shortened(const std::string& trace) {
@@ -23,8 +25,10 @@ std::string shortened(const std::string& trace) {
   for (std::size_t at = kept.size(); at + sizeof(ChunkHeader) <= trace.size();) {
     std::uint32_t chunk_bytes = 0;
     std::uint64_t used_bytes = 0;
-    std::memcpy(&chunk_bytes, trace.data() + at + offsetof(ChunkHeader, chunk_bytes), sizeof chunk_bytes);
-    std::memcpy(&used_bytes, trace.data() + at + offsetof(ChunkHeader, used_bytes), sizeof used_bytes);
+    std::memcpy(&chunk_bytes, trace.data() + at + offsetof(ChunkHeader, chunk_bytes),
+                sizeof chunk_bytes);
+    std::memcpy(&used_bytes, trace.data() + at + offsetof(ChunkHeader, used_bytes),
+                sizeof used_bytes);
     if (chunk_bytes == 0) break;
     const auto pages = static_cast<std::uint32_t>((used_bytes + 4095) / 4096 * 4096);
     std::string chunk = trace.substr(at, pages);
@@ -47,7 +51,8 @@ int main(int argc, char** argv) {
   write(folder + "/hooks", megascope::trace::SampleTrace::with_hooks().bytes());
   for (int i = 2; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
-    const std::string trace((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string trace((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
     const std::string kept = shortened(trace);
     write(folder + "/trace-" + std::to_string(i - 1), std::as_bytes(std::span(kept)));
   }

@@ -13,29 +13,38 @@ namespace {
 /// Four bytes with these probabilities, all others with next to none.
 std::vector<float> logits_of(const std::vector<std::pair<int, double>>& probabilities) {
   std::vector<float> logits(kVocabulary, -50.0F);
-  for (const auto& [byte, probability] : probabilities) logits[static_cast<std::size_t>(byte)] = static_cast<float>(std::log(probability));
+  for (const auto& [byte, probability] : probabilities)
+    logits[static_cast<std::size_t>(byte)] = static_cast<float>(std::log(probability));
   return logits;
 }
 
 const std::vector<float> kLogits = logits_of({{'a', 0.1}, {'b', 0.4}, {'c', 0.2}, {'d', 0.3}});
 
 /// How often each is taken.
-std::map<char, double> shares(const Sampling& sampling, const std::vector<float>& logits = kLogits) {
+std::map<char, double> shares(const Sampling& sampling,
+                              const std::vector<float>& logits = kLogits) {
   constexpr int kTimes = 20000;
   const std::vector<Candidate> all = ranked(logits.data());
   std::map<char, double> taken;
   for (int i = 0; i < kTimes; ++i)
-    taken[static_cast<char>(choose(all, sampling, hash(sampling.seed, 0, static_cast<std::uint64_t>(i))).byte)] += 1.0 / kTimes;
+    taken[static_cast<char>(
+        choose(all, sampling, hash(sampling.seed, 0, static_cast<std::uint64_t>(i)))
+            .byte)] += 1.0 / kTimes;
   return taken;
 }
 
 TEST(Ranked, TheLikeliestComeFirstWithTheirProbabilities) {
   const std::vector<Candidate> all = ranked(kLogits.data());
   ASSERT_EQ(all.size(), 256U);
-  EXPECT_EQ(std::string({static_cast<char>(all[0].byte), static_cast<char>(all[1].byte), static_cast<char>(all[2].byte), static_cast<char>(all[3].byte)}), "bdca");
+  EXPECT_EQ(std::string({static_cast<char>(all[0].byte), static_cast<char>(all[1].byte),
+                         static_cast<char>(all[2].byte), static_cast<char>(all[3].byte)}),
+            "bdca");
   EXPECT_NEAR(all[0].probability, 0.4, 1e-5);
   EXPECT_NEAR(all[3].probability, 0.1, 1e-5);
-  EXPECT_NEAR(std::accumulate(all.begin(), all.end(), 0.0, [](double sum, const Candidate& one) { return sum + one.probability; }), 1, 1e-5);
+  EXPECT_NEAR(
+      std::accumulate(all.begin(), all.end(), 0.0,
+                      [](double sum, const Candidate& one) { return sum + one.probability; }),
+      1, 1e-5);
 }
 
 TEST(Ranked, NotANumberIsTheUnlikeliest) {
@@ -54,7 +63,8 @@ TEST(Choose, WithoutTemperatureItIsTheLikeliest) {
 
 TEST(Choose, EachIsTakenAsOftenAsItIsLikely) {
   std::map<char, double> taken = shares({.temperature = 1});
-  for (const auto& [byte, probability] : {std::pair{'a', 0.1}, {'b', 0.4}, {'c', 0.2}, {'d', 0.3}}) EXPECT_NEAR(taken[byte], probability, 0.015) << byte;
+  for (const auto& [byte, probability] : {std::pair{'a', 0.1}, {'b', 0.4}, {'c', 0.2}, {'d', 0.3}})
+    EXPECT_NEAR(taken[byte], probability, 0.015) << byte;
 }
 
 TEST(Choose, HighTemperaturesMakeThemAlike) {

@@ -1,16 +1,16 @@
 #include "core/hooks/cpu_readings.h"
 
+#include "core/base/clock.h"
+#include "tests/hooks/recorded_hooks.h"
+
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
-
-#include "core/base/clock.h"
-#include "tests/hooks/recorded_hooks.h"
 
 namespace megascope::hooks {
 namespace {
@@ -55,7 +55,8 @@ TEST_F(CpuReadingsTest, AreTakenWhereStepsBeginAndEnd) {
   all.erase(all.begin(), all.begin() + kWarmUp);
   for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
     EXPECT_GT(all[i + 1].cpu_ns - all[i].cpu_ns, 1e6) << "it computes";
-    EXPECT_LT(all[i + 1].cpu_ns - all[i].cpu_ns, 1.1 * static_cast<double>(all[i + 1].time_ns - all[i].time_ns));
+    EXPECT_LT(all[i + 1].cpu_ns - all[i].cpu_ns,
+              1.1 * static_cast<double>(all[i + 1].time_ns - all[i].time_ns));
     const double after_ns = i + 2 < all.size() ? all[i + 2].cpu_ns - all[i + 1].cpu_ns : 0;
     EXPECT_LT(after_ns, 10e6) << "it sleeps";
     EXPECT_EQ(all[i].wait_ns.has_value(), has_schedstat());
@@ -77,14 +78,16 @@ TEST_F(CpuReadingsTest, OfShortStepsAreFew) {
 
 TEST_F(CpuReadingsTest, OfStepsThatAreNotRecordedAreNotKept) {
   const StepWindow window{.start = 1, .interval = 4, .count = 1};
-  ASSERT_TRUE(in_child([](Recorder&) {
-    for (int step = 0; step < 4; ++step) {
-      begin_step(step);
-      compute(20'000'000);
-    }
-    end_step();
-    EXPECT_GT(cpu_totals().cpu_ns, 1'000'000u) << "the sums go on";
-  }, window));
+  ASSERT_TRUE(in_child(
+      [](Recorder&) {
+        for (int step = 0; step < 4; ++step) {
+          begin_step(step);
+          compute(20'000'000);
+        }
+        end_step();
+        EXPECT_GT(cpu_totals().cpu_ns, 1'000'000u) << "the sums go on";
+      },
+      window));
   EXPECT_EQ(steps(), std::vector<std::int64_t>{1});
   EXPECT_LE(readings().size(), 2u);
 }
@@ -121,7 +124,10 @@ TEST_F(CpuReadingsTest, EachThreadHasItsOwn) {
 
 TEST_F(CpuReadingsTest, ADescriptorOfAThreadIsClosedWithIt) {
   ASSERT_TRUE(in_child([](Recorder&) {
-    const auto count = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()); };
+    const auto count = [] {
+      return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                           std::filesystem::directory_iterator());
+    };
     (void)read_cpu();
     const auto before = count();
     for (int i = 0; i < 20; ++i) std::thread([] { (void)read_cpu(); }).join();

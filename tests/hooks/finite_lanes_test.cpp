@@ -1,12 +1,12 @@
 #include "kernels/finite_lanes.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 namespace megascope::kernels {
 namespace {
@@ -26,8 +26,12 @@ std::vector<Element> some_block(unsigned seed) {
   return block;
 }
 
-bool add(const LaneLoops& loops, const float* block, FiniteLanes& lanes) { return loops.add_floats(block, lanes); }
-bool add(const LaneLoops& loops, const double* block, FiniteLanes& lanes) { return loops.add_doubles(block, lanes); }
+bool add(const LaneLoops& loops, const float* block, FiniteLanes& lanes) {
+  return loops.add_floats(block, lanes);
+}
+bool add(const LaneLoops& loops, const double* block, FiniteLanes& lanes) {
+  return loops.add_doubles(block, lanes);
+}
 
 /// Whatever the processor has, and wherever the elements lie.
 template <class Element>
@@ -68,7 +72,8 @@ template <class Element>
 void expect_nothing_of_what_is_not_finite() {
   const Element infinity = std::numeric_limits<Element>::infinity();
   for (const LaneLoops* const loops : all_loops()) {
-    for (const Element bad : {infinity, -infinity, std::numeric_limits<Element>::quiet_NaN(), std::numeric_limits<Element>::signaling_NaN()}) {
+    for (const Element bad : {infinity, -infinity, std::numeric_limits<Element>::quiet_NaN(),
+                              std::numeric_limits<Element>::signaling_NaN()}) {
       for (std::size_t at = 0; at < kBlock; ++at) {
         std::vector<Element> block = some_block<Element>(1);
         block[at] = bad;

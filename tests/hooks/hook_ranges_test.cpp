@@ -1,10 +1,10 @@
+#include "tests/hooks/recorded_hooks.h"
+
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
-
-#include "tests/hooks/recorded_hooks.h"
+#include <unistd.h>
 
 namespace megascope::hooks {
 namespace {
@@ -27,32 +27,36 @@ TEST_F(HookRecorder, ARegionLeftWhileOthersInItGoOnSplitsThem) {
 }
 
 TEST_F(HookRecorder, ARangeAcrossABoundaryOfStepsGoesOnAndTheStepKeepsItsNumber) {
-  ASSERT_TRUE(in_child([&](Recorder& recorder) {
-    const RegionId across = region("across", "of another annotation");
-    const RegionId plain = region("plain");
-    begin_step(7);
-    enter(across);
-    pause();
-    begin_step(8);
-    pause();
-    leave_at(*t_hooks, 0);  // across
-    pause();
-    enter(plain);
-    enter(across);
-    pause();
-    leave(plain);
-    pause();
-    end_step();
-    pause();
-    leave(across);
-    EXPECT_EQ(t_hooks->depth, 0u);
-    close();
-    EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
-    const Profile sums = recorder.profile();
-    for (const RegionTotals& row : sums.regions().rows()) EXPECT_EQ(row.count, row.region == plain ? 1u : 2u);
-  }, {}, BufferPolicy::kStop, 64 << 20, false));
-  EXPECT_THAT(outline(), ElementsAre("step 7", ">across", "across continued", ">step 8", "step 8 continued", ">plain", ">>across", ">across continued",
-                                     "across continued"));
+  ASSERT_TRUE(in_child(
+      [&](Recorder& recorder) {
+        const RegionId across = region("across", "of another annotation");
+        const RegionId plain = region("plain");
+        begin_step(7);
+        enter(across);
+        pause();
+        begin_step(8);
+        pause();
+        leave_at(*t_hooks, 0);  // across
+        pause();
+        enter(plain);
+        enter(across);
+        pause();
+        leave(plain);
+        pause();
+        end_step();
+        pause();
+        leave(across);
+        EXPECT_EQ(t_hooks->depth, 0u);
+        close();
+        EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
+        const Profile sums = recorder.profile();
+        for (const RegionTotals& row : sums.regions().rows())
+          EXPECT_EQ(row.count, row.region == plain ? 1u : 2u);
+      },
+      {}, BufferPolicy::kStop, 64 << 20, false));
+  EXPECT_THAT(outline(),
+              ElementsAre("step 7", ">across", "across continued", ">step 8", "step 8 continued",
+                          ">plain", ">>across", ">across continued", "across continued"));
   EXPECT_EQ(losses(LossCause::kUnbalanced), 0u);
 }
 
@@ -68,7 +72,8 @@ TEST_F(HookRecorder, APlainRegionThatIsOpenWhereAStepEndsIsCountedBesideARangeTh
     pause();
     leave(region("across", "of another annotation"));
   }));
-  EXPECT_THAT(outline(), ElementsAre("step 1", ">plain", ">>across", ">>>inner", "across continued"));
+  EXPECT_THAT(outline(),
+              ElementsAre("step 1", ">plain", ">>across", ">>>inner", "across continued"));
   EXPECT_EQ(losses(LossCause::kUnbalanced), 2u);
 }
 
@@ -97,7 +102,8 @@ TEST_F(HookRecorder, RangesStopOnAnyThreadAndOnce) {
   std::size_t stops = 0;
   for (LocationId location = 0; location < file_->definitions().locations.size(); ++location) {
     const auto points = file_->points(location);
-    for (Point point; points != nullptr && points->next(point);) stops += point.kind == PointKind::kRangeStop ? 1 : 0;
+    for (Point point; points != nullptr && points->next(point);)
+      stops += point.kind == PointKind::kRangeStop ? 1 : 0;
   }
   EXPECT_EQ(stops, 1u);
   EXPECT_EQ(losses(LossCause::kUnbalanced), 3u);
@@ -117,7 +123,8 @@ TEST_F(HookRecorder, NamesOfThreadsCountWheneverTheyAreGiven) {
     }).join();
   }));
   std::vector<std::string> names;
-  for (const LocationDefinition& location : file_->definitions().locations) names.push_back(location.name);
+  for (const LocationDefinition& location : file_->definitions().locations)
+    names.push_back(location.name);
   EXPECT_THAT(names, ElementsAre("late", "other"));
 }
 

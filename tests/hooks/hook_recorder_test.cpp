@@ -1,13 +1,13 @@
-#include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <thread>
-#include <vector>
-
 #include "core/hooks/refusals.h"
 #include "tests/hooks/recorded_hooks.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace megascope::hooks {
 namespace {
@@ -26,7 +26,8 @@ TEST_F(HookRecorder, NamesKnownBeforeARecordingAreDefinedInIt) {
     EXPECT_NE(region("late"), early);
   }));
   EXPECT_EQ(file_->definitions().region(early)->name, "early");
-  EXPECT_THAT(file_->definitions().counters, testing::Contains(CounterDefinition{counter_early, "counter early", "ms"}));
+  EXPECT_THAT(file_->definitions().counters,
+              testing::Contains(CounterDefinition{counter_early, "counter early", "ms"}));
 }
 
 TEST_F(HookRecorder, AStepEndsWhereTheNextBegins) {
@@ -68,13 +69,12 @@ TEST_F(HookRecorder, WhatIsLeftOutOfOrderIsMendedAndCounted) {
 }
 
 TEST_F(HookRecorder, AKillKeepsRegionsThatAreOpen) {
-  ASSERT_TRUE(in_child(
-      [](Recorder&) {
-        begin_step(4);
-        enter(region("open"));
-        pause();
-        _exit(0);
-      }));
+  ASSERT_TRUE(in_child([](Recorder&) {
+    begin_step(4);
+    enter(region("open"));
+    pause();
+    _exit(0);
+  }));
   EXPECT_THAT(outline(), ElementsAre("step 4 pending", ">open pending"));
 }
 
@@ -162,13 +162,15 @@ TEST_F(HookRecorder, PlacesInGroupsAreKeptAndTheLastCounts) {
     EXPECT_FALSE(set_place("pp", 0, 0));
     EXPECT_FALSE(set_places("tp=3"));
   }));
-  EXPECT_THAT(file_->definitions().info.parallel, ElementsAre(ParallelIndex{"tp", 0, 4}, ParallelIndex{"dp", 0, 2}));
+  EXPECT_THAT(file_->definitions().info.parallel,
+              ElementsAre(ParallelIndex{"tp", 0, 4}, ParallelIndex{"dp", 0, 2}));
   EXPECT_EQ(losses(LossCause::kRefused), 5u);
 }
 
 TEST_F(HookRecorder, StepsOfEveryWindowAreRecordedExactly) {
-  for (const StepWindow window : {StepWindow{0, 1, 1}, StepWindow{3, 1, 1}, StepWindow{0, 2, 1}, StepWindow{1, 3, 2}, StepWindow{2, 4, 1},
-                                  StepWindow{0, 5, 7}, StepWindow{20, 1, 1}, StepWindow{5, 100, 3}}) {
+  for (const StepWindow window :
+       {StepWindow{0, 1, 1}, StepWindow{3, 1, 1}, StepWindow{0, 2, 1}, StepWindow{1, 3, 2},
+        StepWindow{2, 4, 1}, StepWindow{0, 5, 7}, StepWindow{20, 1, 1}, StepWindow{5, 100, 3}}) {
     std::filesystem::remove(path());
     ASSERT_TRUE(in_child(
         [](Recorder& recorder) {
@@ -184,14 +186,16 @@ TEST_F(HookRecorder, StepsOfEveryWindowAreRecordedExactly) {
           EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
           const Profile sums = recorder.profile();
           for (const RegionTotals& row : sums.regions().rows()) {
-            EXPECT_EQ(row.count, row.region == region("before") ? 1u : 12u) << "the sums have all steps";
+            EXPECT_EQ(row.count, row.region == region("before") ? 1u : 12u)
+                << "the sums have all steps";
           }
         },
         window, BufferPolicy::kStop, 64 << 20, false));
     std::vector<std::int64_t> wanted;
     for (std::int64_t step = 0; step < 12; ++step) {
       const auto s = static_cast<std::uint64_t>(step);
-      if (s >= window.start && (s - window.start) % window.interval < window.count) wanted.push_back(step);
+      if (s >= window.start && (s - window.start) % window.interval < window.count)
+        wanted.push_back(step);
     }
     EXPECT_EQ(steps(), wanted) << window.start << " " << window.interval << " " << window.count;
     EXPECT_EQ(losses(LossCause::kBufferFull), 0u);
@@ -212,7 +216,7 @@ TEST_F(HookRecorder, ARegionAroundWindowsIsCutAtTheirEndsAndCountsOnce) {
         close();
         EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
         const Profile sums = recorder.profile();
-          for (const RegionTotals& row : sums.regions().rows()) {
+        for (const RegionTotals& row : sums.regions().rows()) {
           EXPECT_EQ(row.count, row.region == region("whole") ? 1u : 6u);
         }
       },
@@ -233,7 +237,8 @@ TEST_F(HookRecorder, ThreadsThatDieEndWhatTheyAreIn) {
     leave(region("main"));
   }));
   ASSERT_EQ(file_->definitions().locations.size(), 51u);
-  for (LocationId location = 1; location <= 50; ++location) EXPECT_THAT(outline(location), ElementsAre("thread"));
+  for (LocationId location = 1; location <= 50; ++location)
+    EXPECT_THAT(outline(location), ElementsAre("thread"));
 }
 
 TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
@@ -253,7 +258,8 @@ TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
         close();
         EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
         const Profile sums = recorder.profile();
-        for (const RegionTotals& row : sums.regions().rows()) EXPECT_EQ(row.count, row.region == region("step") ? 200u : 9000u);
+        for (const RegionTotals& row : sums.regions().rows())
+          EXPECT_EQ(row.count, row.region == region("step") ? 200u : 9000u);
       },
       {.start = 0, .interval = 2, .count = 1}, BufferPolicy::kStop, 64 << 20, false));
   EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
@@ -319,7 +325,8 @@ TEST_F(HookRecorder, ARecordingEndsWhileAThreadTellsWhatIsNotKept) {
         while (told.load() < 100) pause();
         begin_step(1);
         const std::uint64_t begin = told.load();
-        while (told.load() < begin + 30'000) pause();  // through several chunks that are read by nobody
+        while (told.load() < begin + 30'000)
+          pause();  // through several chunks that are read by nobody
         const std::uint64_t least = told.load();
         EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
         const std::uint64_t most = told.load() + 2;

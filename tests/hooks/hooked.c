@@ -1,6 +1,6 @@
 /* A program with hooks: with MPI, or with HOOKED_WITHOUT_MPI without it.
- *   hooked STEPS [MODE]   MODE: plain, silent (no hook is called), misuse, threads, cancelled, fork, forkfirst, early, kill,
- *                         nostart */
+ *   hooked STEPS [MODE]   MODE: plain, silent (no hook is called), misuse, threads, cancelled,
+ * fork, forkfirst, early, kill, nostart */
 #define _GNU_SOURCE
 #include <megascope/megascope.h>
 #include <pthread.h>
@@ -76,28 +76,28 @@ static void run_silent(void) {
 static void misuse(void) {
   const megascope_region a = megascope_region_define("a");
   const megascope_region b = megascope_region_define("b");
-  megascope_region_leave(a);                   /* 1 unbalanced: never entered */
-  megascope_step_end();                        /* 2 */
+  megascope_region_leave(a); /* 1 unbalanced: never entered */
+  megascope_step_end();      /* 2 */
   megascope_region_enter(a);
   megascope_region_enter(b);
-  megascope_region_leave(a);                   /* 3: b was open */
+  megascope_region_leave(a); /* 3: b was open */
   megascope_step_begin(7);
-  megascope_step_begin(3);                     /* 4: backwards */
+  megascope_step_begin(3); /* 4: backwards */
   megascope_step_end();
-  megascope_step_begin(-1);                    /* 1 refused */
-  if (megascope_region_define(NULL) != MEGASCOPE_NONE) abort();  /* 2 */
-  if (megascope_region_define("") != MEGASCOPE_NONE) abort();    /* 3 */
-  megascope_region_enter(MEGASCOPE_NONE);      /* nothing */
+  megascope_step_begin(-1);                                     /* 1 refused */
+  if (megascope_region_define(NULL) != MEGASCOPE_NONE) abort(); /* 2 */
+  if (megascope_region_define("") != MEGASCOPE_NONE) abort();   /* 3 */
+  megascope_region_enter(MEGASCOPE_NONE);                       /* nothing */
   megascope_region_leave(MEGASCOPE_NONE);
-  megascope_region_enter(70000);               /* nothing: no region has this number */
+  megascope_region_enter(70000); /* nothing: no region has this number */
   megascope_region_enter_at(a, NULL);
   megascope_region_leave(a);
-  megascope_counter_set(MEGASCOPE_NONE, 1.0);  /* nothing */
-  megascope_counter_set(4711, 1.0);            /* 4 */
-  megascope_mark(MEGASCOPE_NONE);              /* nothing */
-  if (megascope_group_set("t p", 0, 1) != -1) abort();  /* 5 */
-  if (megascope_group_set("tp", 2, 2) != -1) abort();   /* 6 */
-  if (megascope_groups_set("tp=1000") != -1) abort();   /* 7 */
+  megascope_counter_set(MEGASCOPE_NONE, 1.0);          /* nothing */
+  megascope_counter_set(4711, 1.0);                    /* 4 */
+  megascope_mark(MEGASCOPE_NONE);                      /* nothing */
+  if (megascope_group_set("t p", 0, 1) != -1) abort(); /* 5 */
+  if (megascope_group_set("tp", 2, 2) != -1) abort();  /* 6 */
+  if (megascope_groups_set("tp=1000") != -1) abort();  /* 7 */
   if (strstr(megascope_last_error(), "tp 1000") == NULL) abort();
   const megascope_region odd = megascope_region_define("odd \x01\xff\"\\ name");
   megascope_region_enter(odd);
@@ -109,7 +109,7 @@ static void misuse(void) {
   megascope_region_leave(megascope_region_define(large));
   for (int depth = 0; depth < 300; ++depth) megascope_region_enter(b); /* 256 are followed */
   for (int depth = 0; depth < 300; ++depth) megascope_region_leave(b);
-  megascope_region_enter(a);                   /* never left */
+  megascope_region_enter(a); /* never left */
 }
 
 /* Is to be cancelled from its first cancellation point on, which is not in a hook. */
@@ -120,7 +120,8 @@ static void* tell_until_cancelled(void* unused) {
   for (int i = 0; i < 10000; ++i) { /* through several chunks of definitions */
     char name[32];
     snprintf(name, sizeof name, "name %d", i);
-    if (megascope_group_set("tp", 0, 1) != 0 || megascope_region_define(name) == MEGASCOPE_NONE) abort();
+    if (megascope_group_set("tp", 0, 1) != 0 || megascope_region_define(name) == MEGASCOPE_NONE)
+      abort();
   }
   if (megascope_save() != 0) abort();
   for (int i = 0; i < 1000000; ++i) {
@@ -204,8 +205,10 @@ int main(int argc, char** argv) {
     train(100);
   }
   start(&argc, &argv);
-  if (is("silent")) run_silent();
-  else for (int step = 0; step < steps; ++step) train(step);
+  if (is("silent"))
+    run_silent();
+  else
+    for (int step = 0; step < steps; ++step) train(step);
   if (is("misuse")) misuse();
   if (is("threads")) run_threads();
   if (is("cancelled")) run_cancelled();
@@ -214,6 +217,7 @@ int main(int argc, char** argv) {
   const int is_recording = megascope_is_recording();
   finish();
   if (is("early")) train(200);
-  printf("recording %d, afterwards %d, saved %d\n", is_recording, megascope_is_recording(), megascope_save());
+  printf("recording %d, afterwards %d, saved %d\n", is_recording, megascope_is_recording(),
+         megascope_save());
   return 0;
 }

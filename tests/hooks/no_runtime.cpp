@@ -19,7 +19,9 @@ class NoRuntime final : public Runtime {
   bool wants_call_sites() const override { return false; }
   ControlPlan control_plan() const override { return {}; }
   const std::string& own_run_id() const override { return name_; }
-  Recorder* begin(const StartFacts&, const std::vector<RegionDefinition>&) override { return nullptr; }
+  Recorder* begin(const StartFacts&, const std::vector<RegionDefinition>&) override {
+    return nullptr;
+  }
   void end(Collective*, const Company&) override {}
   void hook_called() override {}
   void aborting() override {}

@@ -1,9 +1,9 @@
 #include "core/hooks/parallel_layout.h"
 
-#include <gmock/gmock.h>
-
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/runtime.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::hooks {
 namespace {
@@ -12,20 +12,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<ParallelIndex> places(const std::vector<std::string>& items, std::int32_t rank, std::int32_t size, std::string& problem) {
+std::vector<ParallelIndex> places(const std::vector<std::string>& items, std::int32_t rank,
+                                  std::int32_t size, std::string& problem) {
   return places_in(items, rank, size, problem);
 }
 
 TEST(ParallelLayout, TheFirstOfTheOrderChangesFastest) {
   std::string problem;
-  EXPECT_THAT(places({"tp=2", "pp=3", "dp=2", "order=tp-dp-pp"}, 7, 12, problem),
-              ElementsAre(ParallelIndex{"tp", 1, 2}, ParallelIndex{"dp", 1, 2}, ParallelIndex{"pp", 1, 3}));
+  EXPECT_THAT(
+      places({"tp=2", "pp=3", "dp=2", "order=tp-dp-pp"}, 7, 12, problem),
+      ElementsAre(ParallelIndex{"tp", 1, 2}, ParallelIndex{"dp", 1, 2}, ParallelIndex{"pp", 1, 3}));
   EXPECT_EQ(problem, "");
 }
 
 TEST(ParallelLayout, WithoutAnOrderItIsAsWritten) {
   std::string problem;
-  EXPECT_THAT(places({"pp=2", "dp=3"}, 4, 6, problem), ElementsAre(ParallelIndex{"pp", 0, 2}, ParallelIndex{"dp", 2, 3}));
+  EXPECT_THAT(places({"pp=2", "dp=3"}, 4, 6, problem),
+              ElementsAre(ParallelIndex{"pp", 0, 2}, ParallelIndex{"dp", 2, 3}));
 }
 
 TEST(ParallelLayout, AllRanksHaveDifferentPlaces) {
@@ -56,7 +59,8 @@ TEST(ParallelLayout, WhatCannotBeIsNamed) {
   EXPECT_THAT(problem_of({"tp=2", "pp=2", "order=tp-tp"}), HasSubstr("order"));
   EXPECT_THAT(problem_of({"tp=2", "pp=2", "order=tp-pp-dp"}), HasSubstr("order"));
   EXPECT_THAT(problem_of({"tp=99999999999999999999"}), HasSubstr("99999"));
-  EXPECT_THAT(problem_of({"a=65536", "b=65536", "c=65536", "d=65536"}), HasSubstr("is not the number of ranks"));
+  EXPECT_THAT(problem_of({"a=65536", "b=65536", "c=65536", "d=65536"}),
+              HasSubstr("is not the number of ranks"));
 }
 
 }  // namespace

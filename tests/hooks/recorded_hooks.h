@@ -1,22 +1,23 @@
 #pragma once
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/record/user_regions.h"
 #include "core/trace/reader.h"
 
-/// Hooks into a recorder of their own, in a process of its own for each test: a recording is for a process.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdlib.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+/// Hooks into a recorder of their own, in a process of its own for each test: a recording is for a
+/// process.
 namespace megascope::hooks {
 
 inline constexpr std::uint8_t kAll = kRegions | kTensors | kShows;
@@ -35,11 +36,16 @@ class HookRecorder : public testing::Test {
   std::string path() const { return folder_ + "/rank-0.mgt"; }
 
   /// Runs `tell` in a child process that records; true: it ended by itself with 0.
-  bool in_child(const std::function<void(Recorder&)>& tell, const StepWindow& window = {}, BufferPolicy policy = BufferPolicy::kStop,
-                std::uint64_t size_bytes = 64 << 20, bool finishes = true) {
+  bool in_child(const std::function<void(Recorder&)>& tell, const StepWindow& window = {},
+                BufferPolicy policy = BufferPolicy::kStop, std::uint64_t size_bytes = 64 << 20,
+                bool finishes = true) {
     const pid_t child = fork();
     if (child == 0) {
-      auto* recorder = new Recorder({.path = path(), .size_bytes = size_bytes, .policy = policy, .use_tsc = false, .has_windows = !window.has_all()});
+      auto* recorder = new Recorder({.path = path(),
+                                     .size_bytes = size_bytes,
+                                     .policy = policy,
+                                     .use_tsc = false,
+                                     .has_windows = !window.has_all()});
       ProcessInfo info;
       info.run_id = "test";
       info.pid = getpid();
@@ -66,7 +72,8 @@ class HookRecorder : public testing::Test {
     std::vector<std::uint64_t> open;
     const auto calls = file_->calls(location);
     for (Call call; calls->next(call);) {
-      while (!open.empty() && open.back() <= call.enter_ns && open.back() != call.leave_ns) open.pop_back();
+      while (!open.empty() && open.back() <= call.enter_ns && open.back() != call.leave_ns)
+        open.pop_back();
       std::string line(open.size(), '>');
       line += file_->definitions().region(call.region)->name;
       if (step_told(call) >= 0) line += " " + std::to_string(step_told(call));
@@ -87,7 +94,9 @@ class HookRecorder : public testing::Test {
     }
     return numbers;
   }
-  std::uint64_t losses(LossCause cause) const { return file_->definitions().losses[static_cast<std::size_t>(cause)]; }
+  std::uint64_t losses(LossCause cause) const {
+    return file_->definitions().losses[static_cast<std::size_t>(cause)];
+  }
 
   std::uint8_t gate_ = kAll;
   std::string folder_;

@@ -1,8 +1,8 @@
 #include "core/hooks/requests.h"
 
-#include <gmock/gmock.h>
-
 #include "tests/hooks/recorded_hooks.h"
+
+#include <gmock/gmock.h>
 
 /// Requests of clients of the live view on their way to the program, and its answers.
 namespace megascope::hooks {
@@ -64,15 +64,21 @@ TEST_F(HookRecorder, AStepThatOnlyPollsInVainIsIdle) {
       return sink.idle_steps - before;
     };
     const auto poll = [&] { (void)poll_request(text, sizeof text); };
-    EXPECT_EQ(idle_steps_of(poll), 0) << "before the first poll nothing is known of where the step began";
-    // A machine that is busy may hold a step up for longer than a poll takes: one of several is enough.
+    EXPECT_EQ(idle_steps_of(poll), 0)
+        << "before the first poll nothing is known of where the step began";
+    // A machine that is busy may hold a step up for longer than a poll takes: one of several is
+    // enough.
     int idle = 0;
     for (int i = 0; i < 20; ++i) idle += idle_steps_of(poll);
     EXPECT_GT(idle, 0);
     int other = idle_steps_of([] {});
     other += idle_steps_of(poll, false);
     for (int i = 0; i < 20; ++i) {
-      other += idle_steps_of([&] { poll(); enter(region_id); leave(region_id); });
+      other += idle_steps_of([&] {
+        poll();
+        enter(region_id);
+        leave(region_id);
+      });
       offer_request("do this");
       other += idle_steps_of(poll);
       other += idle_steps_of([&] {
@@ -80,7 +86,10 @@ TEST_F(HookRecorder, AStepThatOnlyPollsInVainIsIdle) {
         EventBuffer& calls = *recorder.buffer_of_this_thread();
         ASSERT_TRUE(calls.rebase(calls.base_ticks() + 1));  // as any record of a call
       });
-      other += idle_steps_of([&] { poll(); usleep(2000); });
+      other += idle_steps_of([&] {
+        poll();
+        usleep(2000);
+      });
     }
     EXPECT_EQ(other, 0);
     set_request_sink(nullptr);

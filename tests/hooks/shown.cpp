@@ -1,14 +1,13 @@
 // Tensors, groups and scopes: hooks as C++ has them, with MPI.
 //   shown [MODE]   MODE: groups, disagree, tensors, bad, exceptions
 
-#include <megascope/megascope.hpp>
-#include <megascope/megascope_mpi.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <megascope/megascope.hpp>
+#include <megascope/megascope_mpi.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,24 +29,28 @@ void tell_groups() {
 void step(int number) {
   static const megascope::Name kForward("forward");
   const megascope::Step in_step(number);
-  const megascope::Region in_region(kForward, megascope::Where().of_micro_batch(number).of_chunk(1));
+  const megascope::Region in_region(kForward,
+                                    megascope::Where().of_micro_batch(number).of_chunk(1));
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void show_tensors() {
   const megascope::Step in_step(0);
-  std::printf("wants %d %d %d\n", megascope_wants_tensor("h.weight"), megascope_wants_tensor("other"), megascope_wants_tensor(nullptr));
+  std::printf("wants %d %d %d\n", megascope_wants_tensor("h.weight"),
+              megascope_wants_tensor("other"), megascope_wants_tensor(nullptr));
   std::vector<float> memory(64);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);
   memory[5] = std::numeric_limits<float>::quiet_NaN();
   memory[6] = std::numeric_limits<float>::infinity();
   const std::int64_t shape[] = {4, 8};
-  megascope_tensor_view view = megascope::tensor("h.weight", MEGASCOPE_WEIGHT, MEGASCOPE_FLOAT32, memory.data(), shape, 2);
+  megascope_tensor_view view = megascope::tensor("h.weight", MEGASCOPE_WEIGHT, MEGASCOPE_FLOAT32,
+                                                 memory.data(), shape, 2);
   view.layer = 3;
   megascope_tensor(&view);
   const std::int64_t strides[] = {-8, 2};  // from the last row up, every other column
   const std::int64_t half[] = {2, 4};
-  view = megascope::tensor("h.grad", MEGASCOPE_GRAD_REDUCED, MEGASCOPE_FLOAT32, memory.data() + 24, half, 2);
+  view = megascope::tensor("h.grad", MEGASCOPE_GRAD_REDUCED, MEGASCOPE_FLOAT32, memory.data() + 24,
+                           half, 2);
   view.strides = strides;
   view.is_split = 1;
   view.split_dimension = 1;
@@ -86,8 +89,12 @@ void show_bad() {
   with([](auto& view) { view.shape[0] = std::int64_t{1} << 62; });
   const std::int64_t far[] = {std::int64_t{1} << 60};
   with([&far](auto& view) { view.strides = far; });
-  const std::int64_t apart[] = {std::int64_t{1} << 40, std::int64_t{1} << 40};  // each for itself could be
-  with([&apart](auto& view) { view.dimensions = 2, view.shape[0] = view.shape[1] = std::int64_t{1} << 24, view.strides = apart; });
+  const std::int64_t apart[] = {std::int64_t{1} << 40,
+                                std::int64_t{1} << 40};  // each for itself could be
+  with([&apart](auto& view) {
+    view.dimensions = 2, view.shape[0] = view.shape[1] = std::int64_t{1} << 24,
+    view.strides = apart;
+  });
   with([](auto& view) { view.is_split = 1, view.split_dimension = 1; });
   with([](auto& view) { view.blocks[0] = -1; });
 }

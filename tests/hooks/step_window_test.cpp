@@ -15,10 +15,12 @@ TEST(StepWindows, HoldForEachStepByItself) {
         const StepWindow window{start, interval, length};
         std::vector<bool> wanted(64, false);
         for (std::uint64_t begin = start; begin < wanted.size(); begin += interval) {
-          for (std::uint64_t step = begin; step < begin + length && step < wanted.size(); ++step) wanted[step] = true;
+          for (std::uint64_t step = begin; step < begin + length && step < wanted.size(); ++step)
+            wanted[step] = true;
         }
         for (std::size_t step = 0; step < wanted.size(); ++step) {
-          EXPECT_EQ(window.has(static_cast<std::int64_t>(step)), wanted[step]) << start << " " << interval << " " << length << " " << step;
+          EXPECT_EQ(window.has(static_cast<std::int64_t>(step)), wanted[step])
+              << start << " " << interval << " " << length << " " << step;
         }
         EXPECT_EQ(window.has_all(), start == 0 && std::ranges::find(wanted, false) == wanted.end());
       }

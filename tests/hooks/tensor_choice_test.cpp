@@ -13,20 +13,27 @@ constexpr TensorKinds kGradients = kinds_with(TensorKind::kGradReduced);
 
 TEST(TensorChoice, IsANameOfAnyKindOrOfOne) {
   std::vector<std::string> problems;
-  EXPECT_THAT(read_choices({"loss", "*@grad_reduced", "layers.*@ Weight ", "@exp_avg", "user@home@other"}, problems),
-              ElementsAre(TensorChoice{"loss", kAllTensorKinds}, TensorChoice{"*", kGradients},
-                          TensorChoice{"layers.*", kinds_with(TensorKind::kWeight)}, TensorChoice{"*", kinds_with(TensorKind::kExpAvg)},
-                          TensorChoice{"user@home", kinds_with(TensorKind::kOther)}));
+  EXPECT_THAT(
+      read_choices({"loss", "*@grad_reduced", "layers.*@ Weight ", "@exp_avg", "user@home@other"},
+                   problems),
+      ElementsAre(TensorChoice{"loss", kAllTensorKinds}, TensorChoice{"*", kGradients},
+                  TensorChoice{"layers.*", kinds_with(TensorKind::kWeight)},
+                  TensorChoice{"*", kinds_with(TensorKind::kExpAvg)},
+                  TensorChoice{"user@home", kinds_with(TensorKind::kOther)}));
   EXPECT_THAT(problems, IsEmpty());
 }
 
 TEST(TensorChoice, OfAnUnknownKindIsNamedAndLeftOut) {
   std::vector<std::string> problems;
-  EXPECT_THAT(read_choices({"*@grad_redused", "w@", "w@weight", "*@count"}, problems), ElementsAre(TensorChoice{"w", kinds_with(TensorKind::kWeight)}));
+  EXPECT_THAT(read_choices({"*@grad_redused", "w@", "w@weight", "*@count"}, problems),
+              ElementsAre(TensorChoice{"w", kinds_with(TensorKind::kWeight)}));
   ASSERT_EQ(problems.size(), 3u);
-  EXPECT_EQ(problems[0], "MEGASCOPE_TENSORS: *@grad_redused is passed over: grad_redused is no kind of tensor: did you mean grad_reduced?");
+  EXPECT_EQ(problems[0],
+            "MEGASCOPE_TENSORS: *@grad_redused is passed over: grad_redused is no kind of tensor: "
+            "did you mean grad_reduced?");
   EXPECT_THAT(problems[1], HasSubstr("w@ is passed over"));
-  EXPECT_THAT(problems[2], HasSubstr("; there are weight, weight_updated, grad_unreduced, grad_reduced"));
+  EXPECT_THAT(problems[2],
+              HasSubstr("; there are weight, weight_updated, grad_unreduced, grad_reduced"));
 }
 
 TEST(TensorChoice, EveryKindHasItsName) {
@@ -39,7 +46,8 @@ TEST(TensorChoice, EveryKindHasItsName) {
 }
 
 TEST(TensorChoice, KindsOfANameAreThoseOfAllItemsThatMatch) {
-  const std::vector<TensorChoice> choices{{"*", kGradients}, {"layers.*", kinds_with(TensorKind::kWeight)}, {"loss", kAllTensorKinds}};
+  const std::vector<TensorChoice> choices{
+      {"*", kGradients}, {"layers.*", kinds_with(TensorKind::kWeight)}, {"loss", kAllTensorKinds}};
   EXPECT_EQ(chosen_kinds(choices, "head"), kGradients);
   EXPECT_EQ(chosen_kinds(choices, "layers.3.mlp"), kGradients | kinds_with(TensorKind::kWeight));
   EXPECT_EQ(chosen_kinds(choices, "loss"), kAllTensorKinds);

@@ -54,15 +54,18 @@ TEST(TensorStatistics, SignsOfIntegersAreKept) {
 }
 
 TEST(TensorStatistics, WhatIsNotFiniteIsCountedAndNothingElse) {
-  const TensorStatistics found = of<float>({1.0F, -std::numeric_limits<float>::infinity(), 3.0F, std::numeric_limits<float>::quiet_NaN(),
-                                            std::numeric_limits<float>::infinity()}, ElementType::kFloat32);
+  const TensorStatistics found = of<float>(
+      {1.0F, -std::numeric_limits<float>::infinity(), 3.0F, std::numeric_limits<float>::quiet_NaN(),
+       std::numeric_limits<float>::infinity()},
+      ElementType::kFloat32);
   EXPECT_EQ(found.nan_count, 1u);
   EXPECT_EQ(found.infinity_count, 2u);
   EXPECT_EQ(found.min, 1.0);
   EXPECT_EQ(found.max, 3.0);
   EXPECT_EQ(found.mean(), 2.0);
   const TensorStatistics none = of<double>({kNan, kInfinity}, ElementType::kFloat64);
-  EXPECT_TRUE(std::isnan(none.min) && std::isnan(none.max) && std::isnan(none.mean()) && std::isnan(none.norm()));
+  EXPECT_TRUE(std::isnan(none.min) && std::isnan(none.max) && std::isnan(none.mean()) &&
+              std::isnan(none.norm()));
 }
 
 TEST(TensorStatistics, WhatIsNotFiniteAnywhereInALongRowIsCounted) {
@@ -73,7 +76,8 @@ TEST(TensorStatistics, WhatIsNotFiniteAnywhereInALongRowIsCounted) {
   std::vector<float> values(kElements);
   for (std::size_t bad = 0; bad < kElements; ++bad) {
     std::ranges::generate(values, [&] { return normal(random); });
-    values[bad] = bad % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : -std::numeric_limits<float>::infinity();
+    values[bad] = bad % 2 == 0 ? std::numeric_limits<float>::quiet_NaN()
+                               : -std::numeric_limits<float>::infinity();
     values[bad * 31 % kElements] = std::numeric_limits<float>::infinity();
     TensorStatistics wanted{.count = kElements, .min = kInfinity, .max = -kInfinity};
     for (const float value : values) {
@@ -106,14 +110,21 @@ TEST(TensorStatistics, EveryHalfIsWhatItsBitsSay) {
       EXPECT_EQ(found.infinity_count, fraction == 0 ? 1u : 0u);
       continue;
     }
-    const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    const double magnitude = exponent == 0 ? std::ldexp(fraction, -24)
+                                           : std::ldexp(1024 + fraction, exponent - 25);
     ASSERT_EQ(found.sum, (bits & 0x8000) != 0 ? -magnitude : magnitude) << bits;
   }
 }
 
 TEST(TensorStatistics, EmptyAndSingleOnes) {
-  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{3, 0}, std::array<std::int64_t, 2>{1, 1}).count, 0u);
-  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{0, 3}, std::array<std::int64_t, 2>{1, 1}).count, 0u);
+  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{3, 0},
+                          std::array<std::int64_t, 2>{1, 1})
+                .count,
+            0u);
+  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{0, 3},
+                          std::array<std::int64_t, 2>{1, 1})
+                .count,
+            0u);
   const double value = -2.5;
   const TensorStatistics found = statistics_of(&value, ElementType::kFloat64, {}, {});
   EXPECT_EQ(found.count, 1u);
@@ -124,9 +135,12 @@ TEST(TensorStatistics, UnalignedDataIsRead) {
   std::vector<char> bytes(1 + 9 * sizeof(double));
   for (int i = 0; i < 9; ++i) {
     const double value = i;
-    std::memcpy(bytes.data() + 1 + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+    std::memcpy(bytes.data() + 1 + static_cast<std::size_t>(i) * sizeof value, &value,
+                sizeof value);
   }
-  const TensorStatistics found = statistics_of(bytes.data() + 1, ElementType::kFloat64, std::array<std::uint64_t, 1>{9}, std::array<std::int64_t, 1>{1});
+  const TensorStatistics found = statistics_of(bytes.data() + 1, ElementType::kFloat64,
+                                               std::array<std::uint64_t, 1>{9},
+                                               std::array<std::int64_t, 1>{1});
   EXPECT_EQ(found.sum, 36.0);
 }
 
@@ -134,7 +148,8 @@ TEST(TensorStatistics, UnalignedDataIsRead) {
 TEST(TensorStatistics, AnyStridesGiveTheElementsThatTheyReach) {
   std::mt19937 random(7);
   std::vector<float> memory(4096);
-  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(static_cast<int>(random() % 2001) - 1000);
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    memory[i] = static_cast<float>(static_cast<int>(random() % 2001) - 1000);
   for (int round = 0; round < 500; ++round) {
     const std::size_t dimensions = 1 + random() % 4;
     std::array<std::uint64_t, 4> extents{};
@@ -154,14 +169,17 @@ TEST(TensorStatistics, AnyStridesGiveTheElementsThatTheyReach) {
     for (std::uint64_t i = 0; i < count; ++i) {
       std::int64_t offset = 0;
       std::uint64_t rest = i;
-      for (std::size_t d = dimensions; d-- > 0; rest /= extents[d]) offset += static_cast<std::int64_t>(rest % extents[d]) * strides[d];
+      for (std::size_t d = dimensions; d-- > 0; rest /= extents[d])
+        offset += static_cast<std::int64_t>(rest % extents[d]) * strides[d];
       const double value = origin[offset];
       sum += value;
       squares += value * value;
       least = std::min(least, value);
       most = std::max(most, value);
     }
-    const TensorStatistics found = statistics_of(origin, ElementType::kFloat32, std::span(extents).first(dimensions), std::span(strides).first(dimensions));
+    const TensorStatistics found = statistics_of(origin, ElementType::kFloat32,
+                                                 std::span(extents).first(dimensions),
+                                                 std::span(strides).first(dimensions));
     ASSERT_EQ(found.count, count);
     ASSERT_EQ(found.sum, sum) << "whole numbers add up exactly";
     ASSERT_EQ(found.sum_of_squares, squares);
@@ -181,7 +199,8 @@ TEST(TensorStatistics, ShapesOfTheSameElementsGiveTheSame) {
   };
   const TensorStatistics whole = take({4096}, {1});
   EXPECT_EQ(whole.count, 4096u);
-  for (const TensorStatistics& same : {take({64, 64}, {64, 1}), take({2, 1, 32, 64}, {2048, 7, 64, 1}), take({1024, 4}, {4, 1})}) {
+  for (const TensorStatistics& same :
+       {take({64, 64}, {64, 1}), take({2, 1, 32, 64}, {2048, 7, 64, 1}), take({1024, 4}, {4, 1})}) {
     EXPECT_EQ(same.count, whole.count);
     EXPECT_EQ(same.sum, whole.sum);
     EXPECT_EQ(same.sum_of_squares, whole.sum_of_squares);
@@ -201,8 +220,10 @@ TEST(TensorStatistics, ShapesOfTheSameElementsGiveTheSame) {
 
 TEST(TensorStatistics, RowsJoinWhateverTheSignOfTheirStrides) {
   std::vector<double> values(600);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 37 % 101) - 50.0;
-  const auto sum_of = [&](const double* origin, std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>(i * 37 % 101) - 50.0;
+  const auto sum_of = [&](const double* origin, std::vector<std::uint64_t> extents,
+                          std::vector<std::int64_t> strides) {
     const TensorStatistics found = statistics_of(origin, ElementType::kFloat64, extents, strides);
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : extents) elements *= extent;
@@ -218,14 +239,16 @@ TEST(TensorStatistics, RowsJoinWhateverTheSignOfTheirStrides) {
   double whole = 0.0;
   for (const double value : values) whole += value;
   EXPECT_EQ(sum_of(values.data(), {3, 200}, {200, 1}), whole);
-  EXPECT_EQ(sum_of(end, {3, 200}, {-200, -1}), whole);                             // joined, backwards
-  EXPECT_EQ(sum_of(values.data() + 400, {3, 200}, {-200, 1}), whole);              // not joined
+  EXPECT_EQ(sum_of(end, {3, 200}, {-200, -1}), whole);                 // joined, backwards
+  EXPECT_EQ(sum_of(values.data() + 400, {3, 200}, {-200, 1}), whole);  // not joined
   EXPECT_EQ(sum_of(values.data() + 199, {3, 200}, {200, -1}), whole);
-  EXPECT_EQ(sum_of(values.data(), {3, 1, 200}, {200, -7, 1}), whole);              // through a dimension of one index
-  EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {3, 1}), wanted({10, 11, 13, 14})); // and what looks like joined rows and is none
+  EXPECT_EQ(sum_of(values.data(), {3, 1, 200}, {200, -7, 1}),
+            whole);  // through a dimension of one index
+  EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {3, 1}),
+            wanted({10, 11, 13, 14}));  // and what looks like joined rows and is none
   EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {2, -1}), wanted({10, 9, 12, 11}));
   EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {-2, 1}), wanted({10, 11, 8, 9}));
-  EXPECT_EQ(sum_of(values.data(), {3, 5, 200}, {200, 0, 1}), 5 * whole);           // joined across repeats
+  EXPECT_EQ(sum_of(values.data(), {3, 5, 200}, {200, 0, 1}), 5 * whole);  // joined across repeats
   EXPECT_EQ(sum_of(values.data(), {5, 3, 200}, {0, 200, 1}), 5 * whole);
   EXPECT_EQ(sum_of(end, {3, 200, 5}, {-200, -1, 0}), 5 * whole);
   EXPECT_EQ(sum_of(values.data() + 10, {2, 3, 2}, {0, 1, 0}), 4 * wanted({10, 11, 12}));
@@ -262,7 +285,8 @@ TEST(TensorStatistics, TheGreatestNumbersAreTheirOwnMinAndMax) {
   constexpr double kMost = std::numeric_limits<double>::max();
   for (const std::size_t elements : {1U, 8U, 128U, 300U}) {
     for (const double value : {kMost, -kMost}) {
-      const TensorStatistics found = of(std::vector<double>(elements, value), ElementType::kFloat64);
+      const TensorStatistics found = of(std::vector<double>(elements, value),
+                                        ElementType::kFloat64);
       EXPECT_EQ(found.min, value);
       EXPECT_EQ(found.max, value);
     }
@@ -270,19 +294,22 @@ TEST(TensorStatistics, TheGreatestNumbersAreTheirOwnMinAndMax) {
 }
 
 TEST(TensorStatistics, TheErrorOfSumsIsWithinItsBoundWhateverTheRows) {
-  // A sum of 2^53 stays what it is when 1 is added, or less: the lane that has it loses its share, and no other does.
+  // A sum of 2^53 stays what it is when 1 is added, or less: the lane that has it loses its share,
+  // and no other does.
   constexpr std::size_t kElements = 1U << 18;
   std::vector<double> values(kElements, 0.5);
   values[0] = 0x1p53;
   const long double exact = 0x1p53L + (kElements - 1) / 2.0L;
   const auto error_of = [&](std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
-    const TensorStatistics found = statistics_of(values.data(), ElementType::kFloat64, extents, strides);
+    const TensorStatistics found = statistics_of(values.data(), ElementType::kFloat64, extents,
+                                                 strides);
     return static_cast<double>(std::abs(static_cast<long double>(found.sum) - exact));
   };
   const double bound = (kElements / 8.0 + 16.0) * 0x1p-53 * static_cast<double>(exact);
   const auto all = static_cast<std::int64_t>(kElements);
   EXPECT_LE(error_of({kElements}, {1}), bound);
-  EXPECT_LE(error_of({kElements / 2, 2}, {1, all / 2}), bound);  // rows of two, of one and of blocks with a rest
+  EXPECT_LE(error_of({kElements / 2, 2}, {1, all / 2}),
+            bound);  // rows of two, of one and of blocks with a rest
   EXPECT_LE(error_of({2, kElements / 2}, {all / 2, 1}), bound);
   EXPECT_LE(error_of({64, 2, kElements / 128}, {1, all / 2, 64}), bound);
 }

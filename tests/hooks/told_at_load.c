@@ -1,4 +1,5 @@
-/* A library that tells something before the program begins, and before libmegascope.so's own initialisation: preloaded behind it. */
+/* A library that tells something before the program begins, and before libmegascope.so's own
+ * initialisation: preloaded behind it. */
 #include <megascope/megascope.h>
 
 __attribute__((constructor)) static void tell(void) {

@@ -1,10 +1,5 @@
 #include "analysis/detect/told_steps.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <functional>
-
 #include "analysis/common/parallel_groups.h"
 #include "analysis/detect/detect.h"
 #include "analysis/detect/step_finder.h"
@@ -15,8 +10,13 @@
 #include "core/record/message_order.h"
 #include "core/record/user_regions.h"
 
-/// The same run with and without hooks: what MPI did is the same to everybody who asks for it, and the steps that the program
-/// tells are those that it is judged by.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+
+/// The same run with and without hooks: what MPI did is the same to everybody who asks for it, and
+/// the steps that the program tells are those that it is judged by.
 namespace megascope::detect {
 namespace {
 
@@ -48,10 +48,16 @@ struct Told {
 using Tell = std::function<std::vector<Told>(std::int32_t rank, std::vector<Told> all)>;
 
 RegionDefinition region(RegionId id, const std::string& name) {
-  return {.id = id, .name = name, .role = RegionRole::kCode, .paradigm = Paradigm::kUser, .collective_op = CollectiveOp::kNone, .group = ""};
+  return {.id = id,
+          .name = name,
+          .role = RegionRole::kCode,
+          .paradigm = Paradigm::kUser,
+          .collective_op = CollectiveOp::kNone,
+          .group = ""};
 }
 
-/// The run, with its steps told (by number 10, 20 …) as `tell` changes them, and a region around every fourth call.
+/// The run, with its steps told (by number 10, 20 …) as `tell` changes them, and a region around
+/// every fourth call.
 MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
   MemorySource told(run.world_size());
   const std::vector<StepTimes> all_steps = find_step_times(run, 1);
@@ -62,21 +68,31 @@ MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
     process.definitions.regions.push_back(region(kLayer, "layer"));
     const StepTimes& steps = all_steps[index++];
     std::vector<Told> all;
-    for (std::size_t i = 0; i < steps.ends_ns.size(); ++i) all.push_back({std::int64_t(10 * (i + 1)), steps.begin_of(i), steps.ends_ns[i]});
+    for (std::size_t i = 0; i < steps.ends_ns.size(); ++i)
+      all.push_back({std::int64_t(10 * (i + 1)), steps.begin_of(i), steps.ends_ns[i]});
     auto& calls = process.locations.emplace_back();
     const auto stream = run.calls(rank, 0);
     std::size_t number = 0;
     for (Call call; stream->next(call);) {
-      if (number++ % 4 == 0) calls.push_back({{.enter_ns = call.enter_ns, .leave_ns = call.leave_ns, .region = kLayer, .facts = {}}, {}, {}});
-      calls.push_back({call, {call.facts.begin(), call.facts.end()}, {call.posted.begin(), call.posted.end()}});
+      if (number++ % 4 == 0)
+        calls.push_back(
+            {{.enter_ns = call.enter_ns, .leave_ns = call.leave_ns, .region = kLayer, .facts = {}},
+             {},
+             {}});
+      calls.push_back(
+          {call, {call.facts.begin(), call.facts.end()}, {call.posted.begin(), call.posted.end()}});
     }
     for (const Told& step : tell(rank, all)) {
-      calls.push_back({{.enter_ns = step.begin_ns, .leave_ns = step.end_ns, .region = kStep, .facts = {}}, {value_fact(ValueName::kStep, step.number)}, {}});
+      calls.push_back(
+          {{.enter_ns = step.begin_ns, .leave_ns = step.end_ns, .region = kStep, .facts = {}},
+           {value_fact(ValueName::kStep, step.number)},
+           {}});
     }
-    std::ranges::stable_sort(calls, [](const MemorySource::OwnedCall& a, const MemorySource::OwnedCall& b) {
-      if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
-      return a.call.leave_ns > b.call.leave_ns;
-    });
+    std::ranges::stable_sort(
+        calls, [](const MemorySource::OwnedCall& a, const MemorySource::OwnedCall& b) {
+          if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
+          return a.call.leave_ns > b.call.leave_ns;
+        });
     told.add(std::move(process));
   }
   return told;
@@ -90,7 +106,9 @@ class Counting final : public analysis::MatchSink {
   void begin(std::size_t) override {}
   void end_window() override {}
   void add_stop(analysis::Track, const analysis::Stop&) override { ++stops; }
-  void add_message(std::size_t, const analysis::MessageEnd&, const analysis::MessageEnd&) override { ++messages; }
+  void add_message(std::size_t, const analysis::MessageEnd&, const analysis::MessageEnd&) override {
+    ++messages;
+  }
   void add_collective(std::size_t, const analysis::Collective&) override { ++collectives; }
   std::size_t stops = 0, messages = 0, collectives = 0;
 };
@@ -105,18 +123,22 @@ std::vector<std::vector<std::uint64_t>> flows_of(const RecordSource& run) {
 }
 
 TEST(WithHooks, MpiIsTheSameToEverybody) {
-  const synth::SynthRun bare(spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
+  const synth::SynthRun bare(
+      spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
   const MemorySource told = with_hooks(bare, as_they_are);
   Counting of_bare;
   Counting of_told;
   const analysis::Matching a = analysis::match_run(bare, analysis::MatchTables(bare), of_bare, 1);
   const analysis::Matching b = analysis::match_run(told, analysis::MatchTables(told), of_told, 1);
   EXPECT_EQ(a.call_count, b.call_count);
-  EXPECT_EQ(std::tuple(of_bare.stops, of_bare.messages, of_bare.collectives), std::tuple(of_told.stops, of_told.messages, of_told.collectives));
+  EXPECT_EQ(std::tuple(of_bare.stops, of_bare.messages, of_bare.collectives),
+            std::tuple(of_told.stops, of_told.messages, of_told.collectives));
   ASSERT_EQ(a.tracks.size(), b.tracks.size());
   for (std::size_t i = 0; i < a.tracks.size(); ++i) {
-    EXPECT_EQ(std::tuple(a.tracks[i].call_count, a.tracks[i].mpi_ns, a.tracks[i].first_ns, a.tracks[i].last_ns),
-              std::tuple(b.tracks[i].call_count, b.tracks[i].mpi_ns, b.tracks[i].first_ns, b.tracks[i].last_ns));
+    EXPECT_EQ(std::tuple(a.tracks[i].call_count, a.tracks[i].mpi_ns, a.tracks[i].first_ns,
+                         a.tracks[i].last_ns),
+              std::tuple(b.tracks[i].call_count, b.tracks[i].mpi_ns, b.tracks[i].first_ns,
+                         b.tracks[i].last_ns));
   }
   EXPECT_EQ(flows_of(bare), flows_of(told));
   const auto ends_of = [](const RecordSource& run) {
@@ -135,7 +157,8 @@ TEST(WithHooks, MpiIsTheSameToEverybody) {
 }
 
 TEST(ToldSteps, AreTheProgramsOwn) {
-  const synth::SynthRun bare(spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
+  const synth::SynthRun bare(
+      spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
   const MemorySource run = with_hooks(bare, as_they_are);
   const ToldSteps told = told_steps(run);
   ASSERT_EQ(told.numbers.size(), 20u);
@@ -170,7 +193,9 @@ TEST(ToldSteps, WhatIsBetweenThemIsNobodysWork) {
 
 TEST(ToldSteps, NeedAllRanks) {
   const synth::SynthRun bare(spec_of());
-  const auto without_two = [](std::int32_t rank, std::vector<Told> all) { return rank == 2 || rank == 7 ? std::vector<Told>{} : all; };
+  const auto without_two = [](std::int32_t rank, std::vector<Told> all) {
+    return rank == 2 || rank == 7 ? std::vector<Told>{} : all;
+  };
   const ToldSteps told = told_steps(with_hooks(bare, without_two));
   EXPECT_FALSE(told.is_there());
   EXPECT_THAT(told.limitations, ElementsAre(HasSubstr("ranks 2, 7 tell none")));
@@ -186,7 +211,8 @@ TEST(ToldSteps, AreThoseThatAllHave) {
   const ToldSteps told = told_steps(with_hooks(bare, shorter));
   ASSERT_EQ(told.numbers.size(), 12u);
   EXPECT_EQ(told.numbers.front(), 20);
-  EXPECT_THAT(told.limitations, ElementsAre(HasSubstr("of up to 20 steps that a rank tells, 12 are told by all")));
+  EXPECT_THAT(told.limitations,
+              ElementsAre(HasSubstr("of up to 20 steps that a rank tells, 12 are told by all")));
 }
 
 TEST(ToldSteps, MayCountAnewAndBackwards) {
@@ -237,10 +263,11 @@ MemorySource places(const std::vector<std::vector<ParallelIndex>>& of_rank) {
 }
 
 TEST(ParallelGroups, AreThoseThatRanksAgreeOn) {
-  const auto groups = analysis::parallel_groups(places({{{"tp", 0, 2}, {"pp", 0, 2}, {"dp", 0, 1}},
-                                                        {{"tp", 1, 2}, {"pp", 0, 2}, {"dp", 0, 1}},
-                                                        {{"tp", 0, 2}, {"pp", 1, 2}, {"dp", 0, 1}},
-                                                        {{"tp", 1, 2}, {"pp", 1, 2}, {"dp", 0, 1}}}));
+  const auto groups = analysis::parallel_groups(
+      places({{{"tp", 0, 2}, {"pp", 0, 2}, {"dp", 0, 1}},
+              {{"tp", 1, 2}, {"pp", 0, 2}, {"dp", 0, 1}},
+              {{"tp", 0, 2}, {"pp", 1, 2}, {"dp", 0, 1}},
+              {{"tp", 1, 2}, {"pp", 1, 2}, {"dp", 0, 1}}}));
   EXPECT_THAT(groups.problems, IsEmpty());
   ASSERT_EQ(groups.indices.size(), 2u);
   EXPECT_THAT(groups.indices.at("tp"), ElementsAre(0, 1, 0, 1));
@@ -249,7 +276,9 @@ TEST(ParallelGroups, AreThoseThatRanksAgreeOn) {
 
 TEST(ParallelGroups, WhatCannotBeIsNamed) {
   const auto sizes = analysis::parallel_groups(places({{{"tp", 0, 2}}, {{"tp", 1, 4}}}));
-  EXPECT_THAT(sizes.problems, ElementsAre(HasSubstr("tp is passed over: ranks tell different sizes of it, 2 (rank 0), 4 (rank 1)")));
+  EXPECT_THAT(sizes.problems,
+              ElementsAre(HasSubstr(
+                  "tp is passed over: ranks tell different sizes of it, 2 (rank 0), 4 (rank 1)")));
   const auto some = analysis::parallel_groups(places({{{"tp", 0, 2}}, {}}));
   EXPECT_THAT(some.problems, ElementsAre(HasSubstr("1 of 2 ranks tell their place")));
   const auto product = analysis::parallel_groups(places({{{"tp", 0, 3}}, {{"tp", 1, 3}}}));

@@ -1,7 +1,9 @@
-/* Rank 0 sends 64 bytes to rank 1 and gets them back, as often as the argument says; then all meet in MPI_Allreduce. Between two
- * trips it sleeps 1 ms, so that the other waits in MPI_Recv. Rank 0 prints "<ranks> ranks". */
+/* Rank 0 sends 64 bytes to rank 1 and gets them back, as often as the argument says; then all meet
+ * in MPI_Allreduce. Between two trips it sleeps 1 ms, so that the other waits in MPI_Recv. Rank 0
+ * prints "<ranks> ranks". */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

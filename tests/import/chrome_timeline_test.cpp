@@ -1,15 +1,16 @@
 #include "analysis/import/chrome_timeline.h"
 
+#include "analysis/import/gzip_stream.h"
+#include "analysis/import/mend.h"
+
 #include <gmock/gmock.h>
 #include <zlib.h>
 
 #include <cstdio>
 #include <sstream>
 
-#include "analysis/import/gzip_stream.h"
-#include "analysis/import/mend.h"
-
-/// Chrome traces of training jobs: what is read, and what is refused with a sentence that names the event.
+/// Chrome traces of training jobs: what is read, and what is refused with a sentence that names the
+/// event.
 namespace megascope::importer {
 namespace {
 
@@ -42,7 +43,14 @@ TEST(ChromeTimeline, WholeEventsAreOperationsInNsFromTheFirst) {
       R"([{"ph":"X","name":"forward","pid":0,"tid":0,"ts":-10.5,"dur":2.25,"args":{"step":3,"mb_id":1,"model_chunk":0,"seq_id":7}},
           {"ph":"X","name":"backward","pid":0,"tid":0,"ts":1.001,"dur":0}])");
   EXPECT_THAT(timeline.operations,
-              ElementsAre(Operation{.begin_ns = 0, .end_ns = 2250, .name = 0, .track = 0, .step = 3, .micro_batch = 1, .model_chunk = 0, .sequence = 7},
+              ElementsAre(Operation{.begin_ns = 0,
+                                    .end_ns = 2250,
+                                    .name = 0,
+                                    .track = 0,
+                                    .step = 3,
+                                    .micro_batch = 1,
+                                    .model_chunk = 0,
+                                    .sequence = 7},
                           Operation{.begin_ns = 11501, .end_ns = 11501, .name = 1, .track = 0}));
   EXPECT_THAT(timeline.names, ElementsAre("forward", "backward"));
 }
@@ -58,13 +66,23 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
           {"ph":"E","pid":0,"tid":0,"ts":5},
           {"ph":"C","name":"memory","pid":0,"tid":0,"ts":5,"args":{"bytes":4}}],
          "otherData":{"traceEvents":[{"ph":"X"}]}})");
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0, .is_pair = true},
-                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1, .is_pair = true},
-                                               Operation{.begin_ns = 2000, .end_ns = 2000, .name = 2, .track = 1, .is_pair = true}));  // until mend()
-  EXPECT_THAT(timeline.notes, ElementsAre("1 events are no operations (counters, flows, marks) and were left out"));
+  EXPECT_THAT(
+      timeline.operations,
+      ElementsAre(
+          Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0, .is_pair = true},
+          Operation{
+              .begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1, .is_pair = true},
+          Operation{.begin_ns = 2000,
+                    .end_ns = 2000,
+                    .name = 2,
+                    .track = 1,
+                    .is_pair = true}));  // until mend()
+  EXPECT_THAT(timeline.notes,
+              ElementsAre("1 events are no operations (counters, flows, marks) and were left out"));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");
-  EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin), 1u);  // it has no name: nobody knows of what
+  EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin),
+            1u);  // it has no name: nobody knows of what
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingBegin), "event 5");
 }
 
@@ -95,23 +113,34 @@ TEST(ChromeTimeline, PlacesAreReadOnlyFromWholeWords) {
 }
 
 TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":"1","dur":1})"), "event 1: \"ts\" is missing or no number");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1e300,"dur":1})"), "event 1: \"ts\" is out of range");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":"1"})"), "event 1: \"dur\" is no number");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"), "event 1: \"dur\" is no number");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1e300})"), "event 1: \"dur\" is out of range");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":"1","dur":1})"),
+            "event 1: \"ts\" is missing or no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1e300,"dur":1})"),
+            "event 1: \"ts\" is out of range");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":"1"})"),
+            "event 1: \"dur\" is no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"),
+            "event 1: \"dur\" is no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1e300})"),
+            "event 1: \"dur\" is out of range");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"), "event 1: it has no name");
   EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: it has no name");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"), "event 1: \"args.step\" is no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"),
+            "event 1: \"args.step\" is no number");
   const std::string no_step = "event 1: \"args.step\" is no whole number from 0 to 2147483647";
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"), no_step);
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"), no_step);
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":2147483648}})"), no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"),
+            no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"),
+            no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":2147483648}})"),
+            no_step);
 }
 
 TEST(ChromeTimeline, WhatIsNoJsonIsRefused) {
-  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":NaN,"dur":1})"), HasSubstr("no JSON behind byte"));
-  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":1e999,"dur":1})"), HasSubstr("a number is too large behind byte"));
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":NaN,"dur":1})"),
+              HasSubstr("no JSON behind byte"));
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":1e999,"dur":1})"),
+              HasSubstr("a number is too large behind byte"));
   EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a)"), HasSubstr("in or behind event 1"));
   EXPECT_THAT(refusal(""), HasSubstr("no JSON"));
   EXPECT_EQ(refusal("{}"), "there is no array of events in it");
@@ -133,27 +162,34 @@ TEST(ChromeTimeline, NestsAsDeepAsTheFileLikes) {
   std::string objects;
   for (int i = 0; i < kLevels; ++i) objects += R"({"args":)";
   objects += "1" + std::string(kLevels, '}');
-  const Timeline timeline = read(R"([{"ph":"X","name":"a","ts":1,"dur":1,"args":{"deep":)" + deep + R"(,"step":2,"more":)" + objects + "}}]");
+  const Timeline timeline = read(R"([{"ph":"X","name":"a","ts":1,"dur":1,"args":{"deep":)" + deep +
+                                 R"(,"step":2,"more":)" + objects + "}}]");
   ASSERT_THAT(timeline.operations, SizeIs(1));
   EXPECT_EQ(timeline.operations[0].step, 2);
 }
 
 TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
-  const std::string event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":0}})";
-  Timeline timeline = read("[" + event + "," + event + R"(,{"ph":"X","name":"b","pid":0,"tid":0,"ts":0,"dur":9}])");
+  const std::string
+      event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":0}})";
+  Timeline timeline = read("[" + event + "," + event +
+                           R"(,{"ph":"X","name":"b","pid":0,"tid":0,"ts":0,"dur":9}])");
   mend(timeline);
   ASSERT_THAT(timeline.operations, SizeIs(2));
   EXPECT_EQ(timeline.names[timeline.operations[0].name], "b");
-  EXPECT_THAT(timeline.repairs.notes(), ElementsAre("1 operations are in the file more than once (first: \"a\" at 1 us): they were taken once"));
+  EXPECT_THAT(timeline.repairs.notes(),
+              ElementsAre("1 operations are in the file more than once (first: \"a\" at 1 us): "
+                          "they were taken once"));
 }
 
 TEST(GzipStream, ReadsWhatIsCompressedAndTellsDamage) {
   const std::string path = testing::TempDir() + "gzip_stream_test.json.gz";
   std::string events = "[";
-  for (int i = 0; i < 20000; ++i) events += R"({"ph":"X","name":"a","ts":)" + std::to_string(i * 7919 % 100003) + R"(,"dur":1},)";
+  for (int i = 0; i < 20000; ++i)
+    events += R"({"ph":"X","name":"a","ts":)" + std::to_string(i * 7919 % 100003) + R"(,"dur":1},)";
   events += R"({"ph":"X","name":"last","ts":0,"dur":1}])";
   const gzFile file = gzopen(path.c_str(), "wb");
-  ASSERT_EQ(gzwrite(file, events.data(), static_cast<unsigned>(events.size())), static_cast<int>(events.size()));
+  ASSERT_EQ(gzwrite(file, events.data(), static_cast<unsigned>(events.size())),
+            static_cast<int>(events.size()));
   ASSERT_EQ(gzclose(file), Z_OK);
   {
     GzipBuffer buffer(path);

@@ -1,13 +1,13 @@
-#include <gmock/gmock.h>
-
-#include <sstream>
-
 #include "analysis/import/json_events.h"
 #include "analysis/import/lanes.h"
 #include "analysis/import/mend.h"
 #include "analysis/import/operation_table.h"
 #include "analysis/import/parallel_grid.h"
 #include "analysis/import/timeline_facts.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
 
 /// Grids of ranks, the table of operations, lanes, and what belongs together.
 namespace megascope::importer {
@@ -42,7 +42,8 @@ TEST(ParallelGrid, CountsTensorFirstThenDataThenPipeline) {
   EXPECT_EQ(grid.neighbour("pp", grid.place_of(15), 1), 3);
   EXPECT_EQ(grid.neighbour("pp", grid.place_of(21), 1), -1);
   EXPECT_EQ(grid.neighbour("pp", grid.place_of(3), INT32_MIN), -1);
-  EXPECT_EQ(grid.indices_of(grid.place_of(15)), (std::vector<ParallelIndex>{{"tp", 1, 2}, {"dp", 1, 3}, {"pp", 2, 4}}));
+  EXPECT_EQ(grid.indices_of(grid.place_of(15)),
+            (std::vector<ParallelIndex>{{"tp", 1, 2}, {"dp", 1, 3}, {"pp", 2, 4}}));
 }
 
 TEST(ParallelGrid, TakesAnotherOrder) {
@@ -54,17 +55,21 @@ TEST(ParallelGrid, TakesAnotherOrder) {
 }
 
 TEST(ParallelGrid, RefusesWhatItCannotRead) {
-  for (const char* text : {"", "tp", "tp=0", "tp=-1", "tp=x", "tp=4x", "cp=2", "order=tp-pp", "order=tp-tp-pp", "tp=2,,", "tp=99999999999"}) {
+  for (const char* text : {"", "tp", "tp=0", "tp=-1", "tp=x", "tp=4x", "cp=2", "order=tp-pp",
+                           "order=tp-tp-pp", "tp=2,,", "tp=99999999999"}) {
     ParallelGrid grid;
-    EXPECT_THAT(ParallelGrid::parse(text, grid).message(), HasSubstr("of the parallel sizes")) << text;
+    EXPECT_THAT(ParallelGrid::parse(text, grid).message(), HasSubstr("of the parallel sizes"))
+        << text;
   }
   ParallelGrid grid;
-  EXPECT_THAT(ParallelGrid::parse("tp=65536,pp=65536,dp=65536", grid).message(), HasSubstr("more than 2^24 ranks"));
+  EXPECT_THAT(ParallelGrid::parse("tp=65536,pp=65536,dp=65536", grid).message(),
+              HasSubstr("more than 2^24 ranks"));
 }
 
 TEST(ParallelGrid, IsAsLargeAsTheTracks) {
   Timeline timeline;
-  timeline.tracks = {{.place = {.dp = 1, .pp = 3}, .stream = ""}, {.place = {.dp = 0, .pp = 0, .tp = 2}, .stream = ""}};
+  timeline.tracks = {{.place = {.dp = 1, .pp = 3}, .stream = ""},
+                     {.place = {.dp = 0, .pp = 0, .tp = 2}, .stream = ""}};
   ParallelGrid grid;
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
   EXPECT_EQ(grid.size(), 2 * 4 * 3);
@@ -80,7 +85,8 @@ TEST(ParallelGrid, IsAsLargeAsTheTracks) {
 TEST(ParallelGrid, HasTheOrderThatRanksShow) {
   Timeline timeline;
   for (std::int32_t rank = 0; rank < 6; ++rank) {
-    timeline.tracks.push_back({.place = {.dp = rank / 3, .pp = rank % 3, .tp = 0}, .stream = "", .world_rank = rank});
+    timeline.tracks.push_back(
+        {.place = {.dp = rank / 3, .pp = rank % 3, .tp = 0}, .stream = "", .world_rank = rank});
   }
   ParallelGrid grid;
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
@@ -131,18 +137,26 @@ TEST(OperationTable, ErrorsNameTheOperation) {
   const std::string of = "operation \"my-op\": ";
   EXPECT_EQ(refusal("3"), of + "not an object");
   EXPECT_EQ(refusal("{}"), of + "no \"kind\"");
-  EXPECT_THAT(refusal(R"({"kind":"gossip"})"), HasSubstr(of + "kind \"gossip\" is none of compute, send"));
+  EXPECT_THAT(refusal(R"({"kind":"gossip"})"),
+              HasSubstr(of + "kind \"gossip\" is none of compute, send"));
   EXPECT_EQ(refusal(R"({"kind":7})"), of + "\"kind\" is not a string");
-  EXPECT_EQ(refusal(R"({"kind":"allreduce"})"), of + R"("over" must be dp, tp, pp, world or "pp ends")");
-  EXPECT_EQ(refusal(R"({"kind":"send","over":"world","to":1,"channel":"a"})"), of + "messages go over dp, tp or pp");
+  EXPECT_EQ(refusal(R"({"kind":"allreduce"})"),
+            of + R"("over" must be dp, tp, pp, world or "pp ends")");
+  EXPECT_EQ(refusal(R"({"kind":"send","over":"world","to":1,"channel":"a"})"),
+            of + "messages go over dp, tp or pp");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":1})"), of + "a message needs a \"channel\"");
-  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","channel":"a"})"), of + R"("to" and "from" say how far away the other end is: not 0)");
-  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":4294967297,"channel":"a"})"), of + "\"to\" is out of range");
-  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":1.5,"channel":"a"})"), of + "\"to\" is not an integer");
-  EXPECT_EQ(refusal(R"({"kind":"exchange","over":"pp","to":1,"from":1,"channel":"a"})"), of + "an exchange needs a \"channel_back\"");
+  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","channel":"a"})"),
+            of + R"("to" and "from" say how far away the other end is: not 0)");
+  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":4294967297,"channel":"a"})"),
+            of + "\"to\" is out of range");
+  EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":1.5,"channel":"a"})"),
+            of + "\"to\" is not an integer");
+  EXPECT_EQ(refusal(R"({"kind":"exchange","over":"pp","to":1,"from":1,"channel":"a"})"),
+            of + "an exchange needs a \"channel_back\"");
   EXPECT_EQ(refusal(R"({"kind":"compute","colour":"red"})"), of + "\"colour\" means nothing here");
   OperationTable table;
-  EXPECT_EQ(OperationTable::parse("[1", table).message(), "the table of operations is not a JSON object");
+  EXPECT_EQ(OperationTable::parse("[1", table).message(),
+            "the table of operations is not a JSON object");
 }
 
 /// Operations of one track; name 0 is work, name 1 is communication.
@@ -153,7 +167,8 @@ std::vector<Lane> lanes_of_track(std::vector<Operation> operations) {
   timeline.operations = std::move(operations);
   mend(timeline);
   std::vector<std::uint32_t> indices;
-  for (std::size_t i = 0; i < timeline.operations.size(); ++i) indices.push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < timeline.operations.size(); ++i)
+    indices.push_back(static_cast<std::uint32_t>(i));
   std::vector<Lane> lanes;
   const Status status = lanes_of(timeline, indices, {true, false}, lanes);
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -161,19 +176,27 @@ std::vector<Lane> lanes_of_track(std::vector<Operation> operations) {
 }
 
 TEST(Lanes, WorkEnclosesAndCommunicationDoesNot) {
-  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 0}, {.begin_ns = 2, .end_ns = 4, .name = 1}, {.begin_ns = 4, .end_ns = 10, .name = 0}}),
+  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 0},
+                              {.begin_ns = 2, .end_ns = 4, .name = 1},
+                              {.begin_ns = 4, .end_ns = 10, .name = 0}}),
               SizeIs(1));
-  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 1}, {.begin_ns = 2, .end_ns = 4, .name = 0}}), SizeIs(2));
+  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 1},
+                              {.begin_ns = 2, .end_ns = 4, .name = 0}}),
+              SizeIs(2));
 }
 
 TEST(Lanes, WhatOverlapsInPartOrIsEqualCommunicationGetsALaneOfItsOwn) {
-  const std::vector<Lane> lanes = lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 0}, {.begin_ns = 5, .end_ns = 15, .name = 0}, {.begin_ns = 15, .end_ns = 20, .name = 0}});
+  const std::vector<Lane> lanes = lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 0},
+                                                  {.begin_ns = 5, .end_ns = 15, .name = 0},
+                                                  {.begin_ns = 15, .end_ns = 20, .name = 0}});
   ASSERT_THAT(lanes, SizeIs(2));
   EXPECT_EQ(lanes[0].name, "stream");
   EXPECT_EQ(lanes[1].name, "stream (2)");
   EXPECT_THAT(lanes[0].operations, ElementsAre(0, 2));
   EXPECT_THAT(lanes[1].operations, ElementsAre(1));
-  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 1, .sequence = 0}, {.begin_ns = 0, .end_ns = 10, .name = 1, .sequence = 1}}), SizeIs(2));
+  EXPECT_THAT(lanes_of_track({{.begin_ns = 0, .end_ns = 10, .name = 1, .sequence = 0},
+                              {.begin_ns = 0, .end_ns = 10, .name = 1, .sequence = 1}}),
+              SizeIs(2));
 }
 
 TEST(Lanes, WhatTakesNoTimeLiesBehindWhatEndedAndWithinWork) {
@@ -181,12 +204,14 @@ TEST(Lanes, WhatTakesNoTimeLiesBehindWhatEndedAndWithinWork) {
   const Operation moment{.begin_ns = 5, .end_ns = 5, .name = 1};
   EXPECT_THAT(lanes_of_track({first, moment}), SizeIs(1));
   EXPECT_THAT(lanes_of_track({first, moment, {.begin_ns = 5, .end_ns = 9, .name = 0}}), SizeIs(1));
-  EXPECT_THAT(lanes_of_track({first, moment, {.begin_ns = 5, .end_ns = 9, .name = 1}}), SizeIs(2));  // at its begin, not before it
+  EXPECT_THAT(lanes_of_track({first, moment, {.begin_ns = 5, .end_ns = 9, .name = 1}}),
+              SizeIs(2));  // at its begin, not before it
 }
 
 TEST(Lanes, NestNoDeeperThanATraceCanSay) {
   std::vector<Operation> nested;
-  for (std::uint64_t i = 0; i < 20; ++i) nested.push_back({.begin_ns = i, .end_ns = 100 - i, .name = 0});
+  for (std::uint64_t i = 0; i < 20; ++i)
+    nested.push_back({.begin_ns = i, .end_ns = 100 - i, .name = 0});
   const std::vector<Lane> lanes = lanes_of_track(nested);
   ASSERT_THAT(lanes, SizeIs(3));
   EXPECT_THAT(lanes[0].operations, SizeIs(kDeepestNesting + 1));
@@ -202,7 +227,8 @@ TEST(Lanes, ThereAreNotEndlesslyMany) {
     indices.push_back(i);
   }
   std::vector<Lane> lanes;
-  EXPECT_THAT(lanes_of(timeline, indices, {true}, lanes).message(), HasSubstr("more than 256 operations of one track (\"stream\")"));
+  EXPECT_THAT(lanes_of(timeline, indices, {true}, lanes).message(),
+              HasSubstr("more than 256 operations of one track (\"stream\")"));
 }
 
 /// A worker a track.
@@ -216,11 +242,17 @@ TEST(MatchNumbers, BelongTogetherWhateverIsMissingElsewhere) {
   Timeline timeline;
   const std::uint32_t send = timeline.name_index("forward-send");
   const std::uint32_t receive = timeline.name_index("forward-recv");
-  timeline.operations = {{.begin_ns = 0, .end_ns = 1, .name = send, .track = 0, .step = 4, .sequence = 0},
-                         {.begin_ns = 1, .end_ns = 2, .name = send, .track = 0, .step = 4, .sequence = 1},
-                         {.begin_ns = 2, .end_ns = 3, .name = send, .track = 0, .step = 5, .sequence = 0},
-                         {.begin_ns = 3, .end_ns = 4, .name = receive, .track = 1, .step = 4, .sequence = 1},   // 0 was not recorded
-                         {.begin_ns = 5, .end_ns = 6, .name = receive, .track = 1, .step = 5, .sequence = 0}};
+  timeline.operations = {
+      {.begin_ns = 0, .end_ns = 1, .name = send, .track = 0, .step = 4, .sequence = 0},
+      {.begin_ns = 1, .end_ns = 2, .name = send, .track = 0, .step = 4, .sequence = 1},
+      {.begin_ns = 2, .end_ns = 3, .name = send, .track = 0, .step = 5, .sequence = 0},
+      {.begin_ns = 3,
+       .end_ns = 4,
+       .name = receive,
+       .track = 1,
+       .step = 4,
+       .sequence = 1},  // 0 was not recorded
+      {.begin_ns = 5, .end_ns = 6, .name = receive, .track = 1, .step = 5, .sequence = 0}};
   const MatchNumbers numbers = numbers_of(timeline, {0, 1});
   EXPECT_EQ(numbers.received(3), numbers.sent(1));
   EXPECT_EQ(numbers.received(4), numbers.sent(2));
@@ -232,17 +264,19 @@ TEST(MatchNumbers, WithoutSequencesTheOrderInTheStepDecides) {
   const std::uint32_t exchange_next = timeline.name_index("exchange-next");
   const std::uint32_t exchange_previous = timeline.name_index("exchange-prev");
   const std::uint32_t gather = timeline.name_index("params-all-gather");
-  timeline.operations = {{.begin_ns = 0, .end_ns = 1, .name = gather, .track = 0, .step = 0},
-                         {.begin_ns = 0, .end_ns = 1, .name = gather, .track = 0, .step = 0},
-                         {.begin_ns = 0, .end_ns = 2, .name = gather, .track = 1, .step = 0},
-                         {.begin_ns = 3, .end_ns = 4, .name = gather, .track = 0, .step = 1},
-                         {.begin_ns = 3, .end_ns = 4, .name = gather, .track = 1, .step = 1},
-                         {.begin_ns = 5, .end_ns = 6, .name = exchange_next, .track = 0, .step = 1},
-                         {.begin_ns = 5, .end_ns = 6, .name = exchange_previous, .track = 1, .step = 1}};
+  timeline.operations = {
+      {.begin_ns = 0, .end_ns = 1, .name = gather, .track = 0, .step = 0},
+      {.begin_ns = 0, .end_ns = 1, .name = gather, .track = 0, .step = 0},
+      {.begin_ns = 0, .end_ns = 2, .name = gather, .track = 1, .step = 0},
+      {.begin_ns = 3, .end_ns = 4, .name = gather, .track = 0, .step = 1},
+      {.begin_ns = 3, .end_ns = 4, .name = gather, .track = 1, .step = 1},
+      {.begin_ns = 5, .end_ns = 6, .name = exchange_next, .track = 0, .step = 1},
+      {.begin_ns = 5, .end_ns = 6, .name = exchange_previous, .track = 1, .step = 1}};
   const MatchNumbers numbers = numbers_of(timeline, {0, 1});
   EXPECT_EQ(numbers.sent(0), numbers.sent(2));
   EXPECT_NE(numbers.sent(1), numbers.sent(2));
-  EXPECT_EQ(numbers.sent(3), numbers.sent(4));  // one member more in the step before does not move it
+  EXPECT_EQ(numbers.sent(3),
+            numbers.sent(4));  // one member more in the step before does not move it
   EXPECT_EQ(numbers.sent(5), numbers.received(6));
   EXPECT_EQ(numbers.sent(6), numbers.received(5));
 }

@@ -1,8 +1,8 @@
 #include "plugin/live/access.h"
 
-#include <set>
-
 #include <gmock/gmock.h>
+
+#include <set>
 
 namespace megascope::live {
 namespace {
@@ -32,7 +32,13 @@ TEST(LiveToken, IsFoundInATarget) {
 }
 
 unsigned status_of(const Access& access, std::string_view host, std::string_view origin) {
-  return access.judge({.target = "/?token=t", .authorization = {}, .host = host, .origin = origin, .has_origin = !origin.empty()}).status;
+  return access
+      .judge({.target = "/?token=t",
+              .authorization = {},
+              .host = host,
+              .origin = origin,
+              .has_origin = !origin.empty()})
+      .status;
 }
 
 TEST(LiveAccess, TakesNamesThatTheUserAllows) {
@@ -41,9 +47,11 @@ TEST(LiveAccess, TakesNamesThatTheUserAllows) {
   EXPECT_EQ(status_of(access, "LOGIN.cluster", ""), 0U);
   EXPECT_EQ(status_of(access, "proxy:443", "https://proxy:443"), 0U);
   EXPECT_EQ(status_of(access, "proxy:444", ""), 403U) << "a port that was said counts";
-  EXPECT_EQ(status_of(access, "localhost:1", "https://login.cluster"), 0U) << "a proxy that asks as localhost";
+  EXPECT_EQ(status_of(access, "localhost:1", "https://login.cluster"), 0U)
+      << "a proxy that asks as localhost";
   EXPECT_EQ(status_of(access, "localhost:1", "https://other.cluster"), 403U);
-  EXPECT_EQ(status_of(access, "localhost:1", "http://localhost:2"), 403U) << "another server of this machine";
+  EXPECT_EQ(status_of(access, "localhost:1", "http://localhost:2"), 403U)
+      << "another server of this machine";
   EXPECT_EQ(status_of(access, "[::1]:1", "http://[::1]:1"), 0U);
   EXPECT_EQ(status_of(access, "[::1", ""), 403U);
   EXPECT_EQ(status_of(access, "", ""), 403U);
@@ -53,9 +61,19 @@ TEST(LiveAccess, TakesNamesThatTheUserAllows) {
 
 TEST(LiveAccess, NoTokenIsNeverRight) {
   const Access access("t", {});
-  EXPECT_EQ(access.judge({.target = "/?token=", .authorization = {}, .host = "localhost", .origin = {}}).status, 401U);
-  EXPECT_EQ(access.judge({.target = "/", .authorization = "Bearer ", .host = "localhost", .origin = {}}).status, 401U);
-  EXPECT_EQ(access.judge({.target = "/", .authorization = "bearer  t ", .host = "localhost", .origin = {}}).status, 0U);
+  EXPECT_EQ(
+      access.judge({.target = "/?token=", .authorization = {}, .host = "localhost", .origin = {}})
+          .status,
+      401U);
+  EXPECT_EQ(
+      access.judge({.target = "/", .authorization = "Bearer ", .host = "localhost", .origin = {}})
+          .status,
+      401U);
+  EXPECT_EQ(
+      access
+          .judge({.target = "/", .authorization = "bearer  t ", .host = "localhost", .origin = {}})
+          .status,
+      0U);
 }
 
 }  // namespace

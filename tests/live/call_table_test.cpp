@@ -8,7 +8,12 @@ namespace {
 using tensors::CallSums;
 
 CallSums sends(std::int64_t index, std::uint64_t calls, std::int32_t to = 1) {
-  return {.index = index, .elapsed_ms = 500.0 * static_cast<double>(index), .names = "MPI_Send\n", .functions = {{.calls = calls, .time_ms = static_cast<double>(calls), .bytes_sent = 8 * calls}},
+  return {.index = index,
+          .elapsed_ms = 500.0 * static_cast<double>(index),
+          .names = "MPI_Send\n",
+          .functions = {{.calls = calls,
+                         .time_ms = static_cast<double>(calls),
+                         .bytes_sent = 8 * calls}},
           .peers = {{.world_rank = to, .messages = calls, .bytes = 8 * calls}}};
 }
 
@@ -53,7 +58,8 @@ TEST(CallTable, WhatCannotBeIsIgnored) {
 TEST(CallTable, ManyRanksShareCells) {
   constexpr std::uint32_t kRanks = 1000;
   CallTable table;
-  for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(kRanks); ++rank) table.add(rank, kRanks, sends(1, 1, (rank + 1) % static_cast<std::int32_t>(kRanks)));
+  for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(kRanks); ++rank)
+    table.add(rank, kRanks, sends(1, 1, (rank + 1) % static_cast<std::int32_t>(kRanks)));
   EXPECT_EQ(table.cell_ranks(), 4U);
   EXPECT_EQ(table.cells(), 250U);
   EXPECT_EQ(table.bytes()[0], 24.0) << "ranks 0 to 2 to their neighbours";

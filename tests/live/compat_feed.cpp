@@ -1,8 +1,18 @@
-// Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the program answers when they ask it to generate:
-//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder DIR] [--control] [--polls] [--window N]
+// Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the
+// program answers when they ask it to generate:
+//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder
+//   DIR] [--control] [--polls] [--window N]
 //     [--guest-rate BYTES] [--guest-cpu PERCENT]
-// Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each request. A prompt "fail" is answered with an error.
-// Tokens are bytes; one is generated a step, of the last N of a text. In training there are 2 sequences of 6 tokens.
+// Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each
+// request. A prompt "fail" is answered with an error. Tokens are bytes; one is generated a step, of
+// the last N of a text. In training there are 2 sequences of 6 tokens.
+#include "feed_arguments.h"
+#include "made_up_transformer.h"
+#include "plugin/live/service.h"
+#include "plugin/tensors/step_block.h"
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,13 +21,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-
-#include <nlohmann/json.hpp>
-
-#include "feed_arguments.h"
-#include "made_up_transformer.h"
-#include "plugin/live/service.h"
-#include "plugin/tensors/step_block.h"
 
 namespace {
 
@@ -28,7 +31,12 @@ using test::MadeUpTransformer;
 constexpr std::uint64_t kSequences = 2;
 constexpr std::uint64_t kTokens = 6;
 
-Json token_of(int id, double probability) { return {{"id", id}, {"token", std::string(1, static_cast<char>(id))}, {"logit", 0.5}, {"probability", probability}}; }
+Json token_of(int id, double probability) {
+  return {{"id", id},
+          {"token", std::string(1, static_cast<char>(id))},
+          {"logit", 0.5},
+          {"probability", probability}};
+}
 
 /// A text that is being generated.
 struct Generation {
@@ -40,10 +48,15 @@ struct Generation {
     Json prompts = Json::array();
     for (const std::string& text : texts) {
       Json tokens = Json::array();
-      for (const char letter : text) tokens.push_back({{"id", letter}, {"token", std::string(1, letter)}});
+      for (const char letter : text)
+        tokens.push_back({{"id", letter}, {"token", std::string(1, letter)}});
       prompts.push_back(tokens);
     }
-    return Json{{"id", request["id"]}, {"type", "start"}, {"prompts", prompts}, {"layers", MadeUpTransformer::kLayers}}.dump();
+    return Json{{"id", request["id"]},
+                {"type", "start"},
+                {"prompts", prompts},
+                {"layers", MadeUpTransformer::kLayers}}
+        .dump();
   }
   std::string token(std::int64_t step) {
     const int id = 'a' + static_cast<int>(made++ % 26);
@@ -56,16 +69,24 @@ struct Generation {
       for (int i = 0; i < 3; ++i) list.push_back(token_of('a' + i, 0.25));
       top.push_back(list);
     }
-    return Json{{"id", request["id"]}, {"type", "token"}, {"step", step}, {"sampled", sampled}, {"top", top}}.dump();
+    return Json{{"id", request["id"]},
+                {"type", "token"},
+                {"step", step},
+                {"sampled", sampled},
+                {"top", top}}
+        .dump();
   }
-  std::string finish() const { return Json{{"id", request["id"]}, {"type", "finish"}, {"text", texts}}.dump(); }
+  std::string finish() const {
+    return Json{{"id", request["id"]}, {"type", "finish"}, {"text", texts}}.dump();
+  }
   bool is_whole() const { return made == request["tokens"].get<std::int64_t>(); }
   std::uint64_t length() const { return texts[0].size(); }
 };
 
 struct Feed {
   live::Service service;
-  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(
+      3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
   std::uint64_t window = 0;
@@ -78,7 +99,11 @@ struct Feed {
     std::fflush(stdout);
     Generation begun{.request = Json::parse(text), .texts = {}};
     begun.texts = begun.request["prompts"].get<std::vector<std::string>>();
-    if (begun.texts[0] == "fail") return static_cast<void>(writer.add(tensors::Reply{Json{{"id", begun.request["id"]}, {"type", "error"}, {"message", "it was told to"}}.dump()}));
+    if (begun.texts[0] == "fail")
+      return static_cast<void>(writer.add(tensors::Reply{Json{
+          {"id", begun.request["id"]},
+          {"type", "error"},
+          {"message", "it was told to"}}.dump()}));
     generation = std::move(begun);
     writer.add(tensors::Reply{generation->start()});
   }
@@ -96,7 +121,8 @@ struct Feed {
       const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
       if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
-      const std::vector<std::byte> letter = MadeUpTransformer::letter(rank, step, sequences, tokens, wishes.front(), std::move(writer));
+      const std::vector<std::byte> letter = MadeUpTransformer::letter(
+          rank, step, sequences, tokens, wishes.front(), std::move(writer));
       if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
     }
     tensors::LetterWriter writer;
@@ -119,11 +145,21 @@ struct Feed {
 }  // namespace
 
 int main(int argc, char** argv) {
-  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}, {"--window", "1000000"},
-                                 {"--guest-rate", "1000000000"}, {"--guest-cpu", "100"}},
+  test::FeedArguments arguments({{"--port", "0"},
+                                 {"--compat", "0"},
+                                 {"--steps", "1000"},
+                                 {"--rate", "20"},
+                                 {"--vectors", ""},
+                                 {"--folder", ""},
+                                 {"--hosts", ""},
+                                 {"--window", "1000000"},
+                                 {"--guest-rate", "1000000000"},
+                                 {"--guest-cpu", "100"}},
                                 {{"--control", false}, {"--polls", false}});
   if (!arguments.read(argc, argv)) {
-    std::fprintf(stderr, "live_compat_feed: unknown argument, or one without its value (tests/live/compat_feed.cpp)\n");
+    std::fprintf(stderr,
+                 "live_compat_feed: unknown argument, or one without its value "
+                 "(tests/live/compat_feed.cpp)\n");
     return 2;
   }
   const auto feed = std::make_unique<Feed>();
@@ -146,9 +182,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "live_compat_feed: %s\n", status.message().c_str());
     return 1;
   }
-  std::printf("%s\n%s\n", url.c_str(), feed->service.notes().empty() ? "" : feed->service.notes().front().c_str());
+  std::printf("%s\n%s\n", url.c_str(),
+              feed->service.notes().empty() ? "" : feed->service.notes().front().c_str());
   std::fflush(stdout);
-  const std::chrono::duration<double> pause(1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
+  const std::chrono::duration<double> pause(
+      1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
   auto next = std::chrono::steady_clock::now();
   for (std::int64_t step = 0; step < arguments.number("--steps"); ++step) {
     feed->step(step);

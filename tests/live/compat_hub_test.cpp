@@ -1,11 +1,11 @@
 #include "plugin/live/compat_hub.h"
 
-#include <sys/resource.h>
+#include "shown_tensor.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "shown_tensor.h"
+#include <sys/resource.h>
 
 namespace megascope::live {
 namespace {
@@ -55,7 +55,8 @@ struct Scene {
 
 std::vector<json> of_type(const std::vector<json>& texts, const std::string& type) {
   std::vector<json> found;
-  std::copy_if(texts.begin(), texts.end(), std::back_inserter(found), [&](const json& text) { return text["type"] == type; });
+  std::copy_if(texts.begin(), texts.end(), std::back_inserter(found),
+               [&](const json& text) { return text["type"] == type; });
   return found;
 }
 
@@ -64,18 +65,25 @@ struct Flag {
   const char* tensor;
   TensorKind kind = TensorKind::kActvOut;
 };
-constexpr std::array kFlags{Flag{"QKV_mat_mul", "qkv"}, Flag{"RawAttentionScore_mat_mul", "router.scores"}, Flag{"ContextLayer_mat_mul", "context"},
-                            Flag{"MLP1_mat_mul", "mlp1"}, Flag{"HiddenStates", "hidden"}, Flag{"InputTokens", "tokens", TensorKind::kInputTokens}};
-const std::vector<std::vector<std::uint64_t>> kShapes{{}, {1}, {5}, {3, 5}, {1, 1}, {2, 3, 5}, {2, 3, 4, 5}, {2, 3, 4, 4, 5}, {0}, {2, 0, 3}};
+constexpr std::array kFlags{Flag{"QKV_mat_mul", "qkv"},
+                            Flag{"RawAttentionScore_mat_mul", "router.scores"},
+                            Flag{"ContextLayer_mat_mul", "context"},
+                            Flag{"MLP1_mat_mul", "mlp1"},
+                            Flag{"HiddenStates", "hidden"},
+                            Flag{"InputTokens", "tokens", TensorKind::kInputTokens}};
+const std::vector<std::vector<std::uint64_t>> kShapes{
+    {}, {1}, {5}, {3, 5}, {1, 1}, {2, 3, 5}, {2, 3, 4, 5}, {2, 3, 4, 4, 5}, {0}, {2, 0, 3}};
 
 json configuration(const std::string& compressor) {
   json one{{"compressor_type", compressor}};
-  if (compressor == "Tile") one["compressor_configs"] = {{"tiles", 4}, {"method", "data.mean(dim=-1)"}};
+  if (compressor == "Tile")
+    one["compressor_configs"] = {{"tiles", 4}, {"method", "data.mean(dim=-1)"}};
   if (compressor == "Projection") one["compressor_configs"] = {{"vector_path", "v.npy"}};
   return one;
 }
 
-/// Whatever a tensor of the flag's name is like, its numbers are those of its shape, or there is a sentence.
+/// Whatever a tensor of the flag's name is like, its numbers are those of its shape, or there is a
+/// sentence.
 std::size_t expect_sound(const std::vector<json>& texts, const std::string& what) {
   std::size_t views = 0;
   for (const json& update : of_type(texts, "update")) {
@@ -97,21 +105,28 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
       for (const auto& shape : kShapes) {
         for (const bool is_text : {false, true}) {
           Scene scene;
-          json message{{"type", is_text ? "generate" : "run_training_step"}, {"visualization_flags", {{flag.flag, true}, {"MLP2_mat_mul", true}}}};
-          if (*compressor != 0) message["compressor_config"] = {{flag.flag, configuration(compressor)}};
+          json message{{"type", is_text ? "generate" : "run_training_step"},
+                       {"visualization_flags", {{flag.flag, true}, {"MLP2_mat_mul", true}}}};
+          if (*compressor != 0)
+            message["compressor_config"] = {{flag.flag, configuration(compressor)}};
           if (is_text) message["prompts"] = {"x"};
           scene.hub.desk().open();
           scene.say(message);
-          const std::string what = std::string(flag.flag) + " " + compressor + " of " + json(shape).dump();
+          const std::string what = std::string(flag.flag) + " " + compressor + " of " +
+                                   json(shape).dump();
           std::string request;
           if (is_text && scene.hub.desk().next(request, scene.now_ns)) {
-            scene.answer({{"id", json::parse(request)["id"]}, {"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
+            scene.answer({{"id", json::parse(request)["id"]},
+                          {"type", "start"},
+                          {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
           }
           scene.show({.name = flag.tensor, .kind = flag.kind, .layer = 0, .shape = shape});
           scene.now_ns += 2 * kSecond;
           const std::vector<json> texts = scene.texts();
           views += expect_sound(texts, what);
-          EXPECT_FALSE(texts.empty() && !shape.empty() && std::ranges::count(shape, 0U) == 0 && std::string(compressor) != "Empty") << what;
+          EXPECT_FALSE(texts.empty() && !shape.empty() && std::ranges::count(shape, 0U) == 0 &&
+                       std::string(compressor) != "Empty")
+              << what;
         }
       }
     }
@@ -121,13 +136,16 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
 
 TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsSaid) {
   Scene scene;
-  scene.say({{"type", "run_training_step"}, {"visualization_flags", {{"RawAttentionScore_mat_mul", "True"}}}, {"compressor_config", {{"QKV", {{"pixels", 8}}}}}});
+  scene.say({{"type", "run_training_step"},
+             {"visualization_flags", {{"RawAttentionScore_mat_mul", "True"}}},
+             {"compressor_config", {{"QKV", {{"pixels", 8}}}}}});
   scene.show({.name = "router.scores", .shape = {8}});
   scene.now_ns += 2 * kSecond;
   const std::vector<json> texts = scene.texts();
   EXPECT_THAT(of_type(texts, "update"), IsEmpty());
   ASSERT_EQ(of_type(texts, "error").size(), 1U);
-  EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(), HasSubstr("heads, queries and keys"));
+  EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(),
+              HasSubstr("heads, queries and keys"));
 }
 
 TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
@@ -136,17 +154,21 @@ TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss;
   };
-  for (const std::vector<std::uint64_t>& shape : {std::vector<std::uint64_t>{65'536, 1}, {64, 1024, 4, 3, 1}}) {
+  for (const std::vector<std::uint64_t>& shape :
+       {std::vector<std::uint64_t>{65'536, 1}, {64, 1024, 4, 3, 1}}) {
     const bool is_qkv = shape.size() == 5;
     Scene scene;
-    scene.say({{"type", "run_training_step"}, {"visualization_flags", {{is_qkv ? "QKV_mat_mul" : "MLP1_mat_mul", "True"}, {"MLP2_mat_mul", "False"}}},
+    scene.say({{"type", "run_training_step"},
+               {"visualization_flags",
+                {{is_qkv ? "QKV_mat_mul" : "MLP1_mat_mul", "True"}, {"MLP2_mat_mul", "False"}}},
                {"compressor_config", {{"QKV", {{"pixels", 4096}}}, {"MLP", {{"pixels", 4096}}}}}});
     const long before = memory_kib();
     scene.show({.name = is_qkv ? "qkv" : "mlp1.gate", .shape = shape});
     scene.now_ns += 2 * kSecond;
     const std::vector<json> texts = scene.texts();
     ASSERT_EQ(of_type(texts, "error").size(), 1U);
-    EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(), HasSubstr("268435456 numbers are more than an update holds"));
+    EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(),
+                HasSubstr("268435456 numbers are more than an update holds"));
     EXPECT_LT(memory_kib() - before, 400 << 10) << "268435456 numbers are 1 GiB";
   }
 }
@@ -154,11 +176,16 @@ TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
 TEST(LiveCompatHub, ALongTextThatIsNotReadLosesTokensAndNotItsEnd) {
   Scene scene;
   scene.hub.desk().open();
-  scene.say({{"type", "generate"}, {"prompts", {"x"}}, {"visualization_flags", {{"MLP1_mat_mul", "False"}, {"MLP2_mat_mul", "False"}}}});
+  scene.say({{"type", "generate"},
+             {"prompts", {"x"}},
+             {"visualization_flags", {{"MLP1_mat_mul", "False"}, {"MLP2_mat_mul", "False"}}}});
   std::string request;
   ASSERT_TRUE(scene.hub.desk().next(request, scene.now_ns));
   scene.answer({{"id", 1}, {"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
-  for (int i = 0; i < 12; ++i) scene.answer({{"id", 1}, {"type", "token"}, {"sampled", {{{"id", 1}, {"token", std::string(500'000, 'x')}}}}});
+  for (int i = 0; i < 12; ++i)
+    scene.answer({{"id", 1},
+                  {"type", "token"},
+                  {"sampled", {{{"id", 1}, {"token", std::string(500'000, 'x')}}}}});
   scene.answer({{"id", 1}, {"type", "finish"}, {"text", {"xyz"}}});
   scene.say({{"type", "ping"}});
   const std::vector<json> texts = scene.texts();
@@ -168,7 +195,8 @@ TEST(LiveCompatHub, ALongTextThatIsNotReadLosesTokensAndNotItsEnd) {
   EXPECT_EQ(texts.back()["type"], "finish");
 }
 
-/// A text of three tokens and two more, whose steps show what `tensor` is and what `request` asks for.
+/// A text of three tokens and two more, whose steps show what `tensor` is and what `request` asks
+/// for.
 struct Text {
   Scene scene;
 
@@ -177,7 +205,11 @@ struct Text {
     scene.say(message);
     std::string request;
     EXPECT_TRUE(scene.hub.desk().next(request, scene.now_ns));
-    answer({{"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "a"}}, {{"id", 2}, {"token", "b"}}, {{"id", 3}, {"token", "c"}}}}}});
+    answer({{"type", "start"},
+            {"prompts",
+             {{{{"id", 1}, {"token", "a"}},
+               {{"id", 2}, {"token", "b"}},
+               {{"id", 3}, {"token", "c"}}}}}});
   }
   void answer(json one) {
     one["id"] = 1;
@@ -189,16 +221,22 @@ struct Text {
 json generate_with(const std::string& flag, const std::string& compressor) {
   return {{"type", "generate"},
           {"prompts", {"abc"}},
-          {"visualization_flags", {{"MLP1_mat_mul", flag == "MLP1_mat_mul"}, {"MLP2_mat_mul", false}, {flag, true}}},
+          {"visualization_flags",
+           {{"MLP1_mat_mul", flag == "MLP1_mat_mul"}, {"MLP2_mat_mul", false}, {flag, true}}},
           {"compressor_config", {{flag, {{"compressor_type", compressor}}}}}};
 }
 
 TEST(LiveCompatHub, InputTokensOfATextComeOnceEach) {
-  for (const bool is_end_only : {false, true}) {  // a program that computes all of the text each time, or its new token
+  for (const bool is_end_only :
+       {false, true}) {  // a program that computes all of the text each time, or its new token
     Text text(generate_with("InputTokens", "NoOp"));
     std::vector<json> updates;
     for (std::uint64_t tokens = 3; tokens <= 5; ++tokens) {
-      text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, is_end_only && tokens != 3 ? 1 : tokens}}, 1);
+      text.scene.show({.name = "ids",
+                       .kind = TensorKind::kInputTokens,
+                       .layer = kNoLayer,
+                       .shape = {1, is_end_only && tokens != 3 ? 1 : tokens}},
+                      1);
       text.make_token();
       for (const json& update : of_type(text.scene.texts(), "update")) {
         if (!update.contains("sampled")) updates.push_back(update);
@@ -208,18 +246,28 @@ TEST(LiveCompatHub, InputTokensOfATextComeOnceEach) {
     EXPECT_EQ(updates[0]["args"], json({2, 1, 3}));
     EXPECT_EQ(updates[0]["result"], json({0, 1, 2, 0, 1, 2}));
     EXPECT_EQ(updates[1]["args"], json({2, 1, 1}));
-    EXPECT_EQ(updates[1]["result"], json({is_end_only ? 0 : 3, 3})) << "element i is i % 7, and then its position";
+    EXPECT_EQ(updates[1]["result"], json({is_end_only ? 0 : 3, 3}))
+        << "element i is i % 7, and then its position";
     EXPECT_EQ(updates[2]["result"], json({is_end_only ? 0 : 4, 4}));
   }
 }
 
 TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
-  for (const auto& [flag, compressor] : {std::pair("InputTokens", "NoOp"), {"InputTokens", "Empty"}, {"MLP1_mat_mul", "Empty"}, {"MLP1_mat_mul", "NoOp"}}) {
+  for (const auto& [flag, compressor] : {std::pair("InputTokens", "NoOp"),
+                                         {"InputTokens", "Empty"},
+                                         {"MLP1_mat_mul", "Empty"},
+                                         {"MLP1_mat_mul", "NoOp"}}) {
     const bool is_input = std::string(flag) == "InputTokens";
     Text text(generate_with(flag, compressor));
     const auto show = [&](std::uint64_t tokens) {
-      if (!is_input) text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, tokens, 2}}, 1);
-      else text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, tokens}}, 1);
+      if (!is_input)
+        text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, tokens, 2}}, 1);
+      else
+        text.scene.show({.name = "ids",
+                         .kind = TensorKind::kInputTokens,
+                         .layer = kNoLayer,
+                         .shape = {1, tokens}},
+                        1);
     };
     // Of a program that shows other tensors, too, from which it is known how many layers there are.
     if (is_input) text.scene.show({.name = "other", .layer = 7, .shape = {2}}, 1);
@@ -230,7 +278,8 @@ TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
     (void)text.scene.texts();
     text.make_token();
     text.answer({{"type", "finish"}, {"text", {"abcxyz"}}});
-    EXPECT_THAT(of_type(text.scene.texts(), "finish"), IsEmpty()) << flag << " " << compressor << ": the last step's view has not come";
+    EXPECT_THAT(of_type(text.scene.texts(), "finish"), IsEmpty())
+        << flag << " " << compressor << ": the last step's view has not come";
     show(5);
     const std::vector<json> texts = text.scene.texts();
     ASSERT_FALSE(texts.empty());
@@ -255,7 +304,8 @@ TEST(LiveCompatHub, EachStepOfATextThatIsReadLateHasItsRows) {
 
 TEST(LiveCompatHub, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
   Text text(generate_with("MLP1_mat_mul", "Empty"));
-  for (int step = 0; step < 40'000; ++step) text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, 3, 2}}, 1);
+  for (int step = 0; step < 40'000; ++step)
+    text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, 3, 2}}, 1);
   EXPECT_LT(of_type(text.scene.texts(), "update").size(), 30'000U) << "of 4 MiB";
 }
 
@@ -264,15 +314,20 @@ TEST(LiveCompatHub, MayNotTakeAllWishes) {
   Scene scene;
   std::uint32_t tiles = 0;
   std::string refusal;
-  for (std::optional<Party::ClientId> one = scene.client; one && refusal.empty(); one = scene.compat.connect(0)) {
+  for (std::optional<Party::ClientId> one = scene.client; one && refusal.empty();
+       one = scene.compat.connect(0)) {
     scene.client = *one;
     json flags;
     json compressors;
-    for (const char* const flag : {"ContextLayer_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul", "HiddenStates"}) {
+    for (const char* const flag :
+         {"ContextLayer_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul", "HiddenStates"}) {
       flags[flag] = true;
-      compressors[flag] = {{"compressor_type", "Tile"}, {"compressor_configs", {{"tiles", ++tiles}, {"method", "mean"}}}};
+      compressors[flag] = {{"compressor_type", "Tile"},
+                           {"compressor_configs", {{"tiles", ++tiles}, {"method", "mean"}}}};
     }
-    scene.say({{"type", "run_training_step"}, {"visualization_flags", flags}, {"compressor_config", compressors}});
+    scene.say({{"type", "run_training_step"},
+               {"visualization_flags", flags},
+               {"compressor_config", compressors}});
     const std::vector<json> errors = of_type(scene.texts(), "error");
     if (!errors.empty()) refusal = errors[0]["message"].get<std::string>();
   }
@@ -280,11 +335,18 @@ TEST(LiveCompatHub, MayNotTakeAllWishes) {
   const Hub::ClientId own = scene.hub.connect(0).value();
   for (int panel = 0; panel < 16; ++panel) {
     const std::string name = std::to_string(panel);
-    EXPECT_TRUE(scene.hub.receive(own, json{{"type", "subscribe"}, {"panel", name}, {"what", "counters"}, {"names", {"a" + name, "b" + name}}}.dump(), 0));
+    EXPECT_TRUE(scene.hub.receive(own,
+                                  json{{"type", "subscribe"},
+                                       {"panel", name},
+                                       {"what", "counters"},
+                                       {"names", {"a" + name, "b" + name}}}
+                                      .dump(),
+                                  0));
   }
   Outgoing message;
   int subscribed = 0;
-  while (scene.hub.next(own, kSecond, message)) subscribed += json::parse(message.text)["type"] == "subscribed" ? 1 : 0;
+  while (scene.hub.next(own, kSecond, message))
+    subscribed += json::parse(message.text)["type"] == "subscribed" ? 1 : 0;
   EXPECT_EQ(subscribed, 16) << "of two wishes each";
 }
 

@@ -1,8 +1,8 @@
 #include "plugin/live/counter_log.h"
 
-#include <map>
-
 #include <gmock/gmock.h>
+
+#include <map>
 
 namespace megascope::live {
 namespace {
@@ -17,7 +17,8 @@ TEST(LiveCounterLog, KeepsCurvesFromTheirBeginHoweverLong) {
   constexpr std::size_t kBytes = 64 << 10;
   CounterLog log(kBytes);
   for (std::int64_t step = 0; step < 100'000; ++step) {
-    for (std::uint32_t id = 0; id < 3; ++id) log.add({.step = step, .id = id, .value = static_cast<double>(step)});
+    for (std::uint32_t id = 0; id < 3; ++id)
+      log.add({.step = step, .id = id, .value = static_cast<double>(step)});
   }
   EXPECT_EQ(log.end(), 300'000U);
   EXPECT_LE(log.size(), kBytes / 32);
@@ -28,7 +29,8 @@ TEST(LiveCounterLog, KeepsCurvesFromTheirBeginHoweverLong) {
     EXPECT_EQ(curve.back(), 99'999) << "and the end";
     EXPECT_TRUE(std::ranges::is_sorted(curve));
     EXPECT_GT(curve.size(), 300U);
-    EXPECT_EQ(std::vector(curve.end() - 100, curve.end()).front(), 99'900) << "what is new is not thinned";
+    EXPECT_EQ(std::vector(curve.end() - 100, curve.end()).front(), 99'900)
+        << "what is new is not thinned";
   }
 }
 
@@ -42,7 +44,8 @@ TEST(LiveCounterLog, IsReadByNumbersThatStay) {
       continue;
     }
     EXPECT_GE(log.number_at(index), number);
-    EXPECT_EQ(static_cast<std::uint64_t>(log.entry(index).step), log.number_at(index)) << "the entry that had the number";
+    EXPECT_EQ(static_cast<std::uint64_t>(log.entry(index).step), log.number_at(index))
+        << "the entry that had the number";
     if (index > 0) {
       EXPECT_LT(log.number_at(index - 1), number);
     }

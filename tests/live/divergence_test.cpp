@@ -1,11 +1,11 @@
 #include "plugin/live/divergence.h"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 namespace megascope::live {
 namespace {
@@ -30,7 +30,8 @@ TEST(Divergence, ATrainingThatConvergesIsNone) {
     std::mt19937 random(seed);
     std::normal_distribution<double> noise(0.0, 0.1);
     std::vector<double> values;
-    for (int step = 0; step < 3000; ++step) values.push_back((1.0 + 4.5 * std::exp(-step / 400.0)) * std::exp(noise(random)));
+    for (int step = 0; step < 3000; ++step)
+      values.push_back((1.0 + 4.5 * std::exp(-step / 400.0)) * std::exp(noise(random)));
     EXPECT_EQ(alerts_of(values).count, 0) << seed;
   }
 }

@@ -1,8 +1,14 @@
 // Serves a made-up run, for work on the page and for tests of the server:
-//   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS]
+//   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128]
+//   [--width 384] [--folder DIR] [--linger MS]
 //             [--gain 1] [--abort] [--conclude MS] [--verdict TEXT]
 // --conclude: the verdict is sent so many ms after the end.
-// Prints the URL, and at the end what the server refused to take. A wish takes effect two steps later, as in a job.
+// Prints the URL, and at the end what the server refused to take. A wish takes effect two steps
+// later, as in a job.
+#include "feed_arguments.h"
+#include "made_up_run.h"
+#include "plugin/live/service.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -12,16 +18,14 @@
 #include <string>
 #include <thread>
 
-#include "feed_arguments.h"
-#include "made_up_run.h"
-#include "plugin/live/service.h"
-
 namespace {
 
 using namespace megascope;
 
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 struct Feed {
@@ -30,7 +34,8 @@ struct Feed {
   test::MadeUpRun run;
   std::int32_t ranks;
   live::Service service;
-  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(
+      3);  ///< of this step and the next ones
   std::uint64_t refused = 0;
 
   void step(std::int64_t step, bool has_names) {
@@ -41,7 +46,8 @@ struct Feed {
       std::fflush(stdout);
     }
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<std::byte> letter = run.letter(rank, step, now_ns(), wishes.front(), has_names);
+      const std::vector<std::byte> letter = run.letter(rank, step, now_ns(), wishes.front(),
+                                                       has_names);
       if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
     }
     refused += service.take(LiveKind::kBlock, 0, run.block(step, now_ns(), wishes.front())) ? 0 : 1;
@@ -53,19 +59,30 @@ struct Feed {
 }  // namespace
 
 int main(int argc, char** argv) {
-  test::FeedArguments arguments({{"--port", "0"}, {"--ranks", "4"}, {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
-                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}, {"--gain", "1"},
-                                 {"--conclude", "-1"}, {"--verdict", ""}},
+  test::FeedArguments arguments({{"--port", "0"},
+                                 {"--ranks", "4"},
+                                 {"--steps", "1000"},
+                                 {"--rate", "20"},
+                                 {"--layers", "12"},
+                                 {"--tokens", "128"},
+                                 {"--width", "384"},
+                                 {"--folder", ""},
+                                 {"--linger", "2000"},
+                                 {"--gain", "1"},
+                                 {"--conclude", "-1"},
+                                 {"--verdict", ""}},
                                 {{"--abort", false}});
   if (!arguments.read(argc, argv)) {
-    std::fprintf(stderr, "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
+    std::fprintf(stderr,
+                 "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
     return 2;
   }
-  const test::MadeUpRun::Shape shape{.ranks = static_cast<std::int32_t>(arguments.number("--ranks")),
-                                     .layers = static_cast<std::int32_t>(arguments.number("--layers")),
-                                     .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
-                                     .width = static_cast<std::uint64_t>(arguments.number("--width")),
-                                     .gain = std::strtof(arguments.text("--gain").c_str(), nullptr)};
+  const test::MadeUpRun::Shape shape{
+      .ranks = static_cast<std::int32_t>(arguments.number("--ranks")),
+      .layers = static_cast<std::int32_t>(arguments.number("--layers")),
+      .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
+      .width = static_cast<std::uint64_t>(arguments.number("--width")),
+      .gain = std::strtof(arguments.text("--gain").c_str(), nullptr)};
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
@@ -85,7 +102,8 @@ int main(int argc, char** argv) {
   std::printf("%s\n", url.c_str());
   std::fflush(stdout);
   const std::int64_t steps = arguments.number("--steps");
-  const std::chrono::duration<double> pause(1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
+  const std::chrono::duration<double> pause(
+      1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
   auto next = std::chrono::steady_clock::now();
   for (std::int64_t step = 0; step < steps; ++step) {
     feed->step(step, step == 0);
@@ -102,7 +120,9 @@ int main(int argc, char** argv) {
   const auto closing = std::chrono::steady_clock::now();
   if (until_verdict_ms >= 0) feed->service.conclude(arguments.text("--verdict"));
   feed->service.close(is_aborted, linger_ms);
-  const auto closed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - closing).count();
+  const auto closed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                             std::chrono::steady_clock::now() - closing)
+                             .count();
   std::printf("closed in %lld ms\n", static_cast<long long>(closed_ms));
   std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));
   return 0;

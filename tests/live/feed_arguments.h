@@ -12,7 +12,8 @@ namespace megascope::test {
 /// "--name value" of those that have a default, and flags without a value.
 class FeedArguments {
  public:
-  explicit FeedArguments(std::map<std::string_view, std::string> defaults, std::map<std::string_view, bool> flags)
+  explicit FeedArguments(std::map<std::string_view, std::string> defaults,
+                         std::map<std::string_view, bool> flags)
       : values_(std::move(defaults)), flags_(std::move(flags)) {}
 
   /// False: one is unknown, or lacks its value.
@@ -29,8 +30,12 @@ class FeedArguments {
     return true;
   }
   const std::string& text(std::string_view name) const { return values_.at(name); }
-  std::int64_t number(std::string_view name) const { return std::strtoll(values_.at(name).c_str(), nullptr, 10); }
-  double real(std::string_view name) const { return std::strtod(values_.at(name).c_str(), nullptr); }
+  std::int64_t number(std::string_view name) const {
+    return std::strtoll(values_.at(name).c_str(), nullptr, 10);
+  }
+  double real(std::string_view name) const {
+    return std::strtod(values_.at(name).c_str(), nullptr);
+  }
   bool is_on(std::string_view flag) const { return flags_.at(flag); }
 
  private:

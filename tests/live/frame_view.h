@@ -1,11 +1,11 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace megascope::test {
 
@@ -16,7 +16,8 @@ struct FrameView {
   nlohmann::json metadata;
   std::vector<std::byte> payload;
 
-  explicit FrameView(const std::vector<std::byte>& frame) : kind(static_cast<int>(frame.at(4))), flags(static_cast<int>(frame.at(5))) {
+  explicit FrameView(const std::vector<std::byte>& frame)
+      : kind(static_cast<int>(frame.at(4))), flags(static_cast<int>(frame.at(5))) {
     std::uint32_t length = 0;
     std::memcpy(&length, frame.data() + 12, sizeof length);
     const auto* text = reinterpret_cast<const char*>(frame.data() + 16);

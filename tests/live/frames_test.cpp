@@ -1,15 +1,15 @@
 #include "plugin/live/frames.h"
 
+#include "kernels/elements.h"
+#include "plugin/live/inbox.h"
+
+#include <gmock/gmock.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <new>
-
-#include <gmock/gmock.h>
-
-#include "kernels/elements.h"
-#include "plugin/live/inbox.h"
 
 namespace megascope::live {
 namespace {
@@ -40,8 +40,10 @@ TEST(LiveHalves, RoundsToNearestEven) {
       continue;
     }
     const double found = kernels::from_half(half);
-    const double above = half == 0x7BFF ? 65536.0 : kernels::from_half(static_cast<std::uint16_t>(half + 1));
-    const double below = half == 0 ? -above : kernels::from_half(static_cast<std::uint16_t>(half - 1));
+    const double above = half == 0x7BFF ? 65536.0
+                                        : kernels::from_half(static_cast<std::uint16_t>(half + 1));
+    const double below = half == 0 ? -above
+                                   : kernels::from_half(static_cast<std::uint16_t>(half - 1));
     const double exact = value;
     ASSERT_TRUE(exact - below >= found - exact && above - exact >= exact - found) << value;
     const bool is_halfway = above - exact == exact - found || exact - below == found - exact;
@@ -49,7 +51,8 @@ TEST(LiveHalves, RoundsToNearestEven) {
   }
 }
 
-/// Values of any magnitude come back with binary16's 11 bits, as far as they are not 2^29 times smaller than the largest.
+/// Values of any magnitude come back with binary16's 11 bits, as far as they are not 2^29 times
+/// smaller than the largest.
 TEST(LiveHalves, ScaledOnesAreNeitherInfiniteNorZero) {
   for (const float unit : {1.0F, 70'000.0F, 1e-9F, 3e38F, 1e-30F}) {
     const std::array<float, 5> values{unit, -unit, unit / 3, unit * 1e-6F, 0.0F};
@@ -59,14 +62,16 @@ TEST(LiveHalves, ScaledOnesAreNeitherInfiniteNorZero) {
     to_halves(values, reinterpret_cast<std::byte*>(halves.data()), scale);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double found = kernels::from_half(halves[i]) * static_cast<double>(scale);
-      EXPECT_NEAR(found, values[i], std::abs(static_cast<double>(values[i])) / 2048) << unit << " " << i;
+      EXPECT_NEAR(found, values[i], std::abs(static_cast<double>(values[i])) / 2048)
+          << unit << " " << i;
     }
   }
 }
 
 TEST(LiveHalves, TheScaleIsOfFiniteValues) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(half_scale(std::array{kInfinity, std::numeric_limits<float>::quiet_NaN(), -40'000.0F}), 2.0F);
+  EXPECT_EQ(half_scale(std::array{kInfinity, std::numeric_limits<float>::quiet_NaN(), -40'000.0F}),
+            2.0F);
   EXPECT_EQ(half_scale(std::array{kInfinity, 0.0F}), 1.0F);
   EXPECT_EQ(half_scale({}), 1.0F);
   const std::array values{kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 1e30F};
@@ -79,14 +84,17 @@ TEST(LiveHalves, TheScaleIsOfFiniteValues) {
 }
 
 TEST(LiveFrames, AreLaidOutAsTheProtocolSays) {
-  Frame frame({.kind = FrameKind::kTensor, .has_loss = true, .number = 0x01020304}, R"({"a":1})", 16);
+  Frame frame({.kind = FrameKind::kTensor, .has_loss = true, .number = 0x01020304}, R"({"a":1})",
+              16);
   const std::array<std::uint16_t, 3> numbers{1, 2, 3};
   const std::array<double, 1> two{2.0};
   frame.add_array(std::span<const std::uint16_t>(numbers));
   frame.add_array(std::span<const double>(two));
   const std::vector<std::byte> bytes = frame.take();
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_EQ(text, std::string("MSL1\x04\x01\0\0\x04\x03\x02\x01\x07\0\0\0{\"a\":1}\0\x01\0\x02\0\x03\0\0\0\0\0\0\0\0\0\0\x40", 40));
+  EXPECT_EQ(text, std::string("MSL1\x04\x01\0\0\x04\x03\x02\x01\x07\0\0\0{\"a\":1}"
+                              "\0\x01\0\x02\0\x03\0\0\0\0\0\0\0\0\0\0\x40",
+                              40));
 }
 
 TEST(LiveInbox, KeepsTheOrderAndItsBound) {
@@ -119,12 +127,14 @@ TEST(LiveInbox, IsWholeAfterSomebodyWhoTakesThrew) {
   };
   EXPECT_THROW(inbox.take_all(take), std::bad_alloc);
   EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2));
-  for (int i = 32; i < 35; ++i) EXPECT_TRUE(inbox.put(LiveKind::kLetter, i, megabyte)) << "what was taken has given room";
+  for (int i = 32; i < 35; ++i)
+    EXPECT_TRUE(inbox.put(LiveKind::kLetter, i, megabyte)) << "what was taken has given room";
   EXPECT_FALSE(inbox.put(LiveKind::kLetter, 35, megabyte));
   seen.clear();
   inbox.take_all([&](const Inbox::Item& item) { seen.push_back(item.world_rank); });
   ASSERT_EQ(seen.size(), 32U);
-  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<std::int32_t>(i) + 3);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    EXPECT_EQ(seen[i], static_cast<std::int32_t>(i) + 3);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
+#include "hub_scene.h"
 #include "plugin/live/hub.h"
 
 #include <gmock/gmock.h>
-
-#include "hub_scene.h"
 
 /// What the hub makes of what ranks report.
 namespace megascope::live {
@@ -17,7 +16,8 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
   const auto mark_idle = [&](std::int64_t step, std::uint32_t idle_ranks) {
     std::vector<std::byte> block = scene.run.block(step, scene.now_ns, {});
     for (std::uint32_t rank = 0; rank < idle_ranks; ++rank) {
-      tensors::RankTimes times = tensors::times_of(tensors::tail_of(std::span<const std::byte>(block)), rank);
+      tensors::RankTimes times = tensors::times_of(
+          tensors::tail_of(std::span<const std::byte>(block)), rank);
       times.is_said = tensors::kSaid | tensors::kIdle;
       tensors::set_times(tensors::tail_of(std::span(block)), rank, times);
     }
@@ -36,7 +36,9 @@ TEST(LiveHub, ALossThatDivergesIsAlerted) {
   Scene scene;
   tensors::LetterWriter letter;
   letter.add(tensors::CounterName{.id = 3, .name = "loss", .unit = ""});
-  for (std::int64_t step = 0; step < 60; ++step) letter.add(tensors::CounterReadings{.step = step, .ids = {3}, .values = {step < 40 ? 2.0 : 30.0}});
+  for (std::int64_t step = 0; step < 60; ++step)
+    letter.add(
+        tensors::CounterReadings{.step = step, .ids = {3}, .values = {step < 40 ? 2.0 : 30.0}});
   scene.hub.take_letter(1, letter.take(), scene.now_ns);
   std::vector<json> alerts;
   for (const json& text : scene.texts()) {
@@ -55,8 +57,12 @@ TEST(LiveHub, CallsOfMpiComeAsTheNewestState) {
   for (std::int64_t index = 1; index < 4; ++index) {
     tensors::LetterWriter letter;
     const auto calls = static_cast<std::uint64_t>(10 * index);
-    letter.add(tensors::CallSums{.index = index, .elapsed_ms = 500, .names = "MPI_Send\n", .functions = {{.calls = calls, .time_ms = 1, .bytes_sent = 80, .bytes_received = 0}},
-                                 .peers = {{.world_rank = 3, .messages = calls, .bytes = 80}}});
+    letter.add(tensors::CallSums{
+        .index = index,
+        .elapsed_ms = 500,
+        .names = "MPI_Send\n",
+        .functions = {{.calls = calls, .time_ms = 1, .bytes_sent = 80, .bytes_received = 0}},
+        .peers = {{.world_rank = 3, .messages = calls, .bytes = 80}}});
     scene.hub.take_letter(2, letter.take(), scene.now_ns);
   }
   const FrameView frame = scene.frame().value();

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "frame_view.h"
+#include "made_up_run.h"
+#include "plugin/live/hub.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "frame_view.h"
-#include "made_up_run.h"
-#include "plugin/live/hub.h"
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace megascope::test {
 
@@ -28,11 +28,17 @@ struct HubScene {
     settings.world_size = 4;
     return settings;
   }
-  void say(const nlohmann::json& message) { ASSERT_TRUE(hub.receive(client, message.dump(), now_ns)); }
+  void say(const nlohmann::json& message) {
+    ASSERT_TRUE(hub.receive(client, message.dump(), now_ns));
+  }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
     if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
-    for (std::int32_t rank = 0; rank < 4; ++rank) hub.take_letter(rank, run.letter(rank, step, now_ns, wishes, step == named_at[static_cast<std::size_t>(rank)]), now_ns);
+    for (std::int32_t rank = 0; rank < 4; ++rank)
+      hub.take_letter(
+          rank,
+          run.letter(rank, step, now_ns, wishes, step == named_at[static_cast<std::size_t>(rank)]),
+          now_ns);
     hub.take_block(run.block(step, now_ns, wishes));
   }
   std::vector<nlohmann::json> texts() {

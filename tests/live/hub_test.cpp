@@ -1,15 +1,15 @@
 #include "plugin/live/hub.h"
 
+#include "hub_scene.h"
+#include "plugin/live/answers.h"
+
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
-
-#include <gmock/gmock.h>
-
-#include "hub_scene.h"
-#include "plugin/live/answers.h"
 
 namespace megascope::live {
 namespace {
@@ -45,7 +45,11 @@ TEST(LiveHub, AFrameTakesACreditAndTheFirstTwoAreGiven) {
 
 TEST(LiveHub, ClientsWithoutCreditCostNothingButTheNewest) {
   Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}, {"encoding", "f32"}});
+  scene.say({{"type", "subscribe"},
+             {"panel", "t"},
+             {"what", "tensor"},
+             {"name", "*"},
+             {"encoding", "f32"}});
   scene.texts();
   for (std::int64_t step = 0; step < 4; ++step) scene.step(step);
   const std::size_t bytes = scene.hub.store().shelf.bytes();
@@ -65,7 +69,8 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
   EXPECT_EQ(frame.at<std::int64_t>(8), 2);
   for (std::int32_t rank = 0; rank < 4; ++rank) {
     const tensors::RankTimes expected = test::MadeUpRun::times(2, rank);
-    const std::size_t cell = 32 + (4 + static_cast<std::size_t>(rank)) * 4;  // behind two steps and their beginnings, the second row
+    const std::size_t cell = 32 + (4 + static_cast<std::size_t>(rank)) *
+                                      4;  // behind two steps and their beginnings, the second row
     EXPECT_EQ(frame.at<float>(cell), expected.step_ms);
     EXPECT_EQ(frame.at<float>(cell + 32), expected.mpi_ms);
     EXPECT_EQ(frame.at<float>(cell + 64), expected.own_ms);
@@ -75,7 +80,8 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
 
 TEST(LiveHub, WishesAreMergedAndGoWithTheLastThatHasThem) {
   Scene scene;
-  const json subscribe{{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}};
+  const json subscribe{
+      {"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}};
   std::vector<std::byte> bytes;
   scene.say(subscribe);
   ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
@@ -104,12 +110,14 @@ TEST(LiveHub, NoticesGoToThePanelThatAsked) {
   for (const json& text : scene.texts()) {
     if (text["type"] == "notice") notices.push_back(text);
   }
-  EXPECT_THAT(notices, ElementsAre(json{{"type", "notice"}, {"panel", "t"}, {"text", "hidden is on a device"}}));
+  EXPECT_THAT(notices, ElementsAre(json{
+                           {"type", "notice"}, {"panel", "t"}, {"text", "hidden is on a device"}}));
 }
 
 std::vector<json> notices_in(const std::vector<json>& texts) {
   std::vector<json> notices;
-  std::ranges::copy_if(texts, std::back_inserter(notices), [](const json& text) { return text["type"] == "notice"; });
+  std::ranges::copy_if(texts, std::back_inserter(notices),
+                       [](const json& text) { return text["type"] == "notice"; });
   return notices;
 }
 
@@ -126,13 +134,19 @@ TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
   EXPECT_EQ(notices_in(scene.texts()).size(), 1U);
   scene.say({{"type", "subscribe"}, {"panel", "u"}, {"what", "tensor"}, {"name", "hidden"}});
   notice();
-  EXPECT_THAT(notices_in(scene.texts()), ElementsAre(json{{"type", "notice"}, {"panel", "u"}, {"text", "hidden is on a device"}}));
+  EXPECT_THAT(
+      notices_in(scene.texts()),
+      ElementsAre(json{{"type", "notice"}, {"panel", "u"}, {"text", "hidden is on a device"}}));
 }
 
 TEST(LiveHub, NoticesCloseNoClient) {
   Scene scene;
   for (int i = 0; i < 16; ++i)
-    scene.say({{"type", "subscribe"}, {"panel", std::to_string(i)}, {"what", "tensor"}, {"name", "hidden"}, {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
+    scene.say({{"type", "subscribe"},
+               {"panel", std::to_string(i)},
+               {"what", "tensor"},
+               {"name", "hidden"},
+               {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
   scene.step(0);
   for (const tensors::Wish& wish : scene.wishes) {
     for (int i = 0; i < 64; ++i) {
@@ -147,7 +161,12 @@ TEST(LiveHub, NoticesCloseNoClient) {
 
 TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
   Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "mlp/fc1"}, {"layers", {0, 0}}, {"view", {{"type", "whole"}}}});
+  scene.say({{"type", "subscribe"},
+             {"panel", "t"},
+             {"what", "tensor"},
+             {"name", "mlp/fc1"},
+             {"layers", {0, 0}},
+             {"view", {{"type", "whole"}}}});
   scene.step(0);
   scene.texts();
   const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
@@ -158,7 +177,8 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
   scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, wishes, false), kSecond);
   const std::vector<json> notices = notices_in(scene.texts());
   ASSERT_EQ(notices.size(), 1U);
-  EXPECT_THAT(notices[0]["text"].get<std::string>(), HasSubstr("mlp/fc1 has parts that do not fit together"));
+  EXPECT_THAT(notices[0]["text"].get<std::string>(),
+              HasSubstr("mlp/fc1 has parts that do not fit together"));
   EXPECT_EQ(scene.hub.drops().at("parts of views that do not fit the others"), 1U);
   EXPECT_EQ(scene.hub.drops().at("parts of views that a rank told twice in a step"), 1U);
   EXPECT_EQ(scene.hub.drops().at("parts of views of steps that were over"), 1U);
@@ -177,7 +197,8 @@ TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
 TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
   for (const std::uint32_t rank : {3U, 1U}) {
     Scene scene;
-    tensors::TensorSlot slot{.key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
+    tensors::TensorSlot slot{
+        .key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
     const float bad = std::numeric_limits<float>::quiet_NaN();
     const std::array<std::uint64_t, 1> extents{1};
     const std::array<std::int64_t, 1> strides{1};
@@ -190,7 +211,8 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
     tensors::write_block(header, {&slot, 1}, block);
     scene.hub.take_block(block);
     const std::vector<json> texts = scene.texts();
-    const auto alert = std::ranges::find_if(texts, [](const json& text) { return text["type"] == "alert"; });
+    const auto alert = std::ranges::find_if(
+        texts, [](const json& text) { return text["type"] == "alert"; });
     ASSERT_NE(alert, texts.end());
     EXPECT_EQ((*alert)["ranks"], json{rank});
   }
@@ -199,22 +221,31 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
 TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
   for (const std::int64_t later_ns : {0L, kSecond}) {
     Scene scene;
-    scene.say({{"type", "subscribe"}, {"panel", "a view"}, {"what", "tensor"}, {"name", "*"}, {"kind", "actv_out"}, {"view", {{"type", "tile"}, {"tiles", 4}}}});
+    scene.say({{"type", "subscribe"},
+               {"panel", "a view"},
+               {"what", "tensor"},
+               {"name", "*"},
+               {"kind", "actv_out"},
+               {"view", {{"type", "tile"}, {"tiles", 4}}}});
     scene.say({{"type", "subscribe"}, {"panel", "steps"}, {"what", "steps"}});
-    for (const char* panel : {"a view", "steps"}) scene.say({{"type", "credit"}, {"panel", panel}, {"frames", 64}});
+    for (const char* panel : {"a view", "steps"})
+      scene.say({{"type", "credit"}, {"panel", panel}, {"frames", 64}});
     for (std::int64_t step = 0; step < 3; ++step) scene.step(step);
     scene.hub.end(false, scene.now_ns);
     scene.now_ns += later_ns;
     std::vector<std::string> order;
     Outgoing message;
     while (scene.hub.next(scene.client, scene.now_ns, message)) {
-      if (!message.is_text) order.push_back(FrameView(message.frame).metadata["panel"]);
-      else if (json::parse(message.text)["type"] == "end") order.push_back("end");
+      if (!message.is_text)
+        order.push_back(FrameView(message.frame).metadata["panel"]);
+      else if (json::parse(message.text)["type"] == "end")
+        order.push_back("end");
     }
     ASSERT_GE(order.size(), 2U);
     EXPECT_EQ(order.front(), "steps");
     EXPECT_EQ(order.back(), "end");
-    EXPECT_EQ(std::ranges::count(order, "a view") != 0, later_ns == 0) << "there is no time for all views";
+    EXPECT_EQ(std::ranges::count(order, "a view") != 0, later_ns == 0)
+        << "there is no time for all views";
   }
 }
 
@@ -223,7 +254,8 @@ TEST(LiveHub, EachReasonOfDropsHasItsTurn) {
   std::set<std::string> reasons;
   for (int second = 0; second < 3; ++second) {
     scene.now_ns += 2 * kSecond;
-    for (const char* reason : {"a", "b", "c"}) scene.hub.count_drop(reason, 1);  // all of them grow all the time
+    for (const char* reason : {"a", "b", "c"})
+      scene.hub.count_drop(reason, 1);  // all of them grow all the time
     for (const json& text : scene.texts()) {
       if (text["type"] == "drops") reasons.insert(text["reason"]);
     }
@@ -235,7 +267,8 @@ TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
   Scene scene;
   const auto tell = [&](std::int32_t rank, std::int64_t index, float length_ms) {
     tensors::LetterWriter letter;
-    letter.add(tensors::Interval{.index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
+    letter.add(tensors::Interval{
+        .index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
     scene.hub.take_letter(rank, letter.take(), kSecond);
   };
   for (std::int32_t rank = 0; rank < 4; ++rank) tell(rank, 100, 500);
@@ -255,8 +288,10 @@ TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
 
 TEST(LiveHub, StretchesOfTimeThatMakeNoSenseDoNoHarm) {
   Scene scene;
-  for (const float length_ms : {std::numeric_limits<float>::infinity(), -1e30F, 1e30F, std::numeric_limits<float>::quiet_NaN(), 0.0F}) {
-    for (const std::int64_t index : {std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}}) {
+  for (const float length_ms : {std::numeric_limits<float>::infinity(), -1e30F, 1e30F,
+                                std::numeric_limits<float>::quiet_NaN(), 0.0F}) {
+    for (const std::int64_t index : {std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 40,
+                                     std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}}) {
       tensors::LetterWriter letter;
       letter.add(tensors::Interval{.index = index, .length_ms = length_ms});
       scene.hub.take_letter(2, letter.take(), kSecond);
@@ -270,7 +305,8 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   for (std::int64_t index = 100; index < 103; ++index) {
     for (std::int32_t rank = 0; rank < (index == 101 ? 3 : 4); ++rank) {  // rank 3 is silent once
       tensors::LetterWriter letter;
-      letter.add(tensors::Interval{.index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
+      letter.add(tensors::Interval{
+          .index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
       scene.hub.take_letter(rank, letter.take(), kSecond);
     }
   }
@@ -286,16 +322,21 @@ TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
     tensors::LetterWriter letter;
-    letter.add(tensors::RankFacts{.pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
+    letter.add(tensors::RankFacts{
+        .pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
     scene.hub.take_letter(rank, letter.take(), kSecond);
   }
   tensors::LetterWriter later;
   later.add(tensors::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
   scene.hub.take_letter(2, later.take(), kSecond);
   const json ranks = json::parse(answer_to("/api/v1/ranks", scene.hub).body);
-  EXPECT_EQ(ranks, json::parse(R"([{"rank":0,"host":"node0","pid":100,"place":""},{"rank":2,"host":"node1","pid":102,"place":"tp 2"},
+  EXPECT_EQ(
+      ranks,
+      json::parse(
+          R"([{"rank":0,"host":"node0","pid":100,"place":""},{"rank":2,"host":"node1","pid":102,"place":"tp 2"},
                                    {"rank":3,"host":"node1","pid":103,"place":""}])"));
-  EXPECT_THAT(json::parse(answer_to("/api/v1/run", scene.hub).body)["hosts"], ElementsAre("node0", "node1"));
+  EXPECT_THAT(json::parse(answer_to("/api/v1/run", scene.hub).body)["hosts"],
+              ElementsAre("node0", "node1"));
 }
 
 TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
@@ -305,10 +346,14 @@ TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
   std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.wishes, true);
   std::vector<std::byte> block = scene.run.block(1, kSecond, scene.wishes);
   const std::size_t before = scene.hub.store().history.steps.end();
-  for (std::size_t length = 0; length < letter.size(); length += 97) scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
-  for (std::size_t length = 0; length < block.size(); length += 997) scene.hub.take_block(std::span(block).first(length));
+  for (std::size_t length = 0; length < letter.size(); length += 97)
+    scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
+  for (std::size_t length = 0; length < block.size(); length += 997)
+    scene.hub.take_block(std::span(block).first(length));
   EXPECT_EQ(scene.hub.store().history.steps.end(), before);
-  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
+  EXPECT_THAT(
+      metrics_text(scene.hub),
+      HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
 }
 
 TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
@@ -325,18 +370,27 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
 
 TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
   Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "c"}, {"what", "counters"}, {"names", {"temperature"}}, {"since", 4}});
+  scene.say({{"type", "subscribe"},
+             {"panel", "c"},
+             {"what", "counters"},
+             {"names", {"temperature"}},
+             {"since", 4}});
   const auto write = [&](const auto&... items) {
     tensors::LetterWriter letter;
     (letter.add(items), ...);
     scene.hub.take_letter(0, letter.take(), scene.now_ns);
   };
-  const auto past = [](std::int64_t step, double value) { return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}}; };
+  const auto past = [](std::int64_t step, double value) {
+    return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}};
+  };
   write(tensors::CounterName{.id = 9, .name = "temperature", .unit = "K"}, past(3, 1.0));
-  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 1\n")) << "there is no newer one";
+  EXPECT_THAT(metrics_text(scene.hub),
+              HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 1\n"))
+      << "there is no newer one";
   write(tensors::CounterReadings{.step = 100, .ids = {9}, .values = {5.0}});
   write(past(4, 2.0), past(5, 3.0));
-  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 5\n"));
+  EXPECT_THAT(metrics_text(scene.hub),
+              HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 5\n"));
   const FrameView frame = scene.frame().value();
   ASSERT_EQ(frame.metadata["steps"], 3) << "from `since` on";
   EXPECT_EQ(frame.at<std::int64_t>(0), 4);
@@ -354,12 +408,17 @@ TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
     scene.hub.take_letter(2, letter.take(), scene.now_ns);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{{1, 0.5}, {2, nan}, {3, nan}, {4, 0.25}, {5, std::numeric_limits<double>::infinity()}}) set(step, value);
+  for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{
+           {1, 0.5}, {2, nan}, {3, nan}, {4, 0.25}, {5, std::numeric_limits<double>::infinity()}})
+    set(step, value);
   std::vector<std::string> alerts;
   for (const json& text : scene.texts()) {
-    if (text["type"] == "alert") alerts.push_back(std::to_string(text["step"].get<int>()) + " of rank " + text["ranks"][0].dump() + ": " + text["text"].get<std::string>());
+    if (text["type"] == "alert")
+      alerts.push_back(std::to_string(text["step"].get<int>()) + " of rank " +
+                       text["ranks"][0].dump() + ": " + text["text"].get<std::string>());
   }
-  EXPECT_THAT(alerts, ElementsAre("2 of rank 2: loss is not a number (NaN)", "5 of rank 2: loss is infinite"));
+  EXPECT_THAT(alerts, ElementsAre("2 of rank 2: loss is not a number (NaN)",
+                                  "5 of rank 2: loss is infinite"));
 }
 
 TEST(LiveHub, OldStepsAreForgotten) {

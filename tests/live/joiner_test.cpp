@@ -1,11 +1,11 @@
 #include "plugin/live/joiner.h"
 
-#include <cmath>
-#include <numeric>
+#include "plugin/live/bounds.h"
 
 #include <gmock/gmock.h>
 
-#include "plugin/live/bounds.h"
+#include <cmath>
+#include <numeric>
 
 namespace megascope::live {
 namespace {
@@ -21,7 +21,8 @@ constexpr TileMethod kMean{};
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 /// Two rows of `count` columns that begin at `start` of 4.
-ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count, std::vector<float> elements) {
+ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count,
+              std::vector<float> elements) {
   ViewPart made;
   made.wish = 1;
   made.key = 7;
@@ -39,7 +40,8 @@ ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count, std::
 struct Joined {
   Joiner joiner;
   std::vector<ViewPointer> whole;
-  Joiner::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean, std::int64_t now_ns = kSecond) {
+  Joiner::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean,
+                   std::int64_t now_ns = kSecond) {
     return joiner.add(rank, std::move(one), method, now_ns, whole);
   }
 };
@@ -100,12 +102,14 @@ ViewPart tiles(std::int32_t rank, std::uint32_t columns, std::vector<float> elem
   made.columns = columns;
   made.tile_width = 3;
   made.tile_extent = 8;
-  made.stretches = {{0, static_cast<std::uint64_t>(rank), 2, static_cast<std::uint64_t>(rank) * 4, 4}};
+  made.stretches = {
+      {0, static_cast<std::uint64_t>(rank), 2, static_cast<std::uint64_t>(rank) * 4, 4}};
   return made;
 }
 
 TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
-  Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15; in cells their quarters
+  Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15; in cells their
+                // quarters
   mean.add(0, tiles(0, 1, {1.5F, 1}));
   mean.add(1, tiles(1, 1, {2.75F, 3.75F}));
   EXPECT_THAT(mean.whole.at(0)->values, ElementsAre(2, 5, 7.5F));
@@ -116,7 +120,8 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
   EXPECT_THAT(greatest.whole.at(0)->values, ElementsAre(3, 6, 8));
   Joined norm;
   const TileMethod of_squares{.reduction = TileReduction::kNorm};
-  norm.add(0, tiles(0, 1, {5, 3e25F}), of_squares);  // roots: squares of large elements are no float32
+  norm.add(0, tiles(0, 1, {5, 3e25F}),
+           of_squares);  // roots: squares of large elements are no float32
   norm.add(1, tiles(1, 1, {4e25F, 7}), of_squares);
   EXPECT_THAT(norm.whole.at(0)->values, ElementsAre(5, testing::FloatEq(5e25F), 7));
   Joined deviation;  // count, mean and half the root of the sum of squared deviations
@@ -124,13 +129,16 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
   const float half = std::sqrt(0.5F);
   deviation.add(0, tiles(0, 3, {3, 2, std::sqrt(2.0F) / 2, 1, 4, 0}), of_sample);
   deviation.add(1, tiles(1, 3, {2, 5.5F, half / 2, 2, 7.5F, half / 2}), of_sample);
-  EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
+  EXPECT_THAT(deviation.whole.at(0)->values,
+              ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
 }
 
 TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
   constexpr std::uint64_t kCount = (std::uint64_t{1} << 24) + 1;
   Joined joined;
-  ViewPart one = part(0, 0, 1, {static_cast<float>(kCount), 2, 0.5F});  // a deviation of 1 from 2: 4096 in parts of 2^13
+  ViewPart one = part(
+      0, 0, 1,
+      {static_cast<float>(kCount), 2, 0.5F});  // a deviation of 1 from 2: 4096 in parts of 2^13
   one.split_dimension = -1;
   one.parts = 1;
   one.full_shape = {1, kCount};
@@ -153,19 +161,22 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   const View& view = *joined.whole[0];
   EXPECT_EQ(view.missing, 1U);
   EXPECT_EQ(view.values[0], 2);
-  EXPECT_TRUE(std::isnan(view.values[1])) << "a tile of which elements are missing is not the mean of the others";
+  EXPECT_TRUE(std::isnan(view.values[1]))
+      << "a tile of which elements are missing is not the mean of the others";
   EXPECT_TRUE(std::isnan(view.values[2]));
   joined.add(1, tiles(1, 1, {2.75F, 3.75F}));
   EXPECT_THAT(joined.whole, SizeIs(1)) << "too late";
   Joined states;
-  states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F) / 2, 2, 7.5F, std::sqrt(0.5F) / 2}), {.reduction = TileReduction::kStd});
+  states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F) / 2, 2, 7.5F, std::sqrt(0.5F) / 2}),
+             {.reduction = TileReduction::kStd});
   states.joiner.expire(0, true, states.whole);
   EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
   EXPECT_FLOAT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
 }
 
 TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
-  Joined joined;  // 8 elements in tiles of 4, of ranks with 2 each; rank 1 has none but the last two of tile 0
+  Joined joined;  // 8 elements in tiles of 4, of ranks with 2 each; rank 1 has none but the last
+                  // two of tile 0
   for (const std::int32_t rank : {0, 2, 3}) {
     ViewPart one = part(0, 0, 1, {2.5F});  // a quarter of 10
     one.parts = 4;
@@ -174,7 +185,8 @@ TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
     one.shape = {1, 1};
     one.tile_width = 4;
     one.tile_extent = 8;
-    one.stretches = {{0, static_cast<std::uint64_t>(rank / 2), 1, static_cast<std::uint64_t>(rank) * 2, 2}};
+    one.stretches = {
+        {0, static_cast<std::uint64_t>(rank / 2), 1, static_cast<std::uint64_t>(rank) * 2, 2}};
     joined.add(rank, std::move(one));
   }
   joined.joiner.expire(0, true, joined.whole);
@@ -194,7 +206,8 @@ TEST(LiveJoiner, SaysWhatBecameOfAPart) {
   EXPECT_EQ(joined.add(1, part(1, 3, 1, {4, 8})), Fate::kTaken);
   EXPECT_THAT(joined.whole, SizeIs(1));
   EXPECT_EQ(joined.add(1, part(1, 3, 1, {4, 8})), Fate::kPast) << "shown twice in a step";
-  EXPECT_EQ(joined.add(0, part(0, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kPast) << "a step that goes back";
+  EXPECT_EQ(joined.add(0, part(0, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kPast)
+      << "a step that goes back";
   ViewPart copy = part(2, 0, 3, {1, 2, 3, 5, 6, 7});
   copy.copy = 1;
   EXPECT_EQ(joined.add(0, std::move(copy)), Fate::kCopy);
@@ -246,13 +259,15 @@ TEST(LiveJoiner, MemoryIsBounded) {
   EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
 }
 
-/// Steps of 30 s: the other rank's letter leaves where its next one begins, and is there one or two later.
+/// Steps of 30 s: the other rank's letter leaves where its next one begins, and is there one or two
+/// later.
 TEST(LiveJoiner, WaitsForSlowStepsByTheirNumber) {
   Joined joined;
   joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
   for (std::uint64_t block = 1; block < Joiner::kPatienceBlocks; ++block) {
     joined.joiner.hear_block();
-    joined.joiner.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false, joined.whole);
+    joined.joiner.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
+                         joined.whole);
     ASSERT_THAT(joined.whole, IsEmpty());
   }
   joined.add(1, part(3, 3, 1, {4, 8}));
@@ -277,7 +292,9 @@ TEST(LiveJoiner, AnotherCopyIsShownWhereTheLowestComesNoMore) {
   };
   Joined joined;
   EXPECT_EQ(joined.add(0, copy(0, 0)), Fate::kTaken);
-  for (std::int64_t step = 0; step < 20; ++step) EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy) << "rank 0's letter is late: it may have as many";
+  for (std::int64_t step = 0; step < 20; ++step)
+    EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy)
+        << "rank 0's letter is late: it may have as many";
   hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
   const std::int64_t later_ns = kSecond + Joiner::kPatienceNs + 1;
   EXPECT_EQ(joined.add(2, copy(1, 20), kMean, later_ns), Fate::kInstead);

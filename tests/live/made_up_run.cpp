@@ -1,15 +1,15 @@
 #include "made_up_run.h"
 
+#include "core/record/hash.h"
+#include "kernels/tiles.h"
+#include "plugin/tensors/live_tail.h"
+#include "plugin/tensors/tensor_choice.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
-
-#include "core/record/hash.h"
-#include "kernels/tiles.h"
-#include "plugin/tensors/live_tail.h"
-#include "plugin/tensors/tensor_choice.h"
 
 namespace megascope::test {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 using tensors::Wish;
 using tensors::WishKind;
 
-constexpr std::array<std::string_view, 4> kFamilies{"attention/qkv", "mlp/fc1", "mlp/fc2", "hidden"};
+constexpr std::array<std::string_view, 4> kFamilies{"attention/qkv", "mlp/fc1", "mlp/fc2",
+                                                    "hidden"};
 constexpr std::size_t kHidden = 3;  ///< not split: all ranks of a layer hold it
 constexpr std::uint32_t kLoss = 0;
 constexpr std::uint32_t kNorm = 1;
@@ -26,33 +27,48 @@ constexpr std::uint32_t kMemory = 2;
 double noise(std::uint64_t seed) { return static_cast<double>(mix(seed) >> 11) * 0x1p-53 - 0.5; }
 
 bool is_wanted(const Wish& wish, const tensors::TensorName& name) {
-  return name.layer >= wish.first_layer && name.layer <= wish.last_layer && tensors::matches(wish.pattern(), name.name) &&
-         (wish.tensor_kind == tensors::kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(name.kind));
+  return name.layer >= wish.first_layer && name.layer <= wish.last_layer &&
+         tensors::matches(wish.pattern(), name.name) &&
+         (wish.tensor_kind == tensors::kAnyKind ||
+          wish.tensor_kind == static_cast<std::uint8_t>(name.kind));
 }
 
 }  // namespace
 
-float MadeUpRun::element(std::int64_t step, std::size_t family, std::int32_t layer, std::uint64_t token, std::uint64_t feature) {
+float MadeUpRun::element(std::int64_t step, std::size_t family, std::int32_t layer,
+                         std::uint64_t token, std::uint64_t feature) {
   if (family == 1 && layer == 5 && token % 64 == 7 && feature < 16 && step % 50 >= 48)
-    return step % 50 == 49 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
-  const double wave = std::sin(0.02 * static_cast<double>(feature) + 0.3 * layer + 0.05 * static_cast<double>(step)) * std::cos(0.05 * static_cast<double>(token));
-  const double rough = noise(combined(combined(static_cast<std::uint64_t>(layer), token), feature * 8 + family));
+    return step % 50 == 49 ? std::numeric_limits<float>::quiet_NaN()
+                           : std::numeric_limits<float>::infinity();
+  const double wave = std::sin(0.02 * static_cast<double>(feature) + 0.3 * layer +
+                               0.05 * static_cast<double>(step)) *
+                      std::cos(0.05 * static_cast<double>(token));
+  const double rough = noise(
+      combined(combined(static_cast<std::uint64_t>(layer), token), feature * 8 + family));
   return static_cast<float>((wave + rough) * (1.0 + 0.1 * layer) * (family == 1 ? 2.0 : 1.0));
 }
 
-double MadeUpRun::loss(std::int64_t step) { return 2.0 + 6.0 * std::exp(-static_cast<double>(step) / 150.0) + 0.1 * noise(static_cast<std::uint64_t>(step)); }
+double MadeUpRun::loss(std::int64_t step) {
+  return 2.0 + 6.0 * std::exp(-static_cast<double>(step) / 150.0) +
+         0.1 * noise(static_cast<std::uint64_t>(step));
+}
 
 tensors::RankTimes MadeUpRun::times(std::int64_t step, std::int32_t rank) {
   const double slow = rank == 2 && step % 100 >= 60 ? 12.0 : 0.0;  // the others wait for it
   const double compute = 40.0 + slow + 2.0 * noise(static_cast<std::uint64_t>(step * 64 + rank));
-  const double step_ms = 58.0 + (step % 100 >= 60 ? 12.0 : 0.0) + noise(static_cast<std::uint64_t>(step));
-  return {.step_ms = static_cast<float>(step_ms), .mpi_ms = static_cast<float>(step_ms - compute), .own_ms = 0.05F, .is_said = 1};
+  const double step_ms = 58.0 + (step % 100 >= 60 ? 12.0 : 0.0) +
+                         noise(static_cast<std::uint64_t>(step));
+  return {.step_ms = static_cast<float>(step_ms),
+          .mpi_ms = static_cast<float>(step_ms - compute),
+          .own_ms = 0.05F,
+          .is_said = 1};
 }
 
 std::vector<LiveRank> MadeUpRun::ranks() const {
   std::vector<LiveRank> ranks;
   for (std::int32_t rank = 0; rank < shape_.ranks; ++rank) {
-    const std::string place = "pp " + std::to_string(rank / shards()) + ", tp " + std::to_string(rank % shards());
+    const std::string place = "pp " + std::to_string(rank / shards()) + ", tp " +
+                              std::to_string(rank % shards());
     ranks.push_back({rank, "node" + std::to_string(rank / shards()), 1000 + rank, place});
   }
   return ranks;
@@ -67,25 +83,35 @@ tensors::TensorName MadeUpRun::name_of(std::size_t family, std::int32_t layer) c
           .shape = {shape_.tokens, shape_.width}};
 }
 
-tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer, std::int64_t step) const {
-  tensors::TensorSlot slot{.key = name_of(family, layer).key, .owner = 0, .parts = 1, .wanted_parts = 1, .kind = static_cast<std::uint32_t>(TensorKind::kActvOut), .statistics = {}};
+tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer,
+                                          std::int64_t step) const {
+  tensors::TensorSlot slot{.key = name_of(family, layer).key,
+                           .owner = 0,
+                           .parts = 1,
+                           .wanted_parts = 1,
+                           .kind = static_cast<std::uint32_t>(TensorKind::kActvOut),
+                           .statistics = {}};
   std::vector<float> row(std::min<std::uint64_t>(shape_.width, 64));
   for (std::uint64_t token = 7; token < shape_.tokens; token += 64) {  // a sample stands for all
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = element(step, family, layer, token, i);
     const std::array<std::uint64_t, 1> extents{row.size()};
     const std::array<std::int64_t, 1> strides{1};
-    slot.statistics.merge(kernels::statistics_of(row.data(), ElementType::kFloat32, extents, strides));
+    slot.statistics.merge(
+        kernels::statistics_of(row.data(), ElementType::kFloat32, extents, strides));
   }
   if (slot.statistics.nan_count + slot.statistics.infinity_count != 0) slot.bad_rank = 0;
   return slot;
 }
 
-std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns, const std::vector<Wish>& wishes) const {
+std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns,
+                                        const std::vector<Wish>& wishes) const {
   std::vector<tensors::TensorSlot> slots;
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       const tensors::TensorName name = name_of(family, layer);
-      if (std::ranges::any_of(wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_wanted(wish, name); }))
+      if (std::ranges::any_of(wishes, [&](const Wish& wish) {
+            return wish.kind == WishKind::kStatistics && is_wanted(wish, name);
+          }))
         slots.push_back(statistics(family, layer, step));
     }
   }
@@ -100,7 +126,8 @@ std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns
   std::vector<std::byte> block(tensors::bytes_of_block(header.slots, header.tail_ranks));
   tensors::write_block(header, slots, block);
   const std::span<std::byte> tail = tensors::tail_of(std::span(block));
-  for (std::int32_t rank = 0; rank < shape_.ranks; ++rank) tensors::set_times(tail, static_cast<std::uint32_t>(rank), times(step, rank));
+  for (std::int32_t rank = 0; rank < shape_.ranks; ++rank)
+    tensors::set_times(tail, static_cast<std::uint32_t>(rank), times(step, rank));
   return block;
 }
 
@@ -112,20 +139,27 @@ void MadeUpRun::add_names(tensors::LetterWriter& letter, std::int32_t rank) cons
   letter.add(tensors::CounterName{kMemory, "memory", "MiB"});
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     if (layer * 2 / shape_.layers != rank / shards()) continue;
-    for (std::size_t family = 0; family < kFamilies.size(); ++family) letter.add(name_of(family, layer));
+    for (std::size_t family = 0; family < kFamilies.size(); ++family)
+      letter.add(name_of(family, layer));
   }
 }
 
-void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank, std::int64_t step) const {
-  tensors::CounterReadings values{.step = step, .ids = {kMemory}, .values = {2048.0 + 64.0 * rank + static_cast<double>(step % 16)}};
+void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
+                             std::int64_t step) const {
+  tensors::CounterReadings values{
+      .step = step,
+      .ids = {kMemory},
+      .values = {2048.0 + 64.0 * rank + static_cast<double>(step % 16)}};
   if (rank == 0) {
     values.ids.insert(values.ids.end(), {kLoss, kNorm});
-    values.values.insert(values.values.end(), {loss(step), 1.0 + 0.5 * noise(static_cast<std::uint64_t>(step) + 77)});
+    values.values.insert(values.values.end(),
+                         {loss(step), 1.0 + 0.5 * noise(static_cast<std::uint64_t>(step) + 77)});
   }
   letter.add(values);
 }
 
-tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::int32_t layer, std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::int32_t layer,
+                                   std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint64_t>(is_split ? shards() : 1);
@@ -146,7 +180,9 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   part.elements = {};
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
     std::vector<kernels::TileState> states(tile_count);
-    kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32, elements.data() + token * (end - begin), 1, begin, end - begin, first_tile, states.data());
+    kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32,
+                          elements.data() + token * (end - begin), 1, begin, end - begin,
+                          first_tile, states.data());
     for (const kernels::TileState& made : states) {
       const kernels::TileState state = kernels::packed_tile(wish.method(), grid.width, made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
@@ -157,7 +193,8 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   return part;
 }
 
-tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::int32_t layer, std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::int32_t layer,
+                                   std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint32_t>(is_split ? shards() : 1);
@@ -177,12 +214,14 @@ tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::in
   }
   part.elements.reserve(shape_.tokens * (end - begin));
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
-    for (std::uint64_t feature = begin; feature < end; ++feature) part.elements.push_back(shape_.gain * element(step, family, layer, token, feature));
+    for (std::uint64_t feature = begin; feature < end; ++feature)
+      part.elements.push_back(shape_.gain * element(step, family, layer, token, feature));
   }
   return part;
 }
 
-std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns, const std::vector<Wish>& wishes, bool has_names) const {
+std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
+                                         const std::vector<Wish>& wishes, bool has_names) const {
   tensors::LetterWriter letter;
   if (has_names) add_names(letter, rank);
   for (const Wish& wish : wishes) {
@@ -194,12 +233,17 @@ std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, s
     for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
       if (layer * 2 / shape_.layers != rank / shards()) continue;
       for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-        if (!is_wanted(wish, name_of(family, layer)) || (family == kHidden && rank % shards() != 0)) continue;
-        if (wish.kind == WishKind::kWhole && shape_.tokens * shape_.width > tensors::kMostWholeElements) {
-          letter.add(tensors::Notice{wish.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
+        if (!is_wanted(wish, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
+          continue;
+        if (wish.kind == WishKind::kWhole &&
+            shape_.tokens * shape_.width > tensors::kMostWholeElements) {
+          letter.add(tensors::Notice{
+              wish.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
-        tensors::ViewPart part = wish.kind == WishKind::kTile ? tiles(wish, family, layer, rank, step) : whole(wish, family, layer, rank, step);
+        tensors::ViewPart part = wish.kind == WishKind::kTile
+                                     ? tiles(wish, family, layer, rank, step)
+                                     : whole(wish, family, layer, rank, step);
         part.realtime_ns = now_ns;
         letter.add(part);
       }

@@ -1,15 +1,15 @@
 #include "made_up_transformer.h"
 
+#include "core/record/hash.h"
+#include "plugin/tensors/tensor_choice.h"
+#include "plugin/tensors/view.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
-
-#include "core/record/hash.h"
-#include "plugin/tensors/tensor_choice.h"
-#include "plugin/tensors/view.h"
 
 namespace megascope::test {
 namespace {
@@ -18,7 +18,9 @@ using tensors::Wish;
 using tensors::WishKind;
 using Extents = std::vector<std::uint64_t>;
 
-constexpr std::array<std::string_view, 8> kNames{"qkv", "attention.scores", "attention.context", "attention.output", "mlp1", "mlp2", "hidden", "tokens"};
+constexpr std::array<std::string_view, 8> kNames{
+    "qkv",   "attention.scores", "attention.context", "attention.output", "mlp1", "mlp2", "hidden",
+    "tokens"};
 constexpr std::size_t kTokens = 7;
 constexpr std::int32_t kShards = 2;
 
@@ -30,16 +32,24 @@ struct Family {
 Family family_of(std::size_t family, std::uint64_t sequences, std::uint64_t tokens) {
   using T = MadeUpTransformer;
   switch (family) {
-    case 0: return {{sequences, tokens, T::kGroups, T::kQueries + 2, T::kSize}, 2};
-    case 1: return {{sequences, T::kGroups * T::kQueries, tokens, tokens}, 1};
-    case 2: return {{sequences, tokens, T::kGroups * T::kQueries, T::kSize}, 2};
-    case 4: return {{sequences, tokens, T::kInner}, 2};
-    case kTokens: return {{sequences, tokens}, -1};
-    default: return {{sequences, tokens, T::kHidden}, -1};
+    case 0:
+      return {{sequences, tokens, T::kGroups, T::kQueries + 2, T::kSize}, 2};
+    case 1:
+      return {{sequences, T::kGroups * T::kQueries, tokens, tokens}, 1};
+    case 2:
+      return {{sequences, tokens, T::kGroups * T::kQueries, T::kSize}, 2};
+    case 4:
+      return {{sequences, tokens, T::kInner}, 2};
+    case kTokens:
+      return {{sequences, tokens}, -1};
+    default:
+      return {{sequences, tokens, T::kHidden}, -1};
   }
 }
 
-std::uint64_t product(const Extents& extents) { return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>()); }
+std::uint64_t product(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>());
+}
 
 /// A rank's part of a tensor, in memory as the program would have it.
 struct Held {
@@ -47,7 +57,8 @@ struct Held {
   std::vector<float> values;
 };
 
-Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens) {
+Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64_t step,
+          std::uint64_t sequences, std::uint64_t tokens) {
   const Family facts = family_of(family, sequences, tokens);
   Extents part = facts.whole;
   if (facts.split >= 0) part[static_cast<std::size_t>(facts.split)] /= kShards;
@@ -84,26 +95,40 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
 }
 
 /// As Capture::show().
-void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& layout, tensors::LetterWriter& writer) {
+void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& layout,
+          tensors::LetterWriter& writer) {
   std::string problem;
-  const std::optional<TensorView> flat = tensors::flattened(tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
-  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem) : std::nullopt;
+  const std::optional<TensorView> flat = tensors::flattened(
+      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem)
+                                                     : std::nullopt;
   if (spread && !spread->is_first_copy) return;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem) : std::nullopt;
-  if (!part) return static_cast<void>(writer.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
+  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem)
+                                                 : std::nullopt;
+  if (!part)
+    return static_cast<void>(
+        writer.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
   part->wish = wish.id;
-  part->key = not_zero(combined(std::hash<std::string_view>()(tensor.name), static_cast<std::uint64_t>(tensor.shape.layer)));
+  part->key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
+                                static_cast<std::uint64_t>(tensor.shape.layer)));
   part->step = tensor.step;
   part->realtime_ns = 1;
-  writer.add(tensors::TensorName{.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = ElementType::kFloat32,
-                                 .name = std::string(tensor.name), .shape = part->full_shape});
+  writer.add(tensors::TensorName{.key = part->key,
+                                 .layer = tensor.shape.layer,
+                                 .kind = tensor.shape.kind,
+                                 .type = ElementType::kFloat32,
+                                 .name = std::string(tensor.name),
+                                 .shape = part->full_shape});
   writer.add(*part);
 }
 
 bool is_of(const Wish& wish, const TensorView& tensor) {
-  const bool is_kind = wish.tensor_kind == tensors::kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
-  const bool is_layer = tensor.shape.layer >= wish.first_layer && tensor.shape.layer <= wish.last_layer;
-  return (wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole) && is_kind && is_layer && tensors::matches(wish.pattern(), tensor.name);
+  const bool is_kind = wish.tensor_kind == tensors::kAnyKind ||
+                       wish.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
+  const bool is_layer = tensor.shape.layer >= wish.first_layer &&
+                        tensor.shape.layer <= wish.last_layer;
+  return (wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole) && is_kind && is_layer &&
+         tensors::matches(wish.pattern(), tensor.name);
 }
 
 }  // namespace
@@ -111,20 +136,26 @@ bool is_of(const Wish& wish, const TensorView& tensor) {
 std::vector<LiveRank> MadeUpTransformer::ranks() {
   std::vector<LiveRank> ranks;
   for (std::int32_t rank = 0; rank < kRanks; ++rank)
-    ranks.push_back({rank, "node", 1000 + rank, "pp " + std::to_string(rank / kShards) + ", tp " + std::to_string(rank % kShards)});
+    ranks.push_back(
+        {rank, "node", 1000 + rank,
+         "pp " + std::to_string(rank / kShards) + ", tp " + std::to_string(rank % kShards)});
   return ranks;
 }
 
-std::vector<std::byte> MadeUpTransformer::letter(std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
-                                                 const std::vector<Wish>& wishes, tensors::LetterWriter writer) {
-  const tensors::Layout layout = tensors::Layout::of({{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
+std::vector<std::byte> MadeUpTransformer::letter(std::int32_t rank, std::int64_t step,
+                                                 std::uint64_t sequences, std::uint64_t tokens,
+                                                 const std::vector<Wish>& wishes,
+                                                 tensors::LetterWriter writer) {
+  const tensors::Layout layout = tensors::Layout::of(
+      {{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {
     if (layer * 2 / kLayers != rank / kShards) continue;
     for (std::size_t family = 0; family < kNames.size(); ++family) {
       if (family == kTokens && layer != 0) continue;
       Held tensor;
       for (const Wish& wish : wishes) {
-        if (tensor.values.empty()) tensor = held(family, layer, rank % kShards, step, sequences, tokens);
+        if (tensor.values.empty())
+          tensor = held(family, layer, rank % kShards, step, sequences, tokens);
         if (is_of(wish, tensor.view)) show(wish, tensor.view, layout, writer);
       }
     }

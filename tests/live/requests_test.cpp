@@ -1,7 +1,7 @@
-#include <gmock/gmock.h>
-
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::live {
 namespace {
@@ -27,8 +27,13 @@ struct Scene {
     (void)texts(client);
     return client;
   }
-  bool say(Hub::ClientId client, const json& message) { return hub.receive(client, message.dump(), now_ns); }
-  void ask(Hub::ClientId client, const json& id) { ASSERT_TRUE(say(client, {{"type", "request"}, {"request", "generate"}, {"id", id}, {"prompts", {"x"}}})); }
+  bool say(Hub::ClientId client, const json& message) {
+    return hub.receive(client, message.dump(), now_ns);
+  }
+  void ask(Hub::ClientId client, const json& id) {
+    ASSERT_TRUE(say(
+        client, {{"type", "request"}, {"request", "generate"}, {"id", id}, {"prompts", {"x"}}}));
+  }
   /// Of the request that the program gets now; 0: none.
   std::int64_t next() {
     std::string text;
@@ -123,10 +128,12 @@ TEST(LiveRequests, AnswersAreNoFaultOfTheClientAndTheLastOneComes) {
   const Hub::ClientId client = scene.connect();
   scene.ask(client, 7);
   EXPECT_EQ(scene.next(), 1);
-  for (int i = 0; i < 5; ++i) scene.answer({{"id", 1}, {"type", "token"}, {"pad", std::string(1'000'000, 'x')}});
+  for (int i = 0; i < 5; ++i)
+    scene.answer({{"id", 1}, {"type", "token"}, {"pad", std::string(1'000'000, 'x')}});
   scene.answer({{"id", 1}, {"type", "finish"}, {"text", {"y"}}});
   EXPECT_TRUE(scene.say(client, {{"type", "ping"}})) << "it asked for no more than it may";
-  EXPECT_TRUE(scene.say(client, {{"type", "request"}, {"request", "generate"}, {"id", 8}, {"prompts", {"x"}}}));
+  EXPECT_TRUE(scene.say(
+      client, {{"type", "request"}, {"request", "generate"}, {"id", 8}, {"prompts", {"x"}}}));
   EXPECT_EQ(scene.hub.drops().at(kLostTokens), 1U) << "of 5 MB 4 MiB are kept";
   const std::vector<json> replies = scene.replies(client);
   ASSERT_EQ(replies.size(), 5U);
@@ -137,7 +144,9 @@ TEST(LiveRequests, ClientsWithoutTokenDoNotTakeAllPlaces) {
   RequestDesk desk(true);
   desk.open();
   std::string problem;
-  for (std::uint64_t i = 0; i < 4; ++i) EXPECT_TRUE(desk.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem)) << i;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(desk.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
+        << i;
   EXPECT_FALSE(desk.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
   EXPECT_THAT(problem, HasSubstr("4 requests of clients without token"));
   EXPECT_TRUE(desk.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));

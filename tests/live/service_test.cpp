@@ -1,19 +1,18 @@
 #include "plugin/live/service.h"
 
-#include <array>
-#include <atomic>
-#include <thread>
+#include "plugin/tensors/letter.h"
+#include "plugin/tensors/step_block.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <boost/beast/core.hpp>
-#include <boost/beast/websocket.hpp>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "plugin/tensors/letter.h"
-#include "plugin/tensors/step_block.h"
+#include <array>
+#include <atomic>
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace megascope::live {
 namespace {
@@ -53,7 +52,8 @@ class Reader {
   explicit Reader(const std::string& url) {
     const std::size_t colon = url.rfind(':');
     const std::string port = url.substr(colon + 1, url.find('/', colon) - colon - 1);
-    boost::asio::connect(socket_.next_layer(), boost::asio::ip::tcp::resolver(context_).resolve("127.0.0.1", port));
+    boost::asio::connect(socket_.next_layer(),
+                         boost::asio::ip::tcp::resolver(context_).resolve("127.0.0.1", port));
     socket_.handshake("127.0.0.1", "/ws/v1?token=" + url.substr(url.find('=') + 1));
   }
   nlohmann::json end() {

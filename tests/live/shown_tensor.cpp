@@ -1,15 +1,15 @@
 #include "shown_tensor.h"
 
-#include <functional>
-#include <numeric>
-#include <optional>
-#include <string>
-
 #include "core/lifecycle/tensor_sink.h"
 #include "core/record/hash.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/tensor_choice.h"
 #include "plugin/tensors/view.h"
+
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
 
 namespace megascope::test {
 namespace {
@@ -24,7 +24,8 @@ TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) 
   view.shape.split_dimension = -1;
   view.shape.dimension_count = static_cast<std::uint8_t>(tensor.shape.size());
   std::int64_t stride = 1;
-  for (std::size_t d = tensor.shape.size(); d-- > 0; stride *= static_cast<std::int64_t>(tensor.shape[d])) {
+  for (std::size_t d = tensor.shape.size(); d-- > 0;
+       stride *= static_cast<std::int64_t>(tensor.shape[d])) {
     view.shape.extents[d] = tensor.shape[d];
     view.strides[d] = stride;
   }
@@ -34,12 +35,20 @@ TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) 
   return view;
 }
 
-void show(const TensorView& tensor, const tensors::Wish& wish, std::uint64_t key, tensors::LetterWriter& letter) {
+void show(const TensorView& tensor, const tensors::Wish& wish, std::uint64_t key,
+          tensors::LetterWriter& letter) {
   std::string problem;
-  const std::optional<TensorView> flat = tensors::flattened(tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
-  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, tensors::Layout::of({}, 0, 1), problem) : std::nullopt;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem) : std::nullopt;
-  if (!part) return static_cast<void>(letter.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
+  const std::optional<TensorView> flat = tensors::flattened(
+      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(
+                                                           *flat, tensors::Layout::of({}, 0, 1),
+                                                           problem)
+                                                     : std::nullopt;
+  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem)
+                                                 : std::nullopt;
+  if (!part)
+    return static_cast<void>(
+        letter.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
   part->wish = wish.id;
   part->key = key;
   part->step = tensor.step;
@@ -49,19 +58,28 @@ void show(const TensorView& tensor, const tensors::Wish& wish, std::uint64_t key
 
 }  // namespace
 
-std::vector<std::byte> letter_of(const ShownTensor& tensor, const std::vector<tensors::Wish>& wishes) {
-  const std::uint64_t count = std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{1}, std::multiplies<>());
+std::vector<std::byte> letter_of(const ShownTensor& tensor,
+                                 const std::vector<tensors::Wish>& wishes) {
+  const std::uint64_t count = std::accumulate(tensor.shape.begin(), tensor.shape.end(),
+                                              std::uint64_t{1}, std::multiplies<>());
   std::vector<float> values(count);
   for (std::uint64_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7);
   const TensorView view = view_of(tensor, values);
-  const std::uint64_t key = not_zero(combined(std::hash<std::string_view>()(tensor.name), static_cast<std::uint64_t>(tensor.layer)));
+  const std::uint64_t key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
+                                              static_cast<std::uint64_t>(tensor.layer)));
   tensors::LetterWriter letter;
-  letter.add(tensors::TensorName{.key = key, .layer = tensor.layer, .kind = tensor.kind, .type = ElementType::kFloat32, .name = std::string(tensor.name),
+  letter.add(tensors::TensorName{.key = key,
+                                 .layer = tensor.layer,
+                                 .kind = tensor.kind,
+                                 .type = ElementType::kFloat32,
+                                 .name = std::string(tensor.name),
                                  .shape = tensor.shape});
   for (const tensors::Wish& wish : wishes) {
-    const bool is_kind = wish.tensor_kind == tensors::kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
+    const bool is_kind = wish.tensor_kind == tensors::kAnyKind ||
+                         wish.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
     const bool is_view = wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
-    if (is_view && is_kind && tensors::matches(wish.pattern(), tensor.name)) show(view, wish, key, letter);
+    if (is_view && is_kind && tensors::matches(wish.pattern(), tensor.name))
+      show(view, wish, key, letter);
   }
   return letter.take();
 }

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "core/record/point.h"
 #include "plugin/tensors/letter.h"
 #include "plugin/tensors/wish.h"
 
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 namespace megascope::test {
 
-/// What the only rank of a job writes that shows a tensor of this shape, if somebody wants it: element i is i % 7.
+/// What the only rank of a job writes that shows a tensor of this shape, if somebody wants it:
+/// element i is i % 7.
 struct ShownTensor {
   std::string_view name;
   TensorKind kind = TensorKind::kActvOut;
@@ -18,6 +19,7 @@ struct ShownTensor {
   std::vector<std::uint64_t> shape;  ///< at most kMaxTensorDimensions
   std::int64_t step = 0;
 };
-std::vector<std::byte> letter_of(const ShownTensor& tensor, const std::vector<tensors::Wish>& wishes);
+std::vector<std::byte> letter_of(const ShownTensor& tensor,
+                                 const std::vector<tensors::Wish>& wishes);
 
 }  // namespace megascope::test

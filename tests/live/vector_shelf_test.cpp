@@ -1,13 +1,12 @@
 #include "plugin/live/vector_shelf.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
+#include "plugin/live/bounds.h"
 
 #include <gmock/gmock.h>
 
-#include "plugin/live/bounds.h"
+#include <filesystem>
+#include <fstream>
+#include <stdlib.h>
 
 namespace megascope::live {
 namespace {
@@ -26,14 +25,16 @@ class LiveVectorShelf : public testing::Test {
   }
   /// A file of one row of float16, which takes twice as much here: `first`, and zeros.
   void write(const std::string& name, std::size_t columns, std::uint16_t first) {
-    std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (1, " + std::to_string(columns) + "), }";
+    std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (1, " +
+                         std::to_string(columns) + "), }";
     header.resize(118, ' ');
     std::vector<std::uint16_t> values(columns);
     values[0] = first;
     std::ofstream file(folder_ + "/" + name, std::ios::binary);
     file.write("\x93NUMPY\x01\x00\x76\x00", 10);
     file << header;
-    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(columns * 2));
+    file.write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(columns * 2));
   }
   std::shared_ptr<const NpyArray> take(const std::string& name) {
     std::shared_ptr<const NpyArray> vector;
@@ -66,7 +67,8 @@ TEST_F(LiveVectorShelf, HasEachOnceWhoeverAsks) {
 
 TEST_F(LiveVectorShelf, HoldsNoMoreThanIsAllowedAtOnce) {
   const std::size_t columns = kMostNpyBytes / 2 - 64;  // a little below 32 MiB here
-  for (const std::uint16_t first : {kTwo, kMinusOne}) write(first == kTwo ? "a.npy" : "b.npy", columns, first);
+  for (const std::uint16_t first : {kTwo, kMinusOne})
+    write(first == kTwo ? "a.npy" : "b.npy", columns, first);
   write("small.npy", 300, kTwo);
   auto a = take("a.npy");
   const auto b = take("b.npy");

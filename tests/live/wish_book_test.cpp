@@ -1,8 +1,8 @@
 #include "plugin/live/wish_book.h"
 
-#include <gmock/gmock.h>
-
 #include "plugin/live/bounds.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::live {
 namespace {
@@ -30,12 +30,14 @@ TEST(LiveWishBook, HoldsEachThingOnceAndNoMoreThanFit) {
   WishBook book;
   const auto all = book.add(wishes(0, kMost), From::kClient);
   ASSERT_TRUE(all.has_value());
-  EXPECT_EQ(book.add(wishes(0, kMost), From::kClient), all) << "the same again is under the same ids";
+  EXPECT_EQ(book.add(wishes(0, kMost), From::kClient), all)
+      << "the same again is under the same ids";
   EXPECT_FALSE(book.add(wishes(kMost, kMost + 1), From::kClient).has_value());
   EXPECT_TRUE(book.add(wishes(3, 4), From::kGuest).has_value()) << "is there already";
   std::vector<std::byte> bytes;
   ASSERT_TRUE(book.take_changed(bytes));
-  EXPECT_EQ(tensors::unpack_wishes(bytes).size(), tensors::kMostWishes) << "nothing of what was refused is left";
+  EXPECT_EQ(tensors::unpack_wishes(bytes).size(), tensors::kMostWishes)
+      << "nothing of what was refused is left";
 }
 
 TEST(LiveWishBook, WhatIsReplacedDoesNotCount) {
@@ -56,9 +58,11 @@ TEST(LiveWishBook, GuestsHaveHalfOfIt) {
   const auto mine = book.add(wishes(0, kMostOfGuests), From::kGuest);
   ASSERT_TRUE(mine.has_value());
   EXPECT_FALSE(book.add(wishes(500, 501), From::kGuest).has_value());
-  EXPECT_TRUE(book.add(wishes(500, 501), From::kGuest, {mine->front()}).has_value()) << "instead of another";
+  EXPECT_TRUE(book.add(wishes(500, 501), From::kGuest, {mine->front()}).has_value())
+      << "instead of another";
   book.release({mine->front()}, From::kGuest);
-  EXPECT_TRUE(book.add(wishes(1000, 1000 + kMost - kMostOfGuests), From::kClient).has_value()) << "and the others the other half";
+  EXPECT_TRUE(book.add(wishes(1000, 1000 + kMost - kMostOfGuests), From::kClient).has_value())
+      << "and the others the other half";
   EXPECT_FALSE(book.add(wishes(600, 601), From::kClient).has_value());
 }
 
@@ -67,7 +71,8 @@ TEST(LiveWishBook, WhatGuestsShareWithClientsIsOfTheirHalfToo) {
   ASSERT_TRUE(book.add(wishes(0, kMostOfGuests), From::kClient).has_value());
   const auto shared = book.add(wishes(0, kMostOfGuests), From::kGuest);
   ASSERT_TRUE(shared.has_value());
-  EXPECT_FALSE(book.add(wishes(100, 101), From::kGuest).has_value()) << "else they had all once the client leaves";
+  EXPECT_FALSE(book.add(wishes(100, 101), From::kGuest).has_value())
+      << "else they had all once the client leaves";
   book.release(*shared, From::kClient);
   EXPECT_NE(book.find(shared->front()), nullptr) << "guests want it still";
   EXPECT_TRUE(book.add(wishes(200, 200 + kMost - kMostOfGuests), From::kClient).has_value());

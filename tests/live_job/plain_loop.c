@@ -1,6 +1,7 @@
-/* A program without hooks: plain_loop <seconds>. Rank 1 takes its time before each sum. plain_loop <seconds> test: one nonblocking barrier,
-   for which rank 0 tests until rank 1 comes. */
+/* A program without hooks: plain_loop <seconds>. Rank 1 takes its time before each sum. plain_loop
+   <seconds> test: one nonblocking barrier, for which rank 0 tests until rank 1 comes. */
 #include <mpi.h>
+
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,6 +1,8 @@
-/* A program without hooks: plain_ring <seconds>. Each iteration every rank sends 1000 doubles to the next one, two ints to rank 0, and takes part
-   in a sum. Rank 1 takes its time before the sum. Prints how many iterations there were. */
+/* A program without hooks: plain_ring <seconds>. Each iteration every rank sends 1000 doubles to
+   the next one, two ints to rank 0, and takes part in a sum. Rank 1 takes its time before the sum.
+   Prints how many iterations there were. */
 #include <mpi.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +23,8 @@ int main(int argc, char** argv) {
     const int pair[2] = {rank, 1};
     double mine = 1.0;
     double sum = 0.0;
-    MPI_Sendrecv(out, kLength, MPI_DOUBLE, (rank + 1) % size, 1, in, kLength, MPI_DOUBLE, (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, kLength, MPI_DOUBLE, (rank + 1) % size, 1, in, kLength, MPI_DOUBLE,
+                 (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank != 0) MPI_Send(pair, 2, MPI_INT, 0, 2, MPI_COMM_WORLD);
     for (int from = 1; rank == 0 && from < size; ++from) {
       int theirs[2];

@@ -1,3 +1,5 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,19 +7,19 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "tests/mpi/scenario.h"
-
-/// MPI calls that the application makes inside its own callbacks have a depth and come behind the call that they are inside
-/// of. What MPI calls of itself is not the application's.
+/// MPI calls that the application makes inside its own callbacks have a depth and come behind the
+/// call that they are inside of. What MPI calls of itself is not the application's.
 namespace megascope::mpitest {
 namespace {
 
-constexpr char kOfSelf[] = "MPI_Sendrecv on self depth 1 | send to 0 tag 1 bytes 4; recv from 0 tag 1 bytes 4";
+constexpr char
+    kOfSelf[] = "MPI_Sendrecv on self depth 1 | send to 0 tag 1 bytes 4; recv from 0 tag 1 bytes 4";
 
 void send_to_self(int bytes) {
   static std::array<char, 4096> out;
   static std::array<char, 4096> in;
-  MPI_Sendrecv(out.data(), bytes, MPI_BYTE, 0, 1, in.data(), 4096, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(out.data(), bytes, MPI_BYTE, 0, 1, in.data(), 4096, MPI_BYTE, 0, 1, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
 }
 
 int copy_attribute(MPI_Comm comm, int, void*, void* value, void* copied, int* flag) {
@@ -55,13 +57,20 @@ const Scenario kAttributes(
       MPI_Comm_free(&first);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created first", "MPI_Comm_set_name on first",
-              "MPI_Comm_create_keyval {keyval k1}", "MPI_Comm_set_attr on first {keyval k1}",
-              "MPI_Comm_dup on first | coll #0 sent 0 received 0; created second", "MPI_Comm_rank on first depth 1", kOfSelf,
-              "MPI_Comm_set_name on second", "MPI_Comm_get_attr on second {keyval k1, flag 1}",
+      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created first",
+              "MPI_Comm_set_name on first",
+              "MPI_Comm_create_keyval {keyval k1}",
+              "MPI_Comm_set_attr on first {keyval k1}",
+              "MPI_Comm_dup on first | coll #0 sent 0 received 0; created second",
+              "MPI_Comm_rank on first depth 1",
+              kOfSelf,
+              "MPI_Comm_set_name on second",
+              "MPI_Comm_get_attr on second {keyval k1, flag 1}",
               "MPI_Comm_delete_attr on first {keyval k1}",
               "MPI_Comm_size on first depth 1",
-              "MPI_Comm_free on second | ended second", "MPI_Comm_size on second depth 1", "MPI_Comm_free_keyval {keyval k1}",
+              "MPI_Comm_free on second | ended second",
+              "MPI_Comm_size on second depth 1",
+              "MPI_Comm_free_keyval {keyval k1}",
               "MPI_Comm_free on first | ended first"};
     });
 
@@ -74,7 +83,8 @@ int copy_by_duplicating(MPI_Comm, int, void* inner_comm, void*, void*, int* flag
   return MPI_SUCCESS;
 }
 
-/// The copy function of one communicator's attribute duplicates another, which has an attribute as well.
+/// The copy function of one communicator's attribute duplicates another, which has an attribute as
+/// well.
 const Scenario kDepths(
     "MpiCommDup.InsideAnAttributeFunctionHasADepthOfItsOwn",
     [](const Who&) {
@@ -97,18 +107,28 @@ const Scenario kDepths(
       for (int* key : {&inner_key, &outer_key}) MPI_Comm_free_keyval(key);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_dup on self | coll #0 sent 0 received 0; created inner", "MPI_Comm_set_name on inner",
-              "MPI_Comm_create_keyval", "MPI_Comm_create_keyval", "MPI_Comm_set_attr on inner",
-              "MPI_Comm_dup on self | coll #1 sent 0 received 0; created outer", "MPI_Comm_set_name on outer",
+      return {"MPI_Comm_dup on self | coll #0 sent 0 received 0; created inner",
+              "MPI_Comm_set_name on inner",
+              "MPI_Comm_create_keyval",
+              "MPI_Comm_create_keyval",
+              "MPI_Comm_set_attr on inner",
+              "MPI_Comm_dup on self | coll #1 sent 0 received 0; created outer",
+              "MPI_Comm_set_name on outer",
               "MPI_Comm_set_attr on outer",
               "MPI_Comm_dup on outer | coll #0 sent 0 received 0; created again",
               "MPI_Comm_dup on inner depth 1 | coll #0 sent 0 received 0; created innermost",
               "MPI_Comm_rank on inner depth 2",
               "MPI_Sendrecv on self depth 2 | send to 0 tag 1 bytes 4; recv from 0 tag 1 bytes 4",
-              "MPI_Comm_set_name on innermost depth 1", "MPI_Comm_free on innermost depth 1 | ended innermost",
-              "MPI_Comm_size on innermost depth 2", "MPI_Comm_set_name on again", "MPI_Comm_free on again | ended again",
-              "MPI_Comm_free on outer | ended outer", "MPI_Comm_free on inner | ended inner", "MPI_Comm_size on inner depth 1",
-              "MPI_Comm_free_keyval", "MPI_Comm_free_keyval"};
+              "MPI_Comm_set_name on innermost depth 1",
+              "MPI_Comm_free on innermost depth 1 | ended innermost",
+              "MPI_Comm_size on innermost depth 2",
+              "MPI_Comm_set_name on again",
+              "MPI_Comm_free on again | ended again",
+              "MPI_Comm_free on outer | ended outer",
+              "MPI_Comm_free on inner | ended inner",
+              "MPI_Comm_size on inner depth 1",
+              "MPI_Comm_free_keyval",
+              "MPI_Comm_free_keyval"};
     });
 
 int delete_of_type(MPI_Datatype type, int, void*, void*) {
@@ -116,7 +136,8 @@ int delete_of_type(MPI_Datatype type, int, void*, void*) {
   return MPI_Bcast(data.data(), 1, type, 0, MPI_COMM_SELF);
 }
 
-/// The type is used for the last time while it is freed; another one with its handle has its own size.
+/// The type is used for the last time while it is freed; another one with its handle has its own
+/// size.
 const Scenario kTypes(
     "MpiTypeFree.HasTheCallsOfAttributeFunctionsInside",
     [](const Who&) {
@@ -134,9 +155,11 @@ const Scenario kTypes(
     [](const Who&) -> Lines {
       Lines lines = {"MPI_Type_create_keyval {keyval k1}"};
       for (const int count : {2, 5}) {
-        lines.insert(lines.end(), {text("MPI_Type_contiguous {type_bytes %d}", 4 * count), "MPI_Type_commit", "MPI_Type_set_attr", "MPI_Type_free",
-                                   text("MPI_Bcast on self depth 1 | coll #%d root 0 sent %d received %d",
-                                        count == 2 ? 0 : 1, 4 * count, 4 * count)});
+        lines.insert(lines.end(),
+                     {text("MPI_Type_contiguous {type_bytes %d}", 4 * count), "MPI_Type_commit",
+                      "MPI_Type_set_attr", "MPI_Type_free",
+                      text("MPI_Bcast on self depth 1 | coll #%d root 0 sent %d received %d",
+                           count == 2 ? 0 : 1, 4 * count, 4 * count)});
       }
       lines.emplace_back("MPI_Type_free_keyval {keyval k1}");
       return lines;
@@ -162,10 +185,12 @@ const Scenario kReduceLocal(
       MPI_Op_free(&add);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Op_create", "MPI_Reduce_local | here bytes 4", "MPI_Type_size depth 1", "MPI_Op_free"};
+      return {"MPI_Op_create", "MPI_Reduce_local | here bytes 4", "MPI_Type_size depth 1",
+              "MPI_Op_free"};
     });
 
-/// How often the operator is called is MPI's choice. The program's own books: it sends as many bytes to itself.
+/// How often the operator is called is MPI's choice. The program's own books: it sends as many
+/// bytes to itself.
 const Scenario kOperator(
     "MpiAllreduce.HasTheCallsOfItsOperatorInside",
     [](const Who& me) {
@@ -188,17 +213,21 @@ const Scenario kOperator(
       int all_asked = 0;
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         const Lines& lines = run.lines(rank);
-        const auto asked = static_cast<int>(std::count(lines.begin(), lines.end(), "MPI_Type_size depth 1"));
+        const auto asked = static_cast<int>(
+            std::count(lines.begin(), lines.end(), "MPI_Type_size depth 1"));
         const int moved = 4 * (run.rank_count() - 1);
         const int all = 4 * run.rank_count();
         Lines others = lines;
         std::erase(others, "MPI_Type_size depth 1");
-        EXPECT_EQ(others, (Lines{"MPI_Op_create",
-                                 text("MPI_Allreduce on world | coll #0 sent %d received %d", moved, moved),
-                                 text("MPI_Iallreduce on world | icoll r1 #1 sent %d received %d", all, all),
-                                 text("MPI_Wait | done r1 in world #1 sent %d received %d", all, all), "MPI_Op_free",
-                                 text("MPI_Sendrecv on self | send to 0 tag 1 bytes %d; recv from 0 tag 1 bytes %d",
-                                      100 + asked, 100 + asked)}));
+        EXPECT_EQ(
+            others,
+            (Lines{
+                "MPI_Op_create",
+                text("MPI_Allreduce on world | coll #0 sent %d received %d", moved, moved),
+                text("MPI_Iallreduce on world | icoll r1 #1 sent %d received %d", all, all),
+                text("MPI_Wait | done r1 in world #1 sent %d received %d", all, all), "MPI_Op_free",
+                text("MPI_Sendrecv on self | send to 0 tag 1 bytes %d; recv from 0 tag 1 bytes %d",
+                     100 + asked, 100 + asked)}));
         all_asked += asked;
       }
       EXPECT_GE(all_asked, 2 * (run.rank_count() - 1));
@@ -218,7 +247,8 @@ const Scenario kErrorHandler(
       MPI_Comm_create_errhandler(ask_about_error, &handler);
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
       int value = 0;
-      expect(error_class(MPI_Send(&value, 1, MPI_INT, me.size, 1, MPI_COMM_WORLD)) == MPI_ERR_RANK, "wrong peer");
+      expect(error_class(MPI_Send(&value, 1, MPI_INT, me.size, 1, MPI_COMM_WORLD)) == MPI_ERR_RANK,
+             "wrong peer");
       MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
       MPI_Request request;
       MPI_Irecv(&value, 0, MPI_INT, me.previous(), 2, MPI_COMM_WORLD, &request);
@@ -236,9 +266,11 @@ const Scenario kErrorHandler(
       lines.insert(lines.end(), inside.begin(), inside.end());
       lines.push_back(text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()));
       lines.push_back(text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()));
-      const int bytes = faults::is_mpich() ? 0 : 4;  // MPICH does not tell the size of a truncated message
-      lines.push_back(text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d", me.previous(), bytes,
-                           MPI_ERR_IN_STATUS));
+      const int bytes = faults::is_mpich()
+                            ? 0
+                            : 4;  // MPICH does not tell the size of a truncated message
+      lines.push_back(text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d",
+                           me.previous(), bytes, MPI_ERR_IN_STATUS));
       lines.insert(lines.end(), inside.begin(), inside.end());
       lines.insert(lines.end(), {"MPI_Comm_set_errhandler on world", "MPI_Errhandler_free"});
       return lines;
@@ -251,7 +283,8 @@ const Scenario kFile(
     [](const Who& me) {
       MPI_File file;
       const int value = me.rank;
-      const int rc = MPI_File_open(MPI_COMM_WORLD, "written", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+      const int rc = MPI_File_open(MPI_COMM_WORLD, "written", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                   MPI_INFO_NULL, &file);
       expect(rc == MPI_SUCCESS, "the file");
       MPI_File_write_at_all(file, 4 * me.rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
@@ -266,6 +299,7 @@ const Scenario kFile(
 }  // namespace megascope::mpitest
 
 int main(int argc, char** argv) {
-  setenv("OMPI_MCA_io", "romio321", 0);  // a component that is loaded when the first file is opened, and calls MPI
+  setenv("OMPI_MCA_io", "romio321",
+         0);  // a component that is loaded when the first file is opened, and calls MPI
   return megascope::mpitest::run_main(argc, argv);
 }

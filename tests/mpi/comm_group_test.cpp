@@ -1,12 +1,13 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-
-/// Groups, and communicators made from them: by all ranks of a communicator, and by the members alone.
+/// Groups, and communicators made from them: by all ranks of a communicator, and by the members
+/// alone.
 namespace megascope::mpitest {
 namespace {
 
@@ -83,11 +84,22 @@ const Scenario kGroups(
     },
     [](const Who& me) -> Lines {
       const std::string all = text(" {members %d}", me.size);
-      Lines lines = {"MPI_Comm_group on world", "MPI_Group_size" + all, text("MPI_Group_rank {rank %d}", me.rank),
-                     "MPI_Group_incl {members 1}", text("MPI_Group_excl {members %d}", me.size - 1), "MPI_Group_union" + all,
-                     "MPI_Group_compare {comparison 0}", "MPI_Group_free", "MPI_Group_intersection {members 0}",
-                     "MPI_Group_difference {members 1}", "MPI_Group_translate_ranks", "MPI_Group_free",
-                     "MPI_Group_range_incl" + all, "MPI_Group_free", "MPI_Group_range_excl {members 0}", "MPI_Group_free",
+      Lines lines = {"MPI_Comm_group on world",
+                     "MPI_Group_size" + all,
+                     text("MPI_Group_rank {rank %d}", me.rank),
+                     "MPI_Group_incl {members 1}",
+                     text("MPI_Group_excl {members %d}", me.size - 1),
+                     "MPI_Group_union" + all,
+                     "MPI_Group_compare {comparison 0}",
+                     "MPI_Group_free",
+                     "MPI_Group_intersection {members 0}",
+                     "MPI_Group_difference {members 1}",
+                     "MPI_Group_translate_ranks",
+                     "MPI_Group_free",
+                     "MPI_Group_range_incl" + all,
+                     "MPI_Group_free",
+                     "MPI_Group_range_excl {members 0}",
+                     "MPI_Group_free",
                      "MPI_Group_free"};
       if (me.size > 1) lines.emplace_back("MPI_Group_free");
       return lines;
@@ -112,10 +124,12 @@ const Scenario kCreate(
     [](const Who& me) -> Lines {
       const bool is_member = me.rank == 0 || me.rank == me.size - 1;
       const std::string creates = "MPI_Comm_create on world | coll #";
-      Lines lines = kGroupOf + Lines{creates + "0 sent 0 received 0" + (is_member ? "; created ends" : "")};
+      Lines lines = kGroupOf +
+                    Lines{creates + "0 sent 0 received 0" + (is_member ? "; created ends" : "")};
       if (is_member) lines = lines + used("ends");
-      return lines + Lines{"MPI_Group_free"} + kGroupOf + Lines{creates + "1 sent 0 received 0; created alike"} +
-             Lines{"MPI_Group_free"} + used("alike");
+      return lines + Lines{"MPI_Group_free"} + kGroupOf +
+             Lines{creates + "1 sent 0 received 0; created alike"} + Lines{"MPI_Group_free"} +
+             used("alike");
     },
     {1, 2, 4},
     [](const Recorded& run) {
@@ -125,12 +139,13 @@ const Scenario kCreate(
         EXPECT_EQ(run.comm(rank, "ends").my_rank, rank == 3 ? 0 : 1);
       }
       for (int rank = 0; rank < 4; ++rank) {
-        EXPECT_EQ(expand(run.comm(rank, "alike").members), rank % 2 == 0 ? (Ranks{2, 0}) : (Ranks{3, 1}));
+        EXPECT_EQ(expand(run.comm(rank, "alike").members),
+                  rank % 2 == 0 ? (Ranks{2, 0}) : (Ranks{3, 1}));
       }
     });
 
-/// The even and the odd ranks make one each, twice in the same order with the same tag; then all together, with that tag.
-/// In between rank 0 alone makes some, so that ranks do not count alike.
+/// The even and the odd ranks make one each, twice in the same order with the same tag; then all
+/// together, with that tag. In between rank 0 alone makes some, so that ranks do not count alike.
 const Scenario kCreateGroup(
     "MpiCommCreateGroup.IsAgreedByItsMembersAlone",
     [](const Who& me) {
@@ -157,27 +172,34 @@ const Scenario kCreateGroup(
     },
     [](const Who& me) -> Lines {
       const std::string creates = "MPI_Comm_create_group on world | created ";
-      Lines lines = kGroupOf + Lines{creates + "alike, first {message_tag 5}"} + used("alike, first");
+      Lines lines = kGroupOf + Lines{creates + "alike, first {message_tag 5}"} +
+                    used("alike, first");
       if (me.rank == 0) {
         lines = lines + kGroupOf;
         for (int i = 0; i < 3; ++i) lines = lines + Lines{creates + "mine"} + used("mine");
         lines.emplace_back("MPI_Group_free");
       }
       return lines + Lines{creates + "alike, second"} + used("alike, second") +
-             Lines{"MPI_Group_free", "MPI_Comm_group on world", creates + "all"} + used("all") + Lines{"MPI_Group_free"};
+             Lines{"MPI_Group_free", "MPI_Comm_group on world", creates + "all"} + used("all") +
+             Lines{"MPI_Group_free"};
     },
     {1, 2, 4},
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
-        EXPECT_NE(run.comm(rank, "alike, first").global_name, run.comm(rank, "alike, second").global_name);
-        EXPECT_EQ(run.comm(rank, "alike, first").global_name, run.comm(rank % 2, "alike, first").global_name);
-        EXPECT_EQ(run.comm(rank, "alike, second").global_name, run.comm(rank % 2, "alike, second").global_name);
+        EXPECT_NE(run.comm(rank, "alike, first").global_name,
+                  run.comm(rank, "alike, second").global_name);
+        EXPECT_EQ(run.comm(rank, "alike, first").global_name,
+                  run.comm(rank % 2, "alike, first").global_name);
+        EXPECT_EQ(run.comm(rank, "alike, second").global_name,
+                  run.comm(rank % 2, "alike, second").global_name);
         EXPECT_EQ(run.comm(rank, "all").global_name, run.comm(0, "all").global_name);
-        EXPECT_EQ(expand(run.comm(rank, "all").members).size(), static_cast<std::size_t>(run.rank_count()));
+        EXPECT_EQ(expand(run.comm(rank, "all").members).size(),
+                  static_cast<std::size_t>(run.rank_count()));
       }
     });
 
-/// Ranks make the same communicators, but the lower half makes the pair of its own before and the upper half after.
+/// Ranks make the same communicators, but the lower half makes the pair of its own before and the
+/// upper half after.
 const Scenario kOrder(
     "MpiCommCreateGroup.GivesTheSameNamesInWhateverOrderOthersAreMade",
     [](const Who& me) {
@@ -208,7 +230,8 @@ const Scenario kOrder(
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         EXPECT_EQ(run.comm(rank, "whole").global_name, run.comm(0, "whole").global_name);
       }
-      EXPECT_NE(run.comm(0, "half").global_name, run.comm(run.rank_count() - 1, "half").global_name);
+      EXPECT_NE(run.comm(0, "half").global_name,
+                run.comm(run.rank_count() - 1, "half").global_name);
     });
 
 }  // namespace

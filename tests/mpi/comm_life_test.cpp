@@ -126,8 +126,8 @@ const Scenario kReuse(
       for (int i = 0; i < kRounds; ++i) {
         for (int way = 0; way < 5; ++way) {
           const std::string name = text("way %d of %d", way, i);
-          const std::string collective =
-              way == 3 ? "" : text("coll #%d sent 0 received 0; ", number++);
+          const std::string collective = way == 3 ? ""
+                                                  : text("coll #%d sent 0 received 0; ", number++);
           lines.push_back(text("%s on world | %screated %s", makers[at(way)], collective.c_str(),
                                name.c_str()));
           lines += used(name);

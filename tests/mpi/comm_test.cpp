@@ -1,3 +1,5 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -5,10 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-
 /// Communicators made from one communicator: duplicates, parts, names, ends, queries.
-/// Whatever happens on one of them shows which it is: by its name, and by counting its collectives from #0.
+/// Whatever happens on one of them shows which it is: by its name, and by counting its collectives
+/// from #0.
 namespace megascope::mpitest {
 namespace {
 
@@ -25,7 +26,8 @@ void add_named_and_used(Lines& lines, const char* name) {
 }
 
 /// The communicator of that name, as a rank knows it. Everybody's comm of kWorld is the parent.
-void expect_comm(const Recorded& run, int rank, const char* name, const Ranks& members, int my_rank) {
+void expect_comm(const Recorded& run, int rank, const char* name, const Ranks& members,
+                 int my_rank) {
   const CommDefinition comm = run.comm(rank, name);
   EXPECT_EQ(comm.kind, CommKind::kIntra) << name;
   EXPECT_EQ(expand(comm.members), members) << name << " on rank " << rank;
@@ -63,7 +65,8 @@ const Scenario kDuplicates(
       MPI_Comm_free(&dup);
       MPI_Comm_disconnect(&with_info);
       MPI_Comm_free(&idup);
-      expect(dup == MPI_COMM_NULL && with_info == MPI_COMM_NULL && idup == MPI_COMM_NULL, "they are gone");
+      expect(dup == MPI_COMM_NULL && with_info == MPI_COMM_NULL && idup == MPI_COMM_NULL,
+             "they are gone");
       MPI_Barrier(again);
       MPI_Comm_free(&again);
     },
@@ -71,7 +74,8 @@ const Scenario kDuplicates(
       Lines lines = {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created dup"};
       add_named_and_used(lines, "dup");
       lines.emplace_back("MPI_Info_create");
-      lines.emplace_back("MPI_Comm_dup_with_info on world | coll #1 sent 0 received 0; created dup with info");
+      lines.emplace_back(
+          "MPI_Comm_dup_with_info on world | coll #1 sent 0 received 0; created dup with info");
       lines.emplace_back("MPI_Info_free");
       add_named_and_used(lines, "dup with info");
       lines.emplace_back("MPI_Comm_idup on world | icoll r1 #2 sent 0 received 0; created idup");
@@ -79,16 +83,18 @@ const Scenario kDuplicates(
       add_named_and_used(lines, "idup");
       lines.emplace_back("MPI_Comm_dup on dup | coll #1 sent 0 received 0; created dup of dup");
       add_named_and_used(lines, "dup of dup");
-      lines.insert(lines.end(),
-                   {"MPI_Comm_free on dup | ended dup", "MPI_Comm_disconnect on dup with info | ended dup with info",
-                    "MPI_Comm_free on idup | ended idup", "MPI_Barrier on dup of dup | coll #1 sent 0 received 0",
-                    "MPI_Comm_free on dup of dup | ended dup of dup"});
+      lines.insert(lines.end(), {"MPI_Comm_free on dup | ended dup",
+                                 "MPI_Comm_disconnect on dup with info | ended dup with info",
+                                 "MPI_Comm_free on idup | ended idup",
+                                 "MPI_Barrier on dup of dup | coll #1 sent 0 received 0",
+                                 "MPI_Comm_free on dup of dup | ended dup of dup"});
       return lines;
     },
     {1, 2, 4},
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
-        for (const char* name : {"dup", "dup with info", "idup"}) expect_comm(run, rank, name, all_ranks(run), rank);
+        for (const char* name : {"dup", "dup with info", "idup"})
+          expect_comm(run, rank, name, all_ranks(run), rank);
         EXPECT_EQ(run.comm(rank, "dup of dup").parent, run.comm(rank, "dup").id);
       }
     });
@@ -107,7 +113,8 @@ const Scenario kSplit(
       expect(size == (me.size + 1) / 2 && rank == size - 1 - me.rank / 2, "the order is reversed");
       int out = me.rank;
       int in = -1;
-      MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 4, &in, 1, MPI_INT, MPI_ANY_SOURCE, 4, half, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 4, &in, 1, MPI_INT, MPI_ANY_SOURCE, 4, half,
+                   MPI_STATUS_IGNORE);
       MPI_Comm rest;
       MPI_Comm_split(MPI_COMM_WORLD, me.rank == 0 ? MPI_UNDEFINED : 3, 0, &rest);
       expect((rest == MPI_COMM_NULL) == (me.rank == 0), "rank 0 is left out");
@@ -118,18 +125,24 @@ const Scenario kSplit(
       MPI_Comm_free(&half);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {text("MPI_Comm_split on world | coll #0 sent 0 received 0; created half {color %d, key %d}", me.rank % 2, -me.rank)};
+      Lines lines = {text(
+          "MPI_Comm_split on world | coll #0 sent 0 received 0; created half {color %d, key %d}",
+          me.rank % 2, -me.rank)};
       add_named_and_used(lines, "half");
       const int size = (me.size + 1) / 2;
       const int rank = size - 1 - me.rank / 2;
-      lines.insert(lines.end(),
-                   {"MPI_Comm_rank on half", "MPI_Comm_size on half",
-                    text("MPI_Sendrecv on half | send to %d tag 4 bytes 4; recv from %d tag 4 bytes 4", (rank + 1) % size,
-                         (rank + size - 1) % size)});
+      lines.insert(
+          lines.end(),
+          {"MPI_Comm_rank on half", "MPI_Comm_size on half",
+           text("MPI_Sendrecv on half | send to %d tag 4 bytes 4; recv from %d tag 4 bytes 4",
+                (rank + 1) % size, (rank + size - 1) % size)});
       if (me.rank == 0) {
-        lines.emplace_back(text("MPI_Comm_split on world | coll #1 sent 0 received 0 {color %d, key 0}", MPI_UNDEFINED));
+        lines.emplace_back(
+            text("MPI_Comm_split on world | coll #1 sent 0 received 0 {color %d, key 0}",
+                 MPI_UNDEFINED));
       } else {
-        lines.emplace_back("MPI_Comm_split on world | coll #1 sent 0 received 0; created rest {color 3, key 0}");
+        lines.emplace_back(
+            "MPI_Comm_split on world | coll #1 sent 0 received 0; created rest {color 3, key 0}");
         add_named_and_used(lines, "rest");
         lines.emplace_back("MPI_Comm_free on rest | ended rest");
       }
@@ -154,7 +167,8 @@ const Scenario kSplitType(
       MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
       name_and_use(node, "node");
       MPI_Comm part;  // by rank 0 alone
-      MPI_Comm_split_type(node, me.rank == 0 ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0, MPI_INFO_NULL, &part);
+      MPI_Comm_split_type(node, me.rank == 0 ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0,
+                          MPI_INFO_NULL, &part);
       if (me.rank == 0) {
         name_and_use(part, "part");
         MPI_Comm_free(&part);
@@ -162,8 +176,10 @@ const Scenario kSplitType(
       MPI_Comm_free(&node);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {text("MPI_Comm_split_type on world | coll #0 sent 0 received 0; created node {split_type %d, key 0}",
-                          MPI_COMM_TYPE_SHARED)};
+      Lines lines = {
+          text("MPI_Comm_split_type on world | coll #0 sent 0 received 0; created node {split_type "
+               "%d, key 0}",
+               MPI_COMM_TYPE_SHARED)};
       add_named_and_used(lines, "node");
       lines.push_back(std::string("MPI_Comm_split_type on node | coll #1 sent 0 received 0") +
                       (me.rank == 0 ? "; created part" : ""));
@@ -176,7 +192,8 @@ const Scenario kSplitType(
     },
     {1, 2, 4},
     [](const Recorded& run) {
-      for (int rank = 0; rank < run.rank_count(); ++rank) expect_comm(run, rank, "node", all_ranks(run), rank);
+      for (int rank = 0; rank < run.rank_count(); ++rank)
+        expect_comm(run, rank, "node", all_ranks(run), rank);
       EXPECT_EQ(expand(run.comm(0, "part").members), Ranks{0});
     });
 
@@ -199,7 +216,8 @@ const Scenario kReuse(
       Lines lines;
       for (int i = 0; i < kRounds; ++i) {
         const std::string name = text("round %d", i);
-        lines.push_back(text("MPI_Comm_dup on world | coll #%d sent 0 received 0; created %s", i, name.c_str()));
+        lines.push_back(text("MPI_Comm_dup on world | coll #%d sent 0 received 0; created %s", i,
+                             name.c_str()));
         add_named_and_used(lines, name.c_str());
         lines.push_back(text("MPI_Comm_free on %s | ended %s", name.c_str(), name.c_str()));
       }
@@ -225,7 +243,8 @@ const Scenario kNames(
       std::array<char, MPI_MAX_OBJECT_NAME> name{};
       int length = -1;
       MPI_Comm_get_name(comm, name.data(), &length);
-      expect(std::strcmp(name.data(), "K\xC3\xBChlwasser \"7\"") == 0 && length == 15, "the name comes back");
+      expect(std::strcmp(name.data(), "K\xC3\xBChlwasser \"7\"") == 0 && length == 15,
+             "the name comes back");
       MPI_Comm_get_name(MPI_COMM_WORLD, name.data(), &length);
       expect(std::strcmp(name.data(), "MPI_COMM_WORLD") == 0, "the world's name");
       MPI_Comm_get_name(MPI_COMM_SELF, name.data(), &length);
@@ -233,9 +252,13 @@ const Scenario kNames(
     },
     [](const Who&) -> Lines {
       const std::string name = "K\xC3\xBChlwasser \"7\"";
-      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created " + name, "MPI_Comm_set_name on " + name,
-              "MPI_Comm_set_name on " + name, "MPI_Comm_get_name on " + name, "MPI_Comm_get_name on world",
-              "MPI_Comm_get_name on self", "MPI_Comm_free on " + name + " | ended " + name};
+      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created " + name,
+              "MPI_Comm_set_name on " + name,
+              "MPI_Comm_set_name on " + name,
+              "MPI_Comm_get_name on " + name,
+              "MPI_Comm_get_name on world",
+              "MPI_Comm_get_name on self",
+              "MPI_Comm_free on " + name + " | ended " + name};
     });
 
 const Scenario kQueries(
@@ -258,9 +281,14 @@ const Scenario kQueries(
       expect(value == MPI_UNDEFINED, "no topology");
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_rank on world", "MPI_Comm_size on self", "MPI_Comm_test_inter on world",
+      return {"MPI_Comm_rank on world",
+              "MPI_Comm_size on self",
+              "MPI_Comm_test_inter on world",
               "MPI_Comm_compare on world {comparison 0}",
-              "MPI_Comm_get_info on world", "MPI_Comm_set_info on world", "MPI_Info_free", "MPI_Topo_test on world {topology 0}"};
+              "MPI_Comm_get_info on world",
+              "MPI_Comm_set_info on world",
+              "MPI_Info_free",
+              "MPI_Topo_test on world {topology 0}"};
     });
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "tests/mpi/scenario.h"
+
+#include <gtest/gtest.h>
 
 /// MPI_Pcontrol stops and resumes recording; what later calls refer to is known all the same.
 namespace megascope::mpitest {
@@ -30,7 +30,8 @@ const Scenario kPause(
       MPI_Pcontrol(17);
     },
     [](const Who&) -> Lines {
-      // The duplicate is collective #1 of the world, the barrier in the dark #2; #0 and #1 of the duplicate as well.
+      // The duplicate is collective #1 of the world, the barrier in the dark #2; #0 and #1 of the
+      // duplicate as well.
       return {"MPI_Barrier on world | coll #0 sent 0 received 0",
               "MPI_Pcontrol",
               "MPI_Pcontrol",
@@ -43,7 +44,8 @@ const Scenario kPause(
     },
     {1, 2, 4},
     [](const Recorded& run) {
-      for (int rank = 0; rank < run.rank_count(); ++rank) EXPECT_TRUE(run.process(rank).info.has_message_gaps);
+      for (int rank = 0; rank < run.rank_count(); ++rank)
+        EXPECT_TRUE(run.process(rank).info.has_message_gaps);
     });
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <mpi.h>
-
 #include "tests/mpi/scenario.h"
+
+#include <mpi.h>
 
 /// Files in the bodies of scenarios.
 namespace megascope::mpitest {

@@ -1,3 +1,6 @@
+#include "tests/faults/launch.h"
+#include "tests/faults/process.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -5,10 +8,8 @@
 #include <iterator>
 #include <vector>
 
-#include "tests/faults/launch.h"
-#include "tests/faults/process.h"
-
-/// Whole Fortran programs, started and ended by Fortran: they print and return what they do without us, and every call is there.
+/// Whole Fortran programs, started and ended by Fortran: they print and return what they do without
+/// us, and every call is there.
 namespace megascope::faults {
 namespace {
 
@@ -21,7 +22,8 @@ Result run_ring(const std::string& interface, bool is_preloaded) {
   const TemporaryFolder folder;
   Command command;
   command.arguments = launcher();
-  for (const std::string& word : ranks_with(2, is_preloaded ? MEGASCOPE_TEST_LIBRARY : "")) command.arguments.push_back(word);
+  for (const std::string& word : ranks_with(2, is_preloaded ? MEGASCOPE_TEST_LIBRARY : ""))
+    command.arguments.push_back(word);
   command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_FOLDER "/fortran_ring_" + interface);
   command.environment = launch_environment(2);
   command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
@@ -38,7 +40,8 @@ class FortranProgram : public testing::TestWithParam<const char*> {};
 TEST_P(FortranProgram, DoesTheSameAndIsRecorded) {
   const Result bare = run_ring(GetParam(), false);
   const Result recorded = run_ring(GetParam(), true);
-  EXPECT_NE(bare.ending.out.find("total      21      22 T"), std::string::npos) << bare.ending.out << bare.ending.err;
+  EXPECT_NE(bare.ending.out.find("total      21      22 T"), std::string::npos)
+      << bare.ending.out << bare.ending.err;
   EXPECT_EQ(recorded.ending.out, bare.ending.out);
   EXPECT_EQ(recorded.ending.exit_code, bare.ending.exit_code);
   EXPECT_EQ(recorded.ending.exit_code, 3);
@@ -47,10 +50,12 @@ TEST_P(FortranProgram, DoesTheSameAndIsRecorded) {
     EXPECT_NE(recorded.report.find("\"mpi_calls\": 32"), std::string::npos) << recorded.ending.err;
     return;  // its procedures call C's functions
   }
-  EXPECT_NE(recorded.report.find(is_f08 ? "\"fortran08\"" : "\"fortran\""), std::string::npos) << recorded.ending.err;
+  EXPECT_NE(recorded.report.find(is_f08 ? "\"fortran08\"" : "\"fortran\""), std::string::npos)
+      << recorded.ending.err;
   // Init, rank, size, ten exchanges, pcontrol, reduce, finalize; on each rank.
   EXPECT_NE(recorded.report.find("\"mpi_calls\": 32"), std::string::npos) << recorded.ending.err;
-  EXPECT_NE(recorded.ending.err.find(is_f08 ? "called from Fortran (use mpi_f08)" : "called from Fortran (mpif.h, use mpi)"),
+  EXPECT_NE(recorded.ending.err.find(is_f08 ? "called from Fortran (use mpi_f08)"
+                                            : "called from Fortran (mpif.h, use mpi)"),
             std::string::npos)
       << recorded.ending.err;
 }

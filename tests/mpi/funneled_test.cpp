@@ -1,10 +1,11 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "tests/mpi/scenario.h"
-
-/// MPI_THREAD_FUNNELED, which is what the program gets (scenario.cpp): other threads do not call MPI, and have no location.
+/// MPI_THREAD_FUNNELED, which is what the program gets (scenario.cpp): other threads do not call
+/// MPI, and have no location.
 namespace megascope::mpitest {
 namespace {
 
@@ -14,14 +15,16 @@ const Scenario kFunneled(
       int out = 0;
       int in = 0;
       std::thread([&] { out = 7; }).join();
-      MPI_Sendrecv(&out, 1, MPI_INT, me.next(), 1, &in, 1, MPI_INT, me.previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&out, 1, MPI_INT, me.next(), 1, &in, 1, MPI_INT, me.previous(), 1,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       expect(in == 7, "what the thread made arrives");
       int is_main = 0;
       MPI_Is_thread_main(&is_main);
       expect(is_main == 1, "the main thread");
     },
     [](const Who& me) -> Lines {
-      return {text("MPI_Sendrecv on world | send to %d tag 1 bytes 4; recv from %d tag 1 bytes 4", me.next(), me.previous()),
+      return {text("MPI_Sendrecv on world | send to %d tag 1 bytes 4; recv from %d tag 1 bytes 4",
+                   me.next(), me.previous()),
               "MPI_Is_thread_main {flag 1}"};
     },
     {2},
@@ -35,4 +38,6 @@ const Scenario kFunneled(
 }  // namespace
 }  // namespace megascope::mpitest
 
-int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_FUNNELED); }
+int main(int argc, char** argv) {
+  return megascope::mpitest::run_main(argc, argv, MPI_THREAD_FUNNELED);
+}

@@ -1,12 +1,12 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-
-/// Intercommunicators and what is made from them. One group has the even world ranks, the other the odd ones, the highest
-/// first. Peers on an intercommunicator are ranks in the other group.
+/// Intercommunicators and what is made from them. One group has the even world ranks, the other the
+/// odd ones, the highest first. Peers on an intercommunicator are ranks in the other group.
 namespace megascope::mpitest {
 namespace {
 
@@ -15,16 +15,21 @@ using Ranks = std::vector<std::int32_t>;
 bool is_even(const Who& me) { return me.rank % 2 == 0; }
 int group_size(const Who& me) { return me.size / 2; }
 /// Of a world rank in its group.
-int group_rank(const Who& me) { return is_even(me) ? me.rank / 2 : group_size(me) - 1 - me.rank / 2; }
+int group_rank(const Who& me) {
+  return is_even(me) ? me.rank / 2 : group_size(me) - 1 - me.rank / 2;
+}
 
 Ranks evens(const Recorded& run) { return run.rank_count() == 2 ? Ranks{0} : Ranks{0, 2}; }
 Ranks odds(const Recorded& run) { return run.rank_count() == 2 ? Ranks{1} : Ranks{3, 1}; }
 
-void expect_inter(const Recorded& run, int rank, const char* name, const Ranks& even_side, const Ranks& odd_side) {
+void expect_inter(const Recorded& run, int rank, const char* name, const Ranks& even_side,
+                  const Ranks& odd_side) {
   const CommDefinition comm = run.comm(rank, name);
   EXPECT_EQ(comm.kind, CommKind::kInter) << name;
-  EXPECT_EQ(expand(comm.members), rank % 2 == 0 ? even_side : odd_side) << name << " on rank " << rank;
-  EXPECT_EQ(expand(comm.remote_members), rank % 2 == 0 ? odd_side : even_side) << name << " on rank " << rank;
+  EXPECT_EQ(expand(comm.members), rank % 2 == 0 ? even_side : odd_side)
+      << name << " on rank " << rank;
+  EXPECT_EQ(expand(comm.remote_members), rank % 2 == 0 ? odd_side : even_side)
+      << name << " on rank " << rank;
 }
 
 /// tag: also tells the names of one scenario from those of others.
@@ -36,8 +41,10 @@ MPI_Comm make_inter(const Who& me, int tag, MPI_Comm* group = nullptr) {
   const int remote_leader = is_even(me) ? me.size - 1 : 0;
   MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, remote_leader, tag, &inter);
   MPI_Comm_set_name(inter, text("inter %d", tag).c_str());
-  if (group == nullptr) MPI_Comm_free(&mine);
-  else *group = mine;
+  if (group == nullptr)
+    MPI_Comm_free(&mine);
+  else
+    *group = mine;
   return inter;
 }
 Lines make_lines(int tag, const Lines& then) {
@@ -69,19 +76,21 @@ const Scenario kCreate(
       MPI_Irecv(in.data(), 4, MPI_INT, MPI_ANY_SOURCE, 6, inter, &request);
       MPI_Send(&out, 1, MPI_INT, peer, 6, inter);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
-      MPI_Sendrecv(&out, 1, MPI_INT, peer, 7, in.data(), 4, MPI_INT, peer, 7, inter, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&out, 1, MPI_INT, peer, 7, in.data(), 4, MPI_INT, peer, 7, inter,
+                   MPI_STATUS_IGNORE);
       MPI_Comm_free(&inter);
     },
     [](const Who& me) {
       const int peer = group_rank(me);
-      return make_lines(1, {"MPI_Comm_free on group 1 | ended group 1", "MPI_Comm_test_inter on inter 1",
-                            "MPI_Comm_remote_size on inter 1", "MPI_Comm_remote_group on inter 1", "MPI_Group_free",
-                            "MPI_Irecv on inter 1 | irecv r1 from any tag 6 room 16",
-                            text("MPI_Send on inter 1 | send to %d tag 6 bytes 4", peer),
-                            text("MPI_Wait | received r1 in inter 1 from %d tag 6 bytes 4", peer),
-                            text("MPI_Sendrecv on inter 1 | send to %d tag 7 bytes 4; recv from %d tag 7 bytes 4", peer,
-                                 peer),
-                            "MPI_Comm_free on inter 1 | ended inter 1"});
+      return make_lines(
+          1, {"MPI_Comm_free on group 1 | ended group 1", "MPI_Comm_test_inter on inter 1",
+              "MPI_Comm_remote_size on inter 1", "MPI_Comm_remote_group on inter 1",
+              "MPI_Group_free", "MPI_Irecv on inter 1 | irecv r1 from any tag 6 room 16",
+              text("MPI_Send on inter 1 | send to %d tag 6 bytes 4", peer),
+              text("MPI_Wait | received r1 in inter 1 from %d tag 6 bytes 4", peer),
+              text("MPI_Sendrecv on inter 1 | send to %d tag 7 bytes 4; recv from %d tag 7 bytes 4",
+                   peer, peer),
+              "MPI_Comm_free on inter 1 | ended inter 1"});
     },
     {2, 4},
     [](const Recorded& run) {
@@ -106,7 +115,8 @@ const Scenario kTwice(
       for (MPI_Comm* comm : {&first, &second, &group}) MPI_Comm_free(comm);
     },
     [](const Who& me) {
-      return make_lines(2, {text("MPI_Intercomm_create on group 2 | created inter 2 again {local_leader 0, remote_leader %d, message_tag 2}",
+      return make_lines(2, {text("MPI_Intercomm_create on group 2 | created inter 2 again "
+                                 "{local_leader 0, remote_leader %d, message_tag 2}",
                                  is_even(me) ? me.size - 1 : 0),
                             "MPI_Comm_set_name on inter 2 again",
                             "MPI_Barrier on inter 2 | coll #0 sent 0 received 0",
@@ -133,10 +143,12 @@ const Scenario kMerge(
     },
     [](const Who& me) {
       return make_lines(3, {"MPI_Comm_free on group 3 | ended group 3",
-                            text("MPI_Intercomm_merge on inter 3 | coll #0 sent 0 received 0; created merged {high %d}",
+                            text("MPI_Intercomm_merge on inter 3 | coll #0 sent 0 received 0; "
+                                 "created merged {high %d}",
                                  is_even(me) ? 1 : 0),
                             "MPI_Comm_set_name on merged", "MPI_Comm_rank on merged",
-                            "MPI_Barrier on merged | coll #0 sent 0 received 0", "MPI_Comm_free on merged | ended merged",
+                            "MPI_Barrier on merged | coll #0 sent 0 received 0",
+                            "MPI_Comm_free on merged | ended merged",
                             "MPI_Comm_free on inter 3 | ended inter 3"});
     },
     {2, 4},
@@ -164,21 +176,24 @@ const Scenario kDup(
       for (MPI_Comm* comm : {&dup, &idup, &inter}) MPI_Comm_free(comm);
     },
     [](const Who&) {
-      return make_lines(4, {"MPI_Comm_free on group 4 | ended group 4",
-                            "MPI_Comm_dup on inter 4 | coll #0 sent 0 received 0; created dup of inter",
-                            "MPI_Comm_set_name on dup of inter",
-                            "MPI_Comm_idup on inter 4 | icoll r1 #1 sent 0 received 0; created idup of inter",
-                            "MPI_Wait | done r1 in inter 4 #1 sent 0 received 0", "MPI_Comm_set_name on idup of inter",
-                            "MPI_Barrier on dup of inter | coll #0 sent 0 received 0",
-                            "MPI_Barrier on idup of inter | coll #0 sent 0 received 0",
-                            "MPI_Comm_free on dup of inter | ended dup of inter",
-                            "MPI_Comm_free on idup of inter | ended idup of inter",
-                            "MPI_Comm_free on inter 4 | ended inter 4"});
+      return make_lines(
+          4, {"MPI_Comm_free on group 4 | ended group 4",
+              "MPI_Comm_dup on inter 4 | coll #0 sent 0 received 0; created dup of inter",
+              "MPI_Comm_set_name on dup of inter",
+              "MPI_Comm_idup on inter 4 | icoll r1 #1 sent 0 received 0; created idup of inter",
+              "MPI_Wait | done r1 in inter 4 #1 sent 0 received 0",
+              "MPI_Comm_set_name on idup of inter",
+              "MPI_Barrier on dup of inter | coll #0 sent 0 received 0",
+              "MPI_Barrier on idup of inter | coll #0 sent 0 received 0",
+              "MPI_Comm_free on dup of inter | ended dup of inter",
+              "MPI_Comm_free on idup of inter | ended idup of inter",
+              "MPI_Comm_free on inter 4 | ended inter 4"});
     },
     {2, 4},
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
-        for (const char* name : {"dup of inter", "idup of inter"}) expect_inter(run, rank, name, evens(run), odds(run));
+        for (const char* name : {"dup of inter", "idup of inter"})
+          expect_inter(run, rank, name, evens(run), odds(run));
       }
     });
 
@@ -201,8 +216,8 @@ const Scenario kProbe(
       return make_lines(6, {"MPI_Comm_free on group 6 | ended group 6",
                             text("MPI_Isend on inter 6 | isend r1 to %d tag 7 bytes 4", place),
                             text("MPI_Probe on inter 6 | found from %d tag 7 bytes 4", place),
-                            text("MPI_Recv on inter 6 | recv from %d tag 7 bytes 4", place), "MPI_Wait | sent r1",
-                            "MPI_Comm_free on inter 6 | ended inter 6"});
+                            text("MPI_Recv on inter 6 | recv from %d tag 7 bytes 4", place),
+                            "MPI_Wait | sent r1", "MPI_Comm_free on inter 6 | ended inter 6"});
     },
     {2, 4});
 
@@ -235,15 +250,20 @@ const Scenario kParts(
     [](const Who& me) {
       const bool is_first = group_rank(me) == 0;
       Lines then = {"MPI_Comm_free on group 5 | ended group 5",
-                    "MPI_Comm_split on inter 5 | coll #0 sent 0 received 0; created part", "MPI_Comm_set_name on part",
-                    "MPI_Barrier on part | coll #0 sent 0 received 0", "MPI_Comm_free on part | ended part",
-                    "MPI_Comm_group on inter 5", "MPI_Group_incl",
+                    "MPI_Comm_split on inter 5 | coll #0 sent 0 received 0; created part",
+                    "MPI_Comm_set_name on part",
+                    "MPI_Barrier on part | coll #0 sent 0 received 0",
+                    "MPI_Comm_free on part | ended part",
+                    "MPI_Comm_group on inter 5",
+                    "MPI_Group_incl",
                     std::string("MPI_Comm_create on inter 5 | coll #1 sent 0 received 0") +
                         (is_first ? "; created firsts" : "")};
       if (is_first) {
-        then.insert(then.end(), {"MPI_Comm_set_name on firsts", "MPI_Comm_free on firsts | ended firsts"});
+        then.insert(then.end(),
+                    {"MPI_Comm_set_name on firsts", "MPI_Comm_free on firsts | ended firsts"});
       }
-      then.insert(then.end(), {"MPI_Group_free", "MPI_Group_free", "MPI_Comm_free on inter 5 | ended inter 5"});
+      then.insert(then.end(),
+                  {"MPI_Group_free", "MPI_Group_free", "MPI_Comm_free on inter 5 | ended inter 5"});
       return make_lines(5, then);
     },
     {2, 4},

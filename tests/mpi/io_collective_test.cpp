@@ -1,7 +1,7 @@
-#include <array>
-
 #include "tests/mpi/files.h"
 #include "tests/mpi/scenario.h"
+
+#include <array>
 
 /// Collective reads and writes: whole, ordered, and split.
 namespace megascope::mpitest {
@@ -14,14 +14,17 @@ const Scenario kAtAll(
       const MPI_File file = open_file("at_all");
       MPI_File_write_at_all(file, 24 * me.rank, values.data(), 6, MPI_INT, MPI_STATUS_IGNORE);
       MPI_Status status;
-      MPI_File_read_at_all(file, 24 * me.rank, values.data(), me.rank == 0 ? 0 : 6, MPI_INT, &status);
+      MPI_File_read_at_all(file, 24 * me.rank, values.data(), me.rank == 0 ? 0 : 6, MPI_INT,
+                           &status);
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_File_open on world | opened at_all",
-              text("MPI_File_write_at_all on world | write at_all at %d all bytes 24", 24 * me.rank),
-              text("MPI_File_read_at_all on world | read at_all at %d all bytes %d", 24 * me.rank, me.rank == 0 ? 0 : 24),
-              "MPI_File_close on world | closed at_all"};
+      return {
+          "MPI_File_open on world | opened at_all",
+          text("MPI_File_write_at_all on world | write at_all at %d all bytes 24", 24 * me.rank),
+          text("MPI_File_read_at_all on world | read at_all at %d all bytes %d", 24 * me.rank,
+               me.rank == 0 ? 0 : 24),
+          "MPI_File_close on world | closed at_all"};
     });
 
 const Scenario kAll(
@@ -36,9 +39,14 @@ const Scenario kAll(
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      const std::string seek = text("MPI_File_seek on world | seek all start %d to %d", 6 * me.rank, 6 * me.rank);
-      return {"MPI_File_open on world | opened all", seek, "MPI_File_write_all on world | write all all bytes 6", seek,
-              "MPI_File_read_all on world | read all all bytes 3", "MPI_File_close on world | closed all"};
+      const std::string seek = text("MPI_File_seek on world | seek all start %d to %d", 6 * me.rank,
+                                    6 * me.rank);
+      return {"MPI_File_open on world | opened all",
+              seek,
+              "MPI_File_write_all on world | write all all bytes 6",
+              seek,
+              "MPI_File_read_all on world | read all all bytes 3",
+              "MPI_File_close on world | closed all"};
     });
 
 const Scenario kOrdered(
@@ -77,10 +85,12 @@ const Scenario kSplitAtAll(
     },
     [](const Who& me) -> Lines {
       const std::string what = text(" split_at at %d all bytes 24", 24 * me.rank);
-      return {"MPI_File_open on world | opened split_at", "MPI_File_write_at_all_begin on world | iwrite r1" + what,
+      return {"MPI_File_open on world | opened split_at",
+              "MPI_File_write_at_all_begin on world | iwrite r1" + what,
               "MPI_File_write_at_all_end on world | put r1" + what,
               "MPI_File_read_at_all_begin on world | iread r2" + what,
-              "MPI_File_read_at_all_end on world | got r2" + what, "MPI_File_close on world | closed split_at"};
+              "MPI_File_read_at_all_end on world | got r2" + what,
+              "MPI_File_close on world | closed split_at"};
     });
 
 const Scenario kSplitAll(
@@ -101,7 +111,8 @@ const Scenario kSplitAll(
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_File_open on world | opened split", "MPI_File_open on world | opened other",
+      return {"MPI_File_open on world | opened split",
+              "MPI_File_open on world | opened other",
               text("MPI_File_seek on world | seek split start %d to %d", 6 * me.rank, 6 * me.rank),
               "MPI_File_write_all_begin on world | iwrite r1 split all bytes 6",
               "MPI_File_write_all_begin on world | iwrite r2 other all bytes 1",
@@ -109,7 +120,8 @@ const Scenario kSplitAll(
               "MPI_File_write_all_end on world | put r2 other all bytes 1",
               "MPI_File_seek on world | seek split start 0 to 0",
               "MPI_File_read_all_begin on world | iread r3 split all bytes 6",
-              "MPI_File_read_all_end on world | got r3 split all bytes 6", "MPI_File_close on world | closed other",
+              "MPI_File_read_all_end on world | got r3 split all bytes 6",
+              "MPI_File_close on world | closed other",
               "MPI_File_close on world | closed split"};
     });
 
@@ -140,7 +152,8 @@ const Scenario kSplitRefused(
     [](const Who&) {
       char value = 0;
       const MPI_File file = open_file("unsplit");
-      expect(MPI_File_write_all_begin(file, &value, -1, MPI_CHAR) != MPI_SUCCESS, "a negative count");
+      expect(MPI_File_write_all_begin(file, &value, -1, MPI_CHAR) != MPI_SUCCESS,
+             "a negative count");
       close_file(file);
     },
     [](const Who&) -> Lines {

@@ -1,10 +1,10 @@
+#include "tests/mpi/files.h"
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
-
-#include "tests/mpi/files.h"
-#include "tests/mpi/scenario.h"
 
 /// Files from opening to deletion: handles, communicators, sizes, questions about them, errors.
 namespace megascope::mpitest {
@@ -33,11 +33,18 @@ const Scenario kQuestions(
       close_file(file);
     },
     [](const Who&) -> Lines {
-      return {"MPI_File_open on world | opened asked", "MPI_File_set_size on world | size asked 100",
-              "MPI_File_preallocate on world | size asked 200", "MPI_File_get_size on world | size asked 200",
-              "MPI_File_sync on world | sync asked", text("MPI_File_get_amode on world | uses asked {access_mode %d}", kReadWrite),
-              "MPI_File_get_group on world | uses asked", "MPI_Group_free", "MPI_File_get_info on world | uses asked",
-              "MPI_File_set_info on world | uses asked", "MPI_Info_free", "MPI_File_close on world | closed asked"};
+      return {"MPI_File_open on world | opened asked",
+              "MPI_File_set_size on world | size asked 100",
+              "MPI_File_preallocate on world | size asked 200",
+              "MPI_File_get_size on world | size asked 200",
+              "MPI_File_sync on world | sync asked",
+              text("MPI_File_get_amode on world | uses asked {access_mode %d}", kReadWrite),
+              "MPI_File_get_group on world | uses asked",
+              "MPI_Group_free",
+              "MPI_File_get_info on world | uses asked",
+              "MPI_File_set_info on world | uses asked",
+              "MPI_Info_free",
+              "MPI_File_close on world | closed asked"};
     });
 
 /// Open MPI 4.1 refuses it at random on more than one rank.
@@ -53,8 +60,10 @@ const Scenario kAtomicity(
     },
     [](const Who& me) -> Lines {
       const std::string name = text("atomic%d", me.rank);
-      return {"MPI_File_open on self | opened " + name, "MPI_File_set_atomicity on self | uses " + name + " {atomicity 1}",
-              "MPI_File_get_atomicity on self | uses " + name + " {atomicity 1}", "MPI_File_close on self | closed " + name};
+      return {"MPI_File_open on self | opened " + name,
+              "MPI_File_set_atomicity on self | uses " + name + " {atomicity 1}",
+              "MPI_File_get_atomicity on self | uses " + name + " {atomicity 1}",
+              "MPI_File_close on self | closed " + name};
     });
 
 int g_seen_errors = 0;
@@ -78,10 +87,16 @@ const Scenario kErrorHandler(
       close_file(file);
     },
     [](const Who&) -> Lines {
-      return {"MPI_File_open on world | opened handled", "MPI_File_create_errhandler",
-              "MPI_File_set_errhandler on world | uses handled", text("MPI_File_call_errhandler on world | uses handled {error_code %d}", MPI_ERR_IO),
-              "MPI_File_get_errhandler on world | uses handled", "MPI_Errhandler_free", "MPI_Errhandler_free",
-              "MPI_File_get_errhandler", "MPI_Errhandler_free", "MPI_File_close on world | closed handled"};
+      return {"MPI_File_open on world | opened handled",
+              "MPI_File_create_errhandler",
+              "MPI_File_set_errhandler on world | uses handled",
+              text("MPI_File_call_errhandler on world | uses handled {error_code %d}", MPI_ERR_IO),
+              "MPI_File_get_errhandler on world | uses handled",
+              "MPI_Errhandler_free",
+              "MPI_Errhandler_free",
+              "MPI_File_get_errhandler",
+              "MPI_Errhandler_free",
+              "MPI_File_close on world | closed handled"};
     });
 
 const Scenario kSelf(
@@ -96,7 +111,8 @@ const Scenario kSelf(
     },
     [](const Who& me) -> Lines {
       const std::string name = text("own%d", me.rank);
-      return {"MPI_File_open on self | opened " + name, "MPI_File_write on self | write " + name + " bytes 1",
+      return {"MPI_File_open on self | opened " + name,
+              "MPI_File_write on self | write " + name + " bytes 1",
               "MPI_File_close on self | closed " + name, "MPI_File_delete | deleted " + name};
     });
 
@@ -114,10 +130,13 @@ const Scenario kParts(
     },
     [](const Who& me) -> Lines {
       const std::string name = me.rank % 2 == 0 ? "even" : "odd";
-      return {"MPI_Comm_split on world | coll #0 sent 0 received 0; created part", "MPI_Comm_set_name on part",
-              "MPI_File_open on part | opened " + name, "MPI_Comm_free on part | ended part",
-              "MPI_File_write_at_all on part | write " + name + text(" at %d all bytes 1", me.rank / 2),
-              "MPI_File_close on part | closed " + name};
+      return {
+          "MPI_Comm_split on world | coll #0 sent 0 received 0; created part",
+          "MPI_Comm_set_name on part",
+          "MPI_File_open on part | opened " + name,
+          "MPI_Comm_free on part | ended part",
+          "MPI_File_write_at_all on part | write " + name + text(" at %d all bytes 1", me.rank / 2),
+          "MPI_File_close on part | closed " + name};
     },
     {2, 4});
 
@@ -136,9 +155,10 @@ const Scenario kTwice(
     [](const Who&) -> Lines {
       Lines lines;
       for (int round = 0; round < 3; ++round) {
-        for (const char* line : {"MPI_File_open on world | opened again", "MPI_File_open on world | opened again",
-                                 "MPI_File_sync on world | sync again", "MPI_File_close on world | closed again",
-                                 "MPI_File_sync on world | sync again", "MPI_File_close on world | closed again"}) {
+        for (const char* line :
+             {"MPI_File_open on world | opened again", "MPI_File_open on world | opened again",
+              "MPI_File_sync on world | sync again", "MPI_File_close on world | closed again",
+              "MPI_File_sync on world | sync again", "MPI_File_close on world | closed again"}) {
           lines.emplace_back(line);
         }
       }
@@ -169,26 +189,42 @@ const Scenario kErrors(
       close_file(written);
       const MPI_File read = open_file("present", MPI_COMM_WORLD, MPI_MODE_RDONLY);
       int value = 0;
-      expect(MPI_File_write(read, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "writing to a read-only file");
-      MPI_File_read_at(read, -4, &value, 1, MPI_INT, MPI_STATUS_IGNORE);  // Open MPI: success, and a count of -1
-      expect(MPI_File_read(read, &value, -1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "a negative count");
-      expect(MPI_File_read(read, &value, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS, "no type");
+      expect(MPI_File_write(read, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+             "writing to a read-only file");
+      MPI_File_read_at(read, -4, &value, 1, MPI_INT,
+                       MPI_STATUS_IGNORE);  // Open MPI: success, and a count of -1
+      expect(MPI_File_read(read, &value, -1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+             "a negative count");
+      expect(MPI_File_read(read, &value, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+             "no type");
       MPI_Request request = MPI_REQUEST_NULL;
-      expect(MPI_File_iwrite(read, &value, 1, MPI_INT, &request) != MPI_SUCCESS, "a request on a read-only file");
+      expect(MPI_File_iwrite(read, &value, 1, MPI_INT, &request) != MPI_SUCCESS,
+             "a request on a read-only file");
       close_file(read);
-      expect(MPI_File_write(MPI_FILE_NULL, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS, "no file");
+      expect(MPI_File_write(MPI_FILE_NULL, &value, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+             "no file");
       MPI_Offset size = 0;
       expect(MPI_File_get_size(MPI_FILE_NULL, &size) != MPI_SUCCESS, "no file");
     },
     [](const Who&) -> Lines {
-      const auto error = [](const char* call, int code) { return call + text(" | error %d", code); };
-      return {"MPI_Comm_set_errhandler on world", error("MPI_File_open on world", MPI_ERR_NO_SUCH_FILE), error("MPI_File_open", MPI_ERR_COMM),
-              error("MPI_File_delete", MPI_ERR_NO_SUCH_FILE), "MPI_File_open on world | opened present",
-              "MPI_File_close on world | closed present", "MPI_File_open on world | opened present",
-              error("MPI_File_write on world", MPI_ERR_READ_ONLY), "MPI_File_read_at on world | read present bytes 0/4",
-              error("MPI_File_read on world", MPI_ERR_COUNT), error("MPI_File_read on world", MPI_ERR_TYPE),
-              error("MPI_File_iwrite on world", MPI_ERR_READ_ONLY), "MPI_File_close on world | closed present",
-              error("MPI_File_write", MPI_ERR_FILE), error("MPI_File_get_size", MPI_ERR_FILE)};
+      const auto error = [](const char* call, int code) {
+        return call + text(" | error %d", code);
+      };
+      return {"MPI_Comm_set_errhandler on world",
+              error("MPI_File_open on world", MPI_ERR_NO_SUCH_FILE),
+              error("MPI_File_open", MPI_ERR_COMM),
+              error("MPI_File_delete", MPI_ERR_NO_SUCH_FILE),
+              "MPI_File_open on world | opened present",
+              "MPI_File_close on world | closed present",
+              "MPI_File_open on world | opened present",
+              error("MPI_File_write on world", MPI_ERR_READ_ONLY),
+              "MPI_File_read_at on world | read present bytes 0/4",
+              error("MPI_File_read on world", MPI_ERR_COUNT),
+              error("MPI_File_read on world", MPI_ERR_TYPE),
+              error("MPI_File_iwrite on world", MPI_ERR_READ_ONLY),
+              "MPI_File_close on world | closed present",
+              error("MPI_File_write", MPI_ERR_FILE),
+              error("MPI_File_get_size", MPI_ERR_FILE)};
     },
     on_ranks_of({1, 2, 4}, {}));  // MPICH refuses more, by other codes
 
@@ -196,13 +232,18 @@ const Scenario kAfterFailure(
     "MpiFileOpen.AfterOneThatFailedHasOneNameInAllMembers",  // checked for every run
     [](const Who& me) {
       MPI_File file = MPI_FILE_NULL;
-      if (me.rank == 0) MPI_File_open(MPI_COMM_WORLD, "after", kReadWrite, MPI_Info{}, &file);  // refused: nobody else
+      if (me.rank == 0)
+        MPI_File_open(MPI_COMM_WORLD, "after", kReadWrite, MPI_Info{},
+                      &file);  // refused: nobody else
       file = open_file("after");
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      Lines lines{"MPI_File_open on world | opened after", "MPI_File_close on world | closed after"};
-      if (me.rank == 0) lines.insert(lines.begin(), "MPI_File_open on world | error " + std::to_string(MPI_ERR_INFO));
+      Lines lines{"MPI_File_open on world | opened after",
+                  "MPI_File_close on world | closed after"};
+      if (me.rank == 0)
+        lines.insert(lines.begin(),
+                     "MPI_File_open on world | error " + std::to_string(MPI_ERR_INFO));
       return lines;
     },
     on_ranks_of({1, 2, 4}, {}));  // MPICH lets the opening fail in all members
@@ -218,7 +259,8 @@ const Scenario kUnseen(
       PMPI_File_close(&file);
     },
     [](const Who&) -> Lines {
-      return {"MPI_File_write_at | write (opening not seen) at 0 bytes 4", "MPI_File_sync | sync (opening not seen)"};
+      return {"MPI_File_write_at | write (opening not seen) at 0 bytes 4",
+              "MPI_File_sync | sync (opening not seen)"};
     });
 
 }  // namespace

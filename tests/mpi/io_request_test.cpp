@@ -1,9 +1,9 @@
+#include "tests/mpi/files.h"
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
-
-#include "tests/mpi/files.h"
-#include "tests/mpi/scenario.h"
 
 /// Nonblocking reads and writes, and the calls that complete them.
 namespace megascope::mpitest {
@@ -18,17 +18,21 @@ int iread(MPI_File file, const void* to, int count, MPI_Datatype type, MPI_Reque
 int iread_all(MPI_File file, const void* to, int count, MPI_Datatype type, MPI_Request* request) {
   return MPI_File_iread_all(file, const_cast<void*>(to), count, type, request);
 }
-int iread_shared(MPI_File file, const void* to, int count, MPI_Datatype type, MPI_Request* request) {
+int iread_shared(MPI_File file, const void* to, int count, MPI_Datatype type,
+                 MPI_Request* request) {
   return MPI_File_iread_shared(file, const_cast<void*>(to), count, type, request);
 }
-int iread_at(MPI_File file, MPI_Offset at, const void* to, int count, MPI_Datatype type, MPI_Request* request) {
+int iread_at(MPI_File file, MPI_Offset at, const void* to, int count, MPI_Datatype type,
+             MPI_Request* request) {
   return MPI_File_iread_at(file, at, const_cast<void*>(to), count, type, request);
 }
-int iread_at_all(MPI_File file, MPI_Offset at, const void* to, int count, MPI_Datatype type, MPI_Request* request) {
+int iread_at_all(MPI_File file, MPI_Offset at, const void* to, int count, MPI_Datatype type,
+                 MPI_Request* request) {
   return MPI_File_iread_at_all(file, at, const_cast<void*>(to), count, type, request);
 }
 
-/// 24 bytes written, or read after that, by one request. Bytes for every rank's own pointer, and for a common one.
+/// 24 bytes written, or read after that, by one request. Bytes for every rank's own pointer, and
+/// for a common one.
 void one_request(const Who& me, const char* name, AtPointer start, bool is_read) {
   std::array<int, 6> values{};
   const MPI_File file = open_file(name);
@@ -50,19 +54,24 @@ void one_request(const Who& me, const char* name, AtOffset start) {
   close_file(file);
 }
 
-Lines pointer_lines(const Who& me, const std::string& name, const std::string& function, const std::string& all = "") {
+Lines pointer_lines(const Who& me, const std::string& name, const std::string& function,
+                    const std::string& all = "") {
   const bool is_read = function.find("iread") != std::string::npos;
   Lines lines{"MPI_File_open on world | opened " + name};
   if (is_read) {
-    lines.push_back("MPI_File_write_at on world | write " + name + text(" at %d bytes 24", 24 * me.rank));
+    lines.push_back("MPI_File_write_at on world | write " + name +
+                    text(" at %d bytes 24", 24 * me.rank));
     lines.emplace_back("MPI_Barrier on world | coll #0 sent 0 received 0");
   }
-  lines.push_back(function + " on world | " + (is_read ? "iread" : "iwrite") + " r1 " + name + all + " bytes 24");
-  lines.push_back(std::string("MPI_Wait | ") + (is_read ? "got" : "put") + " r1 " + name + all + " bytes 24 in world");
+  lines.push_back(function + " on world | " + (is_read ? "iread" : "iwrite") + " r1 " + name + all +
+                  " bytes 24");
+  lines.push_back(std::string("MPI_Wait | ") + (is_read ? "got" : "put") + " r1 " + name + all +
+                  " bytes 24 in world");
   lines.push_back("MPI_File_close on world | closed " + name);
   return lines;
 }
-Lines offset_lines(const Who& me, const std::string& name, const std::string& function, const std::string& all = "") {
+Lines offset_lines(const Who& me, const std::string& name, const std::string& function,
+                   const std::string& all = "") {
   const bool is_read = function.find("iread") != std::string::npos;
   const std::string what = " r1 " + name + text(" at %d", 24 * me.rank) + all + " bytes 24";
   return {"MPI_File_open on world | opened " + name,
@@ -73,10 +82,12 @@ Lines offset_lines(const Who& me, const std::string& name, const std::string& fu
 }
 
 const Scenario kIwrite(
-    "MpiFileIwrite.IsCompletedByAWait", [](const Who& me) { one_request(me, "iwrite", MPI_File_iwrite, false); },
+    "MpiFileIwrite.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iwrite", MPI_File_iwrite, false); },
     [](const Who& me) { return pointer_lines(me, "iwrite", "MPI_File_iwrite"); });
 const Scenario kIwriteAll(
-    "MpiFileIwriteAll.IsCompletedByAWait", [](const Who& me) { one_request(me, "iwrite_all", MPI_File_iwrite_all, false); },
+    "MpiFileIwriteAll.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iwrite_all", MPI_File_iwrite_all, false); },
     [](const Who& me) { return pointer_lines(me, "iwrite_all", "MPI_File_iwrite_all", " all"); });
 const Scenario kIwriteShared(
     "MpiFileIwriteShared.IsCompletedByAWait",
@@ -86,29 +97,39 @@ const Scenario kIread(
     "MpiFileIread.IsCompletedByAWait", [](const Who& me) { one_request(me, "iread", iread, true); },
     [](const Who& me) { return pointer_lines(me, "iread", "MPI_File_iread"); });
 const Scenario kIreadAll(
-    "MpiFileIreadAll.IsCompletedByAWait", [](const Who& me) { one_request(me, "iread_all", iread_all, true); },
+    "MpiFileIreadAll.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iread_all", iread_all, true); },
     [](const Who& me) { return pointer_lines(me, "iread_all", "MPI_File_iread_all", " all"); });
 const Scenario kIreadShared(
-    "MpiFileIreadShared.IsCompletedByAWait", [](const Who& me) { one_request(me, "iread_shared", iread_shared, true); },
+    "MpiFileIreadShared.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iread_shared", iread_shared, true); },
     [](const Who& me) { return pointer_lines(me, "iread_shared", "MPI_File_iread_shared"); });
 const Scenario kIwriteAt(
-    "MpiFileIwriteAt.IsCompletedByAWait", [](const Who& me) { one_request(me, "iwrite_at", MPI_File_iwrite_at); },
+    "MpiFileIwriteAt.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iwrite_at", MPI_File_iwrite_at); },
     [](const Who& me) { return offset_lines(me, "iwrite_at", "MPI_File_iwrite_at"); });
 const Scenario kIwriteAtAll(
     "MpiFileIwriteAtAll.IsCompletedByAWait",
     [](const Who& me) { one_request(me, "iwrite_at_all", MPI_File_iwrite_at_all); },
-    [](const Who& me) { return offset_lines(me, "iwrite_at_all", "MPI_File_iwrite_at_all", " all"); });
+    [](const Who& me) {
+      return offset_lines(me, "iwrite_at_all", "MPI_File_iwrite_at_all", " all");
+    });
 const Scenario kIreadAt(
-    "MpiFileIreadAt.IsCompletedByAWait", [](const Who& me) { one_request(me, "iread_at", iread_at); },
+    "MpiFileIreadAt.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iread_at", iread_at); },
     [](const Who& me) { return offset_lines(me, "iread_at", "MPI_File_iread_at"); });
 const Scenario kIreadAtAll(
-    "MpiFileIreadAtAll.IsCompletedByAWait", [](const Who& me) { one_request(me, "iread_at_all", iread_at_all); },
-    [](const Who& me) { return offset_lines(me, "iread_at_all", "MPI_File_iread_at_all", " all"); });
+    "MpiFileIreadAtAll.IsCompletedByAWait",
+    [](const Who& me) { one_request(me, "iread_at_all", iread_at_all); },
+    [](const Who& me) {
+      return offset_lines(me, "iread_at_all", "MPI_File_iread_at_all", " all");
+    });
 
 /// Four requests of 1 to 4 bytes each.
 struct Four {
   explicit Four(const char* name) : file(open_file(name)) {
-    for (int i = 0; i < 4; ++i) MPI_File_iwrite_at(file, i, bytes.data(), i + 1, MPI_BYTE, &requests[at(i)]);
+    for (int i = 0; i < 4; ++i)
+      MPI_File_iwrite_at(file, i, bytes.data(), i + 1, MPI_BYTE, &requests[at(i)]);
   }
   std::array<char, 4> bytes{};
   std::array<MPI_Request, 4> requests{};
@@ -118,7 +139,8 @@ struct Four {
 Lines four_lines(const std::string& name) {
   Lines lines{"MPI_File_open on world | opened " + name};
   for (int i = 0; i < 4; ++i) {
-    lines.push_back(text("MPI_File_iwrite_at on world | iwrite r%d ", i + 1) + name + text(" at %d bytes %d", i, i + 1));
+    lines.push_back(text("MPI_File_iwrite_at on world | iwrite r%d ", i + 1) + name +
+                    text(" at %d bytes %d", i, i + 1));
   }
   return lines;
 }
@@ -140,8 +162,8 @@ const Scenario kWaitall(
     },
     [](const Who&) {
       return with(four_lines("waitall"), "waitall",
-                  {"MPI_Waitall | " + put(1, "waitall") + "; " + put(2, "waitall") + "; " + put(3, "waitall") + "; " +
-                   put(4, "waitall")});
+                  {"MPI_Waitall | " + put(1, "waitall") + "; " + put(2, "waitall") + "; " +
+                   put(3, "waitall") + "; " + put(4, "waitall")});
     });
 
 const Scenario kBeside(
@@ -162,7 +184,8 @@ const Scenario kBeside(
               text("MPI_Irecv on world | irecv r1 from %d tag 2 room 4", me.previous()),
               text("MPI_File_iwrite_at on world | iwrite r2 beside at %d bytes 4", 4 * me.rank),
               text("MPI_Isend on world | isend r3 to %d tag 2 bytes 4", me.next()),
-              text("MPI_Waitall | received r1 in world from %d tag 2 bytes 4; put r2 beside at %d bytes 4 in world; sent r3",
+              text("MPI_Waitall | received r1 in world from %d tag 2 bytes 4; put r2 beside at %d "
+                   "bytes 4 in world; sent r3",
                    me.previous(), 4 * me.rank),
               "MPI_File_close on world | closed beside"};
     });
@@ -176,7 +199,9 @@ void check_each_completes_once(const Recorded& run, const std::string& name) {
       const std::string once = put(i, name);
       const std::size_t first = all.find(once);
       EXPECT_NE(first, std::string::npos) << once << " of rank " << rank << " in\n" << all;
-      EXPECT_EQ(all.find(once, first + 1), std::string::npos) << once << " of rank " << rank << " in\n" << all;
+      EXPECT_EQ(all.find(once, first + 1), std::string::npos)
+          << once << " of rank " << rank << " in\n"
+          << all;
     }
   }
 }
@@ -212,7 +237,8 @@ const Scenario kTests(
       int index = 0;
       while (flag == 0) MPI_Testany(2, four.requests.data(), &index, &flag, MPI_STATUS_IGNORE);
       int count = 0;
-      while (count == 0) MPI_Testsome(3, four.requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
+      while (count == 0)
+        MPI_Testsome(3, four.requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
       flag = 0;
       while (flag == 0) MPI_Testall(4, four.requests.data(), &flag, MPI_STATUSES_IGNORE);
       close_file(four.file);

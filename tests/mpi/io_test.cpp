@@ -1,11 +1,11 @@
-#include <array>
-#include <vector>
-
 #include "tests/mpi/files.h"
 #include "tests/mpi/scenario.h"
 
-/// Blocking reads and writes of one process at a time, by all three kinds of pointers. Files lie in the folder of the run, which
-/// ends with the test.
+#include <array>
+#include <vector>
+
+/// Blocking reads and writes of one process at a time, by all three kinds of pointers. Files lie in
+/// the folder of the run, which ends with the test.
 namespace megascope::mpitest {
 namespace {
 
@@ -25,8 +25,8 @@ const Scenario kExplicit(
     [](const Who& me) -> Lines {
       return {"MPI_File_open on world | opened explicit",
               text("MPI_File_write_at on world | write explicit at %d bytes 40", 40 * me.rank),
-              text("MPI_File_read_at on world | read explicit at %d bytes 36", 40 * me.rank + 4), "MPI_Get_count",
-              "MPI_File_close on world | closed explicit"};
+              text("MPI_File_read_at on world | read explicit at %d bytes 36", 40 * me.rank + 4),
+              "MPI_Get_count", "MPI_File_close on world | closed explicit"};
     });
 
 const Scenario kIndividual(
@@ -45,10 +45,13 @@ const Scenario kIndividual(
     },
     [](const Who& me) -> Lines {
       return {"MPI_File_open on world | opened individual",
-              text("MPI_File_seek on world | seek individual start %d to %d", 32 * me.rank, 32 * me.rank),
+              text("MPI_File_seek on world | seek individual start %d to %d", 32 * me.rank,
+                   32 * me.rank),
               "MPI_File_write on world | write individual bytes 32",
               text("MPI_File_seek on world | seek individual current -16 to %d", 32 * me.rank + 16),
-              text("MPI_File_get_position on world | uses individual {view_offset %d}", 32 * me.rank + 16), "MPI_File_read on world | read individual bytes 16",
+              text("MPI_File_get_position on world | uses individual {view_offset %d}",
+                   32 * me.rank + 16),
+              "MPI_File_read on world | read individual bytes 16",
               "MPI_File_close on world | closed individual"};
     });
 
@@ -70,14 +73,17 @@ const Scenario kShared(
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_File_open on world | opened shared", "MPI_File_write_shared on world | write shared bytes 8",
-              "MPI_Barrier on world | coll #0 sent 0 received 0",
-              text("MPI_File_get_position_shared on world | uses shared {view_offset %d}", 8 * me.size),
-              "MPI_Barrier on world | coll #1 sent 0 received 0",
-              "MPI_File_seek_shared on world | seek shared start 0 to 0",
-              "MPI_File_read_shared on world | read shared bytes 4", "MPI_Barrier on world | coll #2 sent 0 received 0",
-              "MPI_File_seek_shared on world | seek shared current -4 to unknown",
-              "MPI_File_close on world | closed shared"};
+      return {
+          "MPI_File_open on world | opened shared",
+          "MPI_File_write_shared on world | write shared bytes 8",
+          "MPI_Barrier on world | coll #0 sent 0 received 0",
+          text("MPI_File_get_position_shared on world | uses shared {view_offset %d}", 8 * me.size),
+          "MPI_Barrier on world | coll #1 sent 0 received 0",
+          "MPI_File_seek_shared on world | seek shared start 0 to 0",
+          "MPI_File_read_shared on world | read shared bytes 4",
+          "MPI_Barrier on world | coll #2 sent 0 received 0",
+          "MPI_File_seek_shared on world | seek shared current -4 to unknown",
+          "MPI_File_close on world | closed shared"};
     });
 
 const Scenario kEnd(
@@ -97,12 +103,16 @@ const Scenario kEnd(
       close_file(file);
     },
     [](const Who&) -> Lines {
-      return {"MPI_File_open on self | opened short", "MPI_File_write_at on self | write short at 0 bytes 20",
+      return {"MPI_File_open on self | opened short",
+              "MPI_File_write_at on self | write short at 0 bytes 20",
               "MPI_File_read_at on self | read short at 8 bytes 12/32",
-              "MPI_File_read_at on self | read short at 18 bytes 2/32", "MPI_Get_count",
+              "MPI_File_read_at on self | read short at 18 bytes 2/32",
+              "MPI_Get_count",
               "MPI_File_read_at on self | read short at 100 bytes 0/32",
-              "MPI_File_seek on self | seek short end -4 to 16", "MPI_File_read on self | read short bytes 4/32",
-              "MPI_File_read on self | read short bytes 0/32", "MPI_File_close on self | closed short"};
+              "MPI_File_seek on self | seek short end -4 to 16",
+              "MPI_File_read on self | read short bytes 4/32",
+              "MPI_File_read on self | read short bytes 0/32",
+              "MPI_File_close on self | closed short"};
     },
     {1});
 
@@ -116,8 +126,10 @@ const Scenario kNothing(
       close_file(file);
     },
     [](const Who&) -> Lines {
-      return {"MPI_File_open on world | opened nothing", "MPI_File_write_at on world | write nothing at 3 bytes 0",
-              "MPI_File_write on world | write nothing bytes 0", "MPI_File_read on world | read nothing bytes 0",
+      return {"MPI_File_open on world | opened nothing",
+              "MPI_File_write_at on world | write nothing at 3 bytes 0",
+              "MPI_File_write on world | write nothing bytes 0",
+              "MPI_File_read on world | read nothing bytes 0",
               "MPI_File_close on world | closed nothing"};
     });
 
@@ -143,12 +155,17 @@ const Scenario kView(
       MPI_Type_free(&filetype);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_File_open on world | opened view", "MPI_Type_vector", "MPI_Type_commit",
+      return {"MPI_File_open on world | opened view",
+              "MPI_Type_vector",
+              "MPI_Type_commit",
               text("MPI_File_set_view on world | view view at %d etype 8", 16 + 8 * me.rank),
               "MPI_File_write_at on world | write view at 1 bytes 16",
-              text("MPI_File_get_byte_offset on world | uses view {view_offset 1, byte_offset %d}", 16 + 8 * me.rank + 8 * me.size),
+              text("MPI_File_get_byte_offset on world | uses view {view_offset 1, byte_offset %d}",
+                   16 + 8 * me.rank + 8 * me.size),
               "MPI_File_get_type_extent on world | uses view {extent 8}",
-              "MPI_File_get_view on world | uses view", "MPI_File_close on world | closed view", "MPI_Type_free"};
+              "MPI_File_get_view on world | uses view",
+              "MPI_File_close on world | closed view",
+              "MPI_Type_free"};
     });
 
 const Scenario kDerived(
@@ -165,10 +182,13 @@ const Scenario kDerived(
       MPI_Type_free(&pairs);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Type_vector", "MPI_Type_commit", "MPI_File_open on world | opened derived",
+      return {"MPI_Type_vector",
+              "MPI_Type_commit",
+              "MPI_File_open on world | opened derived",
               text("MPI_File_write_at on world | write derived at %d bytes 24", 24 * me.rank),
               text("MPI_File_read_at on world | read derived at %d bytes 24", 24 * me.rank),
-              "MPI_File_close on world | closed derived", "MPI_Type_free"};
+              "MPI_File_close on world | closed derived",
+              "MPI_Type_free"};
     });
 
 const Scenario kLarge(
@@ -176,15 +196,18 @@ const Scenario kLarge(
     [](const Who& me) {
       char value = 1;
       const MPI_File file = open_file("sparse");
-      MPI_File_write_at(file, (MPI_Offset{1} << 33) + me.rank, &value, 1, MPI_CHAR, MPI_STATUS_IGNORE);
-      MPI_File_read_at(file, (MPI_Offset{1} << 33) + me.rank, &value, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+      MPI_File_write_at(file, (MPI_Offset{1} << 33) + me.rank, &value, 1, MPI_CHAR,
+                        MPI_STATUS_IGNORE);
+      MPI_File_read_at(file, (MPI_Offset{1} << 33) + me.rank, &value, 1, MPI_CHAR,
+                       MPI_STATUS_IGNORE);
       close_file(file);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_File_open on world | opened sparse",
-              text("MPI_File_write_at on world | write sparse at %lld bytes 1", (1LL << 33) + me.rank),
-              text("MPI_File_read_at on world | read sparse at %lld bytes 1", (1LL << 33) + me.rank),
-              "MPI_File_close on world | closed sparse"};
+      return {
+          "MPI_File_open on world | opened sparse",
+          text("MPI_File_write_at on world | write sparse at %lld bytes 1", (1LL << 33) + me.rank),
+          text("MPI_File_read_at on world | read sparse at %lld bytes 1", (1LL << 33) + me.rank),
+          "MPI_File_close on world | closed sparse"};
     });
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include "tests/mpi/files.h"
+#include "tests/mpi/threads.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -5,11 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/mpi/files.h"
-#include "tests/mpi/threads.h"
-
-/// Files under MPI_THREAD_MULTIPLE: handles that come back in other threads, requests and split collectives that end in
-/// another thread than they began in.
+/// Files under MPI_THREAD_MULTIPLE: handles that come back in other threads, requests and split
+/// collectives that end in another thread than they began in.
 namespace megascope::mpitest {
 namespace {
 
@@ -43,7 +43,8 @@ const Scenario kOwn(
           Lines lines = {kFirstOfThread};
           for (int round = 0; round < kRounds; ++round) {
             lines.push_back("MPI_File_open" + on + " | opened " + name);
-            lines.push_back("MPI_File_write_at" + on + " | write " + name + text(" at %d bytes %d", round, t + 1));
+            lines.push_back("MPI_File_write_at" + on + " | write " + name +
+                            text(" at %d bytes %d", round, t + 1));
             lines.push_back("MPI_File_close" + on + " | closed " + name);
           }
           EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
@@ -59,7 +60,8 @@ const Scenario kElsewhere(
     "MpiFileIwrite.CompletedInAnotherThreadSaysAll",
     [](const Who&) {
       g_file = open_file("elsewhere", MPI_COMM_SELF);
-      for (int i = 0; i < kRounds; ++i) MPI_File_iwrite_at(g_file, i, g_bytes.data(), 4, MPI_CHAR, &g_requests[at(i)]);
+      for (int i = 0; i < kRounds; ++i)
+        MPI_File_iwrite_at(g_file, i, g_bytes.data(), 4, MPI_CHAR, &g_requests[at(i)]);
       MPI_File_write_at_all_begin(g_file, 100, g_bytes.data(), 5, MPI_CHAR);
       in_threads(1, [](int) {
         MPI_Waitall(kRounds, g_requests.data(), MPI_STATUSES_IGNORE);
@@ -72,7 +74,8 @@ const Scenario kElsewhere(
     [](const Recorded& run) {
       const Lines& lines = run.lines(0, 1);
       ASSERT_EQ(lines.size(), 3u);
-      EXPECT_EQ(lines[2].substr(lines[2].find(" | ")), text(" | put r%d elsewhere at 100 all bytes 5", kRounds + 1));
+      EXPECT_EQ(lines[2].substr(lines[2].find(" | ")),
+                text(" | put r%d elsewhere at 100 all bytes 5", kRounds + 1));
       std::size_t count = 0;
       for (std::size_t found = lines[1].find("elsewhere at"); found != std::string::npos;
            found = lines[1].find("elsewhere at", found + 1)) {
@@ -85,4 +88,6 @@ const Scenario kElsewhere(
 }  // namespace
 }  // namespace megascope::mpitest
 
-int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE); }
+int main(int argc, char** argv) {
+  return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE);
+}

@@ -1,9 +1,9 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
-
-#include "tests/mpi/scenario.h"
 
 /// Calls that stay in their process: of what they are, and with how many bytes.
 namespace megascope::mpitest {
@@ -26,7 +26,8 @@ const Scenario kPack(
       expect(back[3] == 4 && position == 24, "four come back");
     },
     [](const Who&) -> Lines {
-      return {"MPI_Pack_size on world | here bytes 24", "MPI_Pack on world | here bytes 24", "MPI_Unpack on self | here bytes 16"};
+      return {"MPI_Pack_size on world | here bytes 24", "MPI_Pack on world | here bytes 24",
+              "MPI_Unpack on self | here bytes 16"};
     });
 
 const Scenario kPackExternal(
@@ -44,7 +45,8 @@ const Scenario kPackExternal(
       expect(values[1] == 2 && position == 16, "two come back");
     },
     [](const Who&) -> Lines {
-      return {"MPI_Pack_external_size | here bytes 24", "MPI_Pack_external | here bytes 24", "MPI_Unpack_external | here bytes 16"};
+      return {"MPI_Pack_external_size | here bytes 24", "MPI_Pack_external | here bytes 24",
+              "MPI_Unpack_external | here bytes 16"};
     });
 
 const Scenario kPackRefused(
@@ -54,8 +56,12 @@ const Scenario kPackRefused(
       std::array<int, 6> values{};
       std::array<char, 8> room{};
       int position = 0;
-      expect(MPI_Pack(values.data(), 6, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) != MPI_SUCCESS, "no room");
-      expect(MPI_Pack(values.data(), -1, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) != MPI_SUCCESS, "no such count");
+      expect(MPI_Pack(values.data(), 6, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) !=
+                 MPI_SUCCESS,
+             "no room");
+      expect(MPI_Pack(values.data(), -1, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) !=
+                 MPI_SUCCESS,
+             "no such count");
       expect(position == 0, "nothing is packed");
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     },
@@ -82,7 +88,8 @@ const Scenario kMemory(
       MPI_Reduce_local(in.data(), inout.data(), 10, MPI_FLOAT, MPI_SUM);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Alloc_mem | here bytes 5000", "MPI_Free_mem", "MPI_Reduce_local | here bytes 40"};
+      return {"MPI_Alloc_mem | here bytes 5000", "MPI_Free_mem",
+              "MPI_Reduce_local | here bytes 40"};
     });
 
 #pragma GCC diagnostic push
@@ -101,8 +108,9 @@ const Scenario kAttributes(
       MPI_Keyval_free(&key);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Keyval_create {keyval k1}", "MPI_Attr_put on self {keyval k1}", "MPI_Attr_get on self {keyval k1, flag 1}",
-              "MPI_Attr_delete on self {keyval k1}", "MPI_Keyval_free {keyval k1}"};
+      return {"MPI_Keyval_create {keyval k1}", "MPI_Attr_put on self {keyval k1}",
+              "MPI_Attr_get on self {keyval k1, flag 1}", "MPI_Attr_delete on self {keyval k1}",
+              "MPI_Keyval_free {keyval k1}"};
     });
 #pragma GCC diagnostic pop
 
@@ -132,13 +140,19 @@ const Scenario kWindow(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 0", "MPI_Win_create_keyval {keyval k1}",
+      return {"MPI_Win_create on world | made w1 bytes 0",
+              "MPI_Win_create_keyval {keyval k1}",
               "MPI_Win_set_attr on world | about w1 {keyval k1}",
-              "MPI_Win_get_attr on world | about w1 {keyval k1, flag 1}", "MPI_Win_delete_attr on world | about w1 {keyval k1}",
+              "MPI_Win_get_attr on world | about w1 {keyval k1, flag 1}",
+              "MPI_Win_delete_attr on world | about w1 {keyval k1}",
               "MPI_Win_free_keyval {keyval k1}",
-              "MPI_Win_create_errhandler", "MPI_Win_set_errhandler on world | about w1",
-              text("MPI_Win_call_errhandler on world | about w1 {error_code %d}", MPI_ERR_OTHER), "MPI_Errhandler_free", "MPI_Win_get_errhandler on world | about w1",
-              "MPI_Errhandler_free", "MPI_Win_free on world | ended w1"};
+              "MPI_Win_create_errhandler",
+              "MPI_Win_set_errhandler on world | about w1",
+              text("MPI_Win_call_errhandler on world | about w1 {error_code %d}", MPI_ERR_OTHER),
+              "MPI_Errhandler_free",
+              "MPI_Win_get_errhandler on world | about w1",
+              "MPI_Errhandler_free",
+              "MPI_Win_free on world | ended w1"};
     });
 
 const Scenario kHandlers(
@@ -150,7 +164,8 @@ const Scenario kHandlers(
       MPI_Errhandler_free(&handler);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_get_errhandler on self", "MPI_Comm_set_errhandler on self", "MPI_Errhandler_free"};
+      return {"MPI_Comm_get_errhandler on self", "MPI_Comm_set_errhandler on self",
+              "MPI_Errhandler_free"};
     });
 
 }  // namespace

@@ -1,11 +1,11 @@
+#include "tests/mpi/scenario.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-
-/// Thousands of requests open at once, completed in another order than that of their making. Message i has tag i; receives
-/// have the numbers 1 … of requests, sends those behind.
+/// Thousands of requests open at once, completed in another order than that of their making.
+/// Message i has tag i; receives have the numbers 1 … of requests, sends those behind.
 namespace megascope::mpitest {
 namespace {
 
@@ -14,12 +14,14 @@ constexpr int kMany = 5000;
 /// A one-to-one mixture of 0 … count - 1: 3001 is a prime that divides neither count used here.
 int mixed(int i, int count) { return static_cast<int>(std::int64_t{i} * 3001 % count); }
 
-/// count receives of one int from the previous rank, then as many sends of none to the next. Synchronous ones: of others
-/// that are complete at once MPI may share one request.
+/// count receives of one int from the previous rank, then as many sends of none to the next.
+/// Synchronous ones: of others that are complete at once MPI may share one request.
 struct Messages {
-  Messages(const Who& me, int count, int first_tag = 0) : in(at(count)), receives(at(count)), sends(at(count)) {
+  Messages(const Who& me, int count, int first_tag = 0)
+      : in(at(count)), receives(at(count)), sends(at(count)) {
     for (int i = 0; i < count; ++i) {
-      MPI_Irecv(&in[at(i)], 1, MPI_INT, me.previous(), first_tag + i, MPI_COMM_WORLD, &receives[at(i)]);
+      MPI_Irecv(&in[at(i)], 1, MPI_INT, me.previous(), first_tag + i, MPI_COMM_WORLD,
+                &receives[at(i)]);
     }
     for (int i = 0; i < count; ++i) {
       MPI_Issend(&i, 0, MPI_INT, me.next(), first_tag + i, MPI_COMM_WORLD, &sends[at(i)]);
@@ -28,8 +30,8 @@ struct Messages {
   /// Until what was sent has arrived: a message behind the others, on the same way.
   static void settle(const Who& me) {
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 30000, nullptr, 0, MPI_INT, me.previous(), 30000, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 30000, nullptr, 0, MPI_INT, me.previous(), 30000,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   std::vector<int> in;
   std::vector<MPI_Request> receives;
@@ -38,17 +40,20 @@ struct Messages {
 Lines message_lines(const Who& me, int count) {
   Lines lines;
   for (int i = 0; i < count; ++i) {
-    lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
+    lines.push_back(
+        text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
   }
   for (int i = 0; i < count; ++i) {
-    lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 0", count + i + 1, me.next(), i));
+    lines.push_back(
+        text("MPI_Issend on world | isend r%d to %d tag %d bytes 0", count + i + 1, me.next(), i));
   }
   return lines;
 }
 Lines settle_lines(const Who& me) {
-  return {"MPI_Barrier on world | coll #0 sent 0 received 0",
-          text("MPI_Sendrecv on world | send to %d tag 30000 bytes 0; recv from %d tag 30000 bytes 0", me.next(),
-               me.previous())};
+  return {
+      "MPI_Barrier on world | coll #0 sent 0 received 0",
+      text("MPI_Sendrecv on world | send to %d tag 30000 bytes 0; recv from %d tag 30000 bytes 0",
+           me.next(), me.previous())};
 }
 std::string received(const Who& me, int i) {
   return text("received r%d in world from %d tag %d bytes 0", i + 1, me.previous(), i);
@@ -59,7 +64,9 @@ std::string joined(const std::string& call, const Lines& facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) line += (i == 0 ? " | " : "; ") + facts[i];
   return line;
 }
-void append(Lines& lines, const Lines& others) { lines.insert(lines.end(), others.begin(), others.end()); }
+void append(Lines& lines, const Lines& others) {
+  lines.insert(lines.end(), others.begin(), others.end());
+}
 
 const Scenario kWaitall(
     "MpiWaitall.CompletesThousandsInAnotherOrderThanTheyWereMade",
@@ -88,13 +95,16 @@ const Scenario kWait(
     "MpiWait.CompletesThousandsOneByOneInAMixedOrder",
     [](const Who& me) {
       Messages messages(me, kMany);
-      for (int i = 0; i < kMany; ++i) MPI_Wait(&messages.receives[at(mixed(i, kMany))], MPI_STATUS_IGNORE);
+      for (int i = 0; i < kMany; ++i)
+        MPI_Wait(&messages.receives[at(mixed(i, kMany))], MPI_STATUS_IGNORE);
       for (int i = kMany - 1; i >= 0; --i) MPI_Wait(&messages.sends[at(i)], MPI_STATUS_IGNORE);
     },
     [](const Who& me) {
       Lines lines = message_lines(me, kMany);
-      for (int i = 0; i < kMany; ++i) lines.push_back("MPI_Wait | " + received(me, mixed(i, kMany)));
-      for (int i = kMany - 1; i >= 0; --i) lines.push_back(text("MPI_Wait | sent r%d", kMany + 1 + i));
+      for (int i = 0; i < kMany; ++i)
+        lines.push_back("MPI_Wait | " + received(me, mixed(i, kMany)));
+      for (int i = kMany - 1; i >= 0; --i)
+        lines.push_back(text("MPI_Wait | sent r%d", kMany + 1 + i));
       return lines;
     },
     {2});
@@ -135,7 +145,8 @@ const Scenario kSome(
     },
     {1, 2});
 
-/// Some are there, the others are not: every third message is sent before Testsome, the others after it.
+/// Some are there, the others are not: every third message is sent before Testsome, the others
+/// after it.
 const Scenario kPortions(
     "MpiTestsome.LeavesOpenWhatHasNotCome",
     [](const Who& me) {
@@ -147,8 +158,8 @@ const Scenario kPortions(
       }
       MPI_Barrier(MPI_COMM_WORLD);
       for (int i = 0; i < kCount; i += 3) MPI_Send(&i, 1, MPI_INT, me.next(), i, MPI_COMM_WORLD);
-      MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 30000, nullptr, 0, MPI_INT, me.previous(), 30000, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
+      MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 30000, nullptr, 0, MPI_INT, me.previous(), 30000,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       std::vector<int> indices(kCount);
       int count = 0;
       MPI_Testsome(kCount, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
@@ -165,24 +176,29 @@ const Scenario kPortions(
       Lines thirds;
       Lines others;
       for (int i = 0; i < kCount; ++i) {
-        lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
+        lines.push_back(
+            text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
         (i % 3 == 0 ? thirds : others)
-            .push_back(text("received r%d in world from %d tag %d bytes 4", i + 1, me.previous(), i));
+            .push_back(
+                text("received r%d in world from %d tag %d bytes 4", i + 1, me.previous(), i));
       }
       lines.emplace_back("MPI_Barrier on world | coll #0 sent 0 received 0");
-      for (int i = 0; i < kCount; i += 3) lines.push_back(text("MPI_Send on world | send to %d tag %d bytes 4", me.next(), i));
+      for (int i = 0; i < kCount; i += 3)
+        lines.push_back(text("MPI_Send on world | send to %d tag %d bytes 4", me.next(), i));
       lines.push_back(settle_lines(me)[1]);
       lines.push_back(joined("MPI_Testsome", thirds));
       lines.emplace_back("MPI_Barrier on world | coll #1 sent 0 received 0");
       for (int i = kCount - 1; i >= 0; --i) {
-        if (i % 3 != 0) lines.push_back(text("MPI_Send on world | send to %d tag %d bytes 4", me.next(), i));
+        if (i % 3 != 0)
+          lines.push_back(text("MPI_Send on world | send to %d tag %d bytes 4", me.next(), i));
       }
       lines.push_back(joined("MPI_Waitall", others));
       return lines;
     },
     {1, 2});
 
-/// Among them every tenth receive is cancelled (nobody sends to it), and every tenth send is freed while it is active.
+/// Among them every tenth receive is cancelled (nobody sends to it), and every tenth send is freed
+/// while it is active.
 const Scenario kCancelled(
     "MpiCancel.AndFreeAmongThousands",
     [](const Who& me) {
@@ -197,8 +213,10 @@ const Scenario kCancelled(
       for (int i = 0; i < kCount; i += 10) MPI_Request_free(&messages.sends[at(i)]);
       std::vector<MPI_Request> all;
       for (int i = 0; i < kCount; ++i) {
-        if (i % 10 == 0) all.push_back(more[at(i / 10)]);
-        else all.push_back(messages.sends[at(i)]);
+        if (i % 10 == 0)
+          all.push_back(more[at(i / 10)]);
+        else
+          all.push_back(messages.sends[at(i)]);
         all.push_back(messages.receives[at(i)]);
       }
       MPI_Waitall(static_cast<int>(all.size()), all.data(), MPI_STATUSES_IGNORE);
@@ -207,20 +225,24 @@ const Scenario kCancelled(
       constexpr int kCount = 2000;
       Lines lines = message_lines(me, kCount);
       for (int i = 0; i < kCount / 10; ++i) {
-        lines.push_back(
-            text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 2 * kCount + 1 + i, me.previous(), 20000 + i));
+        lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4",
+                             2 * kCount + 1 + i, me.previous(), 20000 + i));
       }
-      for (int i = kCount / 10 - 1; i >= 0; --i) lines.push_back(text("MPI_Cancel | cancels r%d", 2 * kCount + 1 + i));
-      for (int i = 0; i < kCount; i += 10) lines.push_back(text("MPI_Request_free | freed r%d", kCount + 1 + i));
+      for (int i = kCount / 10 - 1; i >= 0; --i)
+        lines.push_back(text("MPI_Cancel | cancels r%d", 2 * kCount + 1 + i));
+      for (int i = 0; i < kCount; i += 10)
+        lines.push_back(text("MPI_Request_free | freed r%d", kCount + 1 + i));
       Lines facts;
       for (int i = 0; i < kCount; ++i) {
-        facts.push_back(i % 10 == 0 ? text("cancelled r%d", 2 * kCount + 1 + i / 10) : text("sent r%d", kCount + 1 + i));
+        facts.push_back(i % 10 == 0 ? text("cancelled r%d", 2 * kCount + 1 + i / 10)
+                                    : text("sent r%d", kCount + 1 + i));
         facts.push_back(received(me, i));
       }
       lines.push_back(joined("MPI_Waitall", facts));
       return lines;
     },
-    on_ranks_of({1, 2, 4}, {2, 4}));  // MPICH has one handle for all that a process has sent to itself
+    on_ranks_of({1, 2, 4},
+                {2, 4}));  // MPICH has one handle for all that a process has sent to itself
 
 }  // namespace
 }  // namespace megascope::mpitest

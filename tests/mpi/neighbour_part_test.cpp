@@ -183,9 +183,9 @@ const Scenario kReuse(
         lines.push_back(text("%s on world | coll #%d sent 0 received 0; created %s",
                              makers[at(turn % 3)], turn, name.c_str()));
         lines.push_back("MPI_Comm_set_name on " + name);
-        lines =
-            lines + Pairs(name, 0, turn + 1)
-                        .add("Neighbor_allgather", "", bytes[at(turn % 3)], bytes[at(turn % 3)]);
+        lines = lines +
+                Pairs(name, 0, turn + 1)
+                    .add("Neighbor_allgather", "", bytes[at(turn % 3)], bytes[at(turn % 3)]);
         lines.push_back("MPI_Comm_free on " + name + " | ended " + name);
       }
       return lines;
@@ -256,8 +256,8 @@ const Scenario kNone(
       if (me.rank == 0) {
         lines.push_back(text("MPI_Ineighbor_allgather on world | error %d", kNoTopology));
       }
-      return lines +
-             Lines{"MPI_Comm_set_errhandler on world", "MPI_Barrier on world | coll #0 sent 0 received 0"};
+      return lines + Lines{"MPI_Comm_set_errhandler on world",
+                           "MPI_Barrier on world | coll #0 sent 0 received 0"};
     });
 
 }  // namespace

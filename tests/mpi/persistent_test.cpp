@@ -1,6 +1,6 @@
-#include <array>
-
 #include "tests/mpi/scenario.h"
+
+#include <array>
 
 /// Persistent requests and matched probes.
 namespace megascope::mpitest {
@@ -17,13 +17,15 @@ void persist(const Who& me, Init init) {
   init(out.data(), 4, MPI_INT, me.next(), 9, MPI_COMM_WORLD, &requests[1]);
   MPI_Status status;
   MPI_Wait(requests.data(), &status);  // inactive: returns at once
-  expect(status.MPI_SOURCE == MPI_ANY_SOURCE && requests[0] != MPI_REQUEST_NULL, "an inactive request");
+  expect(status.MPI_SOURCE == MPI_ANY_SOURCE && requests[0] != MPI_REQUEST_NULL,
+         "an inactive request");
   MPI_Start(requests.data());
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Start(&requests[1]);
   MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   MPI_Wait(requests.data(), &status);
-  expect(status.MPI_SOURCE == me.previous() && in[3] == 4 && requests[0] != MPI_REQUEST_NULL, "the first round");
+  expect(status.MPI_SOURCE == me.previous() && in[3] == 4 && requests[0] != MPI_REQUEST_NULL,
+         "the first round");
   MPI_Start(requests.data());
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Startall(1, &requests[1]);
@@ -37,14 +39,20 @@ Lines persist_lines(const Who& me, const char* init) {
   const int next = me.next();
   const int previous = me.previous();
   return {"MPI_Recv_init on world | init r1 peer any tag 9 bytes 32",
-          text("%s on world | init r2 peer %d tag 9 bytes 16", init, next), "MPI_Wait",
-          "MPI_Start on world | irecv r3 from any tag 9 room 32", "MPI_Barrier on world | coll #0 sent 0 received 0",
-          text("MPI_Start on world | isend r4 to %d tag 9 bytes 16", next), "MPI_Wait | sent r4",
+          text("%s on world | init r2 peer %d tag 9 bytes 16", init, next),
+          "MPI_Wait",
+          "MPI_Start on world | irecv r3 from any tag 9 room 32",
+          "MPI_Barrier on world | coll #0 sent 0 received 0",
+          text("MPI_Start on world | isend r4 to %d tag 9 bytes 16", next),
+          "MPI_Wait | sent r4",
           text("MPI_Wait | received r3 in world from %d tag 9 bytes 16", previous),
-          "MPI_Start on world | irecv r5 from any tag 9 room 32", "MPI_Barrier on world | coll #1 sent 0 received 0",
+          "MPI_Start on world | irecv r5 from any tag 9 room 32",
+          "MPI_Barrier on world | coll #1 sent 0 received 0",
           text("MPI_Startall on world | isend r6 to %d tag 9 bytes 16", next),
-          text("MPI_Waitall | received r5 in world from %d tag 9 bytes 16; sent r6", previous), "MPI_Waitall",
-          "MPI_Request_free", "MPI_Request_free"};
+          text("MPI_Waitall | received r5 in world from %d tag 9 bytes 16; sent r6", previous),
+          "MPI_Waitall",
+          "MPI_Request_free",
+          "MPI_Request_free"};
 }
 
 const Scenario kSendInit(
@@ -85,8 +93,8 @@ const Scenario kNullPersistent(
       for (MPI_Request& request : requests) MPI_Request_free(&request);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Send_init on world", "MPI_Recv_init on world", "MPI_Startall", "MPI_Waitall", "MPI_Request_free",
-              "MPI_Request_free"};
+      return {"MPI_Send_init on world", "MPI_Recv_init on world", "MPI_Startall", "MPI_Waitall",
+              "MPI_Request_free",       "MPI_Request_free"};
     });
 
 const Scenario kFreeActive(
@@ -102,7 +110,8 @@ const Scenario kFreeActive(
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Send_init on world | init r1 peer %d tag 4 bytes 4", me.next()),
-              text("MPI_Start on world | isend r2 to %d tag 4 bytes 4", me.next()), "MPI_Request_free | freed r2",
+              text("MPI_Start on world | isend r2 to %d tag 4 bytes 4", me.next()),
+              "MPI_Request_free | freed r2",
               text("MPI_Recv on world | recv from %d tag 4 bytes 4", me.previous())};
     });
 
@@ -125,11 +134,14 @@ const Scenario kCancelPersistent(
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Recv_init on world | init r1 peer %d tag 4 bytes 4", me.previous()),
-              text("MPI_Start on world | irecv r2 from %d tag 4 room 4", me.previous()), "MPI_Cancel | cancels r2",
-              "MPI_Wait | cancelled r2", "MPI_Barrier on world | coll #0 sent 0 received 0",
+              text("MPI_Start on world | irecv r2 from %d tag 4 room 4", me.previous()),
+              "MPI_Cancel | cancels r2",
+              "MPI_Wait | cancelled r2",
+              "MPI_Barrier on world | coll #0 sent 0 received 0",
               text("MPI_Start on world | irecv r3 from %d tag 4 room 4", me.previous()),
               text("MPI_Send on world | send to %d tag 4 bytes 4", me.next()),
-              text("MPI_Wait | received r3 in world from %d tag 4 bytes 4", me.previous()), "MPI_Request_free"};
+              text("MPI_Wait | received r3 in world from %d tag 4 bytes 4", me.previous()),
+              "MPI_Request_free"};
     });
 
 const Scenario kMprobe(
@@ -145,7 +157,8 @@ const Scenario kMprobe(
       expect(flag == 0, "nothing was sent yet");
       MPI_Barrier(MPI_COMM_WORLD);
       for (const int tag : {6, 7}) {
-        MPI_Isend(out.data(), tag - 4, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[at(tag - 6)]);
+        MPI_Isend(out.data(), tag - 4, MPI_INT, me.next(), tag, MPI_COMM_WORLD,
+                  &requests[at(tag - 6)]);
       }
       MPI_Mprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &message, &status);
       expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 7, "the second one");
@@ -158,14 +171,16 @@ const Scenario kMprobe(
     },
     [](const Who& me) -> Lines {
       const int from = me.previous();
-      return {"MPI_Improbe on world", "MPI_Barrier on world | coll #0 sent 0 received 0",
-              text("MPI_Isend on world | isend r1 to %d tag 6 bytes 8", me.next()),
-              text("MPI_Isend on world | isend r2 to %d tag 7 bytes 12", me.next()),
-              text("MPI_Mprobe on world | matched r3 from %d tag 7 bytes 12", from),
-              text("MPI_Mrecv on world | recv r3 from %d tag 7 bytes 12", from),
-              text("MPI_Improbe on world | matched r4 from %d tag 6 bytes 8", from),
-              text("MPI_Imrecv on world | irecv r4 from %d tag 6 room 36", from),
-              text("MPI_Waitall | sent r1; sent r2; received r4 in world from %d tag 6 bytes 8", from)};
+      return {
+          "MPI_Improbe on world",
+          "MPI_Barrier on world | coll #0 sent 0 received 0",
+          text("MPI_Isend on world | isend r1 to %d tag 6 bytes 8", me.next()),
+          text("MPI_Isend on world | isend r2 to %d tag 7 bytes 12", me.next()),
+          text("MPI_Mprobe on world | matched r3 from %d tag 7 bytes 12", from),
+          text("MPI_Mrecv on world | recv r3 from %d tag 7 bytes 12", from),
+          text("MPI_Improbe on world | matched r4 from %d tag 6 bytes 8", from),
+          text("MPI_Imrecv on world | irecv r4 from %d tag 6 room 36", from),
+          text("MPI_Waitall | sent r1; sent r2; received r4 in world from %d tag 6 bytes 8", from)};
     });
 
 const Scenario kMprobeNull(

@@ -1,15 +1,15 @@
 #include "tests/mpi/recorded.h"
 
+#include "core/record/value_fact.h"
+#include "tests/mpi/file_words.h"
+#include "tests/mpi/rma_words.h"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <set>
 #include <string_view>
-
-#include "core/record/value_fact.h"
-#include "tests/mpi/file_words.h"
-#include "tests/mpi/rma_words.h"
 
 namespace megascope::mpitest {
 namespace {
@@ -41,7 +41,8 @@ bool is_other_start(const Fact& fact) {
 /// Facts in words, for one rank and scenario.
 class Words {
  public:
-  Words(const ProcessDefinitions& process, const std::map<CommId, std::uint32_t>& collectives_before)
+  Words(const ProcessDefinitions& process,
+        const std::map<CommId, std::uint32_t>& collectives_before)
       : process_(process), collectives_before_(collectives_before) {}
 
   std::string line(const Call& call) {
@@ -63,7 +64,8 @@ class Words {
   }
 
  private:
-  static std::string numbered(const char* prefix, std::map<std::int64_t, std::size_t>& known, std::int64_t value) {
+  static std::string numbered(const char* prefix, std::map<std::int64_t, std::size_t>& known,
+                              std::int64_t value) {
     return prefix + std::to_string(known.emplace(value, known.size() + 1).first->second);
   }
   std::string value_text(ValueName name, std::int64_t value) {
@@ -71,7 +73,8 @@ class Words {
     if (name == ValueName::kKeyval) return numbered("k", keys_, value);
     return is_error && value > MPI_ERR_LASTCODE ? numbered("e", errors_, value) : number(value);
   }
-  /// " {rank 1, coordinate_0 3}"; attribute keys and the program's own error codes in the order of their appearance: k1, e1.
+  /// " {rank 1, coordinate_0 3}"; attribute keys and the program's own error codes in the order of
+  /// their appearance: k1, e1.
   std::string values(const Call& call) {
     std::string words;
     for (const Fact& fact : call.facts) {
@@ -82,18 +85,22 @@ class Words {
     return words.empty() ? words : words + "}";
   }
   std::string request(const Fact& fact) {
-    return " r" + std::to_string(requests_.emplace(fact.request, requests_.size() + 1).first->second);
+    return " r" +
+           std::to_string(requests_.emplace(fact.request, requests_.size() + 1).first->second);
   }
   std::string place(const Fact& fact, CommId call_comm) {
-    return fact.comm == call_comm ? "" : fact.comm == kNoComm ? " in no comm" : " in " + name_of(process_, fact.comm);
+    return fact.comm == call_comm ? ""
+           : fact.comm == kNoComm ? " in no comm"
+                                  : " in " + name_of(process_, fact.comm);
   }
   std::string message(const Fact& fact, const char* direction, const char* amount) {
-    return std::string(" ") + direction + " " + source_text(fact.peer) + " tag " + tag_text(fact.tag) + " " + amount +
-           " " + number(static_cast<std::int64_t>(fact.bytes));
+    return std::string(" ") + direction + " " + source_text(fact.peer) + " tag " +
+           tag_text(fact.tag) + " " + amount + " " + number(static_cast<std::int64_t>(fact.bytes));
   }
   std::string collective(const Fact& fact) {
     const auto before = collectives_before_.find(fact.comm);
-    const std::int64_t first = (before != collectives_before_.end() ? before->second : 0) + makings_[fact.comm];
+    const std::int64_t first = (before != collectives_before_.end() ? before->second : 0) +
+                               makings_[fact.comm];
     return " #" + number(fact.sequence - first) + root_text(fact.peer) + " sent " +
            number(static_cast<std::int64_t>(fact.bytes)) + " received " +
            number(static_cast<std::int64_t>(fact.bytes_received));
@@ -103,7 +110,8 @@ class Words {
     if (fact.kind == FactKind::kRmaComplete) return "done" + request(fact);
     std::string window = " no window";
     if (window_of(fact) != kNoWin) {
-      window = " w" + std::to_string(windows_.emplace(window_of(fact), windows_.size() + 1).first->second);
+      window = " w" +
+               std::to_string(windows_.emplace(window_of(fact), windows_.size() + 1).first->second);
     }
     return rma_text(fact, process_, has_rma_request(fact.kind) ? request(fact) : "", window + in);
   }
@@ -111,35 +119,60 @@ class Words {
   std::string fact_text(const Fact& fact, CommId call_comm) {
     const std::string in = place(fact, call_comm);
     if (is_file_fact(fact.kind)) {
-      return file_text(fact, process_.file(file_of(fact)), fact.request != kNoRequest ? request(fact) : "") + in;
+      return file_text(fact, process_.file(file_of(fact)),
+                       fact.request != kNoRequest ? request(fact) : "") +
+             in;
     }
     if (is_rma(fact.kind)) return one_sided(fact, in);
     switch (fact.kind) {
-      case FactKind::kSend: return "send" + in + message(fact, "to", "bytes");
+      case FactKind::kSend:
+        return "send" + in + message(fact, "to", "bytes");
       case FactKind::kRecv:
-        return "recv" + (fact.request != kNoRequest ? request(fact) : "") + in + message(fact, "from", "bytes");
-      case FactKind::kSendRequest: return "isend" + request(fact) + in + message(fact, "to", "bytes");
-      case FactKind::kRecvRequest: return "irecv" + request(fact) + in + message(fact, "from", "room");
-      case FactKind::kSendComplete: return "sent" + request(fact);
-      case FactKind::kRecvComplete: return "received" + request(fact) + in + message(fact, "from", "bytes");
-      case FactKind::kCancelled: return "cancelled" + request(fact);
-      case FactKind::kRequestTest: return "tested" + request(fact);
-      case FactKind::kRequestFreed: return "freed" + request(fact);
-      case FactKind::kCollective: return "coll" + in + collective(fact);
-      case FactKind::kCollectiveRequest: return "icoll" + request(fact) + in + collective(fact);
-      case FactKind::kCollectiveComplete: return "done" + request(fact) + in + collective(fact);
-      case FactKind::kCommCreated: return "created " + name_of(process_, fact.comm);
-      case FactKind::kCommFreed: return "ended " + name_of(process_, fact.comm);
-      case FactKind::kError: return "error " + number(static_cast<std::int64_t>(fact.bytes));
-      case FactKind::kProbed: return "found" + in + message(fact, "from", "bytes");
+        return "recv" + (fact.request != kNoRequest ? request(fact) : "") + in +
+               message(fact, "from", "bytes");
+      case FactKind::kSendRequest:
+        return "isend" + request(fact) + in + message(fact, "to", "bytes");
+      case FactKind::kRecvRequest:
+        return "irecv" + request(fact) + in + message(fact, "from", "room");
+      case FactKind::kSendComplete:
+        return "sent" + request(fact);
+      case FactKind::kRecvComplete:
+        return "received" + request(fact) + in + message(fact, "from", "bytes");
+      case FactKind::kCancelled:
+        return "cancelled" + request(fact);
+      case FactKind::kRequestTest:
+        return "tested" + request(fact);
+      case FactKind::kRequestFreed:
+        return "freed" + request(fact);
+      case FactKind::kCollective:
+        return "coll" + in + collective(fact);
+      case FactKind::kCollectiveRequest:
+        return "icoll" + request(fact) + in + collective(fact);
+      case FactKind::kCollectiveComplete:
+        return "done" + request(fact) + in + collective(fact);
+      case FactKind::kCommCreated:
+        return "created " + name_of(process_, fact.comm);
+      case FactKind::kCommFreed:
+        return "ended " + name_of(process_, fact.comm);
+      case FactKind::kError:
+        return "error " + number(static_cast<std::int64_t>(fact.bytes));
+      case FactKind::kProbed:
+        return "found" + in + message(fact, "from", "bytes");
       case FactKind::kRequestReady:
-        return "ready" + request(fact) + (fact.peer == kNoPeer ? "" : in + message(fact, "from", "bytes"));
-      case FactKind::kCancelRequested: return "cancels" + request(fact);
-      case FactKind::kMatched: return "matched" + request(fact) + in + message(fact, "from", "bytes");
-      case FactKind::kLeft: return "left";
-      case FactKind::kLocalBytes: return "here bytes " + number(static_cast<std::int64_t>(fact.bytes));
-      case FactKind::kPersistentInit: return "init" + request(fact) + in + message(fact, "peer", "bytes");
-      default: return "fact of kind " + number(static_cast<int>(fact.kind));
+        return "ready" + request(fact) +
+               (fact.peer == kNoPeer ? "" : in + message(fact, "from", "bytes"));
+      case FactKind::kCancelRequested:
+        return "cancels" + request(fact);
+      case FactKind::kMatched:
+        return "matched" + request(fact) + in + message(fact, "from", "bytes");
+      case FactKind::kLeft:
+        return "left";
+      case FactKind::kLocalBytes:
+        return "here bytes " + number(static_cast<std::int64_t>(fact.bytes));
+      case FactKind::kPersistentInit:
+        return "init" + request(fact) + in + message(fact, "peer", "bytes");
+      default:
+        return "fact of kind " + number(static_cast<int>(fact.kind));
     }
   }
 
@@ -147,7 +180,8 @@ class Words {
   const std::map<CommId, std::uint32_t>& collectives_before_;
   std::map<RequestId, std::size_t> requests_;
   std::map<WinId, std::size_t> windows_;
-  std::map<CommId, std::uint32_t> makings_;  ///< of windows, and openings of files: numbers that lines do not show
+  std::map<CommId, std::uint32_t>
+      makings_;  ///< of windows, and openings of files: numbers that lines do not show
   std::map<std::int64_t, std::size_t> keys_;
   std::map<std::int64_t, std::size_t> errors_;
 };
@@ -165,7 +199,8 @@ std::vector<OwnedCall> read_location(const RecordSource& source, int rank, Locat
     if (!calls.empty()) {
       EXPECT_LE(calls.back().call.enter_ns, call.enter_ns) << "not in order of entry";
       const bool are_siblings = calls.back().call.depth == 0 && call.depth == 0;
-      EXPECT_TRUE(!are_siblings || calls.back().call.leave_ns <= call.enter_ns) << "entered before the last one was left";
+      EXPECT_TRUE(!are_siblings || calls.back().call.leave_ns <= call.enter_ns)
+          << "entered before the last one was left";
     }
     calls.push_back({call, {call.facts.begin(), call.facts.end()}});
     calls.back().call.facts = {};
@@ -178,17 +213,20 @@ std::vector<OwnedCall> read_location(const RecordSource& source, int rank, Locat
 void check_frame(const ProcessDefinitions& process, const std::vector<OwnedCall>& calls) {
   const auto name = [&](const OwnedCall& call) { return process.region(call.call.region)->name; };
   ASSERT_GE(calls.size(), 2u);
-  EXPECT_EQ(name(calls.front()), process.info.thread_level == MPI_THREAD_SINGLE ? "MPI_Init" : "MPI_Init_thread");
+  EXPECT_EQ(name(calls.front()),
+            process.info.thread_level == MPI_THREAD_SINGLE ? "MPI_Init" : "MPI_Init_thread");
   EXPECT_EQ(name(calls.back()), "MPI_Finalize");
 }
 
 bool is_start_of_collective(const Fact& fact) {
-  return fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest || is_other_start(fact);
+  return fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest ||
+         is_other_start(fact);
 }
 
 }  // namespace
 
-Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenario_count) : rank_count_(rank_count) {
+Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenario_count)
+    : rank_count_(rank_count) {
   std::vector<std::string> problems;
   const Status status = trace::RunSource::open(folder, {}, source_, problems);
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -224,7 +262,8 @@ void Recorded::read_rank(int rank, std::size_t scenario_count) {
       starts_ns.push_back(owned.call.leave_ns);
       collectives_before.push_back(collectives);
     }
-    for (const Fact& fact : owned.facts) collectives[fact.comm] += is_start_of_collective(fact) ? 1 : 0;
+    for (const Fact& fact : owned.facts)
+      collectives[fact.comm] += is_start_of_collective(fact) ? 1 : 0;
   }
   ASSERT_EQ(starts_ns.size(), scenario_count);
   starts_ns.push_back(UINT64_MAX);
@@ -267,7 +306,8 @@ void Recorded::check_comms() const {
       if (comm.kind == CommKind::kInter) seen.sides.insert(expand(comm.remote_members));
       seen.holders.insert(rank);
       const auto my_rank = static_cast<std::size_t>(comm.my_rank);
-      EXPECT_TRUE(my_rank < members.size() && members[my_rank] == rank) << comm.name << " on rank " << rank;
+      EXPECT_TRUE(my_rank < members.size() && members[my_rank] == rank)
+          << comm.name << " on rank " << rank;
     }
   }
   for (const auto& [global_name, seen] : by_name) {
@@ -296,7 +336,8 @@ void Recorded::check_files() const {
   EXPECT_EQ(holders, members) << "global names of files";
 }
 
-/// Every member of a window's communicator has it once, made on the same communicator in the same way.
+/// Every member of a window's communicator has it once, made on the same communicator in the same
+/// way.
 void Recorded::check_windows() const {
   struct Seen {
     std::set<std::uint64_t> comms;
@@ -325,7 +366,9 @@ void Recorded::check_windows() const {
 
 std::string without_values(const std::string& line) { return line.substr(0, line.find(" {")); }
 
-const Lines& Recorded::told(int rank) const { return told_.at(static_cast<std::size_t>(rank)).at(scenario_); }
+const Lines& Recorded::told(int rank) const {
+  return told_.at(static_cast<std::size_t>(rank)).at(scenario_);
+}
 
 const Lines& Recorded::lines(int rank, std::size_t location) const {
   static const Lines kNone;

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/trace/run_folder.h"
+
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/trace/run_folder.h"
-
 namespace megascope::mpitest {
 
-/// Calls in words, one line a call: function, communicator, depth, and each fact with all that it says:
+/// Calls in words, one line a call: function, communicator, depth, and each fact with all that it
+/// says:
 ///
 ///   MPI_Send on world | send to 1 tag 42 bytes 40
 ///   MPI_Irecv on world | irecv r1 from any tag any room 80
@@ -18,9 +19,11 @@ namespace megascope::mpitest {
 ///
 ///   MPI_File_write_at on world | write data at 100 bytes 40          (more in file_words.h)
 ///   MPI_Put on world | put w1 target 1 sent 40 received 0            (more in rma_words.h)
-///   MPI_Cart_rank on grid {coordinate_0 1, rank 3}                   (values: core/record/value_fact.h)
+///   MPI_Cart_rank on grid {coordinate_0 1, rank 3}                   (values:
+///   core/record/value_fact.h)
 ///
-/// r1 is the first request of the scenario, w1 its first window, #0 its first collective on the communicator.
+/// r1 is the first request of the scenario, w1 its first window, #0 its first collective on the
+/// communicator.
 using Lines = std::vector<std::string>;
 
 /// The line up to its values.
@@ -62,7 +65,8 @@ class Recorded {
   std::vector<std::vector<Lines>> told_;                         ///< the same, of the main thread
 };
 
-/// The function whose call begins a scenario, and the one that ends it. No scenario calls the first.
+/// The function whose call begins a scenario, and the one that ends it. No scenario calls the
+/// first.
 inline constexpr char kBeginMarker[] = "MPI_Query_thread";
 inline constexpr char kEndMarker[] = "MPI_Barrier";
 

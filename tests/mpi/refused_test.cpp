@@ -1,11 +1,12 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <csetjmp>
 
-#include "tests/mpi/scenario.h"
-
-/// Completing calls that MPI refuses, that are left by a jump, or that are made inside of one another.
+/// Completing calls that MPI refuses, that are left by a jump, or that are made inside of one
+/// another.
 namespace megascope::mpitest {
 namespace {
 
@@ -23,17 +24,25 @@ const Scenario kNothing(
       expect(error_class(MPI_Wait(no_request, MPI_STATUS_IGNORE)) == kNoPointer, "Wait");
       expect(error_class(MPI_Test(no_request, &flag, MPI_STATUS_IGNORE)) == kNoPointer, "Test");
       expect(error_class(MPI_Waitall(2, no_request, MPI_STATUSES_IGNORE)) == kNoPointer, "Waitall");
-      expect(error_class(MPI_Waitany(2, invalid.data(), &index, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Waitany");
-      expect(error_class(MPI_Testany(2, invalid.data(), &index, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Testany");
-      expect(error_class(MPI_Waitsome(2, invalid.data(), &index, &flag, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST, "Waitsome");
+      expect(
+          error_class(MPI_Waitany(2, invalid.data(), &index, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST,
+          "Waitany");
+      expect(error_class(MPI_Testany(2, invalid.data(), &index, &flag, MPI_STATUS_IGNORE)) ==
+                 MPI_ERR_REQUEST,
+             "Testany");
+      expect(error_class(MPI_Waitsome(2, invalid.data(), &index, &flag, MPI_STATUSES_IGNORE)) ==
+                 MPI_ERR_REQUEST,
+             "Waitsome");
       expect(error_class(MPI_Cancel(no_request)) == kNoPointer, "Cancel");
       expect(error_class(MPI_Request_free(no_request)) == kNoPointer, "Request_free");
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     },
     [](const Who&) -> Lines {
       Lines lines = {"MPI_Comm_set_errhandler on world"};
-      for (const char* name : {"Wait", "Test", "Waitall", "Waitany", "Testany", "Waitsome", "Cancel", "Request_free"}) {
-        const bool has_array = std::string(name).ends_with("any") || std::string(name).ends_with("some");
+      for (const char* name : {"Wait", "Test", "Waitall", "Waitany", "Testany", "Waitsome",
+                               "Cancel", "Request_free"}) {
+        const bool has_array = std::string(name).ends_with("any") ||
+                               std::string(name).ends_with("some");
         lines.push_back(text("MPI_%s | error %d", name, has_array ? MPI_ERR_REQUEST : kNoPointer));
       }
       lines.emplace_back("MPI_Comm_set_errhandler on world");
@@ -64,14 +73,17 @@ const Scenario kWaitInWait(
       MPI_Errhandler_free(&handler);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
+      return {"MPI_Comm_create_errhandler",
+              "MPI_Comm_set_errhandler on world",
               text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
-              text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d", me.previous(),
-                   faults::is_mpich() ? 0 : 4, MPI_ERR_IN_STATUS),  // MPICH does not tell the size of a truncated message
+              text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d",
+                   me.previous(), faults::is_mpich() ? 0 : 4,
+                   MPI_ERR_IN_STATUS),  // MPICH does not tell the size of a truncated message
               "MPI_Irecv on self depth 1 | irecv r2 from 0 tag 5 room 4",
               "MPI_Isend on self depth 1 | isend r3 to 0 tag 5 bytes 4",
-              "MPI_Waitall depth 1 | received r2 in self from 0 tag 5 bytes 4; sent r3", "MPI_Comm_set_errhandler on world",
+              "MPI_Waitall depth 1 | received r2 in self from 0 tag 5 bytes 4; sent r3",
+              "MPI_Comm_set_errhandler on world",
               "MPI_Errhandler_free"};
     },
     {2});
@@ -110,13 +122,16 @@ const Scenario kLeft(
     [](const Who& me) -> Lines {
       Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
                      text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
-                     text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()), "MPI_Waitall | left"};
+                     text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
+                     "MPI_Waitall | left"};
       for (int i = 0; i < 3; ++i) {
         const int request = 2 + 2 * i;
-        lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag 3 room 0", request, me.previous()));
-        lines.push_back(text("MPI_Isend on world | isend r%d to %d tag 3 bytes 0", request + 1, me.next()));
-        lines.push_back(text("MPI_Waitall | received r%d in world from %d tag 3 bytes 0; sent r%d", request, me.previous(),
-                             request + 1));
+        lines.push_back(
+            text("MPI_Irecv on world | irecv r%d from %d tag 3 room 0", request, me.previous()));
+        lines.push_back(
+            text("MPI_Isend on world | isend r%d to %d tag 3 bytes 0", request + 1, me.next()));
+        lines.push_back(text("MPI_Waitall | received r%d in world from %d tag 3 bytes 0; sent r%d",
+                             request, me.previous(), request + 1));
       }
       lines.emplace_back("MPI_Comm_set_errhandler on world");
       lines.emplace_back("MPI_Errhandler_free");

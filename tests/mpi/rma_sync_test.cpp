@@ -1,9 +1,9 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
-
-#include "tests/mpi/scenario.h"
 
 /// Synchronisation of windows: groups, locks, flushes.
 namespace megascope::mpitest {
@@ -14,7 +14,8 @@ std::array<int, 64> g_memory;
 MPI_Win make_window() {
   g_memory.fill(7);
   MPI_Win window = MPI_WIN_NULL;
-  MPI_Win_create(g_memory.data(), sizeof g_memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create(g_memory.data(), sizeof g_memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                 &window);
   return window;
 }
 Lines around_lines(const Lines& inner) {
@@ -59,7 +60,8 @@ const Scenario kGroups(
       add_group_lines(lines);
       add_group_lines(lines);
       for (int round = 0; round < 2; ++round) {
-        lines.push_back(text("MPI_Win_post on world | post w1 with %d%s", me.previous(), round == 0 ? "" : " nostore"));
+        lines.push_back(text("MPI_Win_post on world | post w1 with %d%s", me.previous(),
+                             round == 0 ? "" : " nostore"));
         lines.push_back(text("MPI_Win_start on world | start w1 with %d", me.next()));
         lines.push_back(text("MPI_Put on world | put w1 target %d sent 4 received 0", me.next()));
         lines.push_back(text("MPI_Win_complete on world | complete w1 with %d", me.next()));
@@ -119,8 +121,10 @@ const Scenario kNobody(
       MPI_Win_free(&window);
     },
     [](const Who&) {
-      return around_lines({"MPI_Win_post on world | post w1 with nocheck", "MPI_Win_start on world | start w1 with nocheck",
-                           "MPI_Win_complete on world | complete w1 with", "MPI_Win_wait on world | wait w1 with"});
+      return around_lines({"MPI_Win_post on world | post w1 with nocheck",
+                           "MPI_Win_start on world | start w1 with nocheck",
+                           "MPI_Win_complete on world | complete w1 with",
+                           "MPI_Win_wait on world | wait w1 with"});
     });
 
 const Scenario kTest(
@@ -151,7 +155,8 @@ const Scenario kTest(
         }
         ASSERT_GE(tests.size(), 2u);
         EXPECT_EQ(tests.back(), text("MPI_Win_test on world | wait w1 with %d", me.previous()));
-        for (std::size_t i = 0; i + 1 < tests.size(); ++i) EXPECT_EQ(tests[i], "MPI_Win_test on world | about w1");
+        for (std::size_t i = 0; i + 1 < tests.size(); ++i)
+          EXPECT_EQ(tests[i], "MPI_Win_test on world | about w1");
       }
     });
 
@@ -176,10 +181,12 @@ const Scenario kLocks(
     [](const Who& me) {
       return around_lines({"MPI_Barrier on world | coll #0 sent 0 received 0",
                            "MPI_Win_lock on world | lock w1 0 exclusive",
-                           "MPI_Put on world | put w1 target 0 sent 4 received 0", "MPI_Win_unlock on world | unlock w1 0",
+                           "MPI_Put on world | put w1 target 0 sent 4 received 0",
+                           "MPI_Win_unlock on world | unlock w1 0",
                            text("MPI_Win_lock on world | lock w1 %d nocheck", me.next()),
                            text("MPI_Win_unlock on world | unlock w1 %d", me.next()),
-                           "MPI_Win_lock_all on world | lock w1 all", "MPI_Win_unlock_all on world | unlock w1 all",
+                           "MPI_Win_lock_all on world | lock w1 all",
+                           "MPI_Win_unlock_all on world | unlock w1 all",
                            "MPI_Win_lock_all on world | lock w1 all nocheck",
                            "MPI_Win_unlock_all on world | unlock w1 all"});
     });
@@ -194,7 +201,10 @@ const Scenario kTestOfNobody(
       expect(flag == 1, "nobody is waited for");
       MPI_Win_free(&window);
     },
-    [](const Who&) { return around_lines({"MPI_Win_post on world | post w1 with", "MPI_Win_test on world | wait w1 with"}); });
+    [](const Who&) {
+      return around_lines(
+          {"MPI_Win_post on world | post w1 with", "MPI_Win_test on world | wait w1 with"});
+    });
 
 const Scenario kFlushes(
     "MpiWinFlush.RecordsTargetAndWhetherItIsLocal",
@@ -214,7 +224,8 @@ const Scenario kFlushes(
                            text("MPI_Win_flush on world | flush w1 %d", me.next()),
                            text("MPI_Win_flush_local on world | flush local w1 %d", me.next()),
                            "MPI_Win_flush_all on world | flush w1 all",
-                           "MPI_Win_flush_local_all on world | flush local w1 all", "MPI_Win_sync on world | sync w1",
+                           "MPI_Win_flush_local_all on world | flush local w1 all",
+                           "MPI_Win_sync on world | sync w1",
                            "MPI_Win_unlock_all on world | unlock w1 all"});
     });
 

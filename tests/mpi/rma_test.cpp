@@ -1,8 +1,8 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
-
-#include "tests/mpi/scenario.h"
 
 /// One-sided operations between fences: target and bytes of each function.
 namespace megascope::mpitest {
@@ -17,7 +17,8 @@ template <class Body>
 void between_fences(Body body) {
   g_memory.fill(7);
   MPI_Win window = MPI_WIN_NULL;
-  MPI_Win_create(g_memory.data(), sizeof g_memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create(g_memory.data(), sizeof g_memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                 &window);
   MPI_Win_fence(0, window);
   body(window);
   MPI_Win_fence(0, window);
@@ -25,7 +26,8 @@ void between_fences(Body body) {
   expect(window == MPI_WIN_NULL, "the window is gone");
 }
 Lines between_fences_lines(const Lines& inner) {
-  Lines lines = {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_fence on world | fence w1 #0"};
+  Lines lines = {"MPI_Win_create on world | made w1 bytes 256",
+                 "MPI_Win_fence on world | fence w1 #0"};
   lines.insert(lines.end(), inner.begin(), inner.end());
   lines.emplace_back("MPI_Win_fence on world | fence w1 #1");
   lines.emplace_back("MPI_Win_free on world | ended w1");
@@ -39,10 +41,12 @@ const Scenario kPut(
       between_fences([&](MPI_Win window) {
         MPI_Put(out.data(), 3, MPI_INT, me.next(), 4, 3, MPI_INT, window);
       });
-      expect(g_memory[4] == me.previous() && g_memory[6] == 3 && g_memory[7] == 7, "the data is put");
+      expect(g_memory[4] == me.previous() && g_memory[6] == 3 && g_memory[7] == 7,
+             "the data is put");
     },
     [](const Who& me) {
-      return between_fences_lines({text("MPI_Put on world | put w1 target %d sent 12 received 0", me.next())});
+      return between_fences_lines(
+          {text("MPI_Put on world | put w1 target %d sent 12 received 0", me.next())});
     });
 
 const Scenario kGet(
@@ -55,7 +59,8 @@ const Scenario kGet(
       expect(in[0] == 7 && in[4] == 7, "the data is got");
     },
     [](const Who& me) {
-      return between_fences_lines({text("MPI_Get on world | get w1 target %d sent 0 received 20", me.previous())});
+      return between_fences_lines(
+          {text("MPI_Get on world | get w1 target %d sent 0 received 20", me.previous())});
     });
 
 const Scenario kAccumulate(
@@ -68,7 +73,8 @@ const Scenario kAccumulate(
       if (me.rank == 0) expect(g_memory[2] == 7 + 10 * me.size, "everybody's data is added");
     },
     [](const Who&) {
-      return between_fences_lines({"MPI_Accumulate on world | accumulate w1 target 0 sent 8 received 0"});
+      return between_fences_lines(
+          {"MPI_Accumulate on world | accumulate w1 target 0 sent 8 received 0"});
     });
 
 const Scenario kGetAccumulate(
@@ -77,13 +83,15 @@ const Scenario kGetAccumulate(
       std::array<int, 3> out{1, 1, 1};
       std::array<int, 3> in{};
       between_fences([&](MPI_Win window) {
-        MPI_Get_accumulate(out.data(), 3, MPI_INT, in.data(), 3, MPI_INT, me.next(), 0, 3, MPI_INT, MPI_SUM, window);
+        MPI_Get_accumulate(out.data(), 3, MPI_INT, in.data(), 3, MPI_INT, me.next(), 0, 3, MPI_INT,
+                           MPI_SUM, window);
       });
       expect(in[0] == 7 && g_memory[2] == 8, "old values are got, new ones added");
     },
     [](const Who& me) {
       return between_fences_lines(
-          {text("MPI_Get_accumulate on world | get-accumulate w1 target %d sent 12 received 12", me.next())});
+          {text("MPI_Get_accumulate on world | get-accumulate w1 target %d sent 12 received 12",
+                me.next())});
     });
 
 const Scenario kNoOp(
@@ -92,15 +100,18 @@ const Scenario kNoOp(
       std::array<int, 3> in{};
       int result = 0;
       between_fences([&](MPI_Win window) {
-        MPI_Get_accumulate(nullptr, 17, MPI_DOUBLE, in.data(), 2, MPI_INT, me.next(), 0, 2, MPI_INT, MPI_NO_OP, window);
+        MPI_Get_accumulate(nullptr, 17, MPI_DOUBLE, in.data(), 2, MPI_INT, me.next(), 0, 2, MPI_INT,
+                           MPI_NO_OP, window);
         MPI_Fetch_and_op(nullptr, &result, MPI_INT, me.next(), 3, MPI_NO_OP, window);
       });
       expect(in[1] == 7 && in[2] == 0 && result == 7, "values are got");
     },
     [](const Who& me) {
       return between_fences_lines(
-          {text("MPI_Get_accumulate on world | get-accumulate w1 target %d sent 0 received 8", me.next()),
-           text("MPI_Fetch_and_op on world | get-accumulate w1 target %d sent 0 received 4", me.next())});
+          {text("MPI_Get_accumulate on world | get-accumulate w1 target %d sent 0 received 8",
+                me.next()),
+           text("MPI_Fetch_and_op on world | get-accumulate w1 target %d sent 0 received 4",
+                me.next())});
     });
 
 const Scenario kFetchAndOp(
@@ -114,8 +125,8 @@ const Scenario kFetchAndOp(
       expect(in == 7 && g_memory[9] == 12, "the element is fetched and added to");
     },
     [](const Who& me) {
-      return between_fences_lines(
-          {text("MPI_Fetch_and_op on world | get-accumulate w1 target %d sent 4 received 4", me.next())});
+      return between_fences_lines({text(
+          "MPI_Fetch_and_op on world | get-accumulate w1 target %d sent 4 received 4", me.next())});
     });
 
 const Scenario kCompareAndSwap(
@@ -131,7 +142,8 @@ const Scenario kCompareAndSwap(
     },
     [](const Who& me) {
       return between_fences_lines(
-          {text("MPI_Compare_and_swap on world | compare-and-swap w1 target %d sent 8 received 4", me.next())});
+          {text("MPI_Compare_and_swap on world | compare-and-swap w1 target %d sent 8 received 4",
+                me.next())});
     });
 
 const Scenario kDerived(
@@ -148,8 +160,9 @@ const Scenario kDerived(
       MPI_Type_free(&type);
     },
     [](const Who& me) {
-      Lines lines = between_fences_lines({text("MPI_Put on world | put w1 target %d sent 12 received 0", me.next()),
-                                          text("MPI_Get on world | get w1 target %d sent 0 received 12", me.rank)});
+      Lines lines = between_fences_lines(
+          {text("MPI_Put on world | put w1 target %d sent 12 received 0", me.next()),
+           text("MPI_Get on world | get w1 target %d sent 0 received 12", me.rank)});
       lines.insert(lines.begin(), {"MPI_Type_vector", "MPI_Type_commit"});
       lines.emplace_back("MPI_Type_free");
       return lines;
@@ -166,7 +179,8 @@ const Scenario kNothing(
         MPI_Put(&value, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, window);
         MPI_Get(&value, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, window);
         MPI_Accumulate(&value, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, MPI_SUM, window);
-        MPI_Get_accumulate(&value, 1, MPI_INT, &result, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1, MPI_INT, MPI_SUM, window);
+        MPI_Get_accumulate(&value, 1, MPI_INT, &result, 1, MPI_INT, MPI_PROC_NULL, 1 << 20, 1,
+                           MPI_INT, MPI_SUM, window);
         MPI_Fetch_and_op(&value, &result, MPI_INT, MPI_PROC_NULL, 1 << 20, MPI_SUM, window);
         MPI_Compare_and_swap(&value, &value, &result, MPI_INT, MPI_PROC_NULL, 1 << 20, window);
       });
@@ -175,8 +189,9 @@ const Scenario kNothing(
     [](const Who& me) {
       return between_fences_lines(
           {text("MPI_Put on world | put w1 target %d sent 0 received 0", me.next()),
-           text("MPI_Get on world | get w1 target %d sent 0 received 0", me.next()), "MPI_Put on world",
-           "MPI_Get on world", "MPI_Accumulate on world", "MPI_Get_accumulate on world", "MPI_Fetch_and_op on world",
+           text("MPI_Get on world | get w1 target %d sent 0 received 0", me.next()),
+           "MPI_Put on world", "MPI_Get on world", "MPI_Accumulate on world",
+           "MPI_Get_accumulate on world", "MPI_Fetch_and_op on world",
            "MPI_Compare_and_swap on world"});
     });
 
@@ -193,7 +208,8 @@ const Scenario kMany(
     [](const Who& me) {
       Lines lines;
       for (int i = 0; i < 3000; ++i) {
-        lines.push_back(text("MPI_Put on world | put w1 target %d sent %d received 0", (me.rank + i) % me.size, i % 8 * 4));
+        lines.push_back(text("MPI_Put on world | put w1 target %d sent %d received 0",
+                             (me.rank + i) % me.size, i % 8 * 4));
       }
       return between_fences_lines(lines);
     });
@@ -209,9 +225,10 @@ const Scenario kAssertions(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_fence on world | fence w1 #0 noprecede",
-              "MPI_Win_fence on world | fence w1 #1 nostore noput", "MPI_Win_fence on world | fence w1 #2 nosucceed",
-              "MPI_Win_free on world | ended w1"};
+      return {"MPI_Win_create on world | made w1 bytes 256",
+              "MPI_Win_fence on world | fence w1 #0 noprecede",
+              "MPI_Win_fence on world | fence w1 #1 nostore noput",
+              "MPI_Win_fence on world | fence w1 #2 nosucceed", "MPI_Win_free on world | ended w1"};
     });
 
 }  // namespace

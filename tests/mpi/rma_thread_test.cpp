@@ -1,11 +1,12 @@
+#include "tests/mpi/scenario.h"
+#include "tests/mpi/threads.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "tests/mpi/scenario.h"
-#include "tests/mpi/threads.h"
-
-/// One-sided communication by several threads at once. Open MPI has windows for threads in memory that it provides.
+/// One-sided communication by several threads at once. Open MPI has windows for threads in memory
+/// that it provides.
 namespace megascope::mpitest {
 namespace {
 
@@ -36,7 +37,8 @@ const Scenario kOneWindow(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_allocate on world | made w1 bytes 64", "MPI_Win_lock_all on world | lock w1 all",
+      return {"MPI_Win_allocate on world | made w1 bytes 64",
+              "MPI_Win_lock_all on world | lock w1 all",
               "MPI_Win_unlock_all on world | unlock w1 all", "MPI_Win_free on world | ended w1"};
     },
     {1, 2, 4},
@@ -47,8 +49,10 @@ const Scenario kOneWindow(
         for (int t = 0; t < kThreads; ++t) {
           Lines lines = {kFirstOfThread};
           for (int round = 0; round < kRounds; ++round) {
-            lines.push_back(text("MPI_Put on world | put w1 target %d sent %d received 0", me.next(), 4 * (t + 1)));
-            lines.push_back(text("MPI_Get on world | get w1 target %d sent 0 received %d", me.next(), 4 * t));
+            lines.push_back(text("MPI_Put on world | put w1 target %d sent %d received 0",
+                                 me.next(), 4 * (t + 1)));
+            lines.push_back(
+                text("MPI_Get on world | get w1 target %d sent 0 received %d", me.next(), 4 * t));
             lines.push_back(text("MPI_Win_flush on world | flush w1 %d", me.next()));
           }
           EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
@@ -63,7 +67,8 @@ const Scenario kOtherThread(
       const int value = 1;
       std::array<MPI_Request, 2> requests;
       MPI_Win_lock_all(0, window);
-      for (int t = 0; t < 2; ++t) MPI_Rput(&value, 1, MPI_INT, me.next(), t, 1, MPI_INT, window, &requests[at(t)]);
+      for (int t = 0; t < 2; ++t)
+        MPI_Rput(&value, 1, MPI_INT, me.next(), t, 1, MPI_INT, window, &requests[at(t)]);
       in_threads(2, [&](int t) { MPI_Wait(&requests[at(t)], MPI_STATUS_IGNORE); });
       MPI_Win_unlock_all(window);
       MPI_Win_free(&window);
@@ -73,9 +78,12 @@ const Scenario kOtherThread(
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         const int next = Who{rank, run.rank_count()}.next();
         ASSERT_GE(run.lines(rank).size(), 4u);
-        EXPECT_EQ(run.lines(rank)[2], text("MPI_Rput on world | rput r1 w1 target %d sent 4 received 0", next));
-        EXPECT_EQ(run.lines(rank)[3], text("MPI_Rput on world | rput r2 w1 target %d sent 4 received 0", next));
-        // Open MPI may give both the one handle of what is complete at once: then either thread may be told of either.
+        EXPECT_EQ(run.lines(rank)[2],
+                  text("MPI_Rput on world | rput r1 w1 target %d sent 4 received 0", next));
+        EXPECT_EQ(run.lines(rank)[3],
+                  text("MPI_Rput on world | rput r2 w1 target %d sent 4 received 0", next));
+        // Open MPI may give both the one handle of what is complete at once: then either thread may
+        // be told of either.
         Lines told = {run.lines(rank, 1).back(), run.lines(rank, 2).back()};
         if (told[0] > told[1]) std::swap(told[0], told[1]);
         EXPECT_EQ(told, (Lines{"MPI_Wait | done r1", "MPI_Wait | done r2"})) << "rank " << rank;
@@ -124,4 +132,6 @@ const Scenario kOwnWindows(
 }  // namespace
 }  // namespace megascope::mpitest
 
-int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE); }
+int main(int argc, char** argv) {
+  return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE);
+}

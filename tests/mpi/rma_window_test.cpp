@@ -1,11 +1,12 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
 
-#include "tests/mpi/scenario.h"
-
-/// Windows from their making to their end: every flavour, names, communicators, handles that come back, refused calls.
+/// Windows from their making to their end: every flavour, names, communicators, handles that come
+/// back, refused calls.
 namespace megascope::mpitest {
 namespace {
 
@@ -37,9 +38,12 @@ const Scenario kAllocate(
       MPI_Win_free(&window);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Win_allocate on world | made w1 bytes 32", "MPI_Win_set_name on world | about w1",
-              "MPI_Win_fence on world | fence w1 #0", text("MPI_Get on world | get w1 target %d sent 0 received 8", me.next()),
-              "MPI_Win_fence on world | fence w1 #1", "MPI_Win_free on world | ended w1"};
+      return {"MPI_Win_allocate on world | made w1 bytes 32",
+              "MPI_Win_set_name on world | about w1",
+              "MPI_Win_fence on world | fence w1 #0",
+              text("MPI_Get on world | get w1 target %d sent 0 received 8", me.next()),
+              "MPI_Win_fence on world | fence w1 #1",
+              "MPI_Win_free on world | ended w1"};
     },
     on_ranks_of({1, 2, 4}, {1}),  // MPICH 4.0 misses the memory where sizes differ
     [](const Recorded& run) {
@@ -56,7 +60,8 @@ const Scenario kShared(
     [](const Who& me) {
       MPI_Win window;
       int* memory = nullptr;
-      MPI_Win_allocate_shared(16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&memory), &window);
+      MPI_Win_allocate_shared(16, 4, MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&memory),
+                              &window);
       MPI_Win_set_name(window, "shared");
       MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
       memory[0] = me.rank;
@@ -72,11 +77,16 @@ const Scenario kShared(
       MPI_Win_free(&window);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Win_allocate_shared on world | made w1 bytes 16", "MPI_Win_set_name on world | about w1",
-              "MPI_Win_lock_all on world | lock w1 all nocheck", "MPI_Win_sync on world | sync w1",
+      return {"MPI_Win_allocate_shared on world | made w1 bytes 16",
+              "MPI_Win_set_name on world | about w1",
+              "MPI_Win_lock_all on world | lock w1 all nocheck",
+              "MPI_Win_sync on world | sync w1",
               "MPI_Barrier on world | coll #0 sent 0 received 0",
-              text("MPI_Win_shared_query on world | about w1 {window_rank %d, window_bytes 16, displacement_unit 4}", me.next()),
-              "MPI_Barrier on world | coll #1 sent 0 received 0", "MPI_Win_unlock_all on world | unlock w1 all",
+              text("MPI_Win_shared_query on world | about w1 {window_rank %d, window_bytes 16, "
+                   "displacement_unit 4}",
+                   me.next()),
+              "MPI_Barrier on world | coll #1 sent 0 received 0",
+              "MPI_Win_unlock_all on world | unlock w1 all",
               "MPI_Win_free on world | ended w1"};
     },
     {1, 2, 4},
@@ -105,12 +115,16 @@ const Scenario kDynamic(
       MPI_Win_free(&window);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Win_create_dynamic on world | made w1 bytes 0", "MPI_Win_set_name on world | about w1",
-              "MPI_Win_attach on world | about w1 bytes 20", "MPI_Get_address",
+      return {"MPI_Win_create_dynamic on world | made w1 bytes 0",
+              "MPI_Win_set_name on world | about w1",
+              "MPI_Win_attach on world | about w1 bytes 20",
+              "MPI_Get_address",
               text("MPI_Win_lock on world | lock w1 %d exclusive", me.rank),
               text("MPI_Put on world | put w1 target %d sent 4 received 0", me.rank),
-              text("MPI_Win_unlock on world | unlock w1 %d", me.rank), "MPI_Barrier on world | coll #0 sent 0 received 0",
-              "MPI_Win_detach on world | about w1", "MPI_Win_free on world | ended w1"};
+              text("MPI_Win_unlock on world | unlock w1 %d", me.rank),
+              "MPI_Barrier on world | coll #0 sent 0 received 0",
+              "MPI_Win_detach on world | about w1",
+              "MPI_Win_free on world | ended w1"};
     },
     {1, 2, 4},
     [](const Recorded& run) {
@@ -145,10 +159,16 @@ const Scenario kQueries(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_set_name on world | about w1",
-              "MPI_Win_set_name on world | about w1", "MPI_Win_get_name on world | about w1",
-              "MPI_Win_get_group on world | about w1", "MPI_Win_get_info on world | about w1",
-              "MPI_Win_set_info on world | about w1", "MPI_Info_free", "MPI_Group_free", "MPI_Win_free on world | ended w1"};
+      return {"MPI_Win_create on world | made w1 bytes 256",
+              "MPI_Win_set_name on world | about w1",
+              "MPI_Win_set_name on world | about w1",
+              "MPI_Win_get_name on world | about w1",
+              "MPI_Win_get_group on world | about w1",
+              "MPI_Win_get_info on world | about w1",
+              "MPI_Win_set_info on world | about w1",
+              "MPI_Info_free",
+              "MPI_Group_free",
+              "MPI_Win_free on world | ended w1"};
     },
     {1, 2, 4},
     [](const Recorded& run) {
@@ -178,12 +198,17 @@ const Scenario kComms(
     [](const Who& me) -> Lines {
       const char* part = me.rank % 2 == 0 ? "even" : "odd";
       return {text("MPI_Comm_split on world | coll #0 sent 0 received 0; created %s", part),
-              text("MPI_Comm_set_name on %s", part), text("MPI_Win_create on %s | made w1 bytes 256", part),
-              text("MPI_Win_create on %s | made w2 bytes 256", part), "MPI_Win_create on self | made w3 bytes 256",
-              text("MPI_Comm_free on %s | ended %s", part, part), text("MPI_Win_fence on %s | fence w2 #0", part),
+              text("MPI_Comm_set_name on %s", part),
+              text("MPI_Win_create on %s | made w1 bytes 256", part),
+              text("MPI_Win_create on %s | made w2 bytes 256", part),
+              "MPI_Win_create on self | made w3 bytes 256",
+              text("MPI_Comm_free on %s | ended %s", part, part),
+              text("MPI_Win_fence on %s | fence w2 #0", part),
               text("MPI_Put on %s | put w2 target 0 sent 4 received 0", part),
-              text("MPI_Win_fence on %s | fence w2 #1", part), "MPI_Win_fence on self | fence w3 #0",
-              text("MPI_Win_free on %s | ended w1", part), text("MPI_Win_free on %s | ended w2", part),
+              text("MPI_Win_fence on %s | fence w2 #1", part),
+              "MPI_Win_fence on self | fence w3 #0",
+              text("MPI_Win_free on %s | ended w1", part),
+              text("MPI_Win_free on %s | ended w2", part),
               "MPI_Win_free on self | ended w3"};
     });
 
@@ -218,18 +243,23 @@ const Scenario kMany(
       std::array<MPI_Win, 20> windows{};
       for (MPI_Win& window : windows) window = make_window(MPI_COMM_WORLD);
       for (MPI_Win window : windows) MPI_Win_fence(0, window);
-      for (MPI_Win window : windows) MPI_Put(&me.rank, 1, MPI_INT, me.next(), 0, 1, MPI_INT, window);
+      for (MPI_Win window : windows)
+        MPI_Put(&me.rank, 1, MPI_INT, me.next(), 0, 1, MPI_INT, window);
       for (MPI_Win window : windows) MPI_Win_fence(0, window);
       for (MPI_Win& window : windows) MPI_Win_free(&window);
     },
     [](const Who& me) {
       Lines lines;
-      for (int i = 1; i <= 20; ++i) lines.push_back(text("MPI_Win_create on world | made w%d bytes 256", i));
-      for (int i = 1; i <= 20; ++i) lines.push_back(text("MPI_Win_fence on world | fence w%d #0", i));
+      for (int i = 1; i <= 20; ++i)
+        lines.push_back(text("MPI_Win_create on world | made w%d bytes 256", i));
+      for (int i = 1; i <= 20; ++i)
+        lines.push_back(text("MPI_Win_fence on world | fence w%d #0", i));
       for (int i = 1; i <= 20; ++i) {
-        lines.push_back(text("MPI_Put on world | put w%d target %d sent 4 received 0", i, me.next()));
+        lines.push_back(
+            text("MPI_Put on world | put w%d target %d sent 4 received 0", i, me.next()));
       }
-      for (int i = 1; i <= 20; ++i) lines.push_back(text("MPI_Win_fence on world | fence w%d #1", i));
+      for (int i = 1; i <= 20; ++i)
+        lines.push_back(text("MPI_Win_fence on world | fence w%d #1", i));
       for (int i = 1; i <= 20; ++i) lines.push_back(text("MPI_Win_free on world | ended w%d", i));
       return lines;
     });
@@ -247,10 +277,17 @@ const Scenario kRefused(
       MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
       const int value = 1;
       MPI_Request request = MPI_REQUEST_NULL;
-      expect(error_class(MPI_Put(&value, 1, MPI_INT, me.size, 0, 1, MPI_INT, window)) == MPI_ERR_RANK, "no such rank");
-      expect(error_class(MPI_Get(nullptr, -1, MPI_INT, 0, 0, 1, MPI_INT, window)) == MPI_ERR_COUNT, "no such count");
-      expect(MPI_Accumulate(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, MPI_SUM, window) != MPI_SUCCESS, "no such type");
-      expect(error_class(MPI_Rput(&value, 1, MPI_INT, -77, 0, 1, MPI_INT, window, &request)) == MPI_ERR_RANK, "no such rank");
+      expect(
+          error_class(MPI_Put(&value, 1, MPI_INT, me.size, 0, 1, MPI_INT, window)) == MPI_ERR_RANK,
+          "no such rank");
+      expect(error_class(MPI_Get(nullptr, -1, MPI_INT, 0, 0, 1, MPI_INT, window)) == MPI_ERR_COUNT,
+             "no such count");
+      expect(MPI_Accumulate(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, MPI_SUM, window) !=
+                 MPI_SUCCESS,
+             "no such type");
+      expect(error_class(MPI_Rput(&value, 1, MPI_INT, -77, 0, 1, MPI_INT, window, &request)) ==
+                 MPI_ERR_RANK,
+             "no such rank");
       expect(MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, window) != MPI_SUCCESS, "no such target");
       expect(error_class(MPI_Win_fence(1 << 20, window)) == kBadPromise, "no such promise");
       MPI_Win_fence(0, window);
@@ -258,12 +295,17 @@ const Scenario kRefused(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_set_errhandler on world | about w1",
-              text("MPI_Put on world | error %d", MPI_ERR_RANK), text("MPI_Get on world | error %d", MPI_ERR_COUNT),
-              text("MPI_Accumulate on world | error %d", MPI_ERR_TYPE), text("MPI_Rput on world | error %d", MPI_ERR_RANK),
+      return {"MPI_Win_create on world | made w1 bytes 256",
+              "MPI_Win_set_errhandler on world | about w1",
+              text("MPI_Put on world | error %d", MPI_ERR_RANK),
+              text("MPI_Get on world | error %d", MPI_ERR_COUNT),
+              text("MPI_Accumulate on world | error %d", MPI_ERR_TYPE),
+              text("MPI_Rput on world | error %d", MPI_ERR_RANK),
               text("MPI_Win_lock on world | error %d", MPI_ERR_RANK),
-              text("MPI_Win_fence on world | error %d", kBadPromise), "MPI_Win_fence on world | fence w1 #0",
-              "MPI_Win_fence on world | fence w1 #1", "MPI_Win_free on world | ended w1"};
+              text("MPI_Win_fence on world | error %d", kBadPromise),
+              "MPI_Win_fence on world | fence w1 #0",
+              "MPI_Win_fence on world | fence w1 #1",
+              "MPI_Win_free on world | ended w1"};
     });
 
 const Scenario kRefusedMaking(
@@ -272,11 +314,17 @@ const Scenario kRefusedMaking(
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       MPI_Win window = MPI_WIN_NULL;
       if (me.rank == 0) {
-        expect(error_class(MPI_Win_create(g_memory.data(), -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) == MPI_ERR_SIZE, "no size");
-        expect(error_class(MPI_Win_create(g_memory.data(), 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) == MPI_ERR_DISP, "no unit");
+        expect(error_class(MPI_Win_create(g_memory.data(), -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                          &window)) == MPI_ERR_SIZE,
+               "no size");
+        expect(error_class(MPI_Win_create(g_memory.data(), 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                          &window)) == MPI_ERR_DISP,
+               "no unit");
       }
       expect(error_class(MPI_Win_fence(0, MPI_WIN_NULL)) == MPI_ERR_WIN, "no window");
-      expect(error_class(MPI_Put(&me.rank, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL)) == MPI_ERR_WIN, "no window");
+      expect(
+          error_class(MPI_Put(&me.rank, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL)) == MPI_ERR_WIN,
+          "no window");
       window = make_window(MPI_COMM_WORLD);
       MPI_Win_free(&window);
       expect(error_class(MPI_Win_free(&window)) == MPI_ERR_WIN, "the window is gone");
@@ -290,7 +338,8 @@ const Scenario kRefusedMaking(
       }
       lines.push_back(text("MPI_Win_fence | error %d", MPI_ERR_WIN));
       lines.push_back(text("MPI_Put | error %d", MPI_ERR_WIN));
-      lines.insert(lines.end(), {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_free on world | ended w1"});
+      lines.insert(lines.end(), {"MPI_Win_create on world | made w1 bytes 256",
+                                 "MPI_Win_free on world | ended w1"});
       lines.push_back(text("MPI_Win_free | error %d", MPI_ERR_WIN));
       lines.emplace_back("MPI_Comm_set_errhandler on world");
       return lines;
@@ -312,9 +361,11 @@ const Scenario kUnseen(
       PMPI_Win_free(&alone);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Win_fence on world | fence w1 #0", text("MPI_Put on world | put w1 target %d sent 4 received 0", me.next()),
-              "MPI_Win_fence on world | fence w1 #1", me.size == 1 ? "MPI_Win_fence on world | fence w2 #0"
-                                                                   : "MPI_Win_fence on self | fence w2 #0",
+      return {"MPI_Win_fence on world | fence w1 #0",
+              text("MPI_Put on world | put w1 target %d sent 4 received 0", me.next()),
+              "MPI_Win_fence on world | fence w1 #1",
+              me.size == 1 ? "MPI_Win_fence on world | fence w2 #0"
+                           : "MPI_Win_fence on self | fence w2 #0",
               "MPI_Win_free on world | ended w1"};
     });
 

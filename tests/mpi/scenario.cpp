@@ -1,5 +1,8 @@
 #include "tests/mpi/scenario.h"
 
+#include "tests/faults/launch.h"
+#include "tests/faults/process.h"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,9 +12,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-
-#include "tests/faults/launch.h"
-#include "tests/faults/process.h"
 
 namespace megascope::mpitest {
 namespace {
@@ -30,9 +30,11 @@ std::vector<const Scenario*>& all() {
 
 std::vector<const Scenario*> on_ranks(int rank_count) {
   std::vector<const Scenario*> chosen;
-  std::copy_if(all().begin(), all().end(), std::back_inserter(chosen), [&](const Scenario* scenario) {
-    return std::count(scenario->rank_counts.begin(), scenario->rank_counts.end(), rank_count) != 0;
-  });
+  std::copy_if(
+      all().begin(), all().end(), std::back_inserter(chosen), [&](const Scenario* scenario) {
+        return std::count(scenario->rank_counts.begin(), scenario->rank_counts.end(), rank_count) !=
+               0;
+      });
   return chosen;
 }
 
@@ -43,8 +45,10 @@ const Scenario* g_current = nullptr;
 /// The MPI program.
 int play(int argc, char** argv, int thread_level) {
   int provided = MPI_THREAD_SINGLE;
-  if (thread_level == MPI_THREAD_SINGLE) MPI_Init(&argc, &argv);
-  else MPI_Init_thread(&argc, &argv, thread_level, &provided);
+  if (thread_level == MPI_THREAD_SINGLE)
+    MPI_Init(&argc, &argv);
+  else
+    MPI_Init_thread(&argc, &argv, thread_level, &provided);
   if (provided != thread_level) {
     g_has_failed = true;
     std::cerr << "asked for thread level " << thread_level << ", got " << provided << '\n';
@@ -83,7 +87,8 @@ const Recorded* record(int rank_count, std::size_t scenario) {
     const Ending ending = Child(command).wait(kTimeLimit_s);
     EXPECT_FALSE(ending.has_timed_out);
     EXPECT_EQ(ending.exit_code, 0) << ending.out << ending.err;
-    runs[rank_count] = std::make_unique<Recorded>(folder / "run", rank_count, on_ranks(rank_count).size());
+    runs[rank_count] = std::make_unique<Recorded>(folder / "run", rank_count,
+                                                  on_ranks(rank_count).size());
   }
   Recorded* run = runs[rank_count].get();
   run->select(scenario);
@@ -109,7 +114,8 @@ void expect_lines(const Lines& recorded, const Lines& expected, int rank) {
 
 class ScenarioTest : public testing::Test {
  public:
-  ScenarioTest(int rank_count, std::size_t scenario) : rank_count_(rank_count), scenario_(scenario) {}
+  ScenarioTest(int rank_count, std::size_t scenario)
+      : rank_count_(rank_count), scenario_(scenario) {}
   void TestBody() override {
     const Recorded* run = record(rank_count_, scenario_);
     ASSERT_TRUE(run->is_readable());
@@ -130,7 +136,8 @@ int print_expected() {
   for (const int rank_count : {1, 2, 4}) {
     for (const Scenario* scenario : on_ranks(rank_count)) {
       for (int rank = 0; rank < rank_count && scenario->expected != nullptr; ++rank) {
-        for (const std::string& line : scenario->expected({rank, rank_count})) std::cout << line << '\n';
+        for (const std::string& line : scenario->expected({rank, rank_count}))
+          std::cout << line << '\n';
       }
     }
   }
@@ -150,9 +157,13 @@ void register_tests(int rank_count) {
 
 }  // namespace
 
-Scenario::Scenario(const char* its_name, Body its_body, Expected its_expected, std::vector<int> its_rank_counts,
-                   Check its_check)
-    : name(its_name), body(its_body), expected(its_expected), rank_counts(std::move(its_rank_counts)), check(its_check) {
+Scenario::Scenario(const char* its_name, Body its_body, Expected its_expected,
+                   std::vector<int> its_rank_counts, Check its_check)
+    : name(its_name),
+      body(its_body),
+      expected(its_expected),
+      rank_counts(std::move(its_rank_counts)),
+      check(its_check) {
   all().push_back(this);
 }
 

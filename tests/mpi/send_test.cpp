@@ -1,6 +1,6 @@
-#include <array>
-
 #include "tests/mpi/scenario.h"
+
+#include <array>
 
 /// Blocking and nonblocking sends in all modes, receives, both at once, probes.
 namespace megascope::mpitest {
@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kTag = 42;
 
-/// A receive from the previous rank, posted before the send to the next one, so that every mode may start.
+/// A receive from the previous rank, posted before the send to the next one, so that every mode may
+/// start.
 template <class Send>
 void around(const Who& me, Send send) {
   std::array<double, 5> out{1, 2, 3, 4, 5};
@@ -22,7 +23,8 @@ void around(const Who& me, Send send) {
   int count = 0;
   MPI_Get_count(&status, MPI_DOUBLE, &count);
   expect(count == 5 && in[4] == 5 && in[5] == 0, "five numbers arrive");
-  expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == kTag, "the status names the sender");
+  expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == kTag,
+         "the status names the sender");
 }
 
 Lines around_lines(const Who& me, const Lines& send) {
@@ -37,7 +39,8 @@ Lines around_lines(const Who& me, const Lines& send) {
 const Scenario kSend(
     "MpiSend.RecordsPeerTagAndBytes",
     [](const Who& me) {
-      around(me, [&](double* out) { MPI_Send(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
+      around(me,
+             [&](double* out) { MPI_Send(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
     },
     [](const Who& me) {
       return around_lines(me, {text("MPI_Send on world | send to %d tag 42 bytes 40", me.next())});
@@ -46,7 +49,8 @@ const Scenario kSend(
 const Scenario kSsend(
     "MpiSsend.RecordsPeerTagAndBytes",
     [](const Who& me) {
-      around(me, [&](double* out) { MPI_Ssend(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
+      around(me,
+             [&](double* out) { MPI_Ssend(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
     },
     [](const Who& me) {
       return around_lines(me, {text("MPI_Ssend on world | send to %d tag 42 bytes 40", me.next())});
@@ -55,7 +59,8 @@ const Scenario kSsend(
 const Scenario kRsend(
     "MpiRsend.RecordsPeerTagAndBytes",
     [](const Who& me) {
-      around(me, [&](double* out) { MPI_Rsend(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
+      around(me,
+             [&](double* out) { MPI_Rsend(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD); });
     },
     [](const Who& me) {
       return around_lines(me, {text("MPI_Rsend on world | send to %d tag 42 bytes 40", me.next())});
@@ -75,7 +80,8 @@ const Scenario kBsend(
       });
     },
     [](const Who& me) {
-      return around_lines(me, {"MPI_Buffer_attach | here bytes 4096", text("MPI_Bsend on world | send to %d tag 42 bytes 40", me.next()),
+      return around_lines(me, {"MPI_Buffer_attach | here bytes 4096",
+                               text("MPI_Bsend on world | send to %d tag 42 bytes 40", me.next()),
                                "MPI_Buffer_detach | here bytes 4096"});
     });
 
@@ -90,8 +96,9 @@ void isend_around(const Who& me, Isend isend) {
   });
 }
 Lines isend_lines(const Who& me, const char* function) {
-  return around_lines(me, {text("%s on world | isend r2 to %d tag 42 bytes 40", function, me.next()),
-                           "MPI_Wait | sent r2"});
+  return around_lines(me,
+                      {text("%s on world | isend r2 to %d tag 42 bytes 40", function, me.next()),
+                       "MPI_Wait | sent r2"});
 }
 
 const Scenario kIsend(
@@ -127,13 +134,15 @@ const Scenario kRecv(
       std::array<char, 100> in{};
       MPI_Request request;
       MPI_Isend(out.data(), 3, MPI_SHORT, me.next(), 17, MPI_COMM_WORLD, &request);
-      MPI_Recv(in.data(), 100, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(in.data(), 100, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       expect(in[0] == 7 && in[2] == 8 && in[4] == 9, "the message arrives");
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Isend on world | isend r1 to %d tag 17 bytes 6", me.next()),
-              text("MPI_Recv on world | recv from %d tag 17 bytes 6", me.previous()), "MPI_Wait | sent r1"};
+              text("MPI_Recv on world | recv from %d tag 17 bytes 6", me.previous()),
+              "MPI_Wait | sent r1"};
     });
 
 const Scenario kIrecv(
@@ -167,16 +176,21 @@ const Scenario kDerived(
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       MPI_Type_vector(2, 1, 4, MPI_INT, &type);
       MPI_Type_commit(&type);
-      MPI_Sendrecv(out.data(), 1, type, me.next(), 2, in.data(), 1, type, me.previous(), 2, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
+      MPI_Sendrecv(out.data(), 1, type, me.next(), 2, in.data(), 1, type, me.previous(), 2,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Type_free(&type);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Type_vector", "MPI_Type_commit", text("MPI_Isend on world | isend r1 to %d tag 1 bytes 12", me.next()),
-              text("MPI_Recv on world | recv from %d tag 1 bytes 12", me.previous()), "MPI_Type_free",
-              "MPI_Wait | sent r1", "MPI_Type_vector", "MPI_Type_commit",
-              text("MPI_Sendrecv on world | send to %d tag 2 bytes 8; recv from %d tag 2 bytes 8", me.next(),
-                   me.previous()),
+      return {"MPI_Type_vector",
+              "MPI_Type_commit",
+              text("MPI_Isend on world | isend r1 to %d tag 1 bytes 12", me.next()),
+              text("MPI_Recv on world | recv from %d tag 1 bytes 12", me.previous()),
+              "MPI_Type_free",
+              "MPI_Wait | sent r1",
+              "MPI_Type_vector",
+              "MPI_Type_commit",
+              text("MPI_Sendrecv on world | send to %d tag 2 bytes 8; recv from %d tag 2 bytes 8",
+                   me.next(), me.previous()),
               "MPI_Type_free"};
     });
 
@@ -186,16 +200,19 @@ const Scenario kSendrecv(
       std::array<int, 3> out{1, 2, 3};
       std::array<int, 9> in{};
       MPI_Status status;
-      MPI_Sendrecv(out.data(), 3, MPI_INT, me.next(), 5, in.data(), 9, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                   MPI_COMM_WORLD, &status);
-      expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 5 && in[2] == 3, "the message arrives");
-      MPI_Sendrecv_replace(out.data(), 2, MPI_INT, me.next(), 6, me.previous(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(out.data(), 3, MPI_INT, me.next(), 5, in.data(), 9, MPI_INT, MPI_ANY_SOURCE,
+                   MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+      expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 5 && in[2] == 3,
+             "the message arrives");
+      MPI_Sendrecv_replace(out.data(), 2, MPI_INT, me.next(), 6, me.previous(), 6, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE);
     },
     [](const Who& me) -> Lines {
-      return {text("MPI_Sendrecv on world | send to %d tag 5 bytes 12; recv from %d tag 5 bytes 12", me.next(),
-                   me.previous()),
-              text("MPI_Sendrecv_replace on world | send to %d tag 6 bytes 8; recv from %d tag 6 bytes 8", me.next(),
-                   me.previous())};
+      return {text("MPI_Sendrecv on world | send to %d tag 5 bytes 12; recv from %d tag 5 bytes 12",
+                   me.next(), me.previous()),
+              text("MPI_Sendrecv_replace on world | send to %d tag 6 bytes 8; recv from %d tag 6 "
+                   "bytes 8",
+                   me.next(), me.previous())};
     });
 
 const Scenario kSendrecvHalves(
@@ -207,7 +224,8 @@ const Scenario kSendrecvHalves(
       int in = -1;
       MPI_Status status;
       MPI_Sendrecv(&out, 1, MPI_INT, up, 3, &in, 1, MPI_INT, down, 3, MPI_COMM_WORLD, &status);
-      expect(status.MPI_SOURCE == down && (down != MPI_PROC_NULL || in == -1), "nothing comes from nobody");
+      expect(status.MPI_SOURCE == down && (down != MPI_PROC_NULL || in == -1),
+             "nothing comes from nobody");
       MPI_Sendrecv_replace(&out, 1, MPI_INT, up, 4, down, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     },
     [](const Who& me) -> Lines {
@@ -217,7 +235,8 @@ const Scenario kSendrecvHalves(
       for (const int tag : {3, 4}) {
         std::string line = tag == 3 ? "MPI_Sendrecv on world" : "MPI_Sendrecv_replace on world";
         if (has_up) line += text(" | send to %d tag %d bytes 4", me.rank + 1, tag);
-        if (has_down) line += text("%s recv from %d tag %d bytes 4", has_up ? ";" : " |", me.rank - 1, tag);
+        if (has_down)
+          line += text("%s recv from %d tag %d bytes 4", has_up ? ";" : " |", me.rank - 1, tag);
         lines.push_back(line);
       }
       return lines;
@@ -231,7 +250,8 @@ const Scenario kProcNull(
       std::array<MPI_Request, 2> requests;
       MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
       MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
-      expect(value == 5 && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG, "a null receive");
+      expect(value == 5 && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG,
+             "a null receive");
       MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, requests.data());
       MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[1]);
       MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
@@ -239,8 +259,8 @@ const Scenario kProcNull(
       expect(status.MPI_SOURCE == MPI_PROC_NULL, "a null probe");
     },
     [](const Who&) -> Lines {
-      return {"MPI_Send on world", "MPI_Recv on world", "MPI_Isend on world", "MPI_Irecv on world", "MPI_Waitall",
-              "MPI_Probe on world"};
+      return {"MPI_Send on world",  "MPI_Recv on world", "MPI_Isend on world",
+              "MPI_Irecv on world", "MPI_Waitall",       "MPI_Probe on world"};
     });
 
 const Scenario kProbe(
@@ -255,18 +275,22 @@ const Scenario kProbe(
       MPI_Barrier(MPI_COMM_WORLD);
       MPI_Send(&out, 1, MPI_INT, me.next(), 8, MPI_COMM_WORLD);
       MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-      expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 8, "the probe sees the message");
+      expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 8,
+             "the probe sees the message");
       MPI_Iprobe(me.previous(), 8, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       expect(flag == 1, "it is still there");
       MPI_Recv(&in, 1, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &status);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Iprobe on world", "MPI_Barrier on world | coll #0 sent 0 received 0",
+      return {"MPI_Iprobe on world",
+              "MPI_Barrier on world | coll #0 sent 0 received 0",
               text("MPI_Send on world | send to %d tag 8 bytes 4", me.next()),
               text("MPI_Probe on world | found from %d tag 8 bytes 4", me.previous()),
-              text("MPI_Iprobe on world | found from %d tag 8 bytes 4", me.previous()), text("MPI_Recv on world | recv from %d tag 8 bytes 4", me.previous())};
+              text("MPI_Iprobe on world | found from %d tag 8 bytes 4", me.previous()),
+              text("MPI_Recv on world | recv from %d tag 8 bytes 4", me.previous())};
     },
-    on_ranks_of({1, 2, 4}, {2, 4}));  // MPICH waits for the receive of what a process sends to itself
+    on_ranks_of({1, 2, 4},
+                {2, 4}));  // MPICH waits for the receive of what a process sends to itself
 
 }  // namespace
 }  // namespace megascope::mpitest

@@ -1,11 +1,12 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <thread>
 
-#include "tests/mpi/scenario.h"
-
-/// MPI_THREAD_SERIALIZED, which is what the program gets (scenario.cpp): threads take turns, and have a location each.
+/// MPI_THREAD_SERIALIZED, which is what the program gets (scenario.cpp): threads take turns, and
+/// have a location each.
 namespace megascope::mpitest {
 namespace {
 
@@ -37,7 +38,8 @@ const Scenario kSerialized(
                   (Lines{text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()),
                          text("MPI_Issend on world | isend r2 to %d tag 1 bytes 4", me.next())}));
         EXPECT_EQ(run.lines(rank, 2),
-                  (Lines{text("MPI_Waitall | received r1 in world from %d tag 1 bytes 4; sent r2", me.previous()),
+                  (Lines{text("MPI_Waitall | received r1 in world from %d tag 1 bytes 4; sent r2",
+                              me.previous()),
                          "MPI_Is_thread_main"}));
       }
     });
@@ -45,4 +47,6 @@ const Scenario kSerialized(
 }  // namespace
 }  // namespace megascope::mpitest
 
-int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_SERIALIZED); }
+int main(int argc, char** argv) {
+  return megascope::mpitest::run_main(argc, argv, MPI_THREAD_SERIALIZED);
+}

@@ -1,3 +1,5 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -5,8 +7,6 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include "tests/mpi/scenario.h"
 
 /// Tests and probes that find nothing, again and again: one record with the exact number of calls.
 namespace megascope::mpitest {
@@ -22,7 +22,8 @@ const Scenario kTests(
       int flag = 1;
       for (int i = 0; i < 1000; ++i) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       expect(flag == 0, "nothing has been sent");
-      for (int i = 0; i < 7; ++i) MPI_Iprobe(me.previous(), 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      for (int i = 0; i < 7; ++i)
+        MPI_Iprobe(me.previous(), 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       MPI_Barrier(MPI_COMM_WORLD);
       for (int i = 0; i < 2; ++i) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       MPI_Barrier(MPI_COMM_WORLD);
@@ -58,11 +59,13 @@ const Scenario kBroken(
         MPI_Iprobe(me.previous(), 8, i < 2 ? other : MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       }
       int index = 0;
-      for (int i = 0; i < 20; ++i) MPI_Testany(2, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
+      for (int i = 0; i < 20; ++i)
+        MPI_Testany(2, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
       for (int i = 0; i < 20; ++i) MPI_Testall(2, requests.data(), &flag, MPI_STATUSES_IGNORE);
       int count = 0;
       std::array<int, 2> indices{};
-      for (int i = 0; i < 20; ++i) MPI_Testsome(2, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
+      for (int i = 0; i < 20; ++i)
+        MPI_Testsome(2, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE);
       for (int i = 0; i < 20; ++i) MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE);
       for (int i = 0; i < 2; ++i) {
         MPI_Cancel(&requests[at(i)]);
@@ -91,7 +94,8 @@ const Scenario kBroken(
               "MPI_Comm_free on other | ended other"};
     });
 
-/// As many tests as the tag of a later message says, the last of which found what the other rank sent.
+/// As many tests as the tag of a later message says, the last of which found what the other rank
+/// sent.
 const Scenario kFound(
     "Spin.TellsWhatIsFoundAtTheEndOfARun",
     [](const Who& me) {
@@ -101,20 +105,24 @@ const Scenario kFound(
       MPI_Status status;
       if (me.rank == 0) {
         MPI_Recv(nullptr, 0, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (const double end = MPI_Wtime() + 0.02; MPI_Wtime() < end;) {}
+        for (const double end = MPI_Wtime() + 0.02; MPI_Wtime() < end;) {
+        }
         MPI_Send(&me.size, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
         return;
       }
       MPI_Request request;
       MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
       for (; flag == 0; ++tests) {
-        if (tests == 150) MPI_Send(nullptr, 0, MPI_INT, 0, 4, MPI_COMM_WORLD);  // on a busy machine these take long
+        if (tests == 150)
+          MPI_Send(nullptr, 0, MPI_INT, 0, 4, MPI_COMM_WORLD);  // on a busy machine these take long
         MPI_Test(&request, &flag, &status);
       }
       expect(in == me.size && status.MPI_TAG == 3, "the message");
-      MPI_Sendrecv(&in, 0, MPI_INT, 0, tests, &in, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&in, 0, MPI_INT, 0, tests, &in, 0, MPI_INT, 0, tests, MPI_COMM_SELF,
+                   MPI_STATUS_IGNORE);
     },
-    nullptr, {2}, [](const Recorded& run) {
+    nullptr, {2},
+    [](const Recorded& run) {
       long tests = 0;
       long finds = 0;
       long told = -1;
@@ -124,7 +132,8 @@ const Scenario kFound(
         if (line.starts_with("MPI_Test")) tests += times;
         if (line == "MPI_Test | received r1 in world from 0 tag 3 bytes 4") ++finds;
         const std::size_t tag = line.find(" tag ");
-        if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + tag + 5, nullptr, 10);
+        if (line.starts_with("MPI_Sendrecv"))
+          told = std::strtol(line.c_str() + tag + 5, nullptr, 10);
       }
       EXPECT_GT(told, 100);  // enough of them that most were counted without times
       EXPECT_EQ(tests, told);
@@ -148,14 +157,17 @@ const Scenario kNested(
       int tests = 0;
       for (int i = 0; i < 50; ++i) {
         MPI_Request request;
-        MPI_Iallreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, op, MPI_COMM_WORLD, &request);
+        MPI_Iallreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, op,
+                       MPI_COMM_WORLD, &request);
         for (int flag = 0; flag == 0; ++tests) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         expect(out.back() == me.size, "the sum");
       }
       MPI_Op_free(&op);
-      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF,
+                   MPI_STATUS_IGNORE);
     },
-    nullptr, {2, 4}, [](const Recorded& run) {
+    nullptr, {2, 4},
+    [](const Recorded& run) {
       for (int rank = 0; rank < 2; ++rank) {
         long tests = 0;
         long told = -1;
@@ -165,7 +177,8 @@ const Scenario kNested(
           std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
           if (line.starts_with("MPI_Test")) tests += times;
           if (line.starts_with("MPI_Iallreduce")) ++sums;
-          if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+          if (line.starts_with("MPI_Sendrecv"))
+            told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
         }
         EXPECT_EQ(tests, told);
         EXPECT_EQ(sums, 50);
@@ -188,12 +201,15 @@ const Scenario kMany(
       MPI_Cancel(&request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     },
-    nullptr, {1}, [](const Recorded& run) {
+    nullptr, {1},
+    [](const Recorded& run) {
       int tests = 0;
       int sizes = 0;
       for (const std::string& line : run.lines(0)) {
-        if (line.starts_with("MPI_Test times 2")) tests += 2;
-        else if (line.starts_with("MPI_Test")) ++tests;
+        if (line.starts_with("MPI_Test times 2"))
+          tests += 2;
+        else if (line.starts_with("MPI_Test"))
+          ++tests;
         sizes += line.starts_with("MPI_Comm_size") ? 1 : 0;
       }
       EXPECT_EQ(tests, 60000);

@@ -1,18 +1,19 @@
+#include "tests/mpi/scenario.h"
+#include "tests/mpi/threads.h"
+
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-#include "tests/mpi/threads.h"
-
-/// Several threads in MPI at the same time: each has a location of its own, and its calls are told as if it were alone.
+/// Several threads in MPI at the same time: each has a location of its own, and its calls are told
+/// as if it were alone.
 namespace megascope::mpitest {
 namespace {
 
@@ -31,8 +32,8 @@ const Scenario kExchange(
           MPI_Irecv(in.data(), 8, MPI_INT, me.previous(), tag, MPI_COMM_WORLD, requests.data());
           MPI_Isend(out.data(), t + 1, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[1]);
           MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
-          MPI_Sendrecv(out.data(), t, MPI_INT, me.next(), tag, in.data(), 8, MPI_INT, me.previous(), tag, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE);
+          MPI_Sendrecv(out.data(), t, MPI_INT, me.next(), tag, in.data(), 8, MPI_INT, me.previous(),
+                       tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
       });
     },
@@ -47,20 +48,24 @@ const Scenario kExchange(
           for (int round = 0; round < kRounds; ++round) {
             const int tag = 100 * t + round;
             const int request = 2 * (kRounds * t + round) + 1;
-            lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 32", request, me.previous(), tag));
+            lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 32", request,
+                                 me.previous(), tag));
+            lines.push_back(text("MPI_Isend on world | isend r%d to %d tag %d bytes %d",
+                                 request + 1, me.next(), tag, 4 * (t + 1)));
             lines.push_back(
-                text("MPI_Isend on world | isend r%d to %d tag %d bytes %d", request + 1, me.next(), tag, 4 * (t + 1)));
-            lines.push_back(text("MPI_Waitall | received r%d in world from %d tag %d bytes %d; sent r%d", request,
-                                 me.previous(), tag, 4 * (t + 1), request + 1));
-            lines.push_back(text("MPI_Sendrecv on world | send to %d tag %d bytes %d; recv from %d tag %d bytes %d",
-                                 me.next(), tag, 4 * t, me.previous(), tag, 4 * t));
+                text("MPI_Waitall | received r%d in world from %d tag %d bytes %d; sent r%d",
+                     request, me.previous(), tag, 4 * (t + 1), request + 1));
+            lines.push_back(text(
+                "MPI_Sendrecv on world | send to %d tag %d bytes %d; recv from %d tag %d bytes %d",
+                me.next(), tag, 4 * t, me.previous(), tag, 4 * t));
           }
           EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
     });
 
-/// A thread's last call is a test that found something after many that did not: it has returned, like any other.
+/// A thread's last call is a test that found something after many that did not: it has returned,
+/// like any other.
 const Scenario kLastTest(
     "MpiThreads.MayEndWithATestThatFindsSomething",
     [](const Who&) {
@@ -78,13 +83,15 @@ const Scenario kLastTest(
       while (!is_testing) std::this_thread::yield();
       MPI_Send(&tests, 0, MPI_INT, 0, 4, MPI_COMM_SELF);
       thread.join();
-      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF,
+                   MPI_STATUS_IGNORE);
     },
     nullptr, {1, 2},
     [](const Recorded& run) {
       long told = -1;
       for (const std::string& line : run.lines(0, 0)) {
-        if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+        if (line.starts_with("MPI_Sendrecv"))
+          told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
       }
       long tests = 0;
       for (const std::string& line : run.lines(0, 1)) {
@@ -107,13 +114,15 @@ const Scenario kOtherThread(
       for (int i = 0; i < 2; ++i) {
         MPI_Irecv(&in[at(4 * i)], 4, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[at(i)]);
       }
-      for (int i = 0; i < 2; ++i) MPI_Issend(out.data(), i + 1, MPI_INT, me.next(), i, MPI_COMM_WORLD, &requests[at(i + 2)]);
+      for (int i = 0; i < 2; ++i)
+        MPI_Issend(out.data(), i + 1, MPI_INT, me.next(), i, MPI_COMM_WORLD, &requests[at(i + 2)]);
       MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
       in_threads(2, [&](int t) {
         MPI_Wait(&requests[at(t)], MPI_STATUS_IGNORE);
         MPI_Wait(&requests[at(t + 2)], MPI_STATUS_IGNORE);
         if (t == 0) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
-        MPI_Irecv(in.data() + t, 1, MPI_INT, me.previous(), 10 + t, MPI_COMM_WORLD, &requests[at(t)]);
+        MPI_Irecv(in.data() + t, 1, MPI_INT, me.previous(), 10 + t, MPI_COMM_WORLD,
+                  &requests[at(t)]);
         MPI_Issend(out.data(), 1, MPI_INT, me.next(), 10 + t, MPI_COMM_WORLD, &requests[at(t + 2)]);
       });
       MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
@@ -121,25 +130,32 @@ const Scenario kOtherThread(
     [](const Who& me) -> Lines {
       const int from = me.previous();
       const int to = me.next();
-      // Requests are numbered as they are met, the main thread's lines first: the threads' are 6 to 9.
-      return {"MPI_Irecv on world | irecv r1 from any tag 0 room 16", "MPI_Irecv on world | irecv r2 from any tag 1 room 16",
+      // Requests are numbered as they are met, the main thread's lines first: the threads' are 6
+      // to 9.
+      return {"MPI_Irecv on world | irecv r1 from any tag 0 room 16",
+              "MPI_Irecv on world | irecv r2 from any tag 1 room 16",
               text("MPI_Issend on world | isend r3 to %d tag 0 bytes 4", to),
               text("MPI_Issend on world | isend r4 to %d tag 1 bytes 8", to),
               "MPI_Ibarrier on world | icoll r5 #0 sent 0 received 0",
-              text("MPI_Waitall | received r6 in world from %d tag 10 bytes 4; received r7 in world from %d tag 11 bytes 4; "
-                   "sent r8; sent r9", from, from)};
+              text("MPI_Waitall | received r6 in world from %d tag 10 bytes 4; received r7 in "
+                   "world from %d tag 11 bytes 4; sent r8; sent r9",
+                   from, from)};
     },
-    on_ranks_of({1, 2, 4}, {2, 4}),  // MPICH has one handle for all that a process has sent to itself
+    on_ranks_of({1, 2, 4},
+                {2, 4}),  // MPICH has one handle for all that a process has sent to itself
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         const Who me{rank, run.rank_count()};
         for (int t = 0; t < 2; ++t) {
           Lines lines = {kFirstOfThread,
-                         text("MPI_Wait | received r%d in world from %d tag %d bytes %d", t + 1, me.previous(), t, 4 * (t + 1)),
+                         text("MPI_Wait | received r%d in world from %d tag %d bytes %d", t + 1,
+                              me.previous(), t, 4 * (t + 1)),
                          text("MPI_Wait | sent r%d", t + 3)};
           if (t == 0) lines.emplace_back("MPI_Wait | done r5 in world #0 sent 0 received 0");
-          lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 6 + t, me.previous(), 10 + t));
-          lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 4", 8 + t, me.next(), 10 + t));
+          lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 6 + t,
+                               me.previous(), 10 + t));
+          lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 4", 8 + t,
+                               me.next(), 10 + t));
           EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
@@ -166,9 +182,12 @@ const Scenario kComms(
       for (int t = 0; t < 2; ++t) MPI_Comm_free(&bases[at(t)]);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created base 0", "MPI_Comm_set_name on base 0",
-              "MPI_Comm_dup on world | coll #1 sent 0 received 0; created base 1", "MPI_Comm_set_name on base 1",
-              "MPI_Comm_free on base 0 | ended base 0", "MPI_Comm_free on base 1 | ended base 1"};
+      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created base 0",
+              "MPI_Comm_set_name on base 0",
+              "MPI_Comm_dup on world | coll #1 sent 0 received 0; created base 1",
+              "MPI_Comm_set_name on base 1",
+              "MPI_Comm_free on base 0 | ended base 0",
+              "MPI_Comm_free on base 1 | ended base 1"};
     },
     {1, 2, 4},
     [](const Recorded& run) {
@@ -177,7 +196,8 @@ const Scenario kComms(
           Lines lines = {kFirstOfThread};
           for (int round = 0; round < kRounds; ++round) {
             const std::string name = text("round %d of %d", round, t);
-            lines.push_back(text("MPI_Comm_dup on base %d | coll #%d sent 0 received 0; created %s", t, round, name.c_str()));
+            lines.push_back(text("MPI_Comm_dup on base %d | coll #%d sent 0 received 0; created %s",
+                                 t, round, name.c_str()));
             lines.push_back("MPI_Comm_set_name on " + name);
             lines.push_back("MPI_Barrier on " + name + " | coll #0 sent 0 received 0");
             lines.push_back("MPI_Comm_free on " + name + " | ended " + name);
@@ -187,7 +207,8 @@ const Scenario kComms(
       }
     });
 
-/// One thread makes, the other frees: a handle may be another communicator's before the call that freed it has returned.
+/// One thread makes, the other frees: a handle may be another communicator's before the call that
+/// freed it has returned.
 constexpr int kHandedOver = 1500;
 const Scenario kFreedByAnother(
     "MpiThreads.FreeCommunicatorsThatOthersMade",
@@ -215,7 +236,8 @@ const Scenario kFreedByAnother(
       Lines freer = {kFirstOfThread};
       for (int i = 0; i < kHandedOver; ++i) {
         const std::string name = text("handed over %d", i);
-        maker.push_back(text("MPI_Comm_dup on self | coll #%d sent 0 received 0; created %s", i, name.c_str()));
+        maker.push_back(
+            text("MPI_Comm_dup on self | coll #%d sent 0 received 0; created %s", i, name.c_str()));
         maker.push_back("MPI_Comm_set_name on " + name);
         maker.push_back("MPI_Barrier on " + name + " | coll #0 sent 0 received 0");
         freer.push_back("MPI_Comm_free on " + name + " | ended " + name);
@@ -236,7 +258,8 @@ const Scenario kTypes(
           MPI_Datatype type;
           MPI_Type_contiguous(100 * t + round + 1, MPI_INT, &type);
           MPI_Type_commit(&type);
-          MPI_Sendrecv(out.data(), 1, type, 0, t, in.data(), 1, type, 0, t, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+          MPI_Sendrecv(out.data(), 1, type, 0, t, in.data(), 1, type, 0, t, MPI_COMM_SELF,
+                       MPI_STATUS_IGNORE);
           MPI_Type_free(&type);
         }
       });
@@ -247,9 +270,12 @@ const Scenario kTypes(
         Lines lines = {kFirstOfThread};
         for (int round = 0; round < kRounds; ++round) {
           const int bytes = 4 * (100 * t + round + 1);
-          lines.insert(lines.end(), {"MPI_Type_contiguous", "MPI_Type_commit",
-                                     text("MPI_Sendrecv on self | send to 0 tag %d bytes %d; recv from 0 tag %d bytes %d", t,
-                                          bytes, t, bytes), "MPI_Type_free"});
+          lines.insert(
+              lines.end(),
+              {"MPI_Type_contiguous", "MPI_Type_commit",
+               text("MPI_Sendrecv on self | send to 0 tag %d bytes %d; recv from 0 tag %d bytes %d",
+                    t, bytes, t, bytes),
+               "MPI_Type_free"});
         }
         EXPECT_EQ(run.lines(0, at(t + 1)), lines) << "thread " << t;
       }
@@ -277,4 +303,6 @@ const Scenario kDestructor(
 }  // namespace
 }  // namespace megascope::mpitest
 
-int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE); }
+int main(int argc, char** argv) {
+  return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE);
+}

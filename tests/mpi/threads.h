@@ -8,8 +8,8 @@
 
 namespace megascope::mpitest {
 
-/// Runs body(0) … body(count - 1) in threads of their own, at the same time. Each asks for its rank before, in that order:
-/// so thread t has the location t + 1 of the scenario.
+/// Runs body(0) … body(count - 1) in threads of their own, at the same time. Each asks for its rank
+/// before, in that order: so thread t has the location t + 1 of the scenario.
 template <class Body>
 void in_threads(int count, Body body) {
   std::atomic<int> ready_count{0};

@@ -1,9 +1,9 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
-
-#include "tests/mpi/scenario.h"
 
 /// Communicators with a topology: their making, parts and queries.
 namespace megascope::mpitest {
@@ -33,7 +33,8 @@ const Scenario kCart(
       MPI_Cartdim_get(grid, &value);
       MPI_Cart_get(grid, 2, numbers.data(), flags.data(), others.data());
       MPI_Cart_coords(grid, me.rank, 5, numbers.data());  // there are two
-      expect(numbers[0] == me.rank / columns(me) && numbers[1] == me.rank % columns(me), "row and column");
+      expect(numbers[0] == me.rank / columns(me) && numbers[1] == me.rank % columns(me),
+             "row and column");
       MPI_Cart_rank(grid, numbers.data(), &value);
       expect(value == me.rank, "and back");
       int above = -1;
@@ -55,18 +56,31 @@ const Scenario kCart(
       const int below = (me.rank + columns(me)) % me.size;
       const int above = (me.rank + me.size - columns(me)) % me.size;
       const int rows = me.size / columns(me);
-      const std::string grid = text("dimension_0 %d, dimension_1 %d, periodic_0 1, periodic_1 0", rows, columns(me));
-      const std::string place = text("coordinate_0 %d, coordinate_1 %d", me.rank / columns(me), me.rank % columns(me));
-      return {text("MPI_Dims_create {processes %d, dimension_0 %d, dimension_1 %d}", me.size, rows, columns(me)),
-              "MPI_Cart_create on world | coll #0 sent 0 received 0; created grid {" + grid + ", reorder 0}",
-              "MPI_Comm_set_name on grid", "MPI_Topo_test on grid {topology 1}", "MPI_Cartdim_get on grid {dimensions 2}",
-              "MPI_Cart_get on grid {" + grid + ", " + place + "}", text("MPI_Cart_coords on grid {rank %d, ", me.rank) + place + "}",
+      const std::string grid = text("dimension_0 %d, dimension_1 %d, periodic_0 1, periodic_1 0",
+                                    rows, columns(me));
+      const std::string place = text("coordinate_0 %d, coordinate_1 %d", me.rank / columns(me),
+                                     me.rank % columns(me));
+      return {text("MPI_Dims_create {processes %d, dimension_0 %d, dimension_1 %d}", me.size, rows,
+                   columns(me)),
+              "MPI_Cart_create on world | coll #0 sent 0 received 0; created grid {" + grid +
+                  ", reorder 0}",
+              "MPI_Comm_set_name on grid",
+              "MPI_Topo_test on grid {topology 1}",
+              "MPI_Cartdim_get on grid {dimensions 2}",
+              "MPI_Cart_get on grid {" + grid + ", " + place + "}",
+              text("MPI_Cart_coords on grid {rank %d, ", me.rank) + place + "}",
               "MPI_Cart_rank on grid {" + place + text(", rank %d}", me.rank),
-              text("MPI_Cart_shift on grid {direction 0, displacement 1, source_rank %d, destination_rank %d}", above, below),
+              text("MPI_Cart_shift on grid {direction 0, displacement 1, source_rank %d, "
+                   "destination_rank %d}",
+                   above, below),
               "MPI_Cart_map on world {" + grid + text(", rank %d}", me.rank),
-              text("MPI_Sendrecv on grid | send to %d tag 3 bytes 4; recv from %d tag 3 bytes 4", below, above),
-              "MPI_Cart_sub on grid | coll #0 sent 0 received 0; created row {remains_0 0, remains_1 1}", "MPI_Comm_set_name on row",
-              "MPI_Barrier on row | coll #0 sent 0 received 0", "MPI_Comm_free on row | ended row",
+              text("MPI_Sendrecv on grid | send to %d tag 3 bytes 4; recv from %d tag 3 bytes 4",
+                   below, above),
+              "MPI_Cart_sub on grid | coll #0 sent 0 received 0; created row {remains_0 0, "
+              "remains_1 1}",
+              "MPI_Comm_set_name on row",
+              "MPI_Barrier on row | coll #0 sent 0 received 0",
+              "MPI_Comm_free on row | ended row",
               "MPI_Comm_free on grid | ended grid"};
     },
     {1, 2, 4},
@@ -76,7 +90,8 @@ const Scenario kCart(
         EXPECT_EQ(expand(run.comm(rank, "row").members), row);
         EXPECT_EQ(run.comm(rank, "row").parent, run.comm(rank, "grid").id);
         EXPECT_EQ(run.comm(rank, "grid").parent, run.comm(rank, "world").id);
-        EXPECT_EQ(expand(run.comm(rank, "grid").members).size(), static_cast<std::size_t>(run.rank_count()));
+        EXPECT_EQ(expand(run.comm(rank, "grid").members).size(),
+                  static_cast<std::size_t>(run.rank_count()));
         EXPECT_EQ(run.comm(rank, "grid").my_rank, rank);
       }
     });
@@ -100,11 +115,15 @@ const Scenario kSmallGrid(
     },
     [](const Who& me) -> Lines {
       if (me.rank > 0) return {"MPI_Cart_create on world | coll #0 sent 0 received 0"};
-      return {"MPI_Cart_create on world | coll #0 sent 0 received 0; created alone", "MPI_Comm_set_name on alone",
-              "MPI_Cart_sub on alone | coll #0 sent 0 received 0; created point", "MPI_Comm_set_name on point",
-              "MPI_Comm_free on point | ended point", "MPI_Comm_free on alone | ended alone"};
+      return {"MPI_Cart_create on world | coll #0 sent 0 received 0; created alone",
+              "MPI_Comm_set_name on alone",
+              "MPI_Cart_sub on alone | coll #0 sent 0 received 0; created point",
+              "MPI_Comm_set_name on point",
+              "MPI_Comm_free on point | ended point",
+              "MPI_Comm_free on alone | ended alone"};
     },
-    {1, 2, 4}, [](const Recorded& run) { EXPECT_EQ(expand(run.comm(0, "alone").members), Ranks{0}); });
+    {1, 2, 4},
+    [](const Recorded& run) { EXPECT_EQ(expand(run.comm(0, "alone").members), Ranks{0}); });
 
 /// A ring, and a graph of the first two ranks (the first, with one) alone.
 const Scenario kGraph(
@@ -128,7 +147,8 @@ const Scenario kGraph(
       MPI_Graph_neighbors_count(ring, me.rank, &count);
       std::array<int, 2> neighbours{};
       MPI_Graph_neighbors(ring, me.rank, 2, neighbours.data());
-      expect(count == 2 && neighbours[0] == me.previous() && neighbours[1] == me.next(), "both sides");
+      expect(count == 2 && neighbours[0] == me.previous() && neighbours[1] == me.next(),
+             "both sides");
       MPI_Graph_map(MPI_COMM_WORLD, me.size, index.data(), edges.data(), &count);
       MPI_Comm_free(&ring);
       const int few = me.size < 2 ? 1 : 2;
@@ -144,15 +164,22 @@ const Scenario kGraph(
     [](const Who& me) -> Lines {
       const std::string dimensions = text("{nodes %d, edges %d}", me.size, 2 * me.size);
       const std::string neighbours = text("{rank %d, neighbours 2}", me.rank);
-      Lines lines = {text("MPI_Graph_create on world | coll #0 sent 0 received 0; created ring {nodes %d, reorder 0}", me.size),
-                     "MPI_Comm_set_name on ring", "MPI_Graphdims_get on ring " + dimensions, "MPI_Graph_get on ring " + dimensions,
-                     "MPI_Graph_neighbors_count on ring " + neighbours, "MPI_Graph_neighbors on ring " + neighbours,
-                     text("MPI_Graph_map on world {nodes %d, rank %d}", me.size, me.rank), "MPI_Comm_free on ring | ended ring"};
+      Lines lines = {text("MPI_Graph_create on world | coll #0 sent 0 received 0; created ring "
+                          "{nodes %d, reorder 0}",
+                          me.size),
+                     "MPI_Comm_set_name on ring",
+                     "MPI_Graphdims_get on ring " + dimensions,
+                     "MPI_Graph_get on ring " + dimensions,
+                     "MPI_Graph_neighbors_count on ring " + neighbours,
+                     "MPI_Graph_neighbors on ring " + neighbours,
+                     text("MPI_Graph_map on world {nodes %d, rank %d}", me.size, me.rank),
+                     "MPI_Comm_free on ring | ended ring"};
       if (me.rank >= 2) {
         lines.emplace_back("MPI_Graph_create on world | coll #1 sent 0 received 0");
       } else {
-        lines.insert(lines.end(), {"MPI_Graph_create on world | coll #1 sent 0 received 0; created pair",
-                                   "MPI_Comm_set_name on pair", "MPI_Comm_free on pair | ended pair"});
+        lines.insert(lines.end(),
+                     {"MPI_Graph_create on world | coll #1 sent 0 received 0; created pair",
+                      "MPI_Comm_set_name on pair", "MPI_Comm_free on pair | ended pair"});
       }
       return lines;
     },
@@ -168,12 +195,13 @@ const Scenario kDistributed(
       const int from = me.previous();
       const int to = me.next();
       MPI_Comm adjacent;
-      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, MPI_UNWEIGHTED, 1, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                     &adjacent);
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, MPI_UNWEIGHTED, 1, &to,
+                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &adjacent);
       MPI_Comm_set_name(adjacent, "adjacent");
       const int one = 1;
       MPI_Comm distributed;
-      MPI_Dist_graph_create(adjacent, 1, &me.rank, &one, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &distributed);
+      MPI_Dist_graph_create(adjacent, 1, &me.rank, &one, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                            &distributed);
       MPI_Comm_set_name(distributed, "distributed");
       int in = -1;
       int out = -1;
@@ -182,20 +210,24 @@ const Scenario kDistributed(
       expect(in == 1 && out == 1 && is_weighted == 0, "one each way");
       int source = -1;
       int destination = -1;
-      MPI_Dist_graph_neighbors(distributed, 1, &source, MPI_UNWEIGHTED, 1, &destination, MPI_UNWEIGHTED);
+      MPI_Dist_graph_neighbors(distributed, 1, &source, MPI_UNWEIGHTED, 1, &destination,
+                               MPI_UNWEIGHTED);
       expect(source == from && destination == to, "both sides");
       MPI_Comm_free(&distributed);
       MPI_Comm_free(&adjacent);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Dist_graph_create_adjacent on world | coll #0 sent 0 received 0; created adjacent "
-              "{sources 1, destinations 1, reorder 0}",
-              "MPI_Comm_set_name on adjacent",
-              "MPI_Dist_graph_create on adjacent | coll #0 sent 0 received 0; created distributed {nodes 1, reorder 0}",
-              "MPI_Comm_set_name on distributed",
-              "MPI_Dist_graph_neighbors_count on distributed {sources 1, destinations 1, weighted 0}",
-              "MPI_Dist_graph_neighbors on distributed", "MPI_Comm_free on distributed | ended distributed",
-              "MPI_Comm_free on adjacent | ended adjacent"};
+      return {
+          "MPI_Dist_graph_create_adjacent on world | coll #0 sent 0 received 0; created adjacent "
+          "{sources 1, destinations 1, reorder 0}",
+          "MPI_Comm_set_name on adjacent",
+          "MPI_Dist_graph_create on adjacent | coll #0 sent 0 received 0; created distributed "
+          "{nodes 1, reorder 0}",
+          "MPI_Comm_set_name on distributed",
+          "MPI_Dist_graph_neighbors_count on distributed {sources 1, destinations 1, weighted 0}",
+          "MPI_Dist_graph_neighbors on distributed",
+          "MPI_Comm_free on distributed | ended distributed",
+          "MPI_Comm_free on adjacent | ended adjacent"};
     },
     {1, 2, 4},
     [](const Recorded& run) {

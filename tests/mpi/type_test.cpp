@@ -1,11 +1,12 @@
+#include "tests/mpi/scenario.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-#include "tests/mpi/scenario.h"
-
-/// Datatypes as they are made and asked about; codes of errors; what a program asks about MPI itself.
+/// Datatypes as they are made and asked about; codes of errors; what a program asks about MPI
+/// itself.
 namespace megascope::mpitest {
 namespace {
 
@@ -38,11 +39,17 @@ const Scenario kMaking(
       for (MPI_Datatype& type : types) MPI_Type_free(&type);
     },
     [](const Who&) -> Lines {
-      Lines lines = {"MPI_Type_contiguous {type_bytes 12}", "MPI_Type_vector {type_bytes 16}", "MPI_Type_indexed {type_bytes 12}",
-                     "MPI_Type_create_hindexed {type_bytes 12}", "MPI_Type_create_hindexed_block {type_bytes 16}",
-                     "MPI_Type_create_hvector {type_bytes 12}", "MPI_Type_create_indexed_block {type_bytes 16}",
-                     "MPI_Type_create_struct {type_bytes 20}", "MPI_Type_create_subarray {type_bytes 16}",
-                     "MPI_Type_create_darray {type_bytes 40}", "MPI_Type_create_resized {type_bytes 4}",
+      Lines lines = {"MPI_Type_contiguous {type_bytes 12}",
+                     "MPI_Type_vector {type_bytes 16}",
+                     "MPI_Type_indexed {type_bytes 12}",
+                     "MPI_Type_create_hindexed {type_bytes 12}",
+                     "MPI_Type_create_hindexed_block {type_bytes 16}",
+                     "MPI_Type_create_hvector {type_bytes 12}",
+                     "MPI_Type_create_indexed_block {type_bytes 16}",
+                     "MPI_Type_create_struct {type_bytes 20}",
+                     "MPI_Type_create_subarray {type_bytes 16}",
+                     "MPI_Type_create_darray {type_bytes 40}",
+                     "MPI_Type_create_resized {type_bytes 4}",
                      "MPI_Type_dup {type_bytes 4}"};
       lines.insert(lines.end(), 12, "MPI_Type_free");
       return lines;
@@ -82,9 +89,20 @@ const Scenario kRemoved(
       for (MPI_Datatype& type : types) MPI_Type_free(&type);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Type_hindexed {type_bytes 12}", "MPI_Type_hvector {type_bytes 12}", "MPI_Type_struct {type_bytes 20}", "MPI_Type_lb",
-              "MPI_Type_ub", "MPI_Type_extent", "MPI_Address", "MPI_Errhandler_create", "MPI_Errhandler_set", "MPI_Errhandler_get",
-              "MPI_Errhandler_set", "MPI_Type_free", "MPI_Type_free", "MPI_Type_free"};
+      return {"MPI_Type_hindexed {type_bytes 12}",
+              "MPI_Type_hvector {type_bytes 12}",
+              "MPI_Type_struct {type_bytes 20}",
+              "MPI_Type_lb",
+              "MPI_Type_ub",
+              "MPI_Type_extent",
+              "MPI_Address",
+              "MPI_Errhandler_create",
+              "MPI_Errhandler_set",
+              "MPI_Errhandler_get",
+              "MPI_Errhandler_set",
+              "MPI_Type_free",
+              "MPI_Type_free",
+              "MPI_Type_free"};
     });
 #pragma GCC diagnostic pop
 #endif
@@ -100,7 +118,8 @@ const Scenario kMatching(
     },
     [](const Who&) -> Lines {
       return {"MPI_Type_match_size {type_bytes 8}", "MPI_Type_create_f90_real {type_bytes 8}",
-              "MPI_Type_create_f90_complex {type_bytes 16}", "MPI_Type_create_f90_integer {type_bytes 4}"};
+              "MPI_Type_create_f90_complex {type_bytes 16}",
+              "MPI_Type_create_f90_integer {type_bytes 4}"};
     });
 
 const Scenario kExtents(
@@ -121,9 +140,12 @@ const Scenario kExtents(
       MPI_Type_free(&type);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Type_create_resized {type_bytes 4}", "MPI_Type_get_extent {lower_bound -4, extent 32}",
-              "MPI_Type_get_extent_x {lower_bound -4, extent 32}", "MPI_Type_get_true_extent {lower_bound 0, extent 4}",
-              "MPI_Type_get_true_extent_x {lower_bound 0, extent 4}", "MPI_Type_free"};
+      return {"MPI_Type_create_resized {type_bytes 4}",
+              "MPI_Type_get_extent {lower_bound -4, extent 32}",
+              "MPI_Type_get_extent_x {lower_bound -4, extent 32}",
+              "MPI_Type_get_true_extent {lower_bound 0, extent 4}",
+              "MPI_Type_get_true_extent_x {lower_bound 0, extent 4}",
+              "MPI_Type_free"};
     });
 
 const Scenario kErrors(
@@ -138,7 +160,8 @@ const Scenario kErrors(
       MPI_Error_class(MPI_ERR_TAG, &code);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Add_error_class {error_class e1}", "MPI_Add_error_code {error_class e1, error_code e2}",
+      return {"MPI_Add_error_class {error_class e1}",
+              "MPI_Add_error_code {error_class e1, error_code e2}",
               "MPI_Error_class {error_code e2, error_class e1}",
               text("MPI_Error_class {error_code %d, error_class %d}", MPI_ERR_TAG, MPI_ERR_TAG)};
     });
@@ -152,7 +175,9 @@ const Scenario kState(
       MPI_Finalized(&flag);
       expect(flag == 0, "not yet");
     },
-    [](const Who&) -> Lines { return {"MPI_Initialized {flag 1}", "MPI_Finalized {flag 0}"}; });
+    [](const Who&) -> Lines {
+      return {"MPI_Initialized {flag 1}", "MPI_Finalized {flag 0}"};
+    });
 
 }  // namespace
 }  // namespace megascope::mpitest

@@ -1,19 +1,20 @@
 #include <mpi.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-/// Worlds that meet, in every way that MPI has. Prints what it did and exits with 0 when all was as it should be.
+/// Worlds that meet, in every way that MPI has. Prints what it did and exits with 0 when all was as
+/// it should be.
 ///
 ///   worlds_program spawn | multiple | refused      starts itself again
 ///   worlds_program within                          two halves of one world accept and connect
-///   worlds_program join SOCKET                     two ranks of one world, over a socket of that name
-///   worlds_program serve FILE, connect FILE        two jobs; the port is in the file
+///   worlds_program join SOCKET                     two ranks of one world, over a socket of that
+///   name worlds_program serve FILE, connect FILE        two jobs; the port is in the file
 namespace {
 
 int g_rank = 0;
@@ -25,7 +26,8 @@ void expect(bool is_true, const char* what) {
   std::abort();
 }
 
-/// Messages, collectives and derived communicators between the two sides. Symmetric but for is_high.
+/// Messages, collectives and derived communicators between the two sides. Symmetric but for
+/// is_high.
 void talk(MPI_Comm other, bool is_high) {
   int remote_size = 0;
   MPI_Comm_remote_size(other, &remote_size);
@@ -69,7 +71,8 @@ int be_child(MPI_Comm parent) {
 void spawn(const char* program) {
   MPI_Comm child;
   std::array<int, 2> errors{};
-  MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, errors.data());
+  MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child,
+                 errors.data());
   talk(child, false);
   MPI_Comm_disconnect(&child);
 }
@@ -79,8 +82,8 @@ void spawn_multiple(std::string program) {
   std::array<int, 2> counts = {1, 2};
   std::array<MPI_Info, 2> infos = {MPI_INFO_NULL, MPI_INFO_NULL};
   MPI_Comm child;
-  MPI_Comm_spawn_multiple(2, programs.data(), MPI_ARGVS_NULL, counts.data(), infos.data(), 0, MPI_COMM_WORLD, &child,
-                          MPI_ERRCODES_IGNORE);
+  MPI_Comm_spawn_multiple(2, programs.data(), MPI_ARGVS_NULL, counts.data(), infos.data(), 0,
+                          MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
   talk(child, false);
   MPI_Comm_disconnect(&child);
 }
@@ -89,7 +92,8 @@ void spawn_multiple(std::string program) {
 void spawn_nothing() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm child = MPI_COMM_NULL;
-  expect(MPI_Comm_spawn("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, g_size, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE) != MPI_SUCCESS,
+  expect(MPI_Comm_spawn("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, g_size, MPI_COMM_WORLD, &child,
+                        MPI_ERRCODES_IGNORE) != MPI_SUCCESS,
          "no such root");
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -103,13 +107,17 @@ void meet_within() {
   if (g_rank == 0) MPI_Open_port(MPI_INFO_NULL, port.data());
   MPI_Bcast(port.data(), MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
   MPI_Comm other;
-  if (is_high) MPI_Comm_connect(port.data(), MPI_INFO_NULL, 0, half, &other);
-  else MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, half, &other);
+  if (is_high)
+    MPI_Comm_connect(port.data(), MPI_INFO_NULL, 0, half, &other);
+  else
+    MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, half, &other);
   int rank = 0;
   MPI_Comm_rank(other, &rank);
   int in = -1;
-  if (is_high) MPI_Recv(&in, 1, MPI_INT, rank, 3, other, MPI_STATUS_IGNORE);
-  else MPI_Send(&rank, 1, MPI_INT, rank, 3, other);
+  if (is_high)
+    MPI_Recv(&in, 1, MPI_INT, rank, 3, other, MPI_STATUS_IGNORE);
+  else
+    MPI_Send(&rank, 1, MPI_INT, rank, 3, other);
   MPI_Barrier(other);
   MPI_Comm_disconnect(&other);
   if (g_rank == 0) MPI_Close_port(port.data());
@@ -168,7 +176,8 @@ void connect_to(const char* path) {
       file = std::fopen(path, "r");
       if (file == nullptr) usleep(10'000);
     }
-    expect(file != nullptr && std::fgets(port.data(), MPI_MAX_PORT_NAME, file) != nullptr, "the port");
+    expect(file != nullptr && std::fgets(port.data(), MPI_MAX_PORT_NAME, file) != nullptr,
+           "the port");
     std::fclose(file);
   }
   MPI_Comm other;
@@ -179,14 +188,22 @@ void connect_to(const char* path) {
 
 int run(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "spawn") spawn(argv[0]);
-  else if (what == "multiple") spawn_multiple(argv[0]);
-  else if (what == "refused") spawn_nothing();
-  else if (what == "within") meet_within();
-  else if (what == "join" && argc > 2) join(argv[2]);
-  else if (what == "serve" && argc > 2) serve(argv[2]);
-  else if (what == "connect" && argc > 2) connect_to(argv[2]);
-  else return 2;
+  if (what == "spawn")
+    spawn(argv[0]);
+  else if (what == "multiple")
+    spawn_multiple(argv[0]);
+  else if (what == "refused")
+    spawn_nothing();
+  else if (what == "within")
+    meet_within();
+  else if (what == "join" && argc > 2)
+    join(argv[2]);
+  else if (what == "serve" && argc > 2)
+    serve(argv[2]);
+  else if (what == "connect" && argc > 2)
+    connect_to(argv[2]);
+  else
+    return 2;
   return 0;
 }
 

@@ -1,12 +1,3 @@
-#include <gtest/gtest.h>
-#include <mpi.h>
-
-#include <array>
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <tuple>
-
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
 #include "mpi_layer/meaning_comm.h"
@@ -16,11 +7,20 @@
 #include "mpi_layer/meaning_rma.h"
 #include "mpi_layer/meaning_spawn.h"
 
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <tuple>
+
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// Every row of the table, in C and in Fortran, against a twin that writes down what it got: arguments and results go through
-/// unchanged, when nothing is recorded, and, where only entry and exit are recorded, when it is. (All of them while they are
-/// recorded: recorded_echo_test.cpp.)
+/// Every row of the table, in C and in Fortran, against a twin that writes down what it got:
+/// arguments and results go through unchanged, when nothing is recorded, and, where only entry and
+/// exit are recorded, when it is. (All of them while they are recorded: recorded_echo_test.cpp.)
 namespace megascope::mpi {
 namespace {
 
@@ -83,14 +83,16 @@ void where_plain(Check check) {
 /// Returns how many functions were checked.
 std::size_t check_c(bool only_plain) {
   std::size_t count = 0;
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                                                              \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                                                      \
-    const auto check = [&count] {                                                                                       \
-      ++count;                                                                                                          \
-      Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name);                                    \
-    };                                                                                                                  \
-    if (only_plain) where_plain<Fn::name>(check);                                                                       \
-    else check();                                                                                                       \
+#define MEGASCOPE_MPI(name, group, parameters, arguments)                            \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                   \
+    const auto check = [&count] {                                                    \
+      ++count;                                                                       \
+      Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
+    };                                                                               \
+    if (only_plain)                                                                  \
+      where_plain<Fn::name>(check);                                                  \
+    else                                                                             \
+      check();                                                                       \
   })
 #include "mpi_layer/table/coll.inc"
 #include "mpi_layer/table/comm.inc"
@@ -113,23 +115,30 @@ struct FortranEcho<void (*)(Slots...)> {
   static constexpr std::size_t kCount = sizeof...(Slots);
   static void fake(Slots... slots) { write_down(slots...); }
   /// error_at: the slot of ierror, which has to be an address of an integer.
-  static void check(void (*wrapper)(Slots...), void** twin, std::size_t error_at, const std::string& name) {
+  static void check(void (*wrapper)(Slots...), void** twin, std::size_t error_at,
+                    const std::string& name) {
     check_with(wrapper, twin, error_at, name, std::index_sequence_for<Slots...>());
   }
 
  private:
   template <std::size_t... I>
-  static void check_with(void (*wrapper)(Slots...), void** twin, std::size_t error_at, const std::string& name,
-                         std::index_sequence<I...>) {
+  static void check_with(void (*wrapper)(Slots...), void** twin, std::size_t error_at,
+                         const std::string& name, std::index_sequence<I...>) {
     static MPI_Fint error = MPI_SUCCESS;
     void* const before = *twin;
     *twin = reinterpret_cast<void*>(&fake);
     g_got = {};
     g_got_count = 99;
-    const auto slot = [&](std::size_t index) { return index == error_at ? &error : make<void*>(index); };
+    const auto slot = [&](std::size_t index) {
+      return index == error_at ? &error : make<void*>(index);
+    };
     wrapper(static_cast<void*>(slot(I))...);
     EXPECT_EQ(g_got_count, kCount) << name;
-    ((void)[&] { EXPECT_EQ(g_got[I], bits(static_cast<void*>(slot(I)))) << name << ", slot " << I; }(), ...);
+    (
+        (void)[&] {
+          EXPECT_EQ(g_got[I], bits(static_cast<void*>(slot(I)))) << name << ", slot " << I;
+        }(),
+        ...);
     *twin = before;
   }
 };
@@ -145,11 +154,11 @@ struct ArgumentCount<Result (*)(Args...)> {
 }  // namespace megascope::mpi
 
 // The procedures under test, by their symbols.
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                                      \
-  MEGASCOPE_WHERE_DECLARED(name, extern "C" void echo_f_##lower slots __asm__("mpi_" #lower "_");                    \
-                           extern "C" void echo_bare_##lower slots __asm__("mpi_" #lower);                           \
-                           extern "C" void echo_double_##lower slots __asm__("mpi_" #lower "__");                    \
-                           extern "C" void echo_upper_##lower slots __asm__("MPI_" #upper);                          \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                   \
+  MEGASCOPE_WHERE_DECLARED(name, extern "C" void echo_f_##lower slots __asm__("mpi_" #lower "_"); \
+                           extern "C" void echo_bare_##lower slots __asm__("mpi_" #lower);        \
+                           extern "C" void echo_double_##lower slots __asm__("mpi_" #lower "__"); \
+                           extern "C" void echo_upper_##lower slots __asm__("MPI_" #upper);       \
                            extern "C" void echo_f08_##lower slots __asm__("mpi_" #lower "_f08_");)
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -165,21 +174,23 @@ namespace {
 
 void check_fortran(bool only_plain) {
   using fortran::Row;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                                          \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                                                        \
-    const auto check = [] {                                                                                               \
-      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                                                           \
-      constexpr std::size_t kError = ArgumentCount<TwinType<Fn::name>::Pointer>::kValue;                                  \
-      void** const twins = fortran::g_twins[0] + static_cast<unsigned>(Row::lower##_);                                    \
-      void** const f08 = fortran::g_twins[1] + static_cast<unsigned>(Row::lower##_);                                      \
-      Procedure::check(&echo_f_##lower, twins, kError, "mpi_" #lower "_");                                                \
-      Procedure::check(&echo_bare_##lower, twins, kError, "mpi_" #lower);                                                 \
-      Procedure::check(&echo_double_##lower, twins, kError, "mpi_" #lower "__");                                          \
-      Procedure::check(&echo_upper_##lower, twins, kError, "MPI_" #upper);                                                \
-      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");                                            \
-    };                                                                                                                    \
-    if (only_plain) where_plain<Fn::name>(check);                                                                         \
-    else check();                                                                                                         \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                          \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                       \
+    const auto check = [] {                                                              \
+      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                          \
+      constexpr std::size_t kError = ArgumentCount<TwinType<Fn::name>::Pointer>::kValue; \
+      void** const twins = fortran::g_twins[0] + static_cast<unsigned>(Row::lower##_);   \
+      void** const f08 = fortran::g_twins[1] + static_cast<unsigned>(Row::lower##_);     \
+      Procedure::check(&echo_f_##lower, twins, kError, "mpi_" #lower "_");               \
+      Procedure::check(&echo_bare_##lower, twins, kError, "mpi_" #lower);                \
+      Procedure::check(&echo_double_##lower, twins, kError, "mpi_" #lower "__");         \
+      Procedure::check(&echo_upper_##lower, twins, kError, "MPI_" #upper);               \
+      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");           \
+    };                                                                                   \
+    if (only_plain)                                                                      \
+      where_plain<Fn::name>(check);                                                      \
+    else                                                                                 \
+      check();                                                                           \
   })
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -200,7 +211,8 @@ TEST(Echo, EveryFunctionGetsItsArgumentsWhenNothingIsRecorded) {
 }
 
 TEST(Echo, FunctionsOfEntryAndExitGetTheirArgumentsWhenTheyAreRecorded) {
-  const std::string path = std::filesystem::temp_directory_path() / ("echo-" + std::to_string(getpid()) + ".mgt");
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("echo-" + std::to_string(getpid()) + ".mgt");
   RecorderOptions options;
   options.path = path;
   options.size_bytes = std::uint64_t{64} << 20;

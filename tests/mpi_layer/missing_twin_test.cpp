@@ -1,13 +1,13 @@
+#include "core/buffer/recorder.h"
+#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/selection.h"
+#include "mpi_layer/thread.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 #include <unistd.h>
-
-#include "core/buffer/recorder.h"
-#include "mpi_layer/fortran/twins.h"
-#include "mpi_layer/selection.h"
-#include "mpi_layer/thread.h"
 
 /// tests/mpi_layer/procedure_without_twin.c: what stands behind us.
 extern "C" int g_barrier_count;
@@ -25,7 +25,8 @@ TEST(ProcedureWithoutTwin, IsPassedOnAndNamedWhenItWasCalledWhileRecording) {
   mpi_barrier_(&comm, &error);  // before recording nobody is told
   EXPECT_EQ(g_barrier_count, 1);
 
-  const std::string path = std::filesystem::temp_directory_path() / ("missing-twin-" + std::to_string(getpid()) + ".mgt");
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("missing-twin-" + std::to_string(getpid()) + ".mgt");
   RecorderOptions options;
   options.path = path;
   options.size_bytes = std::uint64_t{64} << 20;

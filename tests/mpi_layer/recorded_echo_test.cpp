@@ -1,3 +1,13 @@
+#include "mpi_layer/comms.h"
+#include "mpi_layer/declared.h"
+#include "mpi_layer/fortran/intercept.h"
+#include "mpi_layer/meaning_io.h"
+#include "mpi_layer/meaning_local.h"
+#include "mpi_layer/meaning_request.h"
+#include "mpi_layer/meaning_rma.h"
+#include "mpi_layer/meaning_spawn.h"
+#include "tests/mpi_layer/echo_values.h"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -9,24 +19,15 @@
 #include <tuple>
 #include <unistd.h>
 
-#include "mpi_layer/comms.h"
-#include "mpi_layer/declared.h"
-#include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
-#include "tests/mpi_layer/echo_values.h"
-
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// Every row of the table, in C and in Fortran, while it is recorded, in a program with real handles. The function alone is
-/// replaced by one that writes down what it got, and returns success or an error. It must get each argument bit by bit, the
-/// caller must get its result, and nothing of the caller's memory may change.
+/// Every row of the table, in C and in Fortran, while it is recorded, in a program with real
+/// handles. The function alone is replaced by one that writes down what it got, and returns success
+/// or an error. It must get each argument bit by bit, the caller must get its result, and nothing
+/// of the caller's memory may change.
 ///
-/// One exception: an ignored status. MPI is given one of ours, in memory that is not the caller's, by functions that complete,
-/// receive, probe or transfer; and by no others.
+/// One exception: an ignored status. MPI is given one of ours, in memory that is not the caller's,
+/// by functions that complete, receive, probe or transfer; and by no others.
 namespace megascope::mpi {
 namespace {
 
@@ -60,7 +61,8 @@ bool is_callers(std::uint64_t address) {
 }
 
 /// What the function got where the caller gave `given`.
-void check_argument(Fn fn, std::size_t index, std::uint64_t given, bool is_ignored_status, const std::string& name) {
+void check_argument(Fn fn, std::size_t index, std::uint64_t given, bool is_ignored_status,
+                    const std::string& name) {
   if (!is_ignored_status || !replaces_status(fn)) {
     EXPECT_EQ(g_got[index], given) << name << ", argument " << index;
     return;
@@ -75,20 +77,22 @@ template <Fn F, class Pointer>
 struct Echo;
 template <Fn F, class Result, class... Args>
 struct Echo<F, Result (*)(Args...)> {
-  /// The first call is the caller's. What we ask MPI ourselves once that has succeeded may be the same function, and is
-  /// answered.
+  /// The first call is the caller's. What we ask MPI ourselves once that has succeeded may be the
+  /// same function, and is answered.
   static Result fake(Args... args) {
     if (g_got_count != kNotCalled) return g_original(args...);
     write_down(args...);
-    if constexpr (returns_value(F)) return echo::value<Result>(20);
-    else return g_result;
+    if constexpr (returns_value(F))
+      return echo::value<Result>(20);
+    else
+      return g_result;
   }
   static void check(Result (*wrapper)(Args...), const char* name) {
     for (const bool ignores_status : {false, true}) {
       for (const int result : {MPI_SUCCESS, MPI_ERR_OTHER}) {
         g_result = result;
-        check_with(wrapper, std::string(name) + (result == MPI_SUCCESS ? "" : ", failing"), ignores_status,
-                   std::index_sequence_for<Args...>());
+        check_with(wrapper, std::string(name) + (result == MPI_SUCCESS ? "" : ", failing"),
+                   ignores_status, std::index_sequence_for<Args...>());
       }
     }
   }
@@ -98,12 +102,13 @@ struct Echo<F, Result (*)(Args...)> {
 
   template <class T>
   static T given(std::size_t index, bool ignores_status) {
-    if (std::is_same_v<T, MPI_Status*> && ignores_status) return T{};  // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+    if (std::is_same_v<T, MPI_Status*> && ignores_status)
+      return T{};  // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
     return echo::argument_for<T>(index);
   }
   template <std::size_t... I>
-  static void check_with(Result (*wrapper)(Args...), const std::string& name, [[maybe_unused]] bool ignores_status,
-                         std::index_sequence<I...>) {
+  static void check_with(Result (*wrapper)(Args...), const std::string& name,
+                         [[maybe_unused]] bool ignores_status, std::index_sequence<I...>) {
     const std::tuple<Args...> arguments{given<Args>(I, ignores_status)...};
     const echo::Memory before = echo::g_memory;
     g_original = twin<F>();
@@ -111,15 +116,20 @@ struct Echo<F, Result (*)(Args...)> {
     g_got_count = kNotCalled;
     const Result result = wrapper(std::get<I>(arguments)...);
     g_twins[static_cast<unsigned>(F)] = reinterpret_cast<void*>(g_original);
-    if constexpr (returns_value(F)) EXPECT_EQ(bits(result), bits(echo::value<Result>(20))) << name;
-    else EXPECT_EQ(result, g_result) << name;
+    if constexpr (returns_value(F))
+      EXPECT_EQ(bits(result), bits(echo::value<Result>(20))) << name;
+    else
+      EXPECT_EQ(result, g_result) << name;
     EXPECT_EQ(g_got_count, sizeof...(Args)) << name;
-    (check_argument(F, I, bits(std::get<I>(arguments)), std::is_same_v<Args, MPI_Status*> && ignores_status, name), ...);
+    (check_argument(F, I, bits(std::get<I>(arguments)),
+                    std::is_same_v<Args, MPI_Status*> && ignores_status, name),
+     ...);
     EXPECT_TRUE(echo::g_memory == before) << name << " changed the caller's memory";
   }
 };
 
-/// A Fortran procedure; its C function has the arguments `Args`, then come ierror and lengths of texts.
+/// A Fortran procedure; its C function has the arguments `Args`, then come ierror and lengths of
+/// texts.
 template <Fn F, class Signature, class Procedure>
 struct FortranEcho;
 template <Fn F, class... Args, class... Slots>
@@ -127,9 +137,7 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
   static constexpr std::size_t kArguments = sizeof...(Args);
   static constexpr std::size_t kSlots = sizeof...(Slots);
 
-  static void fake(Slots... slots) {
-    write_down(slots...);
-  }
+  static void fake(Slots... slots) { write_down(slots...); }
   static void check(void (*wrapper)(Slots...), void** twin, const std::string& name) {
     for (const bool ignores_status : {false, true}) {
       for (const int result : {MPI_SUCCESS, MPI_ERR_OTHER}) {
@@ -141,16 +149,20 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
 
  private:
   template <std::size_t... A, std::size_t... S>
-  static void check_with(void (*wrapper)(Slots...), void** twin, MPI_Fint result, bool ignores_status, const std::string& name,
-                         std::index_sequence<A...>, std::index_sequence<S...>) {
+  static void check_with(void (*wrapper)(Slots...), void** twin, MPI_Fint result,
+                         bool ignores_status, const std::string& name, std::index_sequence<A...>,
+                         std::index_sequence<S...>) {
     static MPI_Fint ignored[8];
     fortran::g_sentinels.status_ignore.assign({ignored, ignored, ignored, ignored});
     fortran::g_sentinels.statuses_ignore.assign({ignored, ignored, ignored, ignored});
     constexpr bool kIsStatus[] = {std::is_same_v<Args, MPI_Status*>..., false};
     std::array<void*, kSlots> slots{};
-    ((slots[A] = kIsStatus[A] && ignores_status ? static_cast<void*>(ignored) : echo::slot_for<Args>(A)), ...);
+    ((slots[A] = kIsStatus[A] && ignores_status ? static_cast<void*>(ignored)
+                                                : echo::slot_for<Args>(A)),
+     ...);
     slots[kArguments] = &result;
-    for (std::size_t i = kArguments + 1; i < kSlots; ++i) slots[i] = reinterpret_cast<void*>(std::uintptr_t{8});
+    for (std::size_t i = kArguments + 1; i < kSlots; ++i)
+      slots[i] = reinterpret_cast<void*>(std::uintptr_t{8});
     const echo::Memory before = echo::g_memory;
     const MPI_Fint result_before = result;
     void* const original = *twin;
@@ -169,10 +181,10 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
 
 std::size_t check_c() {
   std::size_t count = 0;
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                                     \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                            \
-    ++count;                                                                                  \
-    Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name);            \
+#define MEGASCOPE_MPI(name, group, parameters, arguments)                          \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                 \
+    ++count;                                                                       \
+    Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
   })
 #include "mpi_layer/table/coll.inc"
 #include "mpi_layer/table/comm.inc"
@@ -191,8 +203,8 @@ std::size_t check_c() {
 }  // namespace megascope::mpi
 
 // The procedures under test, by their symbols.
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                                  \
-  MEGASCOPE_WHERE_DECLARED(name, extern "C" void echo_f_##lower slots __asm__("mpi_" #lower "_");                \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                   \
+  MEGASCOPE_WHERE_DECLARED(name, extern "C" void echo_f_##lower slots __asm__("mpi_" #lower "_"); \
                            extern "C" void echo_f08_##lower slots __asm__("mpi_" #lower "_f08_");)
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -209,13 +221,14 @@ namespace {
 std::size_t check_fortran() {
   using fortran::Row;
   std::size_t count = 0;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                                                   \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                                                \
-    using Procedure = FortranEcho<Fn::name, TwinType<Fn::name>::Pointer, decltype(&echo_f_##lower)>;              \
-    ++count;                                                                                                      \
-    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                                                   \
-    Procedure::check(&echo_f_##lower, fortran::g_twins[0] + kRow, "mpi_" #lower "_");                             \
-    Procedure::check(&echo_f08_##lower, fortran::g_twins[1] + kRow, "mpi_" #lower "_f08_");                       \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                             \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                          \
+    using Procedure = FortranEcho<Fn::name, TwinType<Fn::name>::Pointer,                    \
+                                  decltype(&echo_f_##lower)>;                               \
+    ++count;                                                                                \
+    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                             \
+    Procedure::check(&echo_f_##lower, fortran::g_twins[0] + kRow, "mpi_" #lower "_");       \
+    Procedure::check(&echo_f08_##lower, fortran::g_twins[1] + kRow, "mpi_" #lower "_f08_"); \
   })
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -233,7 +246,8 @@ TEST(RecordedEcho, EveryFunctionGetsItsArgumentsAndTouchesNothingElse) {
   echo::set_up();
   resolve_twins();
   ASSERT_TRUE(resolve_handles());
-  const std::string path = std::filesystem::temp_directory_path() / ("recorded-echo-" + std::to_string(getpid()) + ".mgt");
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("recorded-echo-" + std::to_string(getpid()) + ".mgt");
   RecorderOptions options;
   options.path = path;
   options.size_bytes = std::uint64_t{64} << 20;
@@ -250,7 +264,8 @@ TEST(RecordedEcho, EveryFunctionGetsItsArgumentsAndTouchesNothingElse) {
 
   fortran::resolve_twins(Interface::kFortran);
   fortran::resolve_twins(Interface::kFortran08);
-  for (auto& family : fortran::g_selected) {  // no Fortran library is linked, so the selection passes them over
+  for (auto& family :
+       fortran::g_selected) {  // no Fortran library is linked, so the selection passes them over
     for (std::uint8_t& row : family) row = kRecords;
   }
   EXPECT_GT(check_fortran(), 290U);
@@ -269,7 +284,9 @@ TEST(RecordedEcho, EveryFunctionGetsItsArgumentsAndTouchesNothingElse) {
 
 namespace echo {
 
-std::string file_path() { return std::filesystem::temp_directory_path() / ("recorded-echo-" + std::to_string(getpid())); }
+std::string file_path() {
+  return std::filesystem::temp_directory_path() / ("recorded-echo-" + std::to_string(getpid()));
+}
 
 void set_up() {
   PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -277,7 +294,8 @@ void set_up() {
   PMPI_Comm_dup(MPI_COMM_SELF, &g_objects.comm);
   PMPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &g_objects.window);
   PMPI_Win_set_errhandler(g_objects.window, MPI_ERRORS_RETURN);
-  PMPI_File_open(MPI_COMM_SELF, file_path().c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+  PMPI_File_open(MPI_COMM_SELF, file_path().c_str(),
+                 MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                  &g_objects.file);
   PMPI_Comm_group(MPI_COMM_WORLD, &g_objects.group);
 }

@@ -133,7 +133,8 @@ TEST_F(RequestTableTest, ThreadsDoNotDisturbEachOther) {
       std::vector<std::pair<std::uint64_t, RequestEntry*>> open;
       for (int i = 0; i < 20'000; ++i) {
         if (open.size() < 50) {
-          const std::uint64_t key = kHandle + (std::uint64_t{location} << 32) + (random() % 10'000) * 64 + location * 8;
+          const std::uint64_t key = kHandle + (std::uint64_t{location} << 32) +
+                                    (random() % 10'000) * 64 + location * 8;
           if (table_.find(key, table_.horizon(), location) != nullptr) continue;
           open.emplace_back(key, insert(key, location));
         } else {

@@ -1,10 +1,10 @@
 #include "mpi_layer/selection.h"
 
+#include "mpi_layer/regions.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
-
-#include "mpi_layer/regions.h"
 
 namespace megascope::mpi {
 namespace {
@@ -21,20 +21,24 @@ class Selection : public testing::Test {
 TEST_F(Selection, DefaultLeavesOutConversionsClockAndToolFunctions) {
   EXPECT_TRUE(is_recorded(Fn::Send));
   EXPECT_TRUE(is_recorded(Fn::File_open));
-  for (const Fn fn : {Fn::Status_c2f, Fn::Wtime, Fn::Wtick, Fn::T_init_thread}) EXPECT_FALSE(is_looked_at(fn));
+  for (const Fn fn : {Fn::Status_c2f, Fn::Wtime, Fn::Wtick, Fn::T_init_thread})
+    EXPECT_FALSE(is_looked_at(fn));
 }
 
 TEST_F(Selection, LeavesOutWhatHasAMinus) {
   EXPECT_TRUE(select_functions({"-MPI_Iprobe", "-mpi_test*", "-coll"}).empty());
-  for (const Fn fn : {Fn::Iprobe, Fn::Test, Fn::Testall, Fn::Test_cancelled, Fn::Barrier, Fn::Iallreduce}) {
+  for (const Fn fn :
+       {Fn::Iprobe, Fn::Test, Fn::Testall, Fn::Test_cancelled, Fn::Barrier, Fn::Iallreduce}) {
     EXPECT_FALSE(is_looked_at(fn)) << mpi_name(fn);
   }
-  for (const Fn fn : {Fn::Send, Fn::Wait, Fn::Comm_dup, Fn::Probe}) EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
+  for (const Fn fn : {Fn::Send, Fn::Wait, Fn::Comm_dup, Fn::Probe})
+    EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
 }
 
 TEST_F(Selection, RecordsNothingElseThanWhatIsNamedFirst) {
   EXPECT_TRUE(select_functions({"p2p", "MPI_Wait*", "-MPI_Recv", "time"}).empty());
-  for (const Fn fn : {Fn::Send, Fn::Waitall, Fn::Wtime}) EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
+  for (const Fn fn : {Fn::Send, Fn::Waitall, Fn::Wtime})
+    EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
   for (const Fn fn : {Fn::Recv, Fn::Test, Fn::Bcast, Fn::Wait, Fn::Status_c2f}) {
     EXPECT_EQ(is_recorded(fn), fn == Fn::Wait) << mpi_name(fn);
   }
@@ -42,8 +46,10 @@ TEST_F(Selection, RecordsNothingElseThanWhatIsNamedFirst) {
 
 TEST_F(Selection, KeepsBooksOfWhatMakesHandlesAndAlwaysRecordsTheEnds) {
   EXPECT_TRUE(select_functions({"none"}).empty());
-  for (const Fn fn : {Fn::Init, Fn::Init_thread, Fn::Finalize, Fn::Abort}) EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
-  for (const Fn fn : {Fn::Comm_dup, Fn::Cart_create, Fn::Comm_free, Fn::Type_free, Fn::Win_create, Fn::File_open}) {
+  for (const Fn fn : {Fn::Init, Fn::Init_thread, Fn::Finalize, Fn::Abort})
+    EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
+  for (const Fn fn : {Fn::Comm_dup, Fn::Cart_create, Fn::Comm_free, Fn::Type_free, Fn::Win_create,
+                      Fn::File_open}) {
     EXPECT_FALSE(is_recorded(fn)) << mpi_name(fn);
     EXPECT_TRUE(is_looked_at(fn)) << mpi_name(fn);
   }
@@ -63,9 +69,12 @@ TEST_F(Selection, AllIsEveryFunction) {
 TEST_F(Selection, SaysWhatItDoesNotKnow) {
   const std::vector<std::string> problems = select_functions({"-MPI_Iprob", "p2p", "colll"});
   ASSERT_EQ(problems.size(), 2U);
-  EXPECT_EQ(problems[0], "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is passed over: did you mean "
-                         "MPI_Iprobe?");
-  EXPECT_EQ(problems[1], "MEGASCOPE_MPI: colll is neither a function nor a group and is passed over: did you mean coll?");
+  EXPECT_EQ(problems[0],
+            "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is passed over: did "
+            "you mean MPI_Iprobe?");
+  EXPECT_EQ(problems[1],
+            "MEGASCOPE_MPI: colll is neither a function nor a group and is passed over: did you "
+            "mean coll?");
   EXPECT_TRUE(is_recorded(Fn::Bcast));
 }
 

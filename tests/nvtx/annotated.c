@@ -1,5 +1,6 @@
 /* A program annotated with NVTX: with MPI, or with ANNOTATED_WITHOUT_MPI without it.
- *   annotated STEPS [MODE]   MODE: plain, ranges, misuse, steps, names, threads, fork, early, kill, leak */
+ *   annotated STEPS [MODE]   MODE: plain, ranges, misuse, steps, names, threads, fork, early, kill,
+ * leak */
 #define _GNU_SOURCE
 #include <megascope/megascope.h>
 #include <nvtx3/nvToolsExt.h>
@@ -46,7 +47,8 @@ static nvtxEventAttributes_t event(const char* message) {
   return made;
 }
 
-/* Every kind of message, domain and payload; a step has four ranges and a mark. levels: what push returns. */
+/* Every kind of message, domain and payload; a step has four ranges and a mark. levels: what push
+ * returns. */
 static void run_plain(void) {
   const nvtxDomainHandle_t solver = nvtxDomainCreateA("solver");
   nvtxDomainNameCategoryA(solver, 7, "numerics");
@@ -103,29 +105,29 @@ static void run_ranges(void) {
 }
 
 static void run_misuse(void) {
-  EXPECT(nvtxRangePop() == -1);                    /* 1 unbalanced */
+  EXPECT(nvtxRangePop() == -1); /* 1 unbalanced */
   nvtxRangePushA("a");
-  nvtxRangeEnd(12345678);                          /* 2 */
+  nvtxRangeEnd(12345678); /* 2 */
   const nvtxRangeId_t range = nvtxRangeStartA("b");
   nvtxRangeEnd(range);
-  nvtxRangeEnd(range);                             /* 3 */
-  nvtxRangeEnd(0);                                 /* nothing */
-  nvtxRangeEnd(~(nvtxRangeId_t)0);                 /* 4 */
+  nvtxRangeEnd(range);             /* 3 */
+  nvtxRangeEnd(0);                 /* nothing */
+  nvtxRangeEnd(~(nvtxRangeId_t)0); /* 4 */
   const nvtxDomainHandle_t other = nvtxDomainCreateA("other");
   EXPECT(nvtxDomainCreateA("other") == other);
-  EXPECT(nvtxDomainRangePop(other) == -1);         /* 5 */
-  EXPECT(nvtxDomainCreateA("") == NULL);           /* 1 refused */
-  EXPECT(nvtxDomainCreateA(NULL) == NULL);         /* 2 */
-  EXPECT(nvtxRangePushEx(NULL) == 1);              /* 3: told as no message */
+  EXPECT(nvtxDomainRangePop(other) == -1); /* 5 */
+  EXPECT(nvtxDomainCreateA("") == NULL);   /* 1 refused */
+  EXPECT(nvtxDomainCreateA(NULL) == NULL); /* 2 */
+  EXPECT(nvtxRangePushEx(NULL) == 1);      /* 3: told as no message */
   nvtxRangePop();
   nvtxEventAttributes_t bad = event("unread");
   bad.size = 4;
-  nvtxRangePushEx(&bad);                           /* 4 */
+  nvtxRangePushEx(&bad); /* 4 */
   nvtxRangePop();
   bad = event(NULL);
   bad.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   bad.message.registered = (nvtxStringHandle_t)(size_t)0xDEADBEEF;
-  nvtxRangePushEx(&bad);                           /* 5 */
+  nvtxRangePushEx(&bad); /* 5 */
   nvtxRangePop();
   bad.messageType = 77;
   nvtxMarkEx(&bad);
@@ -146,12 +148,13 @@ static void run_misuse(void) {
   large[sizeof large - 1] = '\0';
   nvtxRangePushA(large);
   nvtxRangePop();
-  for (int depth = 0; depth < 300; ++depth) EXPECT(nvtxRangePushA("deep") == depth + 1); /* 256 are followed */
+  for (int depth = 0; depth < 300; ++depth)
+    EXPECT(nvtxRangePushA("deep") == depth + 1); /* 256 are followed */
   for (int depth = 300; depth-- > 0;) EXPECT(nvtxRangePop() == depth + 1);
   nvtxEventAttributes_t crossing = event("crossing");
   nvtxDomainRangePushEx(other, &crossing);
   nvtxRangePushA("inner");
-  EXPECT(nvtxDomainRangePop(other) == 0);          /* not the innermost: the inner one goes on */
+  EXPECT(nvtxDomainRangePop(other) == 0); /* not the innermost: the inner one goes on */
   EXPECT(nvtxRangePop() == 1);
   EXPECT(nvtxRangePop() == 0);
   nvtxDomainDestroy(other);
@@ -187,7 +190,8 @@ static void run_threads(void) {
   nvtxNameOsThreadW((uint32_t)getpid(), L"chief");
   for (long round = 0; round < 5; ++round) {
     pthread_t threads[4];
-    for (long i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, annotate, (void*)(size_t)(round * 4 + i));
+    for (long i = 0; i < 4; ++i)
+      pthread_create(&threads[i], NULL, annotate, (void*)(size_t)(round * 4 + i));
     for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
   }
   nvtxRangePushA("of the chief");
@@ -225,7 +229,8 @@ static void run_leak(void) {
   for (int i = 0; i < 20000; ++i) nvtxRangeStartA("leaked");
 }
 
-/* Ranges that are pushed in one step and popped in the next, and one around all, which ends inside of the last. */
+/* Ranges that are pushed in one step and popped in the next, and one around all, which ends inside
+ * of the last. */
 static void run_steps(void) {
   const nvtxDomainHandle_t other = nvtxDomainCreateA("other");
   nvtxEventAttributes_t whole = event("whole");
@@ -251,7 +256,8 @@ int main(int argc, char** argv) {
 #ifndef ANNOTATED_WITHOUT_MPI
   if (is("early")) EXPECT(nvtxRangePushA("early") == NVTX_NO_PUSH_POP_TRACKING);
   MPI_Init(&argc, &argv);
-  if (is("early")) EXPECT(nvtxRangePop() == -1 || nvtxRangePushA("off") == NVTX_NO_PUSH_POP_TRACKING);
+  if (is("early"))
+    EXPECT(nvtxRangePop() == -1 || nvtxRangePushA("off") == NVTX_NO_PUSH_POP_TRACKING);
 #endif
   const int is_recorded = nvtxRangePushA("probe") == 0;
   nvtxRangePop();

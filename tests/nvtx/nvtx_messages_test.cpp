@@ -1,4 +1,5 @@
 #include "plugin/nvtx/messages.h"
+#include "plugin/nvtx/wide_text.h"
 
 #include <gmock/gmock.h>
 
@@ -6,8 +7,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "plugin/nvtx/wide_text.h"
 
 namespace megascope::nvtx {
 namespace {
@@ -19,8 +18,10 @@ TEST(Messages, WhatIsTheSameIsOneAndWhatDiffersIsNot) {
   const Message* plain = message(MessageKey{kDefaultDomain, 0, "text"});
   ASSERT_NE(plain, nullptr);
   EXPECT_EQ(message(MessageKey{kDefaultDomain, 0, std::string("te") + "xt"}), plain);
-  const std::set<RegionId> regions = {plain->region, message(MessageKey{solver, 0, "text"})->region, message(MessageKey{kDefaultDomain, 7, "text"})->region,
-                                      message(MessageKey{kDefaultDomain, 0, "texu"})->region, message(MessageKey{kDefaultDomain, 0, "tex"})->region};
+  const std::set<RegionId> regions = {plain->region, message(MessageKey{solver, 0, "text"})->region,
+                                      message(MessageKey{kDefaultDomain, 7, "text"})->region,
+                                      message(MessageKey{kDefaultDomain, 0, "texu"})->region,
+                                      message(MessageKey{kDefaultDomain, 0, "tex"})->region};
   EXPECT_EQ(regions.size(), 5u);
   EXPECT_EQ(domain_of(message(MessageKey{solver, 0, "text"})->region), solver);
   EXPECT_EQ(domain_of(plain->region), kDefaultDomain);
@@ -65,7 +66,8 @@ TEST(Messages, AnAddressThatIsUsedAgainIsReadAgain) {
   EXPECT_EQ(message(SaidText{other, 0, text})->key.domain, other);
   for (const char* next : {"second", "secon", "", "first"}) {
     std::snprintf(text, sizeof text, "%s", next);
-    EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text})->key.text, *next == '\0' ? kNoText : std::string_view(next));
+    EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text})->key.text,
+              *next == '\0' ? kNoText : std::string_view(next));
   }
   EXPECT_EQ(message(SaidText{kDefaultDomain, 0, nullptr})->key.text, kNoText);
 }
@@ -75,7 +77,8 @@ TEST(Messages, ThreadsThatSayTheSameGetTheSame) {
   std::vector<std::thread> threads;
   for (auto& mine : found) {
     threads.emplace_back([&mine] {
-      for (int i = 0; i < 2000; ++i) mine.push_back(message(MessageKey{kDefaultDomain, 3, "shared " + std::to_string(i % 500)}));
+      for (int i = 0; i < 2000; ++i)
+        mine.push_back(message(MessageKey{kDefaultDomain, 3, "shared " + std::to_string(i % 500)}));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -95,7 +98,8 @@ TEST(Messages, CategoriesHaveTheNamesThatTheyAreGiven) {
 TEST(WideText, IsUtf8OfWholeCharacters) {
   EXPECT_EQ(WideText(nullptr).view(), "");
   EXPECT_EQ(WideText(L"a\u00e9\u2264\U0001F600").view(), "a\xc3\xa9\xe2\x89\xa4\xf0\x9f\x98\x80");
-  const wchar_t odd[] = {wchar_t{0xD800}, wchar_t{0x110000}, static_cast<wchar_t>(0xFFFFFFFFU), wchar_t{0}};
+  const wchar_t odd[] = {wchar_t{0xD800}, wchar_t{0x110000}, static_cast<wchar_t>(0xFFFFFFFFU),
+                         wchar_t{0}};
   EXPECT_EQ(WideText(odd).view(), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
   const std::wstring large = L"a" + std::wstring(1000, L'\u2264');
   EXPECT_EQ(WideText(large.c_str()).view().size(), 1 + 333 * 3);

@@ -1,7 +1,7 @@
-// NVTX as C++ has it: scopes, domains by type, registered strings, categories, payloads, functions; an exception passes through.
-#include <nvtx3/nvtx3.hpp>
-
+// NVTX as C++ has it: scopes, domains by type, registered strings, categories, payloads, functions;
+// an exception passes through.
 #include <cstdio>
+#include <nvtx3/nvtx3.hpp>
 #include <stdexcept>
 
 struct solver_domain {
@@ -17,9 +17,10 @@ struct numerics_category {
 
 static void solve(int step) {
   NVTX3_FUNC_RANGE_IN(solver_domain);
-  const nvtx3::scoped_range_in<solver_domain> set_up{nvtx3::registered_string_in<solver_domain>::get<setup_message>(), nvtx3::rgb{127, 255, 0},
-                                                     nvtx3::payload{static_cast<float>(step) + 0.25F},
-                                                     nvtx3::named_category_in<solver_domain>::get<numerics_category>()};
+  const nvtx3::scoped_range_in<solver_domain> set_up{
+      nvtx3::registered_string_in<solver_domain>::get<setup_message>(), nvtx3::rgb{127, 255, 0},
+      nvtx3::payload{static_cast<float>(step) + 0.25F},
+      nvtx3::named_category_in<solver_domain>::get<numerics_category>()};
   nvtx3::mark_in<solver_domain>("converged");
   throw std::runtime_error("left");
 }

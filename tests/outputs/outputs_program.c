@@ -1,6 +1,8 @@
-// An MPI program for outputs_test.py: calls MPI_Barrier 100 times, and does what its arguments say in the order given.
-#include <fcntl.h>
+// An MPI program for outputs_test.py: calls MPI_Barrier 100 times, and does what its arguments say
+// in the order given.
 #include <mpi.h>
+
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,9 @@ static int act(const char* what, const char* value) {
   }
   if (strcmp(what, "stderr") == 0) {  // its number goes to a data file
     close(STDERR_FILENO);
-    return value[0] == '\0' || open(value, O_WRONLY | O_CREAT | O_TRUNC, 0644) == STDERR_FILENO ? 0 : -1;
+    return value[0] == '\0' || open(value, O_WRONLY | O_CREAT | O_TRUNC, 0644) == STDERR_FILENO
+               ? 0
+               : -1;
   }
   if (strcmp(what, "kill") == 0) return raise(9);
   if (strcmp(what, "exit") == 0) exit(atoi(value));

@@ -21,7 +21,8 @@ class Book {
     messages_ += messages;
     bytes_ += bytes;
   }
-  /// Bytes that the call has read from a file, or written to one: `book.read("MPI_File_read", rc, 40)`.
+  /// Bytes that the call has read from a file, or written to one: `book.read("MPI_File_read", rc,
+  /// 40)`.
   void read(const std::string& function, int rc, std::uint64_t bytes) {
     if (rc == 0) file_bytes_["read:" + function] += bytes;
   }
@@ -47,7 +48,8 @@ class Book {
   std::uint64_t bytes_ = 0;
 };
 
-/// One line a function: name, calls; then a line each for bytes of files, "messages" and "bytes" sent.
+/// One line a function: name, calls; then a line each for bytes of files, "messages" and "bytes"
+/// sent.
 inline bool write_book(const Book& book, const std::string& path) {
   std::ofstream file(path);
   for (const auto& [function, count] : book.counts()) file << function << ' ' << count << '\n';

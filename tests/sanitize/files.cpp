@@ -10,8 +10,10 @@ constexpr int kBytes = kInts * static_cast<int>(sizeof(int));
 using Ints = std::array<int, kInts>;
 
 /// A call that moves kBytes, or `moved`, as its row says.
-#define READ(book, name, ...) (book).read("MPI_File_" #name, CALL(book, File_##name, __VA_ARGS__), kBytes)
-#define WRITE(book, name, ...) (book).wrote("MPI_File_" #name, CALL(book, File_##name, __VA_ARGS__), kBytes)
+#define READ(book, name, ...) \
+  (book).read("MPI_File_" #name, CALL(book, File_##name, __VA_ARGS__), kBytes)
+#define WRITE(book, name, ...) \
+  (book).wrote("MPI_File_" #name, CALL(book, File_##name, __VA_ARGS__), kBytes)
 
 void ask(Book& book, MPI_File file) {
   MPI_Offset size = 0;
@@ -105,8 +107,10 @@ void move_in_two_steps(Book& book, Place place, MPI_File file) {
 
 void wait(Book& book, MPI_Request& request, bool is_read) {
   const int rc = CALL(book, Wait, &request, MPI_STATUS_IGNORE);
-  if (is_read) book.read("MPI_Wait", rc, kBytes);
-  else book.wrote("MPI_Wait", rc, kBytes);
+  if (is_read)
+    book.read("MPI_Wait", rc, kBytes);
+  else
+    book.wrote("MPI_Wait", rc, kBytes);
 }
 
 void move_by_requests(Book& book, Place place, MPI_Comm comm, MPI_File file) {
@@ -162,10 +166,12 @@ void use_own_file(Book& book, MPI_Comm self, const std::string& name) {
   for (int round = 0; round < 20; ++round) {
     Ints ints{};
     MPI_File file;
-    CALL(book, File_open, self, name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    CALL(book, File_open, self, name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
+         &file);
     std::array<MPI_Request, 4> requests;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      CALL(book, File_iwrite_at, file, static_cast<MPI_Offset>(i) * kBytes, ints.data(), kInts, MPI_INT, &requests[i]);
+      CALL(book, File_iwrite_at, file, static_cast<MPI_Offset>(i) * kBytes, ints.data(), kInts,
+           MPI_INT, &requests[i]);
     }
     const int rc = CALL(book, Waitall, 4, requests.data(), MPI_STATUSES_IGNORE);
     book.wrote("MPI_Waitall", rc, 4 * kBytes);

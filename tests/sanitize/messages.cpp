@@ -6,8 +6,8 @@
 namespace megascope::sanitize {
 namespace {
 
-constexpr int kManyMessages =
-    8000;  ///< more than a buffer of a thread holds at first, so that it is filled and begun anew
+constexpr int kManyMessages = 8000;  ///< more than a buffer of a thread holds at first, so that it
+                                     ///< is filled and begun anew
 constexpr int kRequestCount = 40;
 
 }  // namespace

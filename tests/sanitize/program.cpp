@@ -1,8 +1,8 @@
 // An MPI program that is linked with the wrappers, so that a sanitizer sees them and whatever they
 // call at work.
 //   sanitize_program single|multiple BOOKS [kill]
-// Each rank writes what it called into BOOKS.<rank> (book.h). kill: rank 0 ends by SIGKILL instead of MPI_Finalize, and the books
-// are without it.
+// Each rank writes what it called into BOOKS.<rank> (book.h). kill: rank 0 ends by SIGKILL instead
+// of MPI_Finalize, and the books are without it.
 #include "tests/sanitize/parts.h"
 
 #include <aio.h>
@@ -16,8 +16,9 @@ using megascope::sanitize::Book;
 using megascope::sanitize::Place;
 using megascope::sanitize::write_book;
 
-/// MPI-IO reads and writes by glibc's asynchronous I/O, whose threads ThreadSanitizer does not know: one that starts another,
-/// which it does when requests pile up, ends the process in the sanitizer's calloc.
+/// MPI-IO reads and writes by glibc's asynchronous I/O, whose threads ThreadSanitizer does not
+/// know: one that starts another, which it does when requests pile up, ends the process in the
+/// sanitizer's calloc.
 void let_io_have_one_thread() {
   aioinit settings{};
   settings.aio_threads = 1;

@@ -49,7 +49,8 @@ void complete_requests(Book& book, Handover& handover) {
     while (!slot.is_full.load(std::memory_order_acquire)) std::this_thread::yield();
     int flag = 0;
     if (i % 3 == 0)
-      book.wrote("MPI_Waitall", CALL(book, Waitall, 3, slot.requests.data(), MPI_STATUSES_IGNORE), kIntBytes);
+      book.wrote("MPI_Waitall", CALL(book, Waitall, 3, slot.requests.data(), MPI_STATUSES_IGNORE),
+                 kIntBytes);
     else if (i % 3 == 1)
       while (flag == 0) {
         const int rc = CALL(book, Testall, 3, slot.requests.data(), &flag, MPI_STATUSES_IGNORE);
@@ -67,7 +68,8 @@ void complete_requests(Book& book, Handover& handover) {
 void write_beside(Book& book, MPI_File file) {
   int value = 0;
   for (int i = 0; i < kRounds; ++i) {
-    const int rc = CALL(book, File_write_at, file, (kRounds + i) * kIntBytes, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    const int rc = CALL(book, File_write_at, file, (kRounds + i) * kIntBytes, &value, 1, MPI_INT,
+                        MPI_STATUS_IGNORE);
     book.wrote("MPI_File_write_at", rc, kIntBytes);
   }
 }
@@ -92,8 +94,8 @@ void call_in_threads(Book& book, Place place, const std::string& name) {
   for (MPI_Comm& self : selves) CALL(book, Comm_dup, MPI_COMM_SELF, &self);
   const std::string mine = name + "." + std::to_string(place.rank) + ".";
   MPI_File file;
-  CALL(book, File_open, selves[0], (mine + "both").c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
-       MPI_INFO_NULL, &file);
+  CALL(book, File_open, selves[0], (mine + "both").c_str(),
+       MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
   Handover handover;
   Book starter_book;
   Book completer_book;

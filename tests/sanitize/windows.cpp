@@ -14,8 +14,8 @@ constexpr int kRounds = 200;
 MPI_Win make_window(Book& book, MPI_Comm comm) {
   MPI_Win window = MPI_WIN_NULL;
   int* memory = nullptr;
-  CALL(book, Win_allocate, kElements * static_cast<MPI_Aint>(sizeof(int)), sizeof(int), MPI_INFO_NULL, comm,
-       static_cast<void*>(&memory), &window);
+  CALL(book, Win_allocate, kElements * static_cast<MPI_Aint>(sizeof(int)), sizeof(int),
+       MPI_INFO_NULL, comm, static_cast<void*>(&memory), &window);
   return window;
 }
 
@@ -47,7 +47,8 @@ void access_in_a_group(Book& book, Place place, MPI_Win window) {
     CALL(book, Win_start, targets, 0, window);
     CALL(book, Put, &i, 1, MPI_INT, right, 0, 1, MPI_INT, window);
     CALL(book, Win_complete, window);
-    if (i == 0) CALL(book, Win_wait, window);
+    if (i == 0)
+      CALL(book, Win_wait, window);
     else
       for (flag = 0; flag == 0;) CALL(book, Win_test, window, &flag);
   }
@@ -64,10 +65,11 @@ void access_locked(Book& book, Place place, MPI_Win window, int element) {
     CALL(book, Rput, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, window, &requests[0]);
     CALL(book, Rget, &result, 1, MPI_INT, place.right(), element, 1, MPI_INT, window, &requests[1]);
     CALL(book, Waitall, 2, requests.data(), MPI_STATUSES_IGNORE);
-    CALL(book, Raccumulate, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, MPI_SUM, window, &requests[2]);
+    CALL(book, Raccumulate, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, MPI_SUM, window,
+         &requests[2]);
     CALL(book, Wait, &requests[2], MPI_STATUS_IGNORE);
-    CALL(book, Rget_accumulate, &value, 1, MPI_INT, &result, 1, MPI_INT, place.right(), element, 1, MPI_INT, MPI_SUM, window,
-         &requests[3]);
+    CALL(book, Rget_accumulate, &value, 1, MPI_INT, &result, 1, MPI_INT, place.right(), element, 1,
+         MPI_INT, MPI_SUM, window, &requests[3]);
     for (int flag = 0; flag == 0;) CALL(book, Test, &requests[3], &flag, MPI_STATUS_IGNORE);
     CALL(book, Fetch_and_op, &value, &result, MPI_INT, place.right(), element, MPI_NO_OP, window);
     CALL(book, Win_flush_local, place.right(), window);

@@ -1,17 +1,17 @@
-#include <gmock/gmock.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <memory>
-#include <string>
-
 #include "core/trace/run_folder.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/worlds.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <memory>
+#include <stdlib.h>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /// Runs beside a run, which others may have put there.
 namespace megascope::cli {
@@ -34,7 +34,8 @@ class Beside : public testing::Test {
   }
 
   /// A run of one rank, without calls, whose world has these names.
-  std::string make_run(const std::string& name, const std::string& world, const std::string& parent) const {
+  std::string make_run(const std::string& name, const std::string& world,
+                       const std::string& parent) const {
     ProcessDefinitions process;
     process.info.world = world;
     process.info.parent_world = parent;
@@ -127,7 +128,8 @@ TEST_F(Beside, LinksInsideARunAreNotRead) {
   EXPECT_THAT(trace::find_traces(one), ElementsAre(one + "/rank-0.mgt"));
   fs::create_directory(fs::path(one) / "solo-2");
   fs::rename(folder_ / "other" / "rank-0.mgt", fs::path(one) / "solo-2" / "rank-0.mgt");
-  EXPECT_THAT(trace::find_traces(one), UnorderedElementsAre(one + "/rank-0.mgt", one + "/solo-2/rank-0.mgt"));
+  EXPECT_THAT(trace::find_traces(one),
+              UnorderedElementsAre(one + "/rank-0.mgt", one + "/solo-2/rank-0.mgt"));
 }
 
 TEST_F(Beside, WhatBelongsToAnotherUserThanTheRunIsNotRead) {
@@ -141,7 +143,9 @@ TEST_F(Beside, WhatBelongsToAnotherUserThanTheRunIsNotRead) {
   std::unique_ptr<trace::RunSource> source;
   std::vector<std::string> problems;
   EXPECT_FALSE(trace::RunSource::open(one, {}, source, problems).is_ok());
-  EXPECT_THAT(problems, ElementsAre("cannot use " + one + "/rank-0.mgt: it belongs to another user than the directory it is in"));
+  EXPECT_THAT(problems,
+              ElementsAre("cannot use " + one +
+                          "/rank-0.mgt: it belongs to another user than the directory it is in"));
 }
 
 TEST_F(Beside, ADirectoryThatTheUserNamesByALinkIsRead) {

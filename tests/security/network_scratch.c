@@ -1,5 +1,5 @@
-// Preloaded after the library: directories below "network-scratch" are of a network file system. So the job of a node sees what a file
-// server exports, where the server itself sees a local disk.
+// Preloaded after the library: directories below "network-scratch" are of a network file system. So
+// the job of a node sees what a file server exports, where the server itself sees a local disk.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

@@ -1,14 +1,15 @@
 /* A ring of ranks for tests of launchers.
  *
- *   ring LAPS                  each rank calls MPI_Sendrecv of 64 bytes LAPS times, then MPI_Allreduce once
- *   ring LAPS exit STATUS      and every rank returns STATUS
- *   ring LAPS wait FILE        and every rank makes FILE.<rank> and sleeps, between MPI_Allreduce and MPI_Finalize
- *   ring LAPS abort            and rank 1 calls MPI_Abort with 7, while the others sleep
- *   ring LAPS leave            and rank 1 ends by _exit(5), while the others sleep
+ *   ring LAPS                  each rank calls MPI_Sendrecv of 64 bytes LAPS times, then
+ * MPI_Allreduce once ring LAPS exit STATUS      and every rank returns STATUS ring LAPS wait FILE
+ * and every rank makes FILE.<rank> and sleeps, between MPI_Allreduce and MPI_Finalize ring LAPS
+ * abort            and rank 1 calls MPI_Abort with 7, while the others sleep ring LAPS leave and
+ * rank 1 ends by _exit(5), while the others sleep
  *
  * Rank 0 prints "<ranks> ranks, sum <sum of the ranks>". */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ static void run_laps(int laps, int rank, int size) {
   char out[64] = {0};
   char in[64];
   for (int lap = 0; lap < laps; ++lap) {
-    MPI_Sendrecv(out, 64, MPI_CHAR, (rank + 1) % size, lap, in, 64, MPI_CHAR, (rank + size - 1) % size, lap, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 64, MPI_CHAR, (rank + 1) % size, lap, in, 64, MPI_CHAR,
+                 (rank + size - 1) % size, lap, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 
@@ -35,8 +36,8 @@ static void mark(const char* path, int rank) {
   fclose(file);
 }
 
-/* Until every rank has left MPI_Init: Open MPI 4.1 under srun may crash in it (a call of NULL in btl/tcp) when another rank sends
- * to it already. */
+/* Until every rank has left MPI_Init: Open MPI 4.1 under srun may crash in it (a call of NULL in
+ * btl/tcp) when another rank sends to it already. */
 static void wait_for_ranks(const char* laps, int rank, int size) {
   const char* job = getenv("SLURM_JOB_ID");
   char path[256];

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/lifecycle/tree_collective.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -12,8 +14,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "core/lifecycle/tree_collective.h"
 
 namespace megascope::test {
 
@@ -36,7 +36,8 @@ class ThreadGroup {
     return message;
   }
 
-  std::vector<std::shared_ptr<ThreadGroup>> parts;  ///< by lowest member; written before a barrier, read after it
+  std::vector<std::shared_ptr<ThreadGroup>>
+      parts;  ///< by lowest member; written before a barrier, read after it
 
  private:
   std::mutex mutex_;
@@ -44,8 +45,8 @@ class ThreadGroup {
   std::map<std::pair<int, int>, std::deque<Collective::Bytes>> messages_;  ///< by (from, to)
 };
 
-/// A Collective whose members are threads of one process: parallel exports tested without MPI. Members may differ in speed,
-/// not in the order of their calls.
+/// A Collective whose members are threads of one process: parallel exports tested without MPI.
+/// Members may differ in speed, not in the order of their calls.
 class ThreadCollective final : public TreeCollective {
  public:
   ThreadCollective(std::shared_ptr<ThreadGroup> group, int rank)
@@ -68,7 +69,8 @@ class ThreadCollective final : public TreeCollective {
     });
     const auto position = std::ranges::find(wishes, rank(), &Wish::rank) - wishes.begin();
     const auto leader = static_cast<std::size_t>(wishes.front().rank);
-    if (position == 0) group_->parts[leader] = std::make_shared<ThreadGroup>(static_cast<int>(wishes.size()));
+    if (position == 0)
+      group_->parts[leader] = std::make_shared<ThreadGroup>(static_cast<int>(wishes.size()));
     status = barrier();
     result = std::make_unique<ThreadCollective>(group_->parts[leader], static_cast<int>(position));
     status.update(barrier());

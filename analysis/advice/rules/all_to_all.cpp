@@ -22,7 +22,8 @@ struct Members {
 double time_in_messages(const RankFacts& rank, std::uint32_t comm) {
   double time_ns = 0.0;
   for (const Row& row : rank.rows) {
-    if (row.pattern == Pattern::kMessageCalls && row.comm == comm) time_ns += static_cast<double>(row.time_ns);
+    if (row.pattern == Pattern::kMessageCalls && row.comm == comm)
+      time_ns += static_cast<double>(row.time_ns);
   }
   return time_ns;
 }
@@ -38,7 +39,8 @@ void find_all_to_all(const Facts& facts, Findings& found) {
       members.ranks.push_back(rank.world_rank);
       members.min_rounds = std::min(members.min_rounds, rounds.count);
       members.message_count += rounds.message_count;
-      const double part = static_cast<double>(rounds.message_count) / static_cast<double>(std::max<std::uint64_t>(rounds.sent_count, 1));
+      const double part = static_cast<double>(rounds.message_count) /
+                          static_cast<double>(std::max<std::uint64_t>(rounds.sent_count, 1));
       members.time_ns += part * time_in_messages(rank, comm);
     }
   }
@@ -46,14 +48,22 @@ void find_all_to_all(const Facts& facts, Findings& found) {
     const double share = share_of(facts, members.time_ns);
     const bool has_all = static_cast<std::int32_t>(members.ranks.size()) == facts.comms[comm].size;
     if (!has_all || members.min_rounds < kMinRounds || share < kMinShare) continue;
-    found.push_back({.rule = "all_to_all",
-                     .text = "Every rank sent to all others " + human_count(members.min_rounds) + " times by single messages, " +
-                             place_text(facts, kNoIndex, comm, kNoIndex) + "; " + ranks_text(facts, members.ranks) + " spend " + percent(share) +
-                             " of the run in these " + human_count(members.message_count) + " messages.",
-                     .remedy = "Use MPI_Alltoall(v), or MPI_Neighbor_alltoall(v) where the pattern is sparser on larger runs: the library then orders the "
-                               "messages so that they do not meet at one rank.",
-                     .ranks = members.ranks, .count = members.min_rounds, .share = share, .function = kNoIndex, .comm = comm, .site = kNoIndex,
-                     .region = {}});
+    found.push_back(
+        {.rule = "all_to_all",
+         .text = "Every rank sent to all others " + human_count(members.min_rounds) +
+                 " times by single messages, " + place_text(facts, kNoIndex, comm, kNoIndex) +
+                 "; " + ranks_text(facts, members.ranks) + " spend " + percent(share) +
+                 " of the run in these " + human_count(members.message_count) + " messages.",
+         .remedy = "Use MPI_Alltoall(v), or MPI_Neighbor_alltoall(v) where the pattern is sparser "
+                   "on larger runs: the library then orders the messages so that they do not meet "
+                   "at one rank.",
+         .ranks = members.ranks,
+         .count = members.min_rounds,
+         .share = share,
+         .function = kNoIndex,
+         .comm = comm,
+         .site = kNoIndex,
+         .region = {}});
   }
 }
 

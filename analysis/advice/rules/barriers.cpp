@@ -8,17 +8,20 @@
 namespace megascope::advice {
 namespace {
 
-/// Where most of the waiting in barriers is for one rank, its lateness is the cause: without the barrier the others wait in the next call.
+/// Where most of the waiting in barriers is for one rank, its lateness is the cause: without the
+/// barrier the others wait in the next call.
 double waits_for_one(const Facts& facts) {
   constexpr double kMostly = 0.6;
   std::uint64_t all_ns = 0;
   std::uint64_t most_ns = 0;
   for (const RankFacts& rank : facts.ranks) {
-    const std::uint64_t wait_ns = rank.waited_for[static_cast<std::size_t>(Waiting::kBarrier)].wait_ns;
+    const std::uint64_t wait_ns = rank.waited_for[static_cast<std::size_t>(Waiting::kBarrier)]
+                                      .wait_ns;
     all_ns += wait_ns;
     most_ns = std::max(most_ns, wait_ns);
   }
-  const bool is_one = facts.ranks.size() > 2 && static_cast<double>(most_ns) >= kMostly * static_cast<double>(all_ns);
+  const bool is_one = facts.ranks.size() > 2 &&
+                      static_cast<double>(most_ns) >= kMostly * static_cast<double>(all_ns);
   return is_one ? static_cast<double>(all_ns) : 0.0;
 }
 
@@ -34,16 +37,26 @@ void find_barriers(const Facts& facts, Findings& found) {
   for (const RowGroup& group : groups) {
     const Row& sum = group.sum;
     const auto time_ns = static_cast<double>(sum.time_ns);
-    const double share = share_of(facts, std::max(0.0, time_ns - others_ns * time_ns / std::max(all_ns, 1.0)));
+    const double share = share_of(
+        facts, std::max(0.0, time_ns - others_ns * time_ns / std::max(all_ns, 1.0)));
     if (group.max_count < kMinCount || share < kMinShare) continue;
-    found.push_back({.rule = "barriers",
-                     .text = human_count(group.max_count) + " barriers stand between messages and collectives, which order themselves, " +
-                             place_text(facts, sum.function, sum.comm, sum.site) + "; " + ranks_text(facts, group.ranks) + " spend " +
-                             percent(share) + " of the run in them.",
-                     .remedy = "Remove them, unless they separate phases that MPI does not see: file access, timing, shared memory, receives from any "
-                               "source. What ranks wait there because their work is uneven they will wait in the next call.",
-                     .ranks = group.ranks, .count = group.max_count, .share = share, .function = sum.function, .comm = sum.comm, .site = sum.site,
-                     .region = {}});
+    found.push_back(
+        {.rule = "barriers",
+         .text = human_count(group.max_count) +
+                 " barriers stand between messages and collectives, which order themselves, " +
+                 place_text(facts, sum.function, sum.comm, sum.site) + "; " +
+                 ranks_text(facts, group.ranks) + " spend " + percent(share) +
+                 " of the run in them.",
+         .remedy = "Remove them, unless they separate phases that MPI does not see: file access, "
+                   "timing, shared memory, receives from any source. What ranks wait there because "
+                   "their work is uneven they will wait in the next call.",
+         .ranks = group.ranks,
+         .count = group.max_count,
+         .share = share,
+         .function = sum.function,
+         .comm = sum.comm,
+         .site = sum.site,
+         .region = {}});
   }
 }
 

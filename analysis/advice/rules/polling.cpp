@@ -13,12 +13,20 @@ void find_polling(const Facts& facts, Findings& found) {
     const double share = share_of(facts, static_cast<double>(sum.time_ns));
     if (sum.count < kMinCount || share < kMinShare) continue;
     found.push_back({.rule = "polling",
-                     .text = human_count(sum.count) + " polls in loops without work in between take " + percent(share) + " of the run, " +
-                             duration(static_cast<double>(sum.time_ns)) + " of " + ranks_text(facts, group.ranks) + ", " +
+                     .text = human_count(sum.count) +
+                             " polls in loops without work in between take " + percent(share) +
+                             " of the run, " + duration(static_cast<double>(sum.time_ns)) + " of " +
+                             ranks_text(facts, group.ranks) + ", " +
                              place_text(facts, sum.function, sum.comm, sum.site) + ".",
-                     .remedy = "Do work between two polls, or wait with MPI_Wait, MPI_Waitany or MPI_Probe: the library then makes progress, or gives the core "
-                               "to others. What is waited for is late: see who waits for whom.",
-                     .ranks = group.ranks, .count = sum.count, .share = share, .function = sum.function, .comm = sum.comm, .site = sum.site,
+                     .remedy = "Do work between two polls, or wait with MPI_Wait, MPI_Waitany or "
+                               "MPI_Probe: the library then makes progress, or gives the core to "
+                               "others. What is waited for is late: see who waits for whom.",
+                     .ranks = group.ranks,
+                     .count = sum.count,
+                     .share = share,
+                     .function = sum.function,
+                     .comm = sum.comm,
+                     .site = sum.site,
                      .region = {}});
   }
 }

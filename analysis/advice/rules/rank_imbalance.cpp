@@ -9,14 +9,14 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMinCost = 0.02;        ///< of the run: below it machines are as uneven
-constexpr double kMinTrend = 0.2;        ///< of the mean, from the first rank to the last
-constexpr double kMinFit = 0.9;          ///< R² of the line
+constexpr double kMinCost = 0.02;  ///< of the run: below it machines are as uneven
+constexpr double kMinTrend = 0.2;  ///< of the mean, from the first rank to the last
+constexpr double kMinFit = 0.9;    ///< R² of the line
 constexpr std::size_t kFewRanks = 8;
-constexpr double kMinFitOfFew = 0.97;    ///< fewer ranks lie on a line by chance
+constexpr double kMinFitOfFew = 0.97;  ///< fewer ranks lie on a line by chance
 constexpr double kMinTrendOfFew = 0.4;
-constexpr double kMinStep = 0.1;         ///< of the mean, between the first ranks and the others
-constexpr double kMaxSpread = 1.0 / 3;   ///< within the two, of the step
+constexpr double kMinStep = 0.1;        ///< of the mean, between the first ranks and the others
+constexpr double kMaxSpread = 1.0 / 3;  ///< within the two, of the step
 constexpr std::size_t kMinRanks = 4;
 constexpr std::size_t kMinRanksOfSteps = 6;
 
@@ -60,7 +60,8 @@ Line line_through(const Work& work) {
 
 bool is_line(const Line& line, std::size_t rank_count) {
   const bool are_few = rank_count < kFewRanks;
-  return std::abs(line.trend) >= (are_few ? kMinTrendOfFew : kMinTrend) && line.fit >= (are_few ? kMinFitOfFew : kMinFit);
+  return std::abs(line.trend) >= (are_few ? kMinTrendOfFew : kMinTrend) &&
+         line.fit >= (are_few ? kMinFitOfFew : kMinFit);
 }
 
 /// How many of the first ranks have clearly more work than all others; 0: it is not so.
@@ -72,7 +73,8 @@ std::size_t first_with_more(const Work& work) {
     const auto [least_of_first, most_of_first] = std::minmax_element(work.time_ns.begin(), middle);
     const auto [least_of_rest, most_of_rest] = std::minmax_element(middle, work.time_ns.end());
     const double step = *least_of_first - *most_of_rest;
-    const double spread = std::max(*most_of_first - *least_of_first, *most_of_rest - *least_of_rest);
+    const double spread = std::max(*most_of_first - *least_of_first,
+                                   *most_of_rest - *least_of_rest);
     if (step >= kMinStep * work.mean_ns && spread <= kMaxSpread * step) return split;
   }
   return 0;
@@ -90,35 +92,48 @@ bool is_between_hosts(const Facts& facts, std::size_t split) {
 
 }  // namespace
 
-/// Work that grows or falls with the rank's number, or of which the first ranks have more: the data are divided unevenly.
+/// Work that grows or falls with the rank's number, or of which the first ranks have more: the data
+/// are divided unevenly.
 void find_rank_imbalance(const Facts& facts, Findings& found) {
   if (facts.ranks.size() < kMinRanks) return;
   const Work work = work_of(facts);
   const double ranks = static_cast<double>(facts.ranks.size());
   const double lost_ns = (work.max_ns - work.mean_ns) * ranks;
   double waited_ns = 0.0;
-  for (const RankFacts& rank : facts.ranks) waited_ns += static_cast<double>(rank.waited_for_at_all.wait_ns);
+  for (const RankFacts& rank : facts.ranks)
+    waited_ns += static_cast<double>(rank.waited_for_at_all.wait_ns);
   const double share = share_of(facts, std::min(lost_ns, waited_ns));
   if (work.mean_ns <= 0.0 || share < kMinCost) return;
   const Line line = line_through(work);
   std::string text;
   std::vector<std::int32_t> heavy;
   if (is_line(line, facts.ranks.size())) {
-    text = std::string("Work outside of MPI ") + (line.trend > 0 ? "grows" : "falls") + " with the rank's number, by " + percent(std::abs(line.trend)) +
+    text = std::string("Work outside of MPI ") + (line.trend > 0 ? "grows" : "falls") +
+           " with the rank's number, by " + percent(std::abs(line.trend)) +
            " of the mean from the first rank to the last";
-    heavy.push_back(line.trend > 0 ? facts.ranks.back().world_rank : facts.ranks.front().world_rank);
+    heavy.push_back(line.trend > 0 ? facts.ranks.back().world_rank
+                                   : facts.ranks.front().world_rank);
   } else {
     const std::size_t split = first_with_more(work);
     if (split == 0 || is_between_hosts(facts, split)) return;
     for (std::size_t i = 0; i < split; ++i) heavy.push_back(facts.ranks[i].world_rank);
-    text = "The first " + std::to_string(split) + " ranks have clearly more work outside of MPI than all others";
+    text = "The first " + std::to_string(split) +
+           " ranks have clearly more work outside of MPI than all others";
   }
-  found.push_back({.rule = "rank_imbalance",
-                   .text = text + ": the most loaded rank has " + percent(work.max_ns / work.mean_ns - 1.0) + " more than the mean, and the others wait for it.",
-                   .remedy = "Divide the data by the work they make, not by their number: cyclic or weighted blocks (triangular loops), remainders over all "
-                             "ranks instead of the first ones, or a partitioner (METIS, Zoltan) or dynamic balancing.",
-                   .ranks = std::move(heavy), .count = facts.ranks.size(), .share = share, .function = kNoIndex, .comm = kNoIndex, .site = kNoIndex,
-                   .region = {}});
+  found.push_back(
+      {.rule = "rank_imbalance",
+       .text = text + ": the most loaded rank has " + percent(work.max_ns / work.mean_ns - 1.0) +
+               " more than the mean, and the others wait for it.",
+       .remedy = "Divide the data by the work they make, not by their number: cyclic or weighted "
+                 "blocks (triangular loops), remainders over all ranks instead of the first ones, "
+                 "or a partitioner (METIS, Zoltan) or dynamic balancing.",
+       .ranks = std::move(heavy),
+       .count = facts.ranks.size(),
+       .share = share,
+       .function = kNoIndex,
+       .comm = kNoIndex,
+       .site = kNoIndex,
+       .region = {}});
 }
 
 }  // namespace megascope::advice

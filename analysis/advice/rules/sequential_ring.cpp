@@ -10,7 +10,7 @@ namespace megascope::advice {
 namespace {
 
 constexpr std::uint64_t kMinCount = 10;
-constexpr double kMinRanks = 0.7;    ///< of the communicator, in one chain
+constexpr double kMinRanks = 0.7;  ///< of the communicator, in one chain
 constexpr std::size_t kMinChain = 3;
 
 struct Link {
@@ -19,25 +19,31 @@ struct Link {
 };
 using Links = std::map<std::int32_t, Link>;  ///< by world rank
 
-/// Ranks that wait before they pass on: in receives for the rank before, or in sends for the rank after them.
+/// Ranks that wait before they pass on: in receives for the rank before, or in sends for the rank
+/// after them.
 struct Chain {
   std::vector<Link> links;  ///< in the order in which they go on
   double cost_ns = 0.0;
   std::uint64_t count = ~std::uint64_t{0};
 };
 
-double hop_ns(const Hops& hops) { return hops.count == 0 ? 0.0 : static_cast<double>(hops.time_ns) / static_cast<double>(hops.count); }
+double hop_ns(const Hops& hops) {
+  return hops.count == 0 ? 0.0
+                         : static_cast<double>(hops.time_ns) / static_cast<double>(hops.count);
+}
 
 /// From a rank on: who goes on after it. A cycle is cut where it began.
 Chain chain_from(const Links& links, std::int32_t first, bool is_receive) {
   Chain chain;
   std::int32_t at = first;
-  for (auto found = links.find(at); found != links.end() && chain.links.size() < links.size(); found = links.find(at)) {
+  for (auto found = links.find(at); found != links.end() && chain.links.size() < links.size();
+       found = links.find(at)) {
     chain.links.push_back(found->second);
     const Relay& relay = *found->second.relay;
     const auto position = static_cast<double>(chain.links.size());
     const double each_ns = static_cast<double>(relay.time_ns) / static_cast<double>(relay.count);
-    const double hop = hop_ns(is_receive ? found->second.rank->late_sends : found->second.rank->late_receives);
+    const double hop = hop_ns(is_receive ? found->second.rank->late_sends
+                                         : found->second.rank->late_receives);
     chain.cost_ns += static_cast<double>(relay.count) * std::min(each_ns, position * hop);
     chain.count = std::min(chain.count, relay.count);
     at = is_receive ? relay.to : relay.from;
@@ -67,13 +73,16 @@ std::map<std::uint32_t, Links> links_of(const Facts& facts, bool is_receive) {
   return by_comm;
 }
 
-/// Of sends in a row one rank must receive first, and send then: else it is a pipeline, whose last rank only receives.
+/// Of sends in a row one rank must receive first, and send then: else it is a pipeline, whose last
+/// rank only receives.
 bool is_closed(const Facts& facts, std::uint32_t comm, const Chain& chain) {
   if (chain.links.empty()) return false;
   const std::int32_t breaker = chain.links.front().relay->to;
   const auto rank = std::ranges::lower_bound(facts.ranks, breaker, {}, &RankFacts::world_rank);
   return rank != facts.ranks.end() && rank->world_rank == breaker &&
-         std::ranges::any_of(rank->receive_then_send, [&](const Relay& relay) { return relay.comm == comm && relay.count >= kMinCount; });
+         std::ranges::any_of(rank->receive_then_send, [&](const Relay& relay) {
+           return relay.comm == comm && relay.count >= kMinCount;
+         });
 }
 
 void find(const Facts& facts, bool is_receive, Findings& found) {
@@ -85,20 +94,33 @@ void find(const Facts& facts, bool is_receive, Findings& found) {
     }
     if (!is_receive && !is_closed(facts, comm, longest)) continue;
     const double share = share_of(facts, longest.cost_ns);
-    const double min_links = std::max(static_cast<double>(kMinChain) - 1.0, kMinRanks * static_cast<double>(facts.comms[comm].size) - 1.0);
-    if (static_cast<double>(longest.links.size()) < min_links || facts.comms[comm].size < static_cast<std::int32_t>(kMinChain) || share < kMinShare) continue;
+    const double min_links = std::max(
+        static_cast<double>(kMinChain) - 1.0,
+        kMinRanks * static_cast<double>(facts.comms[comm].size) - 1.0);
+    if (static_cast<double>(longest.links.size()) < min_links ||
+        facts.comms[comm].size < static_cast<std::int32_t>(kMinChain) || share < kMinShare)
+      continue;
     std::vector<std::int32_t> ranks;
     for (const Link& link : longest.links) ranks.push_back(link.rank->world_rank);
     std::ranges::sort(ranks);
     const std::string order = is_receive ? "receive from one neighbour before they send to the next"
-                                         : "send to one neighbour, which cannot take it before its own send is done, before they receive";
+                                         : "send to one neighbour, which cannot take it before its "
+                                           "own send is done, before they receive";
     found.push_back({.rule = "sequential_ring",
-                     .text = "The ranks exchange messages one after the other, " + human_count(longest.count) + " times: " + ranks_text(facts, ranks) + " " +
-                             order + ", with blocking calls " + place_text(facts, kNoIndex, comm, kNoIndex) + ". That costs " + percent(share) +
-                             " of the run, and more the more ranks there are.",
-                     .remedy = "Use MPI_Sendrecv, or MPI_Irecv and MPI_Isend with MPI_Waitall: then all pairs exchange at the same time. Where each rank needs "
+                     .text = "The ranks exchange messages one after the other, " +
+                             human_count(longest.count) + " times: " + ranks_text(facts, ranks) +
+                             " " + order + ", with blocking calls " +
+                             place_text(facts, kNoIndex, comm, kNoIndex) + ". That costs " +
+                             percent(share) + " of the run, and more the more ranks there are.",
+                     .remedy = "Use MPI_Sendrecv, or MPI_Irecv and MPI_Isend with MPI_Waitall: "
+                               "then all pairs exchange at the same time. Where each rank needs "
                                "the sum of those before it, use MPI_Scan or MPI_Exscan.",
-                     .ranks = std::move(ranks), .count = longest.count, .share = share, .function = kNoIndex, .comm = comm, .site = kNoIndex,
+                     .ranks = std::move(ranks),
+                     .count = longest.count,
+                     .share = share,
+                     .function = kNoIndex,
+                     .comm = comm,
+                     .site = kNoIndex,
                      .region = {}});
   }
 }

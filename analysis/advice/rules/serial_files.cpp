@@ -8,9 +8,9 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMostOfAll = 0.8;      ///< of the time in files, of one rank
-constexpr double kMostOfWaits = 0.5;    ///< that others wait, for one rank
-constexpr double kMinBlocked = 0.05;    ///< of the rank's time
+constexpr double kMostOfAll = 0.8;         ///< of the time in files, of one rank
+constexpr double kMostOfWaits = 0.5;       ///< that others wait, for one rank
+constexpr double kMinBlocked = 0.05;       ///< of the rank's time
 constexpr double kMaxOthersBlocked = 0.5;  ///< the median of the others, of the rank's
 
 struct Transfers {
@@ -33,18 +33,23 @@ Transfers transfers_of(const RankFacts& rank) {
 }
 
 const RankFacts* most_waited_for(const Facts& facts) {
-  const auto most = std::ranges::max_element(facts.ranks, {}, [](const RankFacts& rank) { return rank.waited_for_at_all.wait_ns; });
+  const auto most = std::ranges::max_element(
+      facts.ranks, {}, [](const RankFacts& rank) { return rank.waited_for_at_all.wait_ns; });
   std::uint64_t all_ns = 0;
   for (const RankFacts& rank : facts.ranks) all_ns += rank.waited_for_at_all.wait_ns;
-  const bool is_most = all_ns != 0 && static_cast<double>(most->waited_for_at_all.wait_ns) >= kMostOfWaits * static_cast<double>(all_ns);
+  const bool is_most = all_ns != 0 && static_cast<double>(most->waited_for_at_all.wait_ns) >=
+                                          kMostOfWaits * static_cast<double>(all_ns);
   return is_most ? &*most : nullptr;
 }
 
-bool are_others_waiting(const Facts& facts, const RankFacts& rank) { return 2 * std::size_t{rank.waited_for_at_all.waiter_count} >= facts.ranks.size() - 1; }
+bool are_others_waiting(const Facts& facts, const RankFacts& rank) {
+  return 2 * std::size_t{rank.waited_for_at_all.waiter_count} >= facts.ranks.size() - 1;
+}
 
 std::string remedy() {
-  return "Let all ranks write or read their part: collectively (MPI_File_write_at_all, parallel HDF5 or netCDF), or one file for each rank or node; or "
-         "let one rank of its own do it while the others go on (MPI_File_iwrite_at, a writer rank).";
+  return "Let all ranks write or read their part: collectively (MPI_File_write_at_all, parallel "
+         "HDF5 or netCDF), or one file for each rank or node; or let one rank of its own do it "
+         "while the others go on (MPI_File_iwrite_at, a writer rank).";
 }
 
 /// By calls of MPI.
@@ -52,21 +57,32 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
   const Transfers own = transfers_of(rank);
   std::uint64_t all_ns = 0;
   for (const RankFacts& other : facts.ranks) all_ns += transfers_of(other).time_ns;
-  if (own.count == 0 || static_cast<double>(own.time_ns) < kMostOfAll * static_cast<double>(all_ns)) return false;
+  if (own.count == 0 || static_cast<double>(own.time_ns) < kMostOfAll * static_cast<double>(all_ns))
+    return false;
   const auto others = static_cast<double>(facts.ranks.size() - 1);
-  const double share = share_of(facts, std::min(static_cast<double>(rank.waited_for_at_all.wait_ns), others * static_cast<double>(own.time_ns)));
+  const double share = share_of(facts, std::min(static_cast<double>(rank.waited_for_at_all.wait_ns),
+                                                others * static_cast<double>(own.time_ns)));
   if (share < kMinShare) return false;
-  found.push_back({.rule = "serial_files",
-                   .text = "Rank " + std::to_string(rank.world_rank) + " alone accesses files, " + human_count(own.count) + " times, " +
-                           human_bytes(own.bytes) + " in " + duration(static_cast<double>(own.time_ns)) + " " +
-                           place_text(facts, own.first->function, own.first->comm, own.first->site) + ", while the others wait for it: " + percent(share) +
-                           " of the run.",
-                   .remedy = remedy(), .ranks = {rank.world_rank}, .count = own.count, .share = share, .function = own.first->function,
-                   .comm = own.first->comm, .site = own.first->site, .region = {}});
+  found.push_back(
+      {.rule = "serial_files",
+       .text = "Rank " + std::to_string(rank.world_rank) + " alone accesses files, " +
+               human_count(own.count) + " times, " + human_bytes(own.bytes) + " in " +
+               duration(static_cast<double>(own.time_ns)) + " " +
+               place_text(facts, own.first->function, own.first->comm, own.first->site) +
+               ", while the others wait for it: " + percent(share) + " of the run.",
+       .remedy = remedy(),
+       .ranks = {rank.world_rank},
+       .count = own.count,
+       .share = share,
+       .function = own.first->function,
+       .comm = own.first->comm,
+       .site = own.first->site,
+       .region = {}});
   return true;
 }
 
-/// By calls of the system: the kernel says that the thread was blocked outside of MPI, which does not block.
+/// By calls of the system: the kernel says that the thread was blocked outside of MPI, which does
+/// not block.
 void find_blocked(const Facts& facts, const RankFacts& rank, Findings& found) {
   if (rank.blocked_ns < kMinBlocked * static_cast<double>(rank.wall_ns)) return;
   std::vector<double> blocked_ns;
@@ -78,14 +94,23 @@ void find_blocked(const Facts& facts, const RankFacts& rank, Findings& found) {
   const double excess_ns = rank.blocked_ns - blocked_ns[blocked_ns.size() / 2];
   if (blocked_ns[blocked_ns.size() / 2] > kMaxOthersBlocked * rank.blocked_ns) return;
   const auto others = static_cast<double>(facts.ranks.size() - 1);
-  const double share = share_of(facts, std::min(static_cast<double>(rank.waited_for_at_all.wait_ns), others * excess_ns));
+  const double share = share_of(
+      facts, std::min(static_cast<double>(rank.waited_for_at_all.wait_ns), others * excess_ns));
   if (share < kMinShare) return;
   found.push_back({.rule = "serial_files",
-                   .text = "Rank " + std::to_string(rank.world_rank) + " is blocked in the operating system for " + duration(excess_ns) +
-                           " more than the others (it neither computes nor waits for a core: file access, or another call that sleeps), and they wait for "
-                           "it: " + percent(share) + " of the run.",
-                   .remedy = "If it is file access: " + remedy(), .ranks = {rank.world_rank}, .count = rank.waited_for_at_all.count, .share = share,
-                   .function = kNoIndex, .comm = kNoIndex, .site = kNoIndex, .region = {}});
+                   .text = "Rank " + std::to_string(rank.world_rank) +
+                           " is blocked in the operating system for " + duration(excess_ns) +
+                           " more than the others (it neither computes nor waits for a core: file "
+                           "access, or another call that sleeps), and they wait for it: " +
+                           percent(share) + " of the run.",
+                   .remedy = "If it is file access: " + remedy(),
+                   .ranks = {rank.world_rank},
+                   .count = rank.waited_for_at_all.count,
+                   .share = share,
+                   .function = kNoIndex,
+                   .comm = kNoIndex,
+                   .site = kNoIndex,
+                   .region = {}});
 }
 
 }  // namespace

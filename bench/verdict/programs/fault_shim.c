@@ -1,11 +1,12 @@
-// A library to be preloaded before all others into each rank of an MPI program: it pins ranks, injects a fault into one, and
-// measures what each did. x86-64 only: a wrapper passes on twelve words of arguments, whatever the function takes.
+// A library to be preloaded before all others into each rank of an MPI program: it pins ranks,
+// injects a fault into one, and measures what each did. x86-64 only: a wrapper passes on twelve
+// words of arguments, whatever the function takes.
 //
 // VERDICT_FOLDER    where pid.RANK (after MPI_Init) and ledger.RANK (at MPI_Finalize) are written
 // VERDICT_CORES     ranks are pinned to core RANK mod so many; unset: not at all
 // VERDICT_FAULT     none, sleep, imbalance, disk, lock or wire; VERDICT_RANK: of which rank
-// VERDICT_SHARE     of the time: how much is injected (imbalance: extra work, as a share of the work between two calls)
-// VERDICT_US        length of one injection (wire: the delay of a write)
+// VERDICT_SHARE     of the time: how much is injected (imbalance: extra work, as a share of the
+// work between two calls) VERDICT_US        length of one injection (wire: the delay of a write)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,14 +34,15 @@ static struct {
 } settings;
 
 static struct {
-  double begin_s, begin_cpu_s, begin_delay_s;   // at the end of MPI_Init
-  double injected_s, injected_cpu_s, outside_cpu_s, inside_s;  // outside: CPU time of the main thread between calls
+  double begin_s, begin_cpu_s, begin_delay_s;  // at the end of MPI_Init
+  double injected_s, injected_cpu_s, outside_cpu_s,
+      inside_s;  // outside: CPU time of the main thread between calls
   long calls, injections, switches;
 } ledger;
 
 static __thread int depth;
 static double last_return_cpu_s, last_enter_s;
-static __thread int to_peer;                    // inside a send to the peer
+static __thread int to_peer;  // inside a send to the peer
 static char is_slow_file[kMaxFiles];
 
 static double clock_s(clockid_t which) {
@@ -87,8 +89,10 @@ static void read_settings(void) {
 
 static int open_in_folder(const char* name, int rank, int flags) {
   char path[4096];
-  if (rank >= 0) snprintf(path, sizeof path, "%s/%s.%d", settings.folder, name, rank);
-  else snprintf(path, sizeof path, "%s/%s", settings.folder, name);
+  if (rank >= 0)
+    snprintf(path, sizeof path, "%s/%s.%d", settings.folder, name, rank);
+  else
+    snprintf(path, sizeof path, "%s/%s", settings.folder, name);
   return open(path, flags | O_CREAT | O_CLOEXEC, 0600);
 }
 
@@ -123,12 +127,15 @@ static void finish(void) {
   const double now_s = wall_s();
   FILE* file = fdopen(open_in_folder("ledger", settings.rank, O_WRONLY), "w");
   if (file == NULL) return;
-  fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, ", settings.rank,
-          now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s, run_delay_s() - ledger.begin_delay_s);
-  fprintf(file, "\"outside_cpu_s\": %.6f, \"inside_s\": %.6f, \"injected_s\": %.6f, \"injected_cpu_s\": %.6f, ",
+  fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, ",
+          settings.rank, now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s,
+          run_delay_s() - ledger.begin_delay_s);
+  fprintf(file,
+          "\"outside_cpu_s\": %.6f, \"inside_s\": %.6f, \"injected_s\": %.6f, \"injected_cpu_s\": "
+          "%.6f, ",
           ledger.outside_cpu_s, ledger.inside_s, ledger.injected_s, ledger.injected_cpu_s);
-  fprintf(file, "\"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n", ledger.injections, ledger.calls,
-          ledger.switches + switches(), settings.peer);
+  fprintf(file, "\"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n",
+          ledger.injections, ledger.calls, ledger.switches + switches(), settings.peer);
   fclose(file);
 }
 
@@ -155,9 +162,12 @@ static void inject(double work_s) {
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_EX);
   if (settings.is_culprit && settings.fault == kImbalance) {
     burn(work_s * settings.share);
-  } else if (settings.is_culprit && ledger.injected_s + settings.injection_s <= settings.share * (begin_s - ledger.begin_s)) {
-    if (settings.fault == kDisk) write_to_disk(settings.injection_s);
-    else sleep_s(settings.injection_s);
+  } else if (settings.is_culprit && ledger.injected_s + settings.injection_s <=
+                                        settings.share * (begin_s - ledger.begin_s)) {
+    if (settings.fault == kDisk)
+      write_to_disk(settings.injection_s);
+    else
+      sleep_s(settings.injection_s);
     ++ledger.injections;
     ledger.injected_s += wall_s() - begin_s;
   }
@@ -202,7 +212,8 @@ static int world_rank(long peer, long comm) {
 
 // The first other rank that the culprit sends to is the other end of its slow wire.
 static void choose_peer(const char* name, const long* a) {
-  const int is_send = strcmp(name, "MPI_Send") == 0 || strcmp(name, "MPI_Isend") == 0 || strcmp(name, "MPI_Sendrecv") == 0;
+  const int is_send = strcmp(name, "MPI_Send") == 0 || strcmp(name, "MPI_Isend") == 0 ||
+                      strcmp(name, "MPI_Sendrecv") == 0;
   if (!settings.is_culprit || settings.fault != kWire || !is_send) return;
   const int peer = world_rank(a[3], strcmp(name, "MPI_Sendrecv") == 0 ? a[10] : a[5]);
   if (settings.peer < 0 && peer >= 0 && peer != settings.rank) settings.peer = peer;
@@ -221,41 +232,57 @@ static long wrapped(const char* name, function* cached, const long* a) {
   return result;
 }
 
-#define ARGUMENTS long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
-#define WORDS (const long[]){a, b, c, d, e, f, g, h, i, j, k, l}
-#define WRAP(name) \
-  long name(ARGUMENTS) { static function cached; return wrapped(#name, &cached, WORDS); }
-#define INIT(name) \
-  long name(ARGUMENTS) { \
-    static function cached; \
-    read_settings(); \
-    pin(); \
-    const long result = next(#name, &cached, WORDS); \
-    started(); \
-    return result; \
+#define ARGUMENTS \
+  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
+#define WORDS \
+  (const long[]) { a, b, c, d, e, f, g, h, i, j, k, l }
+#define WRAP(name)                         \
+  long name(ARGUMENTS) {                   \
+    static function cached;                \
+    return wrapped(#name, &cached, WORDS); \
   }
-#define FINALIZE(name) \
-  long name(ARGUMENTS) { static function cached; if (ledger.begin_s > 0) finish(); return next(#name, &cached, WORDS); }
+#define INIT(name)                                   \
+  long name(ARGUMENTS) {                             \
+    static function cached;                          \
+    read_settings();                                 \
+    pin();                                           \
+    const long result = next(#name, &cached, WORDS); \
+    started();                                       \
+    return result;                                   \
+  }
+#define FINALIZE(name)                  \
+  long name(ARGUMENTS) {                \
+    static function cached;             \
+    if (ledger.begin_s > 0) finish();   \
+    return next(#name, &cached, WORDS); \
+  }
 
-INIT(MPI_Init) INIT(MPI_Init_thread) INIT(mpi_init_) INIT(mpi_init_thread_)
-FINALIZE(MPI_Finalize) FINALIZE(mpi_finalize_)
+INIT(MPI_Init)
+INIT(MPI_Init_thread)
+INIT(mpi_init_) INIT(mpi_init_thread_) FINALIZE(MPI_Finalize) FINALIZE(mpi_finalize_)
 #define BOTH(name, lower) WRAP(MPI_##name) WRAP(mpi_##lower##_)
-BOTH(Send, send) BOTH(Isend, isend) BOTH(Recv, recv) BOTH(Irecv, irecv) BOTH(Sendrecv, sendrecv) BOTH(Wait, wait)
-BOTH(Waitall, waitall) BOTH(Waitany, waitany) BOTH(Barrier, barrier) BOTH(Bcast, bcast) BOTH(Reduce, reduce)
-BOTH(Allreduce, allreduce) BOTH(Gather, gather) BOTH(Gatherv, gatherv) BOTH(Scatter, scatter) BOTH(Scatterv, scatterv)
-BOTH(Allgather, allgather) BOTH(Allgatherv, allgatherv) BOTH(Alltoall, alltoall) BOTH(Alltoallv, alltoallv)
-BOTH(Reduce_scatter, reduce_scatter) BOTH(Scan, scan) BOTH(Probe, probe)
-WRAP(MPI_Start) WRAP(MPI_Startall) WRAP(MPI_Iallreduce) WRAP(MPI_Ibcast) WRAP(MPI_Ibarrier)
-WRAP(MPI_File_write_all) WRAP(MPI_File_write_at_all) WRAP(MPI_File_write_at)
+    BOTH(Send, send) BOTH(Isend, isend) BOTH(Recv, recv) BOTH(Irecv, irecv) BOTH(Sendrecv, sendrecv)
+        BOTH(Wait, wait) BOTH(Waitall, waitall) BOTH(Waitany, waitany) BOTH(Barrier, barrier)
+            BOTH(Bcast, bcast) BOTH(Reduce, reduce) BOTH(Allreduce, allreduce) BOTH(Gather, gather)
+                BOTH(Gatherv, gatherv) BOTH(Scatter, scatter) BOTH(Scatterv, scatterv)
+                    BOTH(Allgather, allgather) BOTH(Allgatherv, allgatherv) BOTH(Alltoall, alltoall)
+                        BOTH(Alltoallv, alltoallv) BOTH(Reduce_scatter, reduce_scatter)
+                            BOTH(Scan, scan) BOTH(Probe, probe) WRAP(MPI_Start) WRAP(MPI_Startall)
+                                WRAP(MPI_Iallreduce) WRAP(MPI_Ibcast) WRAP(MPI_Ibarrier)
+                                    WRAP(MPI_File_write_all) WRAP(MPI_File_write_at_all)
+                                        WRAP(MPI_File_write_at)
 
-// A slow wire: what the culprit writes to its peer's socket, found by the first write within a send to it, leaves later.
-ssize_t writev(int file, const struct iovec* parts, int count) {
+    // A slow wire: what the culprit writes to its peer's socket, found by the first write within a
+    // send to it, leaves later.
+    ssize_t writev(int file, const struct iovec* parts, int count) {
   static ssize_t (*real)(int, const struct iovec*, int);
   if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "writev");
   if (settings.is_culprit && settings.fault == kWire && file >= 0 && file < kMaxFiles) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    if (to_peer && getpeername(file, (struct sockaddr*)&address, &length) == 0 && address.ss_family != AF_UNIX) is_slow_file[file] = 1;
+    if (to_peer && getpeername(file, (struct sockaddr*)&address, &length) == 0 &&
+        address.ss_family != AF_UNIX)
+      is_slow_file[file] = 1;
     if (is_slow_file[file]) {
       const double begin_s = wall_s();
       sleep_s(settings.injection_s);

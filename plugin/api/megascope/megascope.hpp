@@ -1,14 +1,13 @@
 /** \file
- * The hook API for C++11 and later: names made once, regions that end with their scope. What it says of safety in megascope.h
- * holds here; nothing is thrown.
+ * The hook API for C++11 and later: names made once, regions that end with their scope. What it
+ * says of safety in megascope.h holds here; nothing is thrown.
  */
 #ifndef MEGASCOPE_MEGASCOPE_HPP
 #define MEGASCOPE_MEGASCOPE_HPP
 
-#include <megascope/megascope.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <megascope/megascope.h>
 
 namespace megascope {
 
@@ -39,11 +38,16 @@ struct Where : megascope_where {
   }
 };
 
-/** The thread is in a region until the end of the object's scope. Not to be handed to another thread. */
+/** The thread is in a region until the end of the object's scope. Not to be handed to another
+ * thread. */
 class Region {
  public:
-  explicit Region(const Name& name) noexcept : region_(name.region()) { megascope_region_enter(region_); }
-  Region(const Name& name, const megascope_where& where) noexcept : region_(name.region()) { megascope_region_enter_at(region_, &where); }
+  explicit Region(const Name& name) noexcept : region_(name.region()) {
+    megascope_region_enter(region_);
+  }
+  Region(const Name& name, const megascope_where& where) noexcept : region_(name.region()) {
+    megascope_region_enter_at(region_, &where);
+  }
   ~Region() { megascope_region_leave(region_); }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
@@ -64,7 +68,8 @@ class Step {
 /** Something that has a value. Make it once. */
 class Counter {
  public:
-  explicit Counter(const char* name, const char* unit = nullptr) noexcept : counter_(megascope_counter_define(name, unit)) {}
+  explicit Counter(const char* name, const char* unit = nullptr) noexcept
+      : counter_(megascope_counter_define(name, unit)) {}
   void set(double value) const noexcept { megascope_counter_set(counter_, value); }
 
  private:
@@ -73,8 +78,10 @@ class Counter {
 
 inline void mark(const Name& name) noexcept { megascope_mark(name.region()); }
 
-/** A tensor whose rows lie one behind the other. shape: `dimensions` extents. The rest may be set in what it returns. */
-inline megascope_tensor_view tensor(const char* name, megascope_tensor_kind kind, megascope_dtype dtype, const void* data,
+/** A tensor whose rows lie one behind the other. shape: `dimensions` extents. The rest may be set
+ * in what it returns. */
+inline megascope_tensor_view tensor(const char* name, megascope_tensor_kind kind,
+                                    megascope_dtype dtype, const void* data,
                                     const std::int64_t* shape, int dimensions) noexcept {
   megascope_tensor_view view = megascope_tensor_view();
   view.size_bytes = sizeof view;

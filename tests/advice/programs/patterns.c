@@ -1,6 +1,8 @@
-// Programs that show one known problem of MPI programs each, and programs beside them that look like it and must not be advised:
+// Programs that show one known problem of MPI programs each, and programs beside them that look
+// like it and must not be advised:
 //   patterns MODE
-// The names of modes are those of the rules of analysis/advice; `not_…` are the ones without the problem. 4 ranks, except where noted.
+// The names of modes are those of the rules of analysis/advice; `not_…` are the ones without the
+// problem. 4 ranks, except where noted.
 #define _POSIX_C_SOURCE 199309L
 #include <mpi.h>
 
@@ -41,7 +43,8 @@ static void not_small_messages(void) {
   if (rank == 1) MPI_Recv(values, 80000, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int step = 0; step < 2000; ++step) {
     double mine = rank, theirs;
-    MPI_Sendrecv(&mine, 1, MPI_DOUBLE, rank ^ 1, 1, &theirs, 1, MPI_DOUBLE, rank ^ 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 1, MPI_DOUBLE, rank ^ 1, 1, &theirs, 1, MPI_DOUBLE, rank ^ 1, 1,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 
@@ -60,7 +63,8 @@ static void gather_bcast(int with_barriers) {
   }
 }
 
-// Rank 0 collects and works on it for long before it says what to do: no Allreduce; and a gather of results with another root's broadcast.
+// Rank 0 collects and works on it for long before it says what to do: no Allreduce; and a gather of
+// results with another root's broadcast.
 static void not_gather_bcast(void) {
   double values[64], value = rank;
   for (int step = 0; step < 100; ++step) {
@@ -211,7 +215,9 @@ static void write_file(const char* path, MPI_Comm comm, int count) {
   static char data[1 << 20];
   MPI_File file;
   MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
-  for (int i = 0; i < count; ++i) MPI_File_write_at(file, (MPI_Offset)(i * size + rank) << 20, data, 1 << 20, MPI_BYTE, MPI_STATUS_IGNORE);
+  for (int i = 0; i < count; ++i)
+    MPI_File_write_at(file, (MPI_Offset)(i * size + rank) << 20, data, 1 << 20, MPI_BYTE,
+                      MPI_STATUS_IGNORE);
   MPI_File_close(&file);
 }
 
@@ -235,7 +241,8 @@ static void not_serial_files(const char* path) {
   }
 }
 
-// The same as serial_files by calls of the system, which MPI does not see: each write waits for the disk (here: a sleep stands for it).
+// The same as serial_files by calls of the system, which MPI does not see: each write waits for the
+// disk (here: a sleep stands for it).
 static void blocked_rank(void) {
   double value = 0, sum;
   for (int step = 0; step < 20; ++step) {
@@ -252,7 +259,8 @@ static void unexpected_messages(void) {
     for (int i = 0; i < kCount; ++i) MPI_Send(data, 1024, MPI_CHAR, 0, rank, MPI_COMM_WORLD);
   } else {
     for (int other = 1; other < size; ++other) {
-      for (int i = 0; i < kCount; ++i) MPI_Recv(data, 1024, MPI_CHAR, other, other, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int i = 0; i < kCount; ++i)
+        MPI_Recv(data, 1024, MPI_CHAR, other, other, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       compute_us(20000);
     }
   }
@@ -270,7 +278,8 @@ static void not_unexpected_messages(void) {
       }
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; rank != 0 && i < kCount; ++i) MPI_Send(data[i], 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    for (int i = 0; rank != 0 && i < kCount; ++i)
+      MPI_Send(data[i], 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
     if (rank == 0) MPI_Waitall(3 * kCount, requests, MPI_STATUSES_IGNORE);
   }
 }
@@ -281,7 +290,8 @@ static void late_sender(long preparing_us, long working_us) {
   for (int step = 0; step < 100; ++step) {
     if (rank == 0) {
       work_us(preparing_us);
-      for (int other = 1; other < size; ++other) MPI_Send(&piece, 1, MPI_DOUBLE, other, 8, MPI_COMM_WORLD);
+      for (int other = 1; other < size; ++other)
+        MPI_Send(&piece, 1, MPI_DOUBLE, other, 8, MPI_COMM_WORLD);
     } else {
       MPI_Recv(&piece, 1, MPI_DOUBLE, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       work_us(working_us);
@@ -321,7 +331,8 @@ static void not_sequential_ring(void) {
   const int left = (rank + size - 1) % size;
   const int right = (rank + 1) % size;
   for (int step = 0; step < 200; ++step) {
-    MPI_Sendrecv(sent, 4096, MPI_DOUBLE, right, 9, received, 4096, MPI_DOUBLE, left, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent, 4096, MPI_DOUBLE, right, 9, received, 4096, MPI_DOUBLE, left, 9,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     work_us(100);
   }
   for (int step = 0; step < 50; ++step) {
@@ -349,34 +360,62 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   const char* path = argc > 2 ? argv[2] : "patterns.bin";
   int is_known = 1;
-  if (strcmp(mode, "small_messages") == 0) small_messages();
-  else if (strcmp(mode, "not_small_messages") == 0) not_small_messages();
-  else if (strcmp(mode, "gather_bcast") == 0) gather_bcast(0);
-  else if (strcmp(mode, "gather_bcast_barriers") == 0) gather_bcast(1);
-  else if (strcmp(mode, "not_gather_bcast") == 0) not_gather_bcast();
-  else if (strcmp(mode, "bcast_runs") == 0) bcast_runs();
-  else if (strcmp(mode, "not_bcast_runs") == 0) not_bcast_runs();
-  else if (strcmp(mode, "barriers") == 0) barriers();
-  else if (strcmp(mode, "not_barriers") == 0) not_barriers(path);
-  else if (strcmp(mode, "tiny_collectives") == 0) tiny_collectives();
-  else if (strcmp(mode, "not_tiny_collectives") == 0) not_tiny_collectives();
-  else if (strcmp(mode, "all_to_all") == 0) all_to_all();
-  else if (strcmp(mode, "not_all_to_all") == 0) not_all_to_all();
-  else if (strcmp(mode, "polling") == 0) polling();
-  else if (strcmp(mode, "not_polling") == 0) not_polling();
-  else if (strcmp(mode, "serial_files") == 0) serial_files(path);
-  else if (strcmp(mode, "not_serial_files") == 0) not_serial_files(path);
-  else if (strcmp(mode, "blocked_rank") == 0) blocked_rank();
-  else if (strcmp(mode, "unexpected_messages") == 0) unexpected_messages();
-  else if (strcmp(mode, "not_unexpected_messages") == 0) not_unexpected_messages();
-  else if (strcmp(mode, "late_sender") == 0) late_sender(3000, 1000);
-  else if (strcmp(mode, "not_late_sender") == 0) late_sender(0, 3000);
-  else if (strcmp(mode, "sequential_ring") == 0) sequential_ring(1024);
-  else if (strcmp(mode, "sequential_sends") == 0) sequential_sends();
-  else if (strcmp(mode, "not_sequential_ring") == 0) not_sequential_ring();
-  else if (strcmp(mode, "rank_imbalance") == 0) rank_imbalance(kTriangle_us);
-  else if (strcmp(mode, "not_rank_imbalance") == 0) rank_imbalance(kOneSlow_us);
-  else is_known = 0;
+  if (strcmp(mode, "small_messages") == 0)
+    small_messages();
+  else if (strcmp(mode, "not_small_messages") == 0)
+    not_small_messages();
+  else if (strcmp(mode, "gather_bcast") == 0)
+    gather_bcast(0);
+  else if (strcmp(mode, "gather_bcast_barriers") == 0)
+    gather_bcast(1);
+  else if (strcmp(mode, "not_gather_bcast") == 0)
+    not_gather_bcast();
+  else if (strcmp(mode, "bcast_runs") == 0)
+    bcast_runs();
+  else if (strcmp(mode, "not_bcast_runs") == 0)
+    not_bcast_runs();
+  else if (strcmp(mode, "barriers") == 0)
+    barriers();
+  else if (strcmp(mode, "not_barriers") == 0)
+    not_barriers(path);
+  else if (strcmp(mode, "tiny_collectives") == 0)
+    tiny_collectives();
+  else if (strcmp(mode, "not_tiny_collectives") == 0)
+    not_tiny_collectives();
+  else if (strcmp(mode, "all_to_all") == 0)
+    all_to_all();
+  else if (strcmp(mode, "not_all_to_all") == 0)
+    not_all_to_all();
+  else if (strcmp(mode, "polling") == 0)
+    polling();
+  else if (strcmp(mode, "not_polling") == 0)
+    not_polling();
+  else if (strcmp(mode, "serial_files") == 0)
+    serial_files(path);
+  else if (strcmp(mode, "not_serial_files") == 0)
+    not_serial_files(path);
+  else if (strcmp(mode, "blocked_rank") == 0)
+    blocked_rank();
+  else if (strcmp(mode, "unexpected_messages") == 0)
+    unexpected_messages();
+  else if (strcmp(mode, "not_unexpected_messages") == 0)
+    not_unexpected_messages();
+  else if (strcmp(mode, "late_sender") == 0)
+    late_sender(3000, 1000);
+  else if (strcmp(mode, "not_late_sender") == 0)
+    late_sender(0, 3000);
+  else if (strcmp(mode, "sequential_ring") == 0)
+    sequential_ring(1024);
+  else if (strcmp(mode, "sequential_sends") == 0)
+    sequential_sends();
+  else if (strcmp(mode, "not_sequential_ring") == 0)
+    not_sequential_ring();
+  else if (strcmp(mode, "rank_imbalance") == 0)
+    rank_imbalance(kTriangle_us);
+  else if (strcmp(mode, "not_rank_imbalance") == 0)
+    rank_imbalance(kOneSlow_us);
+  else
+    is_known = 0;
   MPI_Finalize();
   if (!is_known) fprintf(stderr, "unknown mode %s\n", mode);
   return is_known ? 0 : 2;

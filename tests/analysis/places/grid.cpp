@@ -11,11 +11,12 @@ struct Halo {
 
   [[gnu::always_inline]] void exchange(int rank) const {
     T got{};
-    MPI_Sendrecv(cells.data(), 1, MPI_DOUBLE, rank, 0, &got, 1, MPI_DOUBLE, rank, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // in grid::Halo<double>::exchange
+    MPI_Sendrecv(cells.data(), 1, MPI_DOUBLE, rank, 0, &got, 1, MPI_DOUBLE, rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);  // in grid::Halo<double>::exchange
   }
   [[gnu::noinline]] int probe(int rank, int& found) const {
-    return MPI_Iprobe(rank, 9, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE) + found;  // in grid::Halo<double>::probe
+    return MPI_Iprobe(rank, 9, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE) +
+           found;  // in grid::Halo<double>::probe
   }
 };
 

@@ -1,6 +1,7 @@
 /* Calls whose places tests/analysis/places_test.py looks for: each line that calls has a mark. */
 #define _GNU_SOURCE
 #include <mpi.h>
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,7 +14,8 @@ __attribute__((noinline)) static double solve(int step) {
   return sum + 1;
 }
 
-/* MPI_Barrier(MPI_COMM_WORLD) from code that belongs to no file: sub, mov rdi, mov rax, call, add, ret. */
+/* MPI_Barrier(MPI_COMM_WORLD) from code that belongs to no file: sub, mov rdi, mov rax, call, add,
+ * ret. */
 static int call_from_nowhere(void) {
   unsigned char code[31] = {0x48, 0x83, 0xEC, 8, 0x48, 0xBF};
   const MPI_Comm world = MPI_COMM_WORLD;
@@ -22,7 +24,8 @@ static int call_from_nowhere(void) {
   memcpy(code + 14, "\x48\xB8", 2);
   memcpy(code + 16, &barrier, sizeof barrier);
   memcpy(code + 24, "\xFF\xD0\x48\x83\xC4\x08\xC3", 7);
-  void* const page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return 1;
   memcpy(page, code, sizeof code);
   int (*run)(void);

@@ -1,17 +1,17 @@
 // MegaScan's files as they are written: rows by hand, and what is refused.
-#include <gmock/gmock.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-
 #include "core/record/value_fact.h"
 #include "exporters/megascan/export.h"
 #include "exporters/megascan/fact_text.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace megascope::test {
 namespace {
@@ -29,7 +29,9 @@ SampleProcess stage(std::int32_t rank) {
   return process;
 }
 
-std::string file_of(std::int32_t pp) { return "benchmark-data-0-pipeline-" + std::to_string(pp) + "-tensor-0.json"; }
+std::string file_of(std::int32_t pp) {
+  return "benchmark-data-0-pipeline-" + std::to_string(pp) + "-tensor-0.json";
+}
 
 json rows_of(const std::string& path) {
   std::ifstream stream(path);
@@ -69,7 +71,8 @@ Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
   }
   EXPECT_EQ(folder.files().size(), run.size());
   if (run.size() < 4) {  // of the world of export_by
-    EXPECT_THAT(all.result.notes.back(), HasSubstr(std::to_string(4 - run.size()) + " ranks have no trace and no file"));
+    EXPECT_THAT(all.result.notes.back(),
+                HasSubstr(std::to_string(4 - run.size()) + " ranks have no trace and no file"));
     all.result.notes.pop_back();
   }
   EXPECT_EQ(all.result.records, rows);
@@ -77,7 +80,8 @@ Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
   return all;
 }
 
-std::string refusal(const std::vector<SampleProcess>& run, const std::string& folder, int members = 1) {
+std::string refusal(const std::vector<SampleProcess>& run, const std::string& folder,
+                    int members = 1) {
   ExportResult result;
   const Status status = export_by(megascan::run_export, members, run, folder, result);
   EXPECT_FALSE(status.is_ok());
@@ -88,13 +92,16 @@ Fact step(std::int64_t number) { return value_fact(ValueName::kStep, number); }
 
 TEST(MegascanFiles, HaveTimesInNsFromTheBeginOfTheIterationOnAnyRank) {
   SampleProcess first = stage(0);
-  first.call("MPI_Send", 1'000, 1'500, {send(1, 7, 4096), step(5), value_fact(ValueName::kMicroBatch, 3)});
+  first.call("MPI_Send", 1'000, 1'500,
+             {send(1, 7, 4096), step(5), value_fact(ValueName::kMicroBatch, 3)});
   first.call("MPI_Barrier", 10'000, 10'001, {step(6)});
   SampleProcess second = stage(1);
   second.call("MPI_Recv", 900, 1'600, {recv(0, 7, 4096), step(5)});
   second.call("MPI_Barrier", 9'000, 9'004, {step(6)});
   const Exported all = exported({first, second}, 2);
-  EXPECT_EQ(operations_of(all.files[0], {"name", "ph", "rel_ts", "pad_before", "duration_wall", "step", "begin_ns", "micro_batch_index"}), json::parse(R"([
+  EXPECT_EQ(operations_of(all.files[0], {"name", "ph", "rel_ts", "pad_before", "duration_wall",
+                                         "step", "begin_ns", "micro_batch_index"}),
+            json::parse(R"([
       {"name":"iteration","ph":"B","pad_before":900,"step":5,"begin_ns":900},
       {"name":"MPI_Send","ph":"B","rel_ts":100},
       {"name":"MPI_Send","ph":"E","rel_ts":600,"micro_batch_index":3},
@@ -121,10 +128,15 @@ TEST(MegascanFiles, SayWhoWhatAndWithWhom) {
     if (row["ph"] == "E" && row["name"] == "MPI_Send") sent = row;
     if (row["ph"] == "E" && row["name"] == "MPI_Allreduce") reduced = row;
     if (row["name"] == "iteration" && row["ph"] == "B") continue;
-    for (const char* key : {"dp_rk", "pp_rk", "tp_rk", "dev", "g_rk"}) EXPECT_EQ(row.at(key), 0) << row;
+    for (const char* key : {"dp_rk", "pp_rk", "tp_rk", "dev", "g_rk"})
+      EXPECT_EQ(row.at(key), 0) << row;
   }
-  EXPECT_EQ(sent, json::parse(R"({"name":"MPI_Send","ph":"E","rel_ts":1000,"dp_rk":0,"pp_rk":0,"tp_rk":0,"dev":0,"g_rk":0,
-      "expect":"MPI_Recv","group":[1],"data":134217728,"bandwidth":1e6,"sends":[2,0,7,134217728]})")) << "2^27 bytes a second are one Gbit/s";
+  EXPECT_EQ(
+      sent,
+      json::parse(
+          R"({"name":"MPI_Send","ph":"E","rel_ts":1000,"dp_rk":0,"pp_rk":0,"tp_rk":0,"dev":0,"g_rk":0,
+      "expect":"MPI_Recv","group":[1],"data":134217728,"bandwidth":1e6,"sends":[2,0,7,134217728]})"))
+      << "2^27 bytes a second are one Gbit/s";
   EXPECT_EQ(reduced["expect"], "MPI_Allreduce");
   EXPECT_EQ(reduced["group"], (json{1})) << "of the world of two";
   EXPECT_EQ(reduced["collectives"], (json{0, 4, -1, 8, 16}));
@@ -140,19 +152,27 @@ TEST(MegascanFiles, HoldEveryIterationOnEveryRank) {
   second.call("MPI_Barrier", 150, 350, {step(1)});
   const Exported all = exported({first, second});
   for (const json& file : all.files) {
-    EXPECT_EQ(std::count_if(file.begin(), file.end(), [](const json& row) { return row["name"] == "iteration"; }), 4);
+    EXPECT_EQ(std::count_if(file.begin(), file.end(),
+                            [](const json& row) { return row["name"] == "iteration"; }),
+              4);
   }
-  EXPECT_THAT(all.result.notes, ElementsAre(HasSubstr("1 of 2 steps begin on a rank before others have ended"), HasSubstr("1 calls belong to no step and were left out")));
+  EXPECT_THAT(all.result.notes,
+              ElementsAre(HasSubstr("1 of 2 steps begin on a rank before others have ended"),
+                          HasSubstr("1 calls belong to no step and were left out")));
 }
 
 TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
   SampleProcess first = stage(0);
   first.call("MPI_Barrier", 100, 200);
-  first.call("MPI_File_sync", 300, 400, {{.kind = FactKind::kFileSync}, {.kind = FactKind::kError, .bytes = 5}, sent(3)});
+  first.call("MPI_File_sync", 300, 400,
+             {{.kind = FactKind::kFileSync}, {.kind = FactKind::kError, .bytes = 5}, sent(3)});
   const Exported all = exported({first, stage(1)});
-  EXPECT_EQ(operations_of(all.files[0], {"name", "step", "pad_before", "rel_ts"}).front(), json::parse(R"({"name":"iteration","step":-1,"pad_before":100})"));
-  EXPECT_THAT(all.result.notes, ElementsAre(HasSubstr("no call tells its step"), HasSubstr("2 facts (files")));
-  EXPECT_EQ(exported({stage(0)}).files[0].size(), 5U) << "a run without calls: an iteration, and what is defined";
+  EXPECT_EQ(operations_of(all.files[0], {"name", "step", "pad_before", "rel_ts"}).front(),
+            json::parse(R"({"name":"iteration","step":-1,"pad_before":100})"));
+  EXPECT_THAT(all.result.notes,
+              ElementsAre(HasSubstr("no call tells its step"), HasSubstr("2 facts (files")));
+  EXPECT_EQ(exported({stage(0)}).files[0].size(), 5U)
+      << "a run without calls: an iteration, and what is defined";
 }
 
 TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
@@ -161,7 +181,8 @@ TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
   first.call("MPI_Recv", 100, 200, {recv(1, 0, 8)});
   first.call("MPI_Recv", 150, 300, {recv(1, 1, 8)}, thread);
   const Exported all = exported({first, stage(1)});
-  EXPECT_EQ(operations_of(all.files[0], {"ph", "rel_ts", "stream", "uncut_begin", "uncut_end"}), json::parse(R"([
+  EXPECT_EQ(operations_of(all.files[0], {"ph", "rel_ts", "stream", "uncut_begin", "uncut_end"}),
+            json::parse(R"([
       {"ph":"B"}, {"ph":"B","rel_ts":0}, {"ph":"E","rel_ts":100}, {"ph":"B","rel_ts":100},
       {"ph":"E","rel_ts":200,"stream":"thread \"2\"","uncut_begin":50,"uncut_end":200}, {"ph":"E","rel_ts":200}])"));
   EXPECT_THAT(all.result.notes[1], HasSubstr("1 of 2 calls overlap others of their rank in part"));
@@ -170,7 +191,8 @@ TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
 
 TEST(MegascanFiles, AreBalancedOfAnyRunAndAlikeHoweverManyWroteThem) {
   std::vector<SampleProcess> run = ring(4, 50);
-  for (std::int32_t rank = 0; rank < 4; ++rank) run[static_cast<std::size_t>(rank)].definitions().info.parallel = {{"pp", rank, 4}};
+  for (std::int32_t rank = 0; rank < 4; ++rank)
+    run[static_cast<std::size_t>(rank)].definitions().info.parallel = {{"pp", rank, 4}};
   const Exported one = exported(run, 1);
   EXPECT_EQ(exported(run, 4).files, one.files);
   for (const json& file : one.files) {
@@ -199,17 +221,21 @@ TEST(MegascanFiles, AreJsonWhateverNamesHold) {
   first.call("iteration", 30, 40);
   const json rows = exported({first, stage(1)}).files[0];
   EXPECT_EQ(operations_of(rows, {"name"})[1]["name"], "odd \"name\"\n\xEF\xBF\xBD");
-  EXPECT_EQ(operations_of(rows, {"name"})[3]["name"], "iteration (region)") << "the plain name is MegaScan's";
+  EXPECT_EQ(operations_of(rows, {"name"})[3]["name"], "iteration (region)")
+      << "the plain name is MegaScan's";
 }
 
 TEST(MegascanFiles, NeedAPlaceOfItsOwnForEachRank) {
   const ScratchFolder folder;
   SampleProcess nowhere(1, kStages);
   EXPECT_EQ(refusal({stage(0), nowhere}, folder.path(), 2),
-            "rank 1 has no place in parallel groups, by which MegaScan names its files: give their sizes, as in --parallel tp=2,pp=2,dp=2");
+            "rank 1 has no place in parallel groups, by which MegaScan names its files: give their "
+            "sizes, as in --parallel tp=2,pp=2,dp=2");
   SampleProcess twin(1, kStages);
   twin.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
-  EXPECT_EQ(refusal({stage(0), twin}, folder.path(), 2), "ranks 0 and 1 have the same place (dp 0, pp 0, tp 0): MegaScan's files know no other dimension");
+  EXPECT_EQ(refusal({stage(0), twin}, folder.path(), 2),
+            "ranks 0 and 1 have the same place (dp 0, pp 0, tp 0): MegaScan's files know no other "
+            "dimension");
   EXPECT_THAT(folder.files(), IsEmpty());
 }
 
@@ -217,7 +243,8 @@ TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
   const ScratchFolder folder;
   const std::string other = folder.path() + "/benchmark-data-9-pipeline-9-tensor-9.json";
   std::ofstream(other) << "[]";
-  EXPECT_EQ(refusal({stage(0), stage(1)}, folder.path(), 2), other + " exists already: of MegaScan's files a folder holds those of one run");
+  EXPECT_EQ(refusal({stage(0), stage(1)}, folder.path(), 2),
+            other + " exists already: of MegaScan's files a folder holds those of one run");
   EXPECT_THAT(folder.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
   EXPECT_THAT(refusal({stage(0)}, folder.path() + "/nowhere"), HasSubstr("/nowhere: No such file"));
 }
@@ -225,7 +252,8 @@ TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
 TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
   const ScratchFolder folder;
   SampleProcess large = stage(1);
-  for (std::uint64_t i = 0; i < 1'000; ++i) large.call("MPI_Barrier", 10 * i, 10 * i + 5, {step(0)});
+  for (std::uint64_t i = 0; i < 1'000; ++i)
+    large.call("MPI_Barrier", 10 * i, 10 * i + 5, {step(0)});
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -245,7 +273,8 @@ TEST(MegascanFiles, AreNotWrittenThroughLinks) {
   std::ofstream(precious) << "precious";
   ASSERT_EQ(::symlink(precious.c_str(), (folder.path() + "/" + file_of(1) + ".part").c_str()), 0);
   ExportResult result;
-  EXPECT_TRUE(export_by(megascan::run_export, 2, {stage(0), stage(1)}, folder.path(), result).is_ok());
+  EXPECT_TRUE(
+      export_by(megascan::run_export, 2, {stage(0), stage(1)}, folder.path(), result).is_ok());
   EXPECT_EQ(std::filesystem::file_size(precious), 8U);
   EXPECT_TRUE(rows_of(folder.path() + "/" + file_of(1)).is_array());
 }

@@ -1,9 +1,4 @@
 // What is exported as MegaScan's files and imported again is the run that it was.
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-
 #include "analysis/import/megascan_timeline.h"
 #include "analysis/import/mend.h"
 #include "analysis/import/timeline_run.h"
@@ -12,6 +7,11 @@
 #include "exporters/megascan/export.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
 
 namespace megascope::test {
 namespace {
@@ -43,9 +43,14 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   return copy;
 }
 
-void export_to(const std::string& folder, const RecordSource& run, std::vector<std::string>& notes) {
+void export_to(const std::string& folder, const RecordSource& run,
+               std::vector<std::string>& notes) {
   const auto alone = make_single_collective();
-  const ExportJob job{.source = &run, .collective = alone.get(), .folder = folder, .generator = "test", .progress = {}};
+  const ExportJob job{.source = &run,
+                      .collective = alone.get(),
+                      .folder = folder,
+                      .generator = "test",
+                      .progress = {}};
   ExportResult result;
   const Status status = megascan::run_export(job, result);
   ASSERT_TRUE(status.is_ok()) << status.message();
@@ -70,16 +75,24 @@ std::unique_ptr<TimelineRun> import_from(const std::string& folder) {
 }
 
 std::string text_of(const Fact& fact) {
-  const std::string end = " " + std::to_string(fact.comm) + " " + std::to_string(fact.peer) + " " + std::to_string(fact.bytes) + " ";
+  const std::string end = " " + std::to_string(fact.comm) + " " + std::to_string(fact.peer) + " " +
+                          std::to_string(fact.bytes) + " ";
   switch (fact.kind) {
     case FactKind::kSend:
-    case FactKind::kSendRequest: return " 1 send" + end + std::to_string(fact.tag);
+    case FactKind::kSendRequest:
+      return " 1 send" + end + std::to_string(fact.tag);
     case FactKind::kRecv:
-    case FactKind::kRecvComplete: return " 2 receive" + end + std::to_string(fact.tag);
+    case FactKind::kRecvComplete:
+      return " 2 receive" + end + std::to_string(fact.tag);
     case FactKind::kCollective:
-    case FactKind::kCollectiveComplete: return " 3 collective" + end + std::to_string(fact.sequence) + " " + std::to_string(fact.bytes_received);
-    case FactKind::kValue: return " 4 " + std::string(value_name(value_name_of(fact))) + " " + std::to_string(value_of(fact));
-    default: return {};
+    case FactKind::kCollectiveComplete:
+      return " 3 collective" + end + std::to_string(fact.sequence) + " " +
+             std::to_string(fact.bytes_received);
+    case FactKind::kValue:
+      return " 4 " + std::string(value_name(value_name_of(fact))) + " " +
+             std::to_string(value_of(fact));
+    default:
+      return {};
   }
 }
 
@@ -92,8 +105,10 @@ std::vector<std::string> calls_of(const RecordSource& run, std::int32_t rank) {
     for (Call call; calls->next(call);) {
       std::vector<std::string> facts;
       for (const Fact& fact : call.facts) facts.push_back(text_of(fact));
-      std::ranges::stable_sort(facts, {}, [](const std::string& text) { return text.substr(0, 2); });
-      lines.push_back(location.name + ": " + std::to_string(call.enter_ns) + " " + std::to_string(call.leave_ns) + " " + process.region(call.region)->name);
+      std::ranges::stable_sort(facts, {},
+                               [](const std::string& text) { return text.substr(0, 2); });
+      lines.push_back(location.name + ": " + std::to_string(call.enter_ns) + " " +
+                      std::to_string(call.leave_ns) + " " + process.region(call.region)->name);
       for (const std::string& fact : facts) lines.back() += fact;
     }
   }
@@ -101,11 +116,14 @@ std::vector<std::string> calls_of(const RecordSource& run, std::int32_t rank) {
   return lines;
 }
 
-std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& process, const std::vector<std::string>& called) {
+std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& process,
+                                                   const std::vector<std::string>& called) {
   std::map<std::string, RegionDefinition> regions;
   for (RegionDefinition region : process.regions) {
     region.id = 0;
-    const auto is_called = [&region](const std::string& line) { return line.find(region.name) != std::string::npos; };
+    const auto is_called = [&region](const std::string& line) {
+      return line.find(region.name) != std::string::npos;
+    };
     if (std::ranges::any_of(called, is_called)) regions[region.name] = region;
   }
   return regions;
@@ -113,7 +131,8 @@ std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& pro
 
 std::map<std::string, std::pair<std::int32_t, std::int32_t>> places_of(const ProcessInfo& info) {
   std::map<std::string, std::pair<std::int32_t, std::int32_t>> places;
-  for (const ParallelIndex& parallel : info.parallel) places[parallel.name] = {parallel.index, parallel.size};
+  for (const ParallelIndex& parallel : info.parallel)
+    places[parallel.name] = {parallel.index, parallel.size};
   return places;
 }
 
@@ -151,8 +170,11 @@ synth::RunSpec spec_of(synth::Pattern pattern) {
 TEST(MegascanRoundTrip, KeepsASyntheticRun) {
   for (const synth::Pattern pattern : {synth::Pattern::k1F1B, synth::Pattern::kInterleaved}) {
     const synth::SynthRun run(spec_of(pattern));
-    for (const char* sizes : {"tp=2,pp=4,dp=2", "tp=2,pp=4,dp=2,order=tp-pp-dp", "dp=16,order=dp-pp-tp"}) {
-      EXPECT_THAT(expect_round_trip(placed(run, sizes)), testing::ElementsAre(testing::HasSubstr("no call tells its step"))) << sizes;
+    for (const char* sizes :
+         {"tp=2,pp=4,dp=2", "tp=2,pp=4,dp=2,order=tp-pp-dp", "dp=16,order=dp-pp-tp"}) {
+      EXPECT_THAT(expect_round_trip(placed(run, sizes)),
+                  testing::ElementsAre(testing::HasSubstr("no call tells its step")))
+          << sizes;
     }
   }
 }
@@ -161,7 +183,8 @@ TEST(MegascanRoundTrip, KeepsASyntheticRun) {
 Timeline pipeline() {
   Timeline timeline;
   timeline.source = "made up";
-  const auto add = [&timeline](const char* name, std::uint32_t track, std::uint64_t begin_ns, std::uint64_t end_ns, importer::Operation like) {
+  const auto add = [&timeline](const char* name, std::uint32_t track, std::uint64_t begin_ns,
+                               std::uint64_t end_ns, importer::Operation like) {
     like.name = timeline.name_index(name);
     like.track = track;
     like.begin_ns = begin_ns;
@@ -169,15 +192,20 @@ Timeline pipeline() {
     timeline.operations.push_back(like);
   };
   for (std::int32_t worker = 0; worker < 4; ++worker) {
-    for (const char* stream : {"compute", "comm"}) timeline.tracks.push_back({.place = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
+    for (const char* stream : {"compute", "comm"})
+      timeline.tracks.push_back(
+          {.place = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
   }
   for (std::int32_t step = 0; step < 3; ++step) {
     for (std::uint32_t worker = 0; worker < 4; ++worker) {
       const std::uint64_t at = 5'000U * static_cast<std::uint64_t>(step) + 7 * worker + 100;
       const bool is_last = worker % 2 == 1;
-      add("forward", 2 * worker, at, at + 1000, {.step = 100 + step, .micro_batch = step, .model_chunk = 1});
-      add(is_last ? "recv-warmup" : "send-warmup", 2 * worker + 1, at + 500, at + 1500, {.bytes = 64, .step = 100 + step, .micro_batch = 0, .sequence = 4});
-      add(is_last ? "exchange-prev" : "exchange-next", 2 * worker + 1, at + 1500, at + 1600, {.bytes = 128, .step = 100 + step});
+      add("forward", 2 * worker, at, at + 1000,
+          {.step = 100 + step, .micro_batch = step, .model_chunk = 1});
+      add(is_last ? "recv-warmup" : "send-warmup", 2 * worker + 1, at + 500, at + 1500,
+          {.bytes = 64, .step = 100 + step, .micro_batch = 0, .sequence = 4});
+      add(is_last ? "exchange-prev" : "exchange-next", 2 * worker + 1, at + 1500, at + 1600,
+          {.bytes = 128, .step = 100 + step});
       add("allreduce", 2 * worker + 1, at + 2000, at + 2500, {.bytes = 32, .step = 100 + step});
       add("backward", 2 * worker, at + 1400, at + 2400, {.step = 100 + step});
       add("_reduce", 2 * worker, at + 1450, at + 1460, {.step = 100 + step});
@@ -197,7 +225,8 @@ TEST(MegascanRoundTrip, KeepsAnImportedTimelineWithStepsAndStreams) {
     ASSERT_TRUE(TimelineRun::make(pipeline(), grid, table, run).is_ok());
     const std::vector<std::string> notes = expect_round_trip(*run);
     ASSERT_FALSE(notes.empty());
-    EXPECT_THAT(notes[0], testing::HasSubstr("24 of 72 calls overlap others of their rank in part")) << "a transfer and a reduction of each";
+    EXPECT_THAT(notes[0], testing::HasSubstr("24 of 72 calls overlap others of their rank in part"))
+        << "a transfer and a reduction of each";
   }
 }
 
@@ -210,16 +239,21 @@ TEST(MegascanRoundTrip, KeepsThreadsAndRequests) {
   const LocationId thread = busy.add_thread("thread 1");
   busy.call("MPI_Recv", 100, 300, {recv(0, 1, 8)});
   busy.call("MPI_Sendrecv", 150, 400, {send(0, 2, 9), recv(0, 3, 10)}, thread);
-  busy.call("MPI_Ibarrier", 500, 510, {with_request(FactKind::kCollectiveRequest, 5, collective(0, kNoPeer, 0, 0))});
-  busy.call("MPI_Wait", 520, 530, {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
+  busy.call("MPI_Ibarrier", 500, 510,
+            {with_request(FactKind::kCollectiveRequest, 5, collective(0, kNoPeer, 0, 0))});
+  busy.call("MPI_Wait", 520, 530,
+            {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
   const MemorySource alone = placed(make_source(1, {busy}), "dp=1");
   const ScratchFolder folder;
   std::vector<std::string> notes;
   export_to(folder.path(), alone, notes);
   const auto again = import_from(folder.path());
-  EXPECT_THAT(calls_of(*again, 0), testing::ElementsAre("main thread: 100 300 MPI_Recv 2 receive 0 0 8 1", "main thread: 500 510 MPI_Ibarrier",
-                                                        "main thread: 520 530 MPI_Wait 3 collective 0 -1 0 0 0",
-                                                        "thread 1: 150 400 MPI_Sendrecv 1 send 0 0 9 2 2 receive 0 0 10 3"));
+  EXPECT_THAT(
+      calls_of(*again, 0),
+      testing::ElementsAre("main thread: 100 300 MPI_Recv 2 receive 0 0 8 1",
+                           "main thread: 500 510 MPI_Ibarrier",
+                           "main thread: 520 530 MPI_Wait 3 collective 0 -1 0 0 0",
+                           "thread 1: 150 400 MPI_Sendrecv 1 send 0 0 9 2 2 receive 0 0 10 3"));
 }
 
 }  // namespace

@@ -16,28 +16,40 @@ std::string shown(std::vector<Slice> slices) {
   for (std::size_t i = 0; i < slices.size(); ++i) slices[i].index = static_cast<std::uint32_t>(i);
   std::string text;
   const auto say = [&text](char what, const Slice& slice, std::uint64_t time_ns) {
-    text += std::string(text.empty() ? "" : " ") + what + std::to_string(slice.index) + "@" + std::to_string(time_ns);
+    text += std::string(text.empty() ? "" : " ") + what + std::to_string(slice.index) + "@" +
+            std::to_string(time_ns);
   };
-  put_on_one_stack(slices, [&](const Slice& slice) { say('+', slice, slice.begin_ns); }, [&](const Slice& slice) { say('-', slice, slice.end_ns); });
+  put_on_one_stack(
+      slices, [&](const Slice& slice) { say('+', slice, slice.begin_ns); },
+      [&](const Slice& slice) { say('-', slice, slice.end_ns); });
   return text;
 }
 
-Slice work(std::uint64_t begin_ns, std::uint64_t end_ns) { return {.begin_ns = begin_ns, .end_ns = end_ns, .is_work = true}; }
-Slice comm(std::uint64_t begin_ns, std::uint64_t end_ns) { return {.begin_ns = begin_ns, .end_ns = end_ns, .is_work = false}; }
+Slice work(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  return {.begin_ns = begin_ns, .end_ns = end_ns, .is_work = true};
+}
+Slice comm(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  return {.begin_ns = begin_ns, .end_ns = end_ns, .is_work = false};
+}
 
 TEST(OneStack, KeepsWhatNests) {
   EXPECT_EQ(shown({}), "");
-  EXPECT_EQ(shown({work(0, 100), comm(10, 20), comm(20, 100)}), "+0@0 +1@10 -1@20 +2@20 -2@100 -0@100");
-  EXPECT_EQ(shown({comm(0, 100), work(10, 90), work(100, 100)}), "+0@0 +1@10 -1@90 -0@100 +2@100 -2@100");
+  EXPECT_EQ(shown({work(0, 100), comm(10, 20), comm(20, 100)}),
+            "+0@0 +1@10 -1@20 +2@20 -2@100 -0@100");
+  EXPECT_EQ(shown({comm(0, 100), work(10, 90), work(100, 100)}),
+            "+0@0 +1@10 -1@90 -0@100 +2@100 -2@100");
   EXPECT_EQ(shown({comm(5, 5), comm(5, 5)}), "+0@5 -0@5 +1@5 -1@5");
-  EXPECT_EQ(shown({work(5, 9), work(5, 9)}), "+0@5 +1@5 -1@9 -0@9") << "of equal times the first encloses the second";
+  EXPECT_EQ(shown({work(5, 9), work(5, 9)}), "+0@5 +1@5 -1@9 -0@9")
+      << "of equal times the first encloses the second";
 }
 
 TEST(OneStack, CutsCommunicationWhereWorkIs) {
   EXPECT_EQ(shown({comm(10, 30), work(12, 50)}), "+0@10 -0@12 +1@12 -1@50");
   EXPECT_EQ(shown({work(0, 50), comm(40, 90)}), "+0@0 -0@50 +1@50 -1@90");
-  EXPECT_EQ(shown({work(0, 12), comm(10, 30), work(13, 25), work(26, 40)}), "+0@0 -0@12 +1@12 +2@13 -2@25 -1@26 +3@26 -3@40");
-  EXPECT_EQ(shown({comm(0, 30), comm(5, 30), work(20, 40)}), "+0@0 +1@5 -1@20 -0@20 +2@20 -2@40") << "all that are open";
+  EXPECT_EQ(shown({work(0, 12), comm(10, 30), work(13, 25), work(26, 40)}),
+            "+0@0 -0@12 +1@12 +2@13 -2@25 -1@26 +3@26 -3@40");
+  EXPECT_EQ(shown({comm(0, 30), comm(5, 30), work(20, 40)}), "+0@0 +1@5 -1@20 -0@20 +2@20 -2@40")
+      << "all that are open";
 }
 
 TEST(OneStack, CutsTheLaterOfTwoOfAKind) {
@@ -52,7 +64,8 @@ TEST(OneStack, IsBalancedGoesForwardAndLosesNothingWhateverOverlaps) {
     const std::size_t count = 1 + random() % 60;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t begin_ns = random() % 100;
-      slices.push_back({begin_ns, begin_ns + random() % 40, static_cast<std::uint32_t>(i), random() % 2 == 0});
+      slices.push_back(
+          {begin_ns, begin_ns + random() % 40, static_cast<std::uint32_t>(i), random() % 2 == 0});
     }
     std::vector<std::uint32_t> open;
     std::vector<int> seen(count);

@@ -1,5 +1,9 @@
-// The directory in which an archive is written: others may rename it, and put something else in its place.
+// The directory in which an archive is written: others may rename it, and put something else in its
+// place.
 #include "exporters/otf2/archive_directory.h"
+
+#include "core/lifecycle/collective.h"
+#include "tests/exporters/otf2/judged_archive.h"
 
 #include <gmock/gmock.h>
 
@@ -7,9 +11,6 @@
 #include <fstream>
 #include <memory>
 #include <string>
-
-#include "core/lifecycle/collective.h"
-#include "tests/exporters/otf2/judged_archive.h"
 
 namespace megascope::otf2 {
 namespace {
@@ -21,14 +22,16 @@ using testing::HasSubstr;
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename());
   std::ranges::sort(names);
   return names;
 }
 
 void write_parts(const ArchiveDirectory& directory) {
   fs::create_directory(directory.path_of(""));
-  for (const char* part : {"/0.evt", ".def", ".otf2"}) std::ofstream(directory.path_of(part)) << "archive";
+  for (const char* part : {"/0.evt", ".def", ".otf2"})
+    std::ofstream(directory.path_of(part)) << "archive";
 }
 
 TEST(ArchiveDirectory, IsFollowedWhenOthersRenameIt) {
@@ -71,7 +74,8 @@ TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
   ASSERT_TRUE(directory.create().is_ok());
   write_parts(directory);
   std::ofstream(folder.path() + "/trace.otf2") << "somebody was faster";
-  EXPECT_THAT(directory.publish().message(), HasSubstr("trace.otf2 exists already: it is not overwritten"));
+  EXPECT_THAT(directory.publish().message(),
+              HasSubstr("trace.otf2 exists already: it is not overwritten"));
   directory.remove();
   EXPECT_THAT(names_in(folder.path()), ElementsAre("trace.otf2"));
 }

@@ -50,7 +50,8 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 Status export_run(const std::string& folder, std::int32_t world_size,
-                  const std::vector<SampleProcess>& processes, int members, ExportResult& result, bool has_plain_comms) {
+                  const std::vector<SampleProcess>& processes, int members, ExportResult& result,
+                  bool has_plain_comms) {
   Status of_caller;
   const Status status = cli::ForkGroup::run(members, [&](Collective& collective) {
     const std::size_t size = static_cast<std::size_t>(collective.size());
@@ -79,8 +80,8 @@ Status export_run(const std::string& folder, std::int32_t world_size,
 
 Judgement judge(const std::string& anchor, const std::string& options) {
   Judgement judgement;
-  const std::string command =
-      MEGASCOPE_OTF2_PYTHON " " MEGASCOPE_CHECK_OTF2 " " + options + " " + shell_quoted(anchor);
+  const std::string command = MEGASCOPE_OTF2_PYTHON " " MEGASCOPE_CHECK_OTF2 " " + options + " " +
+                              shell_quoted(anchor);
   const std::string output = output_of(command, judgement.exit_code);
   judgement.report = nlohmann::json::parse(output, nullptr, /*allow_exceptions=*/false);
   return judgement;
@@ -88,9 +89,9 @@ Judgement judge(const std::string& anchor, const std::string& options) {
 
 std::vector<std::string> printed_events(const std::string& anchor, std::uint64_t location) {
   int exit_code = 0;
-  const std::string output =
-      output_of("otf2-print -L " + std::to_string(location) + " " + shell_quoted(anchor) + " 2>&1",
-                exit_code);
+  const std::string output = output_of(
+      "otf2-print -L " + std::to_string(location) + " " + shell_quoted(anchor) + " 2>&1",
+      exit_code);
   std::vector<std::string> lines;
   std::istringstream stream(output);
   const std::string place = " " + std::to_string(location) + " ";
@@ -110,8 +111,8 @@ std::vector<std::string> printed_events(const std::string& anchor, std::uint64_t
 
 std::vector<std::string> printed_definitions(const std::string& anchor, const std::string& kind) {
   int exit_code = 0;
-  const std::string output =
-      output_of("otf2-print -G " + shell_quoted(anchor) + " 2>&1", exit_code);
+  const std::string output = output_of("otf2-print -G " + shell_quoted(anchor) + " 2>&1",
+                                       exit_code);
   std::vector<std::string> lines;
   std::istringstream stream(output);
   for (std::string line; std::getline(stream, line);) {

@@ -27,7 +27,8 @@ class TemporaryFolder {
 /// Exports a run with several members, each a process that holds its share of the ranks, neighbours
 /// together. result: member 0's.
 Status export_run(const std::string& folder, std::int32_t world_size,
-                  const std::vector<SampleProcess>& processes, int members, ExportResult& result, bool has_plain_comms = false);
+                  const std::vector<SampleProcess>& processes, int members, ExportResult& result,
+                  bool has_plain_comms = false);
 
 /// What tests/tools/check_otf2.py says about an archive.
 struct Judgement {

@@ -62,9 +62,8 @@ TEST_F(Otf2Definitions, ACommunicatorIsOneWhateverNumberItHasInAProcess) {
   second.add_comm(10, "", kWorld, {1, 0});
   EXPECT_THAT(
       exported(2, {first, second}, "COMM"),
-      ElementsAre(
-          HasSubstr("COMM 0 Name: \"MPI_COMM_WORLD\""),
-          HasSubstr("\"MPI_COMM_SELF\""), HasSubstr("\"pair\""), HasSubstr("\"mine\"")))
+      ElementsAre(HasSubstr("COMM 0 Name: \"MPI_COMM_WORLD\""), HasSubstr("\"MPI_COMM_SELF\""),
+                  HasSubstr("\"pair\""), HasSubstr("\"mine\"")))
       << "numbers of strings may change";
 }
 
@@ -104,11 +103,10 @@ TEST_F(Otf2Definitions, BothSidesSeeTheSameIntercommunicator) {
               ElementsAre(AllOf(HasSubstr("Group A: \"\" <3>"), HasSubstr("Group B: \"\" <4>"))));
   EXPECT_THAT(
       printed_definitions(anchor, "GROUP"),
-      AllOf(
-          Contains(AllOf(StartsWith("GROUP 3 "), HasSubstr("1 Member: 0 (\"main thread\" <0>)"))),
-          Contains(
-              AllOf(StartsWith("GROUP 4 "),
-                    HasSubstr("2 Members: 2 (\"main thread\" <2>), 1 (\"main thread\" <1>)")))));
+      AllOf(Contains(AllOf(StartsWith("GROUP 3 "), HasSubstr("1 Member: 0 (\"main thread\" <0>)"))),
+            Contains(
+                AllOf(StartsWith("GROUP 4 "),
+                      HasSubstr("2 Members: 2 (\"main thread\" <2>), 1 (\"main thread\" <1>)")))));
 }
 
 TEST_F(Otf2Definitions, ACommunicatorOfRanksThatAreNotInTheRunIsLeftOut) {

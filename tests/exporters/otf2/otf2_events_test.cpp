@@ -1,7 +1,6 @@
 // What becomes of each call, as otf2-print shows it.
-#include "tests/exporters/otf2/judged_archive.h"
-
 #include "core/record/value_fact.h"
+#include "tests/exporters/otf2/judged_archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,14 +184,17 @@ TEST(Otf2Events, AnUnfinishedCallAndAnErrorAreAttributesOfLeave) {
 
 TEST(Otf2Events, WhatAProbeFoundAndValuesAreAttributesOfLeave) {
   SampleProcess process(0, 1);
-  process.call("MPI_Probe", 10, 20, {{.kind = FactKind::kProbed, .comm = kSelf, .peer = 0, .tag = 7, .bytes = 40}});
+  process.call("MPI_Probe", 10, 20,
+               {{.kind = FactKind::kProbed, .comm = kSelf, .peer = 0, .tag = 7, .bytes = 40}});
   process.call("MPI_Request_get_status", 30, 40, {{.kind = FactKind::kRequestReady, .request = 5}});
   process.call("MPI_Dims_create", 50, 60,
-               {value_fact(ValueName::kProcesses, 6), value_fact(ValueName::kDimension, -3), value_fact(ValueName::kProcesses, 7)});
+               {value_fact(ValueName::kProcesses, 6), value_fact(ValueName::kDimension, -3),
+                value_fact(ValueName::kProcesses, 7)});
   const Lines lines = events({process}, 1);
   ASSERT_EQ(lines.size(), 6u);
-  for (const char* part : {"(\"comm\" <4>; COMM; \"MPI_COMM_SELF\" <1>)", "(\"found_source\" <5>; INT64; 0)",
-                           "(\"found_tag\" <6>; INT64; 7)", "(\"found_bytes\" <7>; UINT64; 40)"}) {
+  for (const char* part :
+       {"(\"comm\" <4>; COMM; \"MPI_COMM_SELF\" <1>)", "(\"found_source\" <5>; INT64; 0)",
+        "(\"found_tag\" <6>; INT64; 7)", "(\"found_bytes\" <7>; UINT64; 40)"}) {
     EXPECT_THAT(lines[1], HasSubstr(part));
   }
   EXPECT_EQ(lines[3], "LEAVE 40 Region: \"MPI_Request_get_status\" <1>");
@@ -223,12 +225,13 @@ TEST(Otf2Events, WhatTheTraceDoesNotDefineIsWrittenAsUndefined) {
   undefined.call.leave_ns = 31;
   undefined.call.region = 999;
   process.process().locations[0].push_back(undefined);
-  EXPECT_THAT(events({process}, 1),
-              ElementsAre("ENTER 10 Region: \"MPI_Send\" <0>",
-                          "MPI_SEND 10 Receiver: 3 (INVALID), Communicator: UNDEFINED, Tag: 1, Length: 4",
-                          "LEAVE 20 Region: \"MPI_Send\" <0>",
-                          "ENTER 30 Region: \"(region not defined in the trace)\" <1>",
-                          "LEAVE 31 Region: \"(region not defined in the trace)\" <1>"));
+  EXPECT_THAT(
+      events({process}, 1),
+      ElementsAre("ENTER 10 Region: \"MPI_Send\" <0>",
+                  "MPI_SEND 10 Receiver: 3 (INVALID), Communicator: UNDEFINED, Tag: 1, Length: 4",
+                  "LEAVE 20 Region: \"MPI_Send\" <0>",
+                  "ENTER 30 Region: \"(region not defined in the trace)\" <1>",
+                  "LEAVE 31 Region: \"(region not defined in the trace)\" <1>"));
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace megascope::test {
@@ -44,7 +44,8 @@ TEST(Otf2Failure, AnArchiveIsNotWrittenThroughLinks) {
   for (const char* name : {"/trace.otf2", "/trace.def", "/trace"}) {
     for (const int members : {1, 3}) {
       const TemporaryFolder folder;
-      fs::create_symlink(folder.path() + "/elsewhere", folder.path() + name);  // leads nowhere, until somebody writes through it
+      fs::create_symlink(folder.path() + "/elsewhere",
+                         folder.path() + name);  // leads nowhere, until somebody writes through it
       ExportResult result;
       const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
       EXPECT_EQ(status.message(), folder.path() + name + " exists already: it is not overwritten");
@@ -63,9 +64,12 @@ TEST(Otf2Failure, AnArchiveIsWholeAndAloneInItsFolder) {
     umask(before);
     ASSERT_TRUE(status.is_ok()) << status.message();
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder.path())) names.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+      names.push_back(entry.path().filename());
     EXPECT_THAT(names, ::testing::UnorderedElementsAre("trace", "trace.def", "trace.otf2"));
-    EXPECT_EQ(fs::status(folder.path() + "/trace").permissions() & (fs::perms::group_write | fs::perms::others_write), fs::perms::none);
+    EXPECT_EQ(fs::status(folder.path() + "/trace").permissions() &
+                  (fs::perms::group_write | fs::perms::others_write),
+              fs::perms::none);
     EXPECT_EQ(judge(folder.path() + "/trace.otf2").exit_code, 0);
   }
 }

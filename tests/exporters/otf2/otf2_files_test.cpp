@@ -19,7 +19,8 @@ using ::testing::Not;
 using Lines = std::vector<std::string>;
 
 FileId add_file(SampleProcess& process, const std::string& name, CommId comm = kWorld,
-                std::uint64_t global_name = 1, std::uint16_t mode = kFileModeRead | kFileModeWrite) {
+                std::uint64_t global_name = 1,
+                std::uint16_t mode = kFileModeRead | kFileModeWrite) {
   auto& files = process.definitions().files;
   const auto id = static_cast<FileId>(files.size());
   files.push_back({.id = id, .comm = comm, .global_name = global_name, .mode = mode, .name = name});
@@ -27,8 +28,9 @@ FileId add_file(SampleProcess& process, const std::string& name, CommId comm = k
 }
 
 Fact about(FactKind kind, FileId file, CommId comm = kWorld) { return file_fact(kind, file, comm); }
-Fact transfer(FactKind kind, FileId file, std::uint64_t requested, std::uint64_t moved, RequestId request = kNoRequest,
-              std::uint64_t offset = kNoOffset, bool is_collective = false) {
+Fact transfer(FactKind kind, FileId file, std::uint64_t requested, std::uint64_t moved,
+              RequestId request = kNoRequest, std::uint64_t offset = kNoOffset,
+              bool is_collective = false) {
   Fact fact = transfer_fact(kind, file, kWorld, {offset, requested, is_collective});
   set_transferred(fact, moved);
   fact.request = request;
@@ -64,7 +66,8 @@ TEST(Otf2Files, HaveOneHandleForAllThatOpenedThemTogether) {
   std::vector<SampleProcess> ranks;
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     SampleProcess& process = ranks.emplace_back(rank, 2);
-    const FileId data = add_file(process, "data", kWorld, 11, kFileModeWrite | kFileModeCreate | kFileModeAppend);
+    const FileId data = add_file(process, "data", kWorld, 11,
+                                 kFileModeWrite | kFileModeCreate | kFileModeAppend);
     const FileId own = add_file(process, "own", kSelf, 100 + static_cast<std::uint64_t>(rank));
     process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, data)});
     process.call("MPI_File_open", 30, 40, {about(FactKind::kFileOpened, own, kSelf)});
@@ -73,11 +76,15 @@ TEST(Otf2Files, HaveOneHandleForAllThatOpenedThemTogether) {
   }
   const Exported run(ranks, 2);
   EXPECT_THAT(printed_definitions(run.anchor(), "IO_HANDLE"),
-              ElementsAre(AllOf(HasSubstr("File: \"file://data\" <0>"), HasSubstr("Communicator: \"MPI_COMM_WORLD\"")),
-                          AllOf(HasSubstr("File: \"file://own\" <1>"), HasSubstr("Communicator: \"MPI_COMM_SELF\"")),
-                          AllOf(HasSubstr("File: \"file://own\" <1>"), HasSubstr("Communicator: \"MPI_COMM_SELF\""))));
-  EXPECT_EQ(run.events()[0], std::string("IO_CREATE_HANDLE 20 ") + kData +
-                                 "Access Mode: WRITE_ONLY, Creation Flags: {CREATE}, Status Flags: {APPEND}");
+              ElementsAre(AllOf(HasSubstr("File: \"file://data\" <0>"),
+                                HasSubstr("Communicator: \"MPI_COMM_WORLD\"")),
+                          AllOf(HasSubstr("File: \"file://own\" <1>"),
+                                HasSubstr("Communicator: \"MPI_COMM_SELF\"")),
+                          AllOf(HasSubstr("File: \"file://own\" <1>"),
+                                HasSubstr("Communicator: \"MPI_COMM_SELF\""))));
+  EXPECT_EQ(run.events()[0],
+            std::string("IO_CREATE_HANDLE 20 ") + kData +
+                "Access Mode: WRITE_ONLY, Creation Flags: {CREATE}, Status Flags: {APPEND}");
   EXPECT_THAT(run.events()[3], HasSubstr("IO_DESTROY_HANDLE 80 "));
   const Judgement judgement = judge(run.anchor());
   EXPECT_EQ(judgement.exit_code, 0) << judgement.report;
@@ -88,8 +95,10 @@ TEST(Otf2Files, BlockingOperationsLastAsLongAsTheCall) {
   SampleProcess process(0, 1);
   const FileId file = add_file(process, "data");
   process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
-  process.call("MPI_File_read_at", 30, 40, {transfer(FactKind::kFileRead, file, 100, 60, kNoRequest, 4096)});
-  process.call("MPI_File_write_all", 50, 60, {transfer(FactKind::kFileWrite, file, 8, 8, kNoRequest, kNoOffset, true)});
+  process.call("MPI_File_read_at", 30, 40,
+               {transfer(FactKind::kFileRead, file, 100, 60, kNoRequest, 4096)});
+  process.call("MPI_File_write_all", 50, 60,
+               {transfer(FactKind::kFileWrite, file, 8, 8, kNoRequest, kNoOffset, true)});
   process.call("MPI_File_sync", 70, 80, {about(FactKind::kFileSync, file)});
   process.call("MPI_File_get_size", 81, 82, {about(FactKind::kFileSize, file)});
   const Exported run({process}, 1);
@@ -97,37 +106,44 @@ TEST(Otf2Files, BlockingOperationsLastAsLongAsTheCall) {
   EXPECT_THAT(
       run.events(),
       ElementsAre(HasSubstr("IO_CREATE_HANDLE 20 "),
-                  "IO_OPERATION_BEGIN 30 " + data + "Mode: READ, Operation Flags: NONE, Bytes Request: 100, Matching Id: "
-                  "4294967296 ADDITIONAL ATTRIBUTES: (\"file_offset\" <82>; UINT64; 4096)",
+                  "IO_OPERATION_BEGIN 30 " + data +
+                      "Mode: READ, Operation Flags: NONE, Bytes Request: 100, Matching Id: "
+                      "4294967296 ADDITIONAL ATTRIBUTES: (\"file_offset\" <82>; UINT64; 4096)",
                   "IO_OPERATION_COMPLETE 40 " + data + "Bytes Result: 60, Matching Id: 4294967296",
-                  "IO_OPERATION_BEGIN 50 " + data + "Mode: WRITE, Operation Flags: {COLLECTIVE}, Bytes Request: 8, Matching "
-                  "Id: 4294967297",
+                  "IO_OPERATION_BEGIN 50 " + data +
+                      "Mode: WRITE, Operation Flags: {COLLECTIVE}, Bytes Request: 8, Matching Id: "
+                      "4294967297",
                   "IO_OPERATION_COMPLETE 60 " + data + "Bytes Result: 8, Matching Id: 4294967297",
-                  "IO_OPERATION_BEGIN 70 " + data + "Mode: FLUSH, Operation Flags: {COLLECTIVE}, Bytes Request: " +
-                      kUndefined + ", Matching Id: 4294967298",
-                  "IO_OPERATION_COMPLETE 80 " + data + "Bytes Result: " + kUndefined + ", Matching Id: 4294967298"));
+                  "IO_OPERATION_BEGIN 70 " + data +
+                      "Mode: FLUSH, Operation Flags: {COLLECTIVE}, Bytes Request: " + kUndefined +
+                      ", Matching Id: 4294967298",
+                  "IO_OPERATION_COMPLETE 80 " + data + "Bytes Result: " + kUndefined +
+                      ", Matching Id: 4294967298"));
 }
 
 TEST(Otf2Files, NonblockingOperationsAreIssuedTestedAndCompleted) {
   SampleProcess process(0, 1);
   const FileId file = add_file(process, "data");
   process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
-  process.call("MPI_File_iwrite", 30, 40, {transfer(FactKind::kFileWriteRequest, file, 100, 100, 5)});
+  process.call("MPI_File_iwrite", 30, 40,
+               {transfer(FactKind::kFileWriteRequest, file, 100, 100, 5)});
   process.call("MPI_File_iread", 41, 42, {transfer(FactKind::kFileReadRequest, file, 7, 7, 6)});
   process.call("MPI_Test", 50, 60, {of(about(FactKind::kFileTest, file), 5)});
-  process.call("MPI_Waitall", 70, 80, {transfer(FactKind::kFileWriteComplete, file, 100, 90, 5),
-                                       of(about(FactKind::kFileCancelled, file), 6)});
+  process.call("MPI_Waitall", 70, 80,
+               {transfer(FactKind::kFileWriteComplete, file, 100, 90, 5),
+                of(about(FactKind::kFileCancelled, file), 6)});
   const Exported run({process}, 1);
   const std::string data = kData;
-  EXPECT_THAT(run.events(),
-              ElementsAre(HasSubstr("IO_CREATE_HANDLE 20 "),
-                          "IO_OPERATION_BEGIN 30 " + data + "Mode: WRITE, Operation Flags: {NON_BLOCKING}, Bytes Request: "
-                          "100, Matching Id: 5",
-                          "IO_OPERATION_ISSUED 40 " + data + "Matching Id: 5",
-                          HasSubstr("IO_OPERATION_BEGIN 41 "), HasSubstr("IO_OPERATION_ISSUED 42 "),
-                          "IO_OPERATION_TEST 60 " + data + "Matching Id: 5",
-                          "IO_OPERATION_COMPLETE 80 " + data + "Bytes Result: 90, Matching Id: 5",
-                          "IO_OPERATION_CANCELLED 80 " + data + "Matching Id: 6"));
+  EXPECT_THAT(
+      run.events(),
+      ElementsAre(
+          HasSubstr("IO_CREATE_HANDLE 20 "),
+          "IO_OPERATION_BEGIN 30 " + data +
+              "Mode: WRITE, Operation Flags: {NON_BLOCKING}, Bytes Request: 100, Matching Id: 5",
+          "IO_OPERATION_ISSUED 40 " + data + "Matching Id: 5", HasSubstr("IO_OPERATION_BEGIN 41 "),
+          HasSubstr("IO_OPERATION_ISSUED 42 "), "IO_OPERATION_TEST 60 " + data + "Matching Id: 5",
+          "IO_OPERATION_COMPLETE 80 " + data + "Bytes Result: 90, Matching Id: 5",
+          "IO_OPERATION_CANCELLED 80 " + data + "Matching Id: 6"));
   EXPECT_EQ(judge(run.anchor()).exit_code, 0);
 }
 
@@ -136,28 +152,37 @@ TEST(Otf2Files, SeeksSayWhereTheyLedAsFarAsIsKnown) {
   const FileId file = add_file(process, "data");
   process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
   process.call("MPI_File_seek", 30, 40, {seek_fact(file, kWorld, {-8, SeekFrom::kEnd, 92})});
-  process.call("MPI_File_seek_shared", 50, 60, {seek_fact(file, kWorld, {4, SeekFrom::kCurrent, kNoOffset})});
+  process.call("MPI_File_seek_shared", 50, 60,
+               {seek_fact(file, kWorld, {4, SeekFrom::kCurrent, kNoOffset})});
   const Exported run({process}, 1);
-  EXPECT_EQ(run.events()[1], std::string("IO_SEEK 40 ") + kData + "Offset Request: -8, Whence: FROM_END, Offset Result: 92");
-  EXPECT_THAT(run.events()[2], AllOf(HasSubstr("Whence: FROM_CURRENT"), HasSubstr("Offset Result: " + kUndefined)));
+  EXPECT_EQ(run.events()[1], std::string("IO_SEEK 40 ") + kData +
+                                 "Offset Request: -8, Whence: FROM_END, Offset Result: 92");
+  EXPECT_THAT(run.events()[2],
+              AllOf(HasSubstr("Whence: FROM_CURRENT"), HasSubstr("Offset Result: " + kUndefined)));
 }
 
 TEST(Otf2Files, AreDeletedByNameAndOnceWhenClosed) {
   std::vector<SampleProcess> ranks;
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     SampleProcess& process = ranks.emplace_back(rank, 2);
-    const FileId file = add_file(process, "data", kWorld, 1, kFileModeWrite | kFileModeDeleteOnClose);
+    const FileId file = add_file(process, "data", kWorld, 1,
+                                 kFileModeWrite | kFileModeDeleteOnClose);
     process.definitions().comms[kWorld].my_rank = rank;
     const FileId name = add_file(process, "old", kNoComm, 2, kFileModeNone);
     process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
     process.call("MPI_File_close", 30, 40, {about(FactKind::kFileClosed, file)});
-    if (rank == 1) process.call("MPI_File_delete", 50, 60, {about(FactKind::kFileDeleted, name, kNoComm)});
+    if (rank == 1)
+      process.call("MPI_File_delete", 50, 60, {about(FactKind::kFileDeleted, name, kNoComm)});
   }
   const Exported run(ranks, 2);
-  EXPECT_THAT(run.events(0), ElementsAre(HasSubstr("IO_CREATE_HANDLE"), HasSubstr("IO_DESTROY_HANDLE 40 "),
-                                         "IO_DELETE_FILE 40 I/O Paradigm: \"MPI-IO\" <0>, File: \"file://data\" <0>"));
-  EXPECT_THAT(run.events(1), ElementsAre(HasSubstr("IO_CREATE_HANDLE"), HasSubstr("IO_DESTROY_HANDLE 40 "),
-                                         "IO_DELETE_FILE 60 I/O Paradigm: \"MPI-IO\" <0>, File: \"file://old\" <1>"));
+  EXPECT_THAT(
+      run.events(0),
+      ElementsAre(HasSubstr("IO_CREATE_HANDLE"), HasSubstr("IO_DESTROY_HANDLE 40 "),
+                  "IO_DELETE_FILE 40 I/O Paradigm: \"MPI-IO\" <0>, File: \"file://data\" <0>"));
+  EXPECT_THAT(
+      run.events(1),
+      ElementsAre(HasSubstr("IO_CREATE_HANDLE"), HasSubstr("IO_DESTROY_HANDLE 40 "),
+                  "IO_DELETE_FILE 60 I/O Paradigm: \"MPI-IO\" <0>, File: \"file://old\" <1>"));
   EXPECT_EQ(judge(run.anchor()).exit_code, 0);
 }
 
@@ -166,7 +191,8 @@ TEST(Otf2Files, WhoseOpeningIsNotInTheTraceAreThereFromTheBeginning) {
   const FileId file = add_file(process, "data");
   process.call("MPI_File_write", 30, 40, {transfer(FactKind::kFileWrite, file, 8, 8)});
   const Exported run({process}, 1);
-  EXPECT_THAT(printed_definitions(run.anchor(), "IO_HANDLE"), ElementsAre(HasSubstr("Flags: {PRE_CREATED}")));
+  EXPECT_THAT(printed_definitions(run.anchor(), "IO_HANDLE"),
+              ElementsAre(HasSubstr("Flags: {PRE_CREATED}")));
   EXPECT_THAT(printed_definitions(run.anchor(), "IO_PRE_CREATED_HANDLE_STATE"),
               ElementsAre(HasSubstr("Access Mode: READ_WRITE, Status Flags: NONE")));
   EXPECT_EQ(judge(run.anchor()).exit_code, 0);
@@ -174,8 +200,9 @@ TEST(Otf2Files, WhoseOpeningIsNotInTheTraceAreThereFromTheBeginning) {
 
 TEST(Otf2Files, ThatTheTraceDoesNotDefineHaveNoEvents) {
   SampleProcess process(0, 1);
-  for (const FactKind kind : {FactKind::kFileOpened, FactKind::kFileWrite, FactKind::kFileReadRequest, FactKind::kFileSeek,
-                              FactKind::kFileClosed, FactKind::kFileDeleted, FactKind::kFileSync}) {
+  for (const FactKind kind :
+       {FactKind::kFileOpened, FactKind::kFileWrite, FactKind::kFileReadRequest,
+        FactKind::kFileSeek, FactKind::kFileClosed, FactKind::kFileDeleted, FactKind::kFileSync}) {
     process.call("MPI_File_write", 30, 40, {about(kind, 4711)});
   }
   const Exported run({process}, 1);
@@ -203,8 +230,8 @@ TEST(Otf2Files, JudgeFindsWhatIsWrong) {
   add_file(second, "data");
   first.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
   first.call("MPI_File_sync", 30, 40, {about(FactKind::kFileSync, file)});
-  EXPECT_THAT(defects_of({first, second}),
-              AllOf(HasSubstr("not created once by ranks [1]"), HasSubstr("do not do the same together")));
+  EXPECT_THAT(defects_of({first, second}), AllOf(HasSubstr("not created once by ranks [1]"),
+                                                 HasSubstr("do not do the same together")));
 }
 
 }  // namespace

@@ -1,24 +1,24 @@
-// Disks that are full from some write on, or refuse one write. libotf2's calls of fopen, fwrite and fclose come here; the kernel
-// refuses what a file writes whose descriptor is /dev/full.
+// Disks that are full from some write on, or refuse one write. libotf2's calls of fopen, fwrite and
+// fclose come here; the kernel refuses what a file writes whose descriptor is /dev/full.
 #include "tests/exporters/otf2/judged_archive.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace megascope::test {
@@ -32,7 +32,8 @@ struct Disk {
 };
 
 Disk& disk() {
-  static Disk* const shared = new (mmap(nullptr, sizeof(Disk), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Disk;
+  static Disk* const shared = new (
+      mmap(nullptr, sizeof(Disk), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Disk;
   return *shared;
 }
 
@@ -67,7 +68,8 @@ extern "C" __attribute__((visibility("default"))) FILE* fopen(const char* path, 
   return libc<FILE*(const char*, const char*)>("fopen")(path, mode);
 }
 
-extern "C" __attribute__((visibility("default"))) size_t fwrite(const void* from, size_t size, size_t count, FILE* file) {
+extern "C" __attribute__((visibility("default"))) size_t fwrite(const void* from, size_t size,
+                                                                size_t count, FILE* file) {
   using namespace megascope::test;
   if (is_watched && refuses_next()) fill(file);
   return libc<size_t(const void*, size_t, size_t, FILE*)>("fwrite")(from, size, count, file);
@@ -90,7 +92,8 @@ void add_many_events(SampleProcess& process, std::uint64_t begin_ns) {
   const Fact received = recv(0, 2'000'000'000, std::uint64_t{1} << 60);
   for (std::uint64_t i = 0; i < 26'000; ++i) {
     const std::uint64_t time = begin_ns + i * 1000;
-    process.call("MPI_Sendrecv", time, time + 500, {sent, received, sent, received, sent, received, sent, received, sent, received});
+    process.call("MPI_Sendrecv", time, time + 500,
+                 {sent, received, sent, received, sent, received, sent, received, sent, received});
   }
 }
 
@@ -104,7 +107,8 @@ std::vector<SampleProcess> long_run() {
       const std::uint64_t time = 10 + i * 100;
       const std::int32_t next = (rank + 1) % 3;
       process.call("MPI_Send", time, time + 10, {send(next, 7, 40)});
-      process.call("MPI_Put", time + 20, time + 30, {one_sided(FactKind::kPut, window, next, 8, static_cast<RequestId>(i))});
+      process.call("MPI_Put", time + 20, time + 30,
+                   {one_sided(FactKind::kPut, window, next, 8, static_cast<RequestId>(i))});
       process.call("MPI_Recv", time + 40, time + 90, {recv((rank + 2) % 3, 7, 40)});
     }
     if (rank == 0) add_many_events(process, 1'000'000);
@@ -114,11 +118,12 @@ std::vector<SampleProcess> long_run() {
 
 /// How an export in a process of its own ended.
 struct Ending {
-  int state = -1;            ///< of waitpid
-  std::string message;       ///< of the export; empty: it succeeded
+  int state = -1;       ///< of waitpid
+  std::string message;  ///< of the export; empty: it succeeded
 };
 
-Ending export_apart(const std::string& folder, const std::vector<SampleProcess>& processes, int members) {
+Ending export_apart(const std::string& folder, const std::vector<SampleProcess>& processes,
+                    int members) {
   int ends[2];
   if (pipe(ends) != 0) return {};
   const pid_t child = fork();
@@ -127,13 +132,15 @@ Ending export_apart(const std::string& folder, const std::vector<SampleProcess>&
     ExportResult result;
     const std::string message = export_run(folder, 4, processes, members, result).message();
     is_watched = false;
-    const bool is_written = write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
+    const bool is_written = write(ends[1], message.data(), message.size()) ==
+                            static_cast<ssize_t>(message.size());
     std::exit(is_written ? 0 : 1);  // as a program ends: files that are open are flushed
   }
   close(ends[1]);
   Ending ending;
   char text[4096];
-  for (ssize_t count; (count = read(ends[0], text, sizeof text)) > 0;) ending.message.append(text, static_cast<std::size_t>(count));
+  for (ssize_t count; (count = read(ends[0], text, sizeof text)) > 0;)
+    ending.message.append(text, static_cast<std::size_t>(count));
   close(ends[0]);
   waitpid(child, &ending.state, 0);
   return ending;
@@ -150,11 +157,13 @@ void refuse_each(int members, bool recovers) {
     disk().first_refused = first;
     disk().recovers = recovers;
     const Ending ending = export_apart(folder.path(), processes, members);
-    const std::string what = "members " + std::to_string(members) + ", operation " + std::to_string(first) + ": " + ending.message;
+    const std::string what = "members " + std::to_string(members) + ", operation " +
+                             std::to_string(first) + ": " + ending.message;
     ASSERT_EQ(ending.state, 0) << what;
     if (disk().operation_count < first) {
       EXPECT_EQ(ending.message, "");
-      for (const auto& file : fs::directory_iterator(folder.path() + "/trace")) largest_bytes = std::max(largest_bytes, file.file_size());
+      for (const auto& file : fs::directory_iterator(folder.path() + "/trace"))
+        largest_bytes = std::max(largest_bytes, file.file_size());
       EXPECT_EQ(judge(folder.path() + "/trace.otf2", "--incomplete").exit_code, 0);
       break;
     }

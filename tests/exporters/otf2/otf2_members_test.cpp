@@ -55,8 +55,8 @@ std::vector<SampleProcess> sample_run() {
     if (rank == 1) process.add_comm(99, "of rank 1", kSelf, {1});
     const std::vector<std::int32_t> mine = rank % 2 == 0 ? std::vector{0, 2} : std::vector{1, 3};
     const std::vector<std::int32_t> others = rank % 2 == 0 ? std::vector{1, 3} : std::vector{0, 2};
-    const CommId half =
-        process.add_comm(rank % 2 == 0 ? 100 : 101, rank % 2 == 0 ? "even" : "odd", kWorld, mine);
+    const CommId half = process.add_comm(rank % 2 == 0 ? 100 : 101, rank % 2 == 0 ? "even" : "odd",
+                                         kWorld, mine);
     const CommId bridge = process.add_comm(102, "bridge", half, mine, others);
     process.call("MPI_Init", 10, 100);
     add_ring(process, rank);
@@ -113,18 +113,26 @@ TEST_P(Otf2Members, WriteTheSameDefinitionsAsOneAlone) {
 TEST_P(Otf2Members, WriteIntercommunicatorsAsCommunicatorsOfBothGroupsWhenAsked) {
   const TemporaryFolder folder;
   ExportResult result;
-  ASSERT_TRUE(export_run(folder.path(), kRanks, sample_run(), GetParam(), result, /*has_plain_comms=*/true).is_ok());
+  ASSERT_TRUE(
+      export_run(folder.path(), kRanks, sample_run(), GetParam(), result, /*has_plain_comms=*/true)
+          .is_ok());
   const std::string anchor = folder.path() + "/trace.otf2";
   EXPECT_THAT(printed_definitions(anchor, "INTER_COMM"), ::testing::IsEmpty());
   const Judgement judgement = judge(anchor);
   // Of the root's own group only the root knows which rank it is.
-  const nlohmann::json known = {{"collectives", {{"count", 1}, {"first", {"'bridge', number 0: members disagree about the root"}}}}};
+  const nlohmann::json known = {
+      {"collectives",
+       {{"count", 1}, {"first", {"'bridge', number 0: members disagree about the root"}}}}};
   EXPECT_EQ(judgement.report["defects"], known) << judgement.report.dump(1);
   EXPECT_EQ(judgement.report["messages"], 4 * 3 + 4 + 1);
-  // Group A is 0 and 2, B is 1 and 3: of both together 0, 2, 1, 3. Rank 2 sends to rank 1 of B, which is 3 there.
+  // Group A is 0 and 2, B is 1 and 3: of both together 0, 2, 1, 3. Rank 2 sends to rank 1 of B,
+  // which is 3 there.
   const auto messages = printed_events(anchor, 2);
-  EXPECT_THAT(messages, ::testing::Contains(::testing::AllOf(::testing::HasSubstr("MPI_SEND 485"), ::testing::HasSubstr("Receiver: 3"))));
-  EXPECT_THAT(printed_events(anchor, 3), ::testing::Contains(::testing::AllOf(::testing::HasSubstr("MPI_RECV 490"), ::testing::HasSubstr("Sender: 1"))));
+  EXPECT_THAT(messages, ::testing::Contains(::testing::AllOf(::testing::HasSubstr("MPI_SEND 485"),
+                                                             ::testing::HasSubstr("Receiver: 3"))));
+  EXPECT_THAT(printed_events(anchor, 3),
+              ::testing::Contains(::testing::AllOf(::testing::HasSubstr("MPI_RECV 490"),
+                                                   ::testing::HasSubstr("Sender: 1"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(OneToFour, Otf2Members, ::testing::Values(1, 2, 3, 4));

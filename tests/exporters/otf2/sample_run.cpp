@@ -57,8 +57,8 @@ Fact with_request(FactKind kind, RequestId request, Fact fact) {
 Fact created(CommId comm) { return {.kind = FactKind::kCommCreated, .comm = comm}; }
 Fact freed(CommId comm) { return {.kind = FactKind::kCommFreed, .comm = comm}; }
 
-Fact one_sided(FactKind kind, WinId window, std::int32_t peer, std::uint64_t bytes, RequestId request,
-               std::uint32_t sequence) {
+Fact one_sided(FactKind kind, WinId window, std::int32_t peer, std::uint64_t bytes,
+               RequestId request, std::uint32_t sequence) {
   return {.kind = kind,
           .comm = kWorld,
           .request = request,
@@ -135,7 +135,8 @@ CommId SampleProcess::add_comm(std::uint64_t global_name, const std::string& nam
   return comm.id;
 }
 
-WinId SampleProcess::add_window(std::uint64_t global_name, const std::string& name, WindowFlavor flavor) {
+WinId SampleProcess::add_window(std::uint64_t global_name, const std::string& name,
+                                WindowFlavor flavor) {
   const auto id = static_cast<WinId>(definitions().windows.size());
   definitions().windows.push_back(
       {.id = id, .comm = kWorld, .global_name = global_name, .flavor = flavor, .name = name});
@@ -162,8 +163,8 @@ void SampleProcess::call(const std::string& function, std::uint64_t enter_ns,
 }
 
 RegionId SampleProcess::region(const std::string& function) {
-  const auto [found, is_new] =
-      regions_.emplace(function, static_cast<RegionId>(regions_.size() + 1));
+  const auto [found, is_new] = regions_.emplace(function,
+                                                static_cast<RegionId>(regions_.size() + 1));
   if (is_new) {
     RegionDefinition definition = region_definition(function);
     definition.id = found->second;

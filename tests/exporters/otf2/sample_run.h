@@ -32,8 +32,8 @@ Fact created(CommId comm);
 Fact freed(CommId comm);
 
 /// One-sided facts on the window with this WinId, of the world.
-Fact one_sided(FactKind kind, WinId window, std::int32_t peer = kNoPeer, std::uint64_t bytes = 0, RequestId request = 0,
-               std::uint32_t sequence = 0);
+Fact one_sided(FactKind kind, WinId window, std::int32_t peer = kNoPeer, std::uint64_t bytes = 0,
+               RequestId request = 0, std::uint32_t sequence = 0);
 
 /// One process of a run made by hand. Regions are defined when first called; every process has
 /// MPI_COMM_WORLD, and MPI_COMM_SELF, and a main thread.
@@ -48,7 +48,8 @@ class SampleProcess {
                   const std::vector<std::int32_t>& members,
                   const std::vector<std::int32_t>& remote_members = {});
   /// A window on the world; returns its WinId.
-  WinId add_window(std::uint64_t global_name, const std::string& name, WindowFlavor flavor = WindowFlavor::kCreate);
+  WinId add_window(std::uint64_t global_name, const std::string& name,
+                   WindowFlavor flavor = WindowFlavor::kCreate);
   /// A group; returns its GroupId.
   GroupId add_group(const std::vector<std::int32_t>& members);
   /// The next call in order of entry on a location. depth, is_pending: as in Call.

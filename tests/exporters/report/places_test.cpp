@@ -21,9 +21,15 @@ using ::testing::Not;
 
 enum Region : RegionId { kSend = 1, kBarrier };
 
-CallSiteDefinition site(std::uint32_t id, std::uint64_t offset, std::string function = {}, std::uint32_t line = 0) {
-  return {.id = id, .module = "/opt/heat", .offset = offset, .function = std::move(function),
-          .file = line != 0 ? "/src/heat.c" : "", .line = line, .build_id = "abcd"};
+CallSiteDefinition site(std::uint32_t id, std::uint64_t offset, std::string function = {},
+                        std::uint32_t line = 0) {
+  return {.id = id,
+          .module = "/opt/heat",
+          .offset = offset,
+          .function = std::move(function),
+          .file = line != 0 ? "/src/heat.c" : "",
+          .line = line,
+          .build_id = "abcd"};
 }
 
 ProcessDefinitions definitions(std::int32_t rank, std::vector<CallSiteDefinition> sites) {
@@ -40,7 +46,8 @@ ProcessDefinitions definitions(std::int32_t rank, std::vector<CallSiteDefinition
 }
 
 /// place: 1 + its number; 0: it tells none.
-void add_call(Profile& profile, RegionId region, std::uint64_t enter, std::uint64_t ticks, std::uint32_t place) {
+void add_call(Profile& profile, RegionId region, std::uint64_t enter, std::uint64_t ticks,
+              std::uint32_t place) {
   const Fact fact{.kind = FactKind::kCallSite, .request = place};
   Call call;
   call.region = region;
@@ -59,11 +66,13 @@ std::map<std::string, CallTotals> sums_of_places(const RunReport& report) {
 TEST(Places, AddUpToTheirFunctionExactlyWhateverATickIs) {
   for (const double tick_ns : {0.37, 0.5, 1.0, 1.7}) {
     Profile profile;
-    for (std::uint64_t i = 0; i < 1000; ++i) add_call(profile, kSend, i * 50, 7 + i % 13, static_cast<std::uint32_t>(i % 4));
+    for (std::uint64_t i = 0; i < 1000; ++i)
+      add_call(profile, kSend, i * 50, 7 + i % 13, static_cast<std::uint32_t>(i % 4));
     for (std::uint64_t i = 0; i < 10; ++i) add_call(profile, kBarrier, 50000 + i * 50, 3, 2);
     RankFacts facts;
     facts.ns_per_profile_unit = tick_ns;
-    const RunReport report = summarize(definitions(0, {site(0, 16), site(1, 32), site(2, 48)}), profile, facts);
+    const RunReport report = summarize(definitions(0, {site(0, 16), site(1, 32), site(2, 48)}),
+                                       profile, facts);
     const std::map<std::string, CallTotals> sums = sums_of_places(report);
     for (const FunctionRow& row : report.functions) {
       EXPECT_EQ(sums.at(row.name).calls, row.totals.calls) << row.name;
@@ -113,7 +122,8 @@ TEST(Places, TravelAndSurviveTheProfilesOwnForm) {
   Profile read;
   ASSERT_TRUE(read.parse(bytes).is_ok());
   EXPECT_EQ(read.sites().rows(), profile.sites().rows());
-  RunReport report = summarize(definitions(0, {site(0, 16, "solve", 42), site(1, 32)}), profile, {});
+  RunReport report = summarize(definitions(0, {site(0, 16, "solve", 42), site(1, 32)}), profile,
+                               {});
   report.unrecorded = {"mpi_send_"};
   bytes.clear();
   serialize(report, bytes);
@@ -137,7 +147,8 @@ TEST(Places, FitTheScreenAndKeepTheLineWhereTheyAreCut) {
   const std::string text = to_text(report);
   std::istringstream in(text);
   int lines = 0;
-  for (std::string line; std::getline(in, line); ++lines) EXPECT_LE(display_width(line), 100u) << line;
+  for (std::string line; std::getline(in, line); ++lines)
+    EXPECT_LE(display_width(line), 100u) << line;
   EXPECT_LE(lines, 80);
   EXPECT_THAT(text, HasSubstr("ff (heat.c:1059)  "));
 }
@@ -152,7 +163,10 @@ TEST(UnrecordedProcedures, AreNamedOnce) {
   RunReport report = summarize(lower, profile, {});
   merge(report, summarize(higher, profile, {}));
   EXPECT_THAT(report.unrecorded, ElementsAre("mpi_send_f08_", "mpi_wait_f08_"));
-  EXPECT_THAT(to_text(report), HasSubstr("\nNot recorded    mpi_send_f08_, mpi_wait_f08_: the MPI library has no pmpi_ twin"));
+  EXPECT_THAT(
+      to_text(report),
+      HasSubstr(
+          "\nNot recorded    mpi_send_f08_, mpi_wait_f08_: the MPI library has no pmpi_ twin"));
   EXPECT_THAT(to_json(report), HasSubstr("\"mpi_wait_f08_\""));
   EXPECT_THAT(to_text(sample_report(2, 5)), Not(HasSubstr("Not recorded")));
 }

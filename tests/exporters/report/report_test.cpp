@@ -65,15 +65,16 @@ RunReport rank_with_files(std::int32_t rank, int own_files) {
   definitions.regions[0].id = 1;
   definitions.regions[0].name = "MPI_File_write";
   const auto add = [&](const std::string& name) {
-    definitions.files.push_back({.id = static_cast<FileId>(definitions.files.size()), .name = name});
+    definitions.files.push_back(
+        {.id = static_cast<FileId>(definitions.files.size()), .name = name});
   };
   add("/scratch/a folder with a name that is far too long for a column/common");
   for (int i = 0; i < own_files; ++i) add("own" + std::to_string(rank) + "." + std::to_string(i));
   Profile profile;
   profile.define(definitions);
   for (const FileDefinition& file : definitions.files) {
-    const std::vector<Fact> facts = {
-        transfer_fact(FactKind::kFileWrite, file.id, kNoComm, {kNoOffset, file.id == 0 ? 1000u : 100u, false})};
+    const std::vector<Fact> facts = {transfer_fact(
+        FactKind::kFileWrite, file.id, kNoComm, {kNoOffset, file.id == 0 ? 1000u : 100u, false})};
     profile.add({.enter_ns = 10, .leave_ns = 30 - file.id, .region = 1, .facts = facts});
   }
   return summarize(definitions, profile, {});
@@ -88,10 +89,11 @@ TEST(ReportFiles, AreSummedByNameOverRanks) {
   EXPECT_EQ(report.files[0].totals.bytes_written, 2000u);
   EXPECT_EQ(report.files[0].totals.time, 40u);
   EXPECT_EQ(report.functions[0].totals.bytes_sent, 2200u);
-  EXPECT_THAT(to_text(report),
-              HasSubstr("Files by time, all ranks together\n"
-                        "  file                                  ranks  opens  reads  writes  read   written   time\n"
-                        "  ... far too long for a column/common      2      0      0       2     .  1.95 KiB  40 ns\n"));
+  EXPECT_THAT(to_text(report), HasSubstr("Files by time, all ranks together\n"
+                                         "  file                                  ranks  opens  "
+                                         "reads  writes  read   written   time\n"
+                                         "  ... far too long for a column/common      2      0     "
+                                         " 0       2     .  1.95 KiB  40 ns\n"));
   EXPECT_THAT(to_json(report), HasSubstr("\"bytes_written\": 2000"));
 }
 
@@ -100,7 +102,8 @@ TEST(ReportOfSlurm, TellsTheJobOnceAndTheNodeOfEachRank) {
     ProcessDefinitions definitions;
     definitions.info.world_rank = rank;
     definitions.info.world_size = 2;
-    definitions.info.launcher = {{"SLURM_JOB_ID", std::to_string(17 + rank)}, {"SLURM_NODEID", std::to_string(3 + rank)}};
+    definitions.info.launcher = {{"SLURM_JOB_ID", std::to_string(17 + rank)},
+                                 {"SLURM_NODEID", std::to_string(3 + rank)}};
     if (rank == 1) definitions.info.launcher.push_back({"SLURM_STEP_ID", "5"});
     return summarize(definitions, Profile(), {});
   };
@@ -108,10 +111,12 @@ TEST(ReportOfSlurm, TellsTheJobOnceAndTheNodeOfEachRank) {
   merge(report, rank_of_step(1));
   RunReport travelled;
   ASSERT_TRUE(parse(bytes_of(report), travelled).is_ok());
-  EXPECT_THAT(travelled.launcher, ElementsAre(LauncherFact{"SLURM_JOB_ID", "17"}, LauncherFact{"SLURM_STEP_ID", "5"}));
+  EXPECT_THAT(travelled.launcher,
+              ElementsAre(LauncherFact{"SLURM_JOB_ID", "17"}, LauncherFact{"SLURM_STEP_ID", "5"}));
   EXPECT_EQ(travelled.ranks[0].step_node, 3);
   EXPECT_EQ(travelled.ranks[1].step_node, 4);
-  EXPECT_THAT(to_json(travelled), HasSubstr("\"slurm\": {\n    \"job_id\": \"17\",\n    \"step_id\": \"5\"\n  }"));
+  EXPECT_THAT(to_json(travelled),
+              HasSubstr("\"slurm\": {\n    \"job_id\": \"17\",\n    \"step_id\": \"5\"\n  }"));
 }
 
 TEST(Report, SumsTwoRanksByHand) {
@@ -205,7 +210,11 @@ RunReport with_collectives(std::int32_t rank, CollectiveSum sum) {
   report.world_size = 3;
   report.nodes = {"node"};
   report.ranks = {{.world_rank = rank, .end_state = EndState::kFinalized}};
-  report.comms = {{.kind = CommRowKind::kComm, .global_name = 7, .name = "dp", .size = 3, .totals = {},
+  report.comms = {{.kind = CommRowKind::kComm,
+                   .global_name = 7,
+                   .name = "dp",
+                   .size = 3,
+                   .totals = {},
                    .check = {.sum = sum, .ranks = 1}}};
   return report;
 }
@@ -334,8 +343,12 @@ TEST(Report, SaysNothingLostOnlyWhenEveryCounterIsZero) {
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     report.losses = {};
     report.losses[i] = 7;
-    EXPECT_THAT(to_text(report), Not(HasSubstr("nothing lost"))) << loss_cause_name(static_cast<LossCause>(i));
-    EXPECT_THAT(to_text(report), ContainsRegex("7 (records lost|hook calls refused|regions or steps unbalanced) \\(see")) << i;
+    EXPECT_THAT(to_text(report), Not(HasSubstr("nothing lost")))
+        << loss_cause_name(static_cast<LossCause>(i));
+    EXPECT_THAT(
+        to_text(report),
+        ContainsRegex("7 (records lost|hook calls refused|regions or steps unbalanced) \\(see"))
+        << i;
   }
   report.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
   report.losses[static_cast<std::size_t>(LossCause::kRefused)] = 236'000;
@@ -366,7 +379,8 @@ TEST(Verdict, EndsTheReportInPlaceOfTheGuess) {
   EXPECT_TRUE(text.ends_with("\n\nVerdict         Rank 3 (n1) is slow.\n")) << text;
   EXPECT_THAT(text, Not(HasSubstr("probably wait for it")));
   EXPECT_LE(lines_of(text).size(), 60U);
-  EXPECT_THAT(to_json(report), HasSubstr("\"verdict\": \"Rank 3 (n1) is slow.\",\n  \"is_analyzed\": true"));
+  EXPECT_THAT(to_json(report),
+              HasSubstr("\"verdict\": \"Rank 3 (n1) is slow.\",\n  \"is_analyzed\": true"));
 }
 
 TEST(Verdict, OfManyWordsIsNotCut) {
@@ -380,7 +394,9 @@ TEST(Verdict, ThatWasNotMadeIsNamedByItsCommand) {
   RunReport report = sample_report(4, 200);
   report.verdict_command = "megascope analyze run";
   const std::string text = to_text(report);
-  EXPECT_TRUE(text.ends_with("\n\nVerdict         megascope analyze run shows which ranks delay the others, and why\n")) << text;
+  EXPECT_TRUE(text.ends_with(
+      "\n\nVerdict         megascope analyze run shows which ranks delay the others, and why\n"))
+      << text;
   EXPECT_THAT(text, HasSubstr("probably wait for it"));
 }
 

@@ -1,5 +1,7 @@
 // What is particular to trace.json.gz; what all formats share is in formats_test.cpp.
 #include "exporters/chrome/export.h"
+#include "tests/exporters/timeline/judged_timeline.h"
+#include "tests/exporters/timeline/sample_timelines.h"
 
 #include <gmock/gmock.h>
 #include <zlib.h>
@@ -7,17 +9,15 @@
 #include <fstream>
 #include <iterator>
 
-#include "tests/exporters/timeline/judged_timeline.h"
-#include "tests/exporters/timeline/sample_timelines.h"
-
 namespace megascope::test {
 namespace {
 
+using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
-using nlohmann::json;
 
-/// Inflates a file that must be one gzip member, checksum included, and nothing behind it: all that a browser takes.
+/// Inflates a file that must be one gzip member, checksum included, and nothing behind it: all that
+/// a browser takes.
 std::string inflated(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
@@ -46,7 +46,9 @@ json trace_of(const std::vector<SampleProcess>& run, int members) {
   return trace;
 }
 
-json events_of(const std::vector<SampleProcess>& run, int members) { return trace_of(run, members)["traceEvents"]; }
+json events_of(const std::vector<SampleProcess>& run, int members) {
+  return trace_of(run, members)["traceEvents"];
+}
 
 TEST(Chrome, IsOneGzipMemberWithOneJsonObjectHoweverManyWroteIt) {
   const std::vector<SampleProcess> run = ring(4, 300);
@@ -66,7 +68,10 @@ TEST(Chrome, ASliceSaysAllInItsEvent) {
   for (const json& event : events_of({rank1}, 1)) {
     if (event["ph"] == "X") slices.push_back(event);
   }
-  EXPECT_EQ(slices, json::parse(R"([{"ph": "X", "name": "MPI_Send", "cat": "p2p", "pid": 1, "tid": 1, "ts": 1234.567,
+  EXPECT_EQ(
+      slices,
+      json::parse(
+          R"([{"ph": "X", "name": "MPI_Send", "cat": "p2p", "pid": 1, "tid": 1, "ts": 1234.567,
       "dur": 65.433, "args": {"comm": "MPI_COMM_WORLD", "peer": 3, "tag": 42, "bytes": 40}}])"));
 }
 
@@ -89,7 +94,8 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   for (const json& event : events_of({rank0}, 1)) EXPECT_NE(event["ph"], "s");
   const ScratchFolder folder;
   ExportResult result;
-  ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, folder.path(), result).is_ok());
+  ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, folder.path(), result)
+                  .is_ok());
   EXPECT_THAT(result.notes, ElementsAre("1 ends of arrows are left out: their calls took no time"));
 }
 

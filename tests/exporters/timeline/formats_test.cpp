@@ -1,20 +1,20 @@
 // What holds for every timeline format, judged by Perfetto's trace processor.
-#include <gmock/gmock.h>
-
 #include "core/record/file_fact.h"
+#include "core/record/value_fact.h"
 #include "exporters/chrome/export.h"
 #include "exporters/perfetto/export.h"
-#include "core/record/value_fact.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::test {
 namespace {
 
+using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Values;
-using nlohmann::json;
 
 struct Format {
   const char* name;
@@ -41,8 +41,8 @@ class Timelines : public ::testing::TestWithParam<Format> {
   void SetUp() override { MEGASCOPE_NEEDS_JUDGE(); }
 
   /// Exports and judges; checks what holds for every trace.
-  static json examined(const std::vector<SampleProcess>& run, const std::vector<std::string>& queries = {},
-                       int members = 1) {
+  static json examined(const std::vector<SampleProcess>& run,
+                       const std::vector<std::string>& queries = {}, int members = 1) {
     const ScratchFolder folder;
     ExportResult result;
     const Status status = export_by(GetParam().exporter, members, run, folder.path(), result);
@@ -61,7 +61,8 @@ class Timelines : public ::testing::TestWithParam<Format> {
   /// "name rank > name rank" of the slices that each arrow connects, sorted, as column `arrow`.
   static std::string arrows() {
     const std::string pid = " - " + std::to_string(GetParam().first_pid) + ")";
-    return "SELECT a.name || ' ' || (pa.pid" + pid + " || ' > ' || b.name || ' ' || (pb.pid" + pid + R"( AS arrow
+    return "SELECT a.name || ' ' || (pa.pid" + pid + " || ' > ' || b.name || ' ' || (pb.pid" + pid +
+           R"( AS arrow
         FROM flow JOIN slice a ON a.id = flow.slice_out JOIN slice b ON b.id = flow.slice_in
         JOIN thread_track ta ON ta.id = a.track_id JOIN thread ha ON ha.utid = ta.utid
         JOIN process pa ON pa.upid = ha.upid
@@ -72,15 +73,19 @@ class Timelines : public ::testing::TestWithParam<Format> {
   static std::string calls(const std::vector<std::string>& arguments = {}) {
     std::string query = "SELECT slice.name, slice.depth, slice.ts, slice.dur";
     for (const std::string& name : arguments) {
-      query += ", extract_arg(slice.arg_set_id, '" + (GetParam().argument_prefix + name) + "') AS " + name;
+      query += ", extract_arg(slice.arg_set_id, '" + (GetParam().argument_prefix + name) +
+               "') AS " + name;
     }
-    return query + " FROM slice JOIN thread_track ON thread_track.id = track_id ORDER BY slice.ts, slice.id";
+    return query +
+           " FROM slice JOIN thread_track ON thread_track.id = track_id ORDER BY slice.ts, "
+           "slice.id";
   }
   /// Slices of operations, which lie on no thread.
   static std::string operations(const std::vector<std::string>& arguments = {}) {
     std::string query = calls(arguments);
     const std::size_t at = query.find(" JOIN");
-    return query.substr(0, at) + " WHERE track_id NOT IN (SELECT id FROM thread_track) ORDER BY slice.ts, slice.id";
+    return query.substr(0, at) +
+           " WHERE track_id NOT IN (SELECT id FROM thread_track) ORDER BY slice.ts, slice.id";
   }
 };
 
@@ -95,7 +100,8 @@ TEST_P(Timelines, ShowCallsWithExactTimes) {
 TEST_P(Timelines, ShowRanksAsProcessesInOrder) {
   const json processes = examined(send_and_receive())["processes"];
   const std::int32_t first = GetParam().first_pid;
-  EXPECT_THAT(column(processes, "pid"), ElementsAre(std::to_string(first), std::to_string(first + 1)));
+  EXPECT_THAT(column(processes, "pid"),
+              ElementsAre(std::to_string(first), std::to_string(first + 1)));
   EXPECT_THAT(column(processes, "name"), ElementsAre("Rank 0 (node-a)", "Rank 1 (node-b)"));
 }
 
@@ -122,8 +128,8 @@ TEST_P(Timelines, ShowWhatACallDid) {
   rank0.call("MPI_Wait", 300, 310, {received(1, 3, 7, 8)});
   rank0.call("MPI_Sendrecv", 400, 410, {send(2, 5, 16), recv(3, 6, 32)});
   rank0.call("MPI_Reduce", 500, 510, {collective(0, 2, 80, 0)});
-  const json rows = asked({rank0}, calls({"peer", "tag", "bytes", "source", "source_tag", "bytes_received",
-                                          "buffer_bytes", "root"}));
+  const json rows = asked({rank0}, calls({"peer", "tag", "bytes", "source", "source_tag",
+                                          "bytes_received", "buffer_bytes", "root"}));
   EXPECT_THAT(column(rows, "peer"), ElementsAre("1", "any", "3", "2", "null"));
   EXPECT_THAT(column(rows, "tag"), ElementsAre("42", "any", "7", "5", "null"));
   EXPECT_THAT(column(rows, "bytes"), ElementsAre("40", "null", "8", "16", "80"));
@@ -144,7 +150,8 @@ TEST_P(Timelines, ShowOneSidedCommunication) {
   rank0.call("MPI_Put", 200, 210, {one_sided(FactKind::kPut, window, 2, 40, 1)});
   rank0.call("MPI_Compare_and_swap", 300, 310, {swap});
   rank0.call("MPI_Win_unlock_all", 400, 410, {one_sided(FactKind::kUnlock, window)});
-  const json rows = asked({rank0}, calls({"comm", "window", "target", "bytes", "bytes_received", "exclusive"}));
+  const json rows = asked(
+      {rank0}, calls({"comm", "window", "target", "bytes", "bytes_received", "exclusive"}));
   EXPECT_THAT(column(rows, "comm"), ::testing::Each("MPI_COMM_WORLD"));
   EXPECT_THAT(column(rows, "window"), ElementsAre("halo", "halo", "halo", "halo", "halo"));
   EXPECT_THAT(column(rows, "target"), ElementsAre("null", "2", "2", "3", "null"));
@@ -155,7 +162,8 @@ TEST_P(Timelines, ShowOneSidedCommunication) {
 
 TEST_P(Timelines, ShowFiles) {
   SampleProcess rank0(0, 4);
-  rank0.definitions().files = {{.id = 0, .comm = kWorld, .global_name = 1, .mode = kFileModeWrite, .name = "a \"file\""}};
+  rank0.definitions().files = {
+      {.id = 0, .comm = kWorld, .global_name = 1, .mode = kFileModeWrite, .name = "a \"file\""}};
   Fact write = transfer_fact(FactKind::kFileWrite, 0, kWorld, {512, 40, false});
   Fact read = transfer_fact(FactKind::kFileRead, 0, kWorld, {kNoOffset, 40, true});
   set_transferred(read, 30);
@@ -166,8 +174,9 @@ TEST_P(Timelines, ShowFiles) {
   rank0.call("MPI_File_iread_all", 300, 310, {started});
   rank0.call("MPI_Wait", 400, 410, {done});
   rank0.call("MPI_File_set_size", 500, 510, {file_fact(FactKind::kFileSize, 0, kWorld, 99)});
-  const json report = examined({rank0}, {calls({"file", "offset", "bytes", "bytes_requested", "size", "comm"}),
-                                         operations({"file", "bytes", "bytes_requested"})});
+  const json report = examined(
+      {rank0}, {calls({"file", "offset", "bytes", "bytes_requested", "size", "comm"}),
+                operations({"file", "bytes", "bytes_requested"})});
   const json& rows = report["answers"][0];
   const std::string name = "a \"file\"";
   EXPECT_THAT(column(rows, "file"), ElementsAre(name, name, name, name, name));
@@ -201,7 +210,8 @@ TEST_P(Timelines, NestCallsAndLeaveUnfinishedOnesOpenToTheEnd) {
   rank0.call("MPI_Comm_size", 130, 200, {}, 0, /*depth=*/1);
   rank0.call("MPI_Recv", 300, 900, {}, 0, 0, /*is_pending=*/true);
   const json rows = asked({rank0}, calls({"unfinished"}));
-  EXPECT_THAT(column(rows, "name"), ElementsAre("MPI_Comm_dup", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Recv"));
+  EXPECT_THAT(column(rows, "name"),
+              ElementsAre("MPI_Comm_dup", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Recv"));
   EXPECT_THAT(column(rows, "depth"), ElementsAre("0", "1", "1", "0"));
   EXPECT_THAT(column(rows, "dur"), ElementsAre("100", "10", "70", "600"));
   EXPECT_THAT(column(rows, "unfinished"), ElementsAre("null", "null", "null", "1"));
@@ -215,13 +225,15 @@ TEST_P(Timelines, GiveEachThreadATrack) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 90, 95, {send(1, 1, 8)});
   rank0.call("MPI_Send", 100, 105, {send(1, 2, 8)});
-  const json report = examined({rank0, rank1}, {arrows(), R"(SELECT thread.name, slice.ts, slice.dur FROM slice
+  const json report = examined({rank0, rank1},
+                               {arrows(), R"(SELECT thread.name, slice.ts, slice.dur FROM slice
       JOIN thread_track ON thread_track.id = track_id JOIN thread USING (utid) WHERE slice.name = 'MPI_Recv'
       ORDER BY slice.ts)"});
   EXPECT_THAT(column(report["answers"][0], "arrow"),
               ElementsAre("MPI_Send 0 > MPI_Recv 1", "MPI_Send 0 > MPI_Recv 1"));
-  EXPECT_EQ(report["answers"][1], (json::array({{{"name", "main thread"}, {"ts", 100}, {"dur", 200}},
-                                                {{"name", "thread 1"}, {"ts", 150}, {"dur", 250}}})));
+  EXPECT_EQ(report["answers"][1],
+            (json::array({{{"name", "main thread"}, {"ts", 100}, {"dur", 200}},
+                          {{"name", "thread 1"}, {"ts", 150}, {"dur", 250}}})));
 }
 
 TEST_P(Timelines, PutOverlappingOperationsOnTracksOfTheirOwn) {
@@ -234,10 +246,13 @@ TEST_P(Timelines, PutOverlappingOperationsOnTracksOfTheirOwn) {
   rank0.call("MPI_Irecv", 210, 211, {irecv(4, 1, 8, 64)});
   rank0.call("MPI_Wait", 220, 230, {of_request(FactKind::kCancelled, 3)});
   rank0.call("MPI_Request_free", 240, 250, {of_request(FactKind::kRequestFreed, 4)});
-  rank0.call("MPI_Ibarrier", 300, 301, {with_request(FactKind::kCollectiveRequest, 5, collective(0, kNoPeer, 0, 0))});
-  rank0.call("MPI_Wait", 310, 320, {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
+  rank0.call("MPI_Ibarrier", 300, 301,
+             {with_request(FactKind::kCollectiveRequest, 5, collective(0, kNoPeer, 0, 0))});
+  rank0.call("MPI_Wait", 310, 320,
+             {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
   const json rows = asked({rank0}, operations({"peer", "bytes", "cancelled"}));
-  EXPECT_THAT(column(rows, "name"), ElementsAre("MPI_Irecv", "MPI_Isend", "MPI_Irecv", "MPI_Irecv", "MPI_Ibarrier"));
+  EXPECT_THAT(column(rows, "name"),
+              ElementsAre("MPI_Irecv", "MPI_Isend", "MPI_Irecv", "MPI_Irecv", "MPI_Ibarrier"));
   EXPECT_THAT(column(rows, "depth"), ElementsAre("0", "0", "0", "0", "0"));
   EXPECT_THAT(column(rows, "ts"), ElementsAre("100", "110", "200", "210", "300"));
   EXPECT_THAT(column(rows, "dur"), ElementsAre("30", "40", "30", "40", "20"));
@@ -261,10 +276,13 @@ TEST_P(Timelines, StandRanksThatAreEmptyOrMissing) {
 TEST_P(Timelines, ShowWhatWasFoundAndValues) {
   SampleProcess rank1(1, 4);
   const CommId pair = rank1.add_comm(0xABC, "pair", kWorld, {1, 3});
-  rank1.call("MPI_Probe", 10, 20, {{.kind = FactKind::kProbed, .comm = pair, .peer = 1, .tag = 7, .bytes = 40}});
+  rank1.call("MPI_Probe", 10, 20,
+             {{.kind = FactKind::kProbed, .comm = pair, .peer = 1, .tag = 7, .bytes = 40}});
   rank1.call("MPI_Request_get_status", 30, 40, {{.kind = FactKind::kRequestReady, .request = 5}});
-  rank1.call("MPI_Cart_rank", 50, 60, {value_fact(ValueName::kCoordinate, 2), value_fact(ValueName::kRank, -3)});
-  const json rows = asked({rank1}, calls({"comm", "peer", "tag", "bytes", "ready", "coordinate_0", "rank"}));
+  rank1.call("MPI_Cart_rank", 50, 60,
+             {value_fact(ValueName::kCoordinate, 2), value_fact(ValueName::kRank, -3)});
+  const json rows = asked({rank1},
+                          calls({"comm", "peer", "tag", "bytes", "ready", "coordinate_0", "rank"}));
   EXPECT_THAT(column(rows, "comm"), ElementsAre("pair", "null", "null"));
   EXPECT_THAT(column(rows, "peer"), ElementsAre("3", "null", "null")) << "in the world";
   EXPECT_THAT(column(rows, "tag"), ElementsAre("7", "null", "null"));
@@ -278,10 +296,14 @@ TEST_P(Timelines, StandARunWithoutAnything) { EXPECT_EQ(examined({}, {}, 2)["sli
 
 TEST_P(Timelines, ShowNamesWithAnyBytes) {
   SampleProcess rank0(0, 4);
-  const CommId strange = rank0.add_comm(0xABC, "a\"b\\c\nd\xff" "e\xc3(f\xe2\x82\xac", kWorld, {0, 1});
+  const CommId strange = rank0.add_comm(0xABC,
+                                        "a\"b\\c\nd\xff"
+                                        "e\xc3(f\xe2\x82\xac",
+                                        kWorld, {0, 1});
   rank0.call("MPI_Send", 100, 110, {send(1, 42, 40, strange)});
   EXPECT_THAT(column(asked({rank0}, calls({"comm"})), "comm"),
-              ElementsAre("a\"b\\c\nd\xEF\xBF\xBD" "e\xEF\xBF\xBD(f\xe2\x82\xac"));
+              ElementsAre("a\"b\\c\nd\xEF\xBF\xBD"
+                          "e\xEF\xBF\xBD(f\xe2\x82\xac"));
 }
 
 TEST_P(Timelines, ConnectRootsWithAllOthers) {
@@ -294,7 +316,8 @@ TEST_P(Timelines, ConnectRootsWithAllOthers) {
     process.call("MPI_Bcast", 600 - (rank == 2 ? 10 : late), 900, {collective(1, 2, 8, 8)});
     process.call("MPI_Ibcast", 1000 + late, 1010,
                  {with_request(FactKind::kCollectiveRequest, 1, collective(2, 2, 8, 8))});
-    process.call("MPI_Wait", 1100, 1200, {with_request(FactKind::kCollectiveComplete, 1, collective(2, 2, 8, 8))});
+    process.call("MPI_Wait", 1100, 1200,
+                 {with_request(FactKind::kCollectiveComplete, 1, collective(2, 2, 8, 8))});
     run.push_back(process);
   }
   const json report = examined(run, {}, 2);
@@ -302,11 +325,11 @@ TEST_P(Timelines, ConnectRootsWithAllOthers) {
   EXPECT_EQ(report["lost_flows"], 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Format, Timelines,
-    Values(Format{"Perfetto", perfetto::run_export, "trace.perfetto-trace", 1'000'000, "debug."},
-           Format{"Chrome", chrome::run_export, "trace.json.gz", 0, "args."}),
-    [](const auto& format) { return std::string(format.param.name); });
+INSTANTIATE_TEST_SUITE_P(Format, Timelines,
+                         Values(Format{"Perfetto", perfetto::run_export, "trace.perfetto-trace",
+                                       1'000'000, "debug."},
+                                Format{"Chrome", chrome::run_export, "trace.json.gz", 0, "args."}),
+                         [](const auto& format) { return std::string(format.param.name); });
 
 }  // namespace
 }  // namespace megascope::test

@@ -1,13 +1,13 @@
 #include "exporters/common/joint_file.h"
 
+#include "tests/exporters/timeline/judged_timeline.h"
+#include "tests/support/thread_collective.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "tests/exporters/timeline/judged_timeline.h"
-#include "tests/support/thread_collective.h"
 
 namespace megascope::test {
 namespace {
@@ -26,7 +26,8 @@ std::string content(const std::string& file) {
 }
 
 /// The messages of all members after each has written its piece and finished with its error.
-std::vector<std::string> write_pieces(const std::string& folder, const std::vector<std::string>& pieces,
+std::vector<std::string> write_pieces(const std::string& folder,
+                                      const std::vector<std::string>& pieces,
                                       const std::vector<std::string>& errors) {
   std::vector<std::string> messages(pieces.size());
   std::uint64_t whole_bytes = 0;
@@ -40,7 +41,8 @@ std::vector<std::string> write_pieces(const std::string& folder, const std::vect
       const std::string& piece = pieces[rank];
       file.write(std::span(piece).first(piece.size() / 3));
       file.write(std::span(piece).subspan(piece.size() / 3));
-      status = file.finish(errors[rank].empty() ? Status::ok() : Status::error(errors[rank]), size_bytes);
+      status = file.finish(errors[rank].empty() ? Status::ok() : Status::error(errors[rank]),
+                           size_bytes);
       if (status.is_ok()) {
         EXPECT_EQ(size_bytes, whole_bytes);
       }
@@ -60,7 +62,8 @@ std::string long_text(std::size_t bytes, std::uint64_t seed) {
 
 TEST(JointFile, PutsPiecesBehindEachOther) {
   const ScratchFolder folder;
-  EXPECT_THAT(write_pieces(folder.path(), {"one ", "", "three"}, {"", "", ""}), ElementsAre("", "", ""));
+  EXPECT_THAT(write_pieces(folder.path(), {"one ", "", "three"}, {"", "", ""}),
+              ElementsAre("", "", ""));
   EXPECT_EQ(content(folder.path() + "/whole"), "one three");
   EXPECT_THAT(folder.files(), ElementsAre("whole"));
 }
@@ -78,8 +81,9 @@ TEST(JointFile, TakesPiecesThatDoNotFitIntoMemory) {
 TEST(JointFile, LeavesNothingWhenOneMemberFails) {
   const ScratchFolder folder;
   const std::string piece = long_text(JointFile::kMemoryBytes + 7, 1);
-  EXPECT_THAT(write_pieces(folder.path(), {piece, piece, piece}, {"", "rank 1 broke", "rank 2 broke"}),
-              ElementsAre("rank 1 broke", "rank 1 broke", "rank 1 broke"));
+  EXPECT_THAT(
+      write_pieces(folder.path(), {piece, piece, piece}, {"", "rank 1 broke", "rank 2 broke"}),
+      ElementsAre("rank 1 broke", "rank 1 broke", "rank 1 broke"));
   EXPECT_THAT(folder.files(), IsEmpty());
 }
 
@@ -97,8 +101,10 @@ TEST(JointFile, IsNotWrittenThroughLinksThatLieUnderItsNames) {
   const ScratchFolder folder;
   const std::string precious = folder.path() + "/precious";
   std::ofstream(precious) << "precious";
-  for (const char* name : {"/whole.part", "/whole.part-1"}) std::filesystem::create_symlink(precious, folder.path() + name);
-  const std::string piece = long_text(JointFile::kMemoryBytes + 7, 1);  // of a length that needs a file of its own
+  for (const char* name : {"/whole.part", "/whole.part-1"})
+    std::filesystem::create_symlink(precious, folder.path() + name);
+  const std::string piece = long_text(JointFile::kMemoryBytes + 7,
+                                      1);  // of a length that needs a file of its own
   EXPECT_THAT(write_pieces(folder.path(), {"a", piece}, {"", ""}), ElementsAre("", ""));
   EXPECT_EQ(content(precious), "precious");
   EXPECT_TRUE(content(folder.path() + "/whole") == "a" + piece);
@@ -120,7 +126,8 @@ TEST(JointFile, RemovesWhatAKilledProcessLeftOfIt) {
 
 TEST(JointFile, NamesAFolderThatIsNotThere) {
   const auto messages = write_pieces("/nowhere/at/all", {"a", "b"}, {"", ""});
-  EXPECT_THAT(messages[1], ContainsRegex("/nowhere/at/all/whole[.][0-9a-f]+[.]part: No such file or directory"));
+  EXPECT_THAT(messages[1],
+              ContainsRegex("/nowhere/at/all/whole[.][0-9a-f]+[.]part: No such file or directory"));
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
 #include "tests/exporters/timeline/judged_timeline.h"
 
+#include "core/base/text.h"
+#include "tests/support/thread_collective.h"
+
 #include <gmock/gmock.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-
-#include "core/base/text.h"
-#include "tests/support/thread_collective.h"
+#include <stdlib.h>
+#include <sys/wait.h>
 
 namespace megascope::test {
 namespace {
@@ -26,7 +26,8 @@ std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return output;
   char buffer[4096];
-  for (std::size_t count = 0; (count = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, count);
+  for (std::size_t count = 0; (count = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    output.append(buffer, count);
   pclose(pipe);
   return output;
 }
@@ -45,13 +46,15 @@ ScratchFolder::~ScratchFolder() {
 
 std::vector<std::string> ScratchFolder::files() const {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(path_))
+    names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
   return names;
 }
 
-Status export_by(ExportFunction exporter, int member_count, const std::vector<SampleProcess>& processes,
-                 const std::string& folder, ExportResult& result, const Annotations* annotations) {
+Status export_by(ExportFunction exporter, int member_count,
+                 const std::vector<SampleProcess>& processes, const std::string& folder,
+                 ExportResult& result, const Annotations* annotations) {
   const auto world_size = static_cast<std::int32_t>(std::max<std::size_t>(processes.size(), 4));
   const auto members = static_cast<std::size_t>(member_count);
   std::vector<Status> statuses(members);
@@ -60,10 +63,15 @@ Status export_by(ExportFunction exporter, int member_count, const std::vector<Sa
     const auto rank = static_cast<std::size_t>(collective.rank());
     const auto first = static_cast<std::ptrdiff_t>(processes.size() * rank / members);
     const auto last = static_cast<std::ptrdiff_t>(processes.size() * (rank + 1) / members);
-    MemorySource share = make_source(world_size, {processes.begin() + first, processes.begin() + last});
+    MemorySource share = make_source(world_size,
+                                     {processes.begin() + first, processes.begin() + last});
     share.set_start_realtime_ns(1'700'000'000'000'000'000);
-    const ExportJob job{.source = &share, .collective = &collective, .folder = folder, .generator = "test",
-                        .progress = {}, .annotations = annotations};
+    const ExportJob job{.source = &share,
+                        .collective = &collective,
+                        .folder = folder,
+                        .generator = "test",
+                        .progress = {},
+                        .annotations = annotations};
     statuses[rank] = exporter(job, results[rank]);
   });
   for (std::size_t i = 1; i < members; ++i) {
@@ -79,14 +87,16 @@ Status export_by(ExportFunction exporter, int member_count, const std::vector<Sa
 bool has_judge(std::string& reason) {
   if (kNode.empty()) reason = "no Node: traces are not judged (Debian: apt-get install nodejs)";
   if (!fs::exists(kFolder + "/trace_processor.wasm")) {
-    reason = "no trace processor in " + kFolder + ": get it with tests/tools/trace_processor/fetch.sh";
+    reason = "no trace processor in " + kFolder +
+             ": get it with tests/tools/trace_processor/fetch.sh";
   }
   return reason.empty();
 }
 
 nlohmann::json judged(const std::string& file, const std::vector<std::string>& queries) {
-  std::string command = "TRACE_PROCESSOR=" + shell_quoted(kFolder) + " " + shell_quoted(kNode) + " " +
-                        shell_quoted(kTools + "/check_timeline.mjs") + " " + shell_quoted(file);
+  std::string command = "TRACE_PROCESSOR=" + shell_quoted(kFolder) + " " + shell_quoted(kNode) +
+                        " " + shell_quoted(kTools + "/check_timeline.mjs") + " " +
+                        shell_quoted(file);
   for (const std::string& query : queries) command += " " + shell_quoted(query);
   const std::string output = output_of(command);
   nlohmann::json report = nlohmann::json::parse(output, nullptr, false);

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
 #include "core/lifecycle/export_job.h"
 #include "tests/exporters/otf2/sample_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace megascope::test {
 
@@ -24,20 +25,22 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// Exports the processes into the folder by `member_count` members at once; each has its share of consecutive ranks.
-/// What all members were told must be equal; it is returned in `result`. annotations: null: none.
-Status export_by(ExportFunction exporter, int member_count, const std::vector<SampleProcess>& processes,
-                 const std::string& folder, ExportResult& result, const Annotations* annotations = nullptr);
+/// Exports the processes into the folder by `member_count` members at once; each has its share of
+/// consecutive ranks. What all members were told must be equal; it is returned in `result`.
+/// annotations: null: none.
+Status export_by(ExportFunction exporter, int member_count,
+                 const std::vector<SampleProcess>& processes, const std::string& folder,
+                 ExportResult& result, const Annotations* annotations = nullptr);
 
 /// Whether Perfetto's trace processor is here; `reason` says what is missing.
 bool has_judge(std::string& reason);
 
-/// What tests/tools/trace_processor/check_timeline.mjs says about a file. `queries` are answered in "answers".
+/// What tests/tools/trace_processor/check_timeline.mjs says about a file. `queries` are answered in
+/// "answers".
 nlohmann::json judged(const std::string& file, const std::vector<std::string>& queries = {});
 
 /// Stops the test as skipped where there is no judge.
-#define MEGASCOPE_NEEDS_JUDGE()                                    \
-  if (std::string missing; !::megascope::test::has_judge(missing)) \
-  GTEST_SKIP() << missing
+#define MEGASCOPE_NEEDS_JUDGE() \
+  if (std::string missing; !::megascope::test::has_judge(missing)) GTEST_SKIP() << missing
 
 }  // namespace megascope::test

@@ -1,8 +1,8 @@
 #include "core/record/message_order.h"
 
-#include <gmock/gmock.h>
-
 #include "tests/exporters/otf2/sample_run.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::test {
 namespace {
@@ -101,7 +101,8 @@ TEST(MessageOrder, AWildcardBelongsToTheSeriesOfWhatItGot) {
   SampleProcess rank1(1, 4);
   rank1.call("MPI_Irecv", 100, 101, {irecv(1, kAnySource, kAnyTag, 64)});
   rank1.call("MPI_Irecv", 110, 111, {irecv(2, 0, 7, 64)});
-  rank1.call("MPI_Recv", 120, 125, {recv(0, 8, 8)});  // posted with MPI_ANY_SOURCE: recorded as matched
+  rank1.call("MPI_Recv", 120, 125,
+             {recv(0, 8, 8)});  // posted with MPI_ANY_SOURCE: recorded as matched
   rank1.call("MPI_Waitall", 130, 140, {received(1, 0, 7, 8), received(2, 0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 8, 7}), rank1};
   const auto sent_ids = flow_ids(run, 0);
@@ -111,7 +112,8 @@ TEST(MessageOrder, AWildcardBelongsToTheSeriesOfWhatItGot) {
 TEST(MessageOrder, AMatchedProbeIsThePostingOfItsReceive) {
   SampleProcess rank1(1, 4);
   rank1.call("MPI_Mprobe", 100, 105, {probed(9, 0, 7, 8)});
-  rank1.call("MPI_Recv", 110, 115, {recv(0, 7, 8)});  // the second message: the first has been taken out
+  rank1.call("MPI_Recv", 110, 115,
+             {recv(0, 7, 8)});  // the second message: the first has been taken out
   rank1.call("MPI_Mrecv", 120, 125, {received_probed(9, 0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 7}), rank1};
   const auto sent_ids = flow_ids(run, 0);
@@ -192,7 +194,8 @@ TEST(MessageOrder, APersistentRequestPostsAtEachStart) {
 }
 
 TEST(MessageOrder, GroupsOfAnIntercommunicatorAgree) {
-  SampleProcess rank2(2, 4);  // group {2, 3} sends to rank 1 of the other group, which is world rank 0
+  SampleProcess rank2(2,
+                      4);  // group {2, 3} sends to rank 1 of the other group, which is world rank 0
   const CommId left = rank2.add_comm(0xFEED, "inter", kWorld, {2, 3}, {1, 0});
   rank2.call("MPI_Send", 0, 5, {send(1, 7, 8, left)});
   SampleProcess rank0(0, 4);
@@ -204,9 +207,9 @@ TEST(MessageOrder, GroupsOfAnIntercommunicatorAgree) {
 
 TEST(MessageOrder, WhatIsNotKnownHasNoName) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Wait", 0, 1, {received(3, 0, 7, 8)});                 // its start was not recorded
-  rank1.call("MPI_Recv", 2, 3, {recv(kAnySource, 7, 8)});               // its status was not told
-  rank1.call("MPI_Send", 4, 5, {send(1, 7, 8, /*comm=*/77)});           // no such communicator
+  rank1.call("MPI_Wait", 0, 1, {received(3, 0, 7, 8)});        // its start was not recorded
+  rank1.call("MPI_Recv", 2, 3, {recv(kAnySource, 7, 8)});      // its status was not told
+  rank1.call("MPI_Send", 4, 5, {send(1, 7, 8, /*comm=*/77)});  // no such communicator
   rank1.call("MPI_Send", 6, 7, {send(/*beyond the world*/ 99, 7, 8)});
   EXPECT_THAT(flow_ids({rank1}, 1), ElementsAre(kUnknown, kUnknown, kUnknown, kUnknown));
 }

@@ -1,24 +1,23 @@
 // What is particular to trace.perfetto-trace; what all formats share is in formats_test.cpp.
 #include "exporters/perfetto/export.h"
+#include "exporters/perfetto/lanes.h"
+#include "exporters/perfetto/track_numbers.h"
+#include "tests/exporters/timeline/judged_timeline.h"
+#include "tests/exporters/timeline/sample_timelines.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "exporters/perfetto/lanes.h"
-#include "exporters/perfetto/track_numbers.h"
-#include "tests/exporters/timeline/judged_timeline.h"
-#include "tests/exporters/timeline/sample_timelines.h"
-
 namespace megascope::test {
 namespace {
 
+using nlohmann::json;
+using perfetto::OperationLanes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using nlohmann::json;
-using perfetto::OperationLanes;
 
 constexpr const char* kFile = "/trace.perfetto-trace";
 
@@ -55,17 +54,20 @@ TEST(Perfetto, NsAreKeptOverAYear) {
   rank0.call("MPI_Send", kYearNs + 1, kYearNs + 4);
   const ScratchFolder folder;
   exported({rank0}, folder.path());
-  const json report = judged(folder.path() + kFile, {"SELECT CAST(ts AS TEXT) AS ts, dur FROM slice ORDER BY slice.ts"});
+  const json report = judged(folder.path() + kFile,
+                             {"SELECT CAST(ts AS TEXT) AS ts, dur FROM slice ORDER BY slice.ts"});
   EXPECT_THAT(report["problems"], IsEmpty());
-  EXPECT_EQ(report["answers"][0], (json::array({{{"ts", "1"}, {"dur", 1}}, {{"ts", "31536000000000001"}, {"dur", 3}}})));
+  EXPECT_EQ(report["answers"][0],
+            (json::array({{{"ts", "1"}, {"dur", 1}}, {{"ts", "31536000000000001"}, {"dur", 3}}})));
 }
 
 TEST(Perfetto, KnowsTheDate) {
   MEGASCOPE_NEEDS_JUDGE();
   const ScratchFolder folder;
   exported(send_and_receive(), folder.path());
-  const json report =
-      judged(folder.path() + kFile, {"SELECT DISTINCT clock_value FROM clock_snapshot WHERE clock_name = 'REALTIME'"});
+  const json report = judged(
+      folder.path() + kFile,
+      {"SELECT DISTINCT clock_value FROM clock_snapshot WHERE clock_name = 'REALTIME'"});
   EXPECT_EQ(report["answers"][0], (json::array({{{"clock_value", "1700000000000000000"}}})));
 }
 
@@ -81,27 +83,36 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   }
   const ScratchFolder folder;
   const ExportResult result = exported({rank0}, folder.path());
-  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice of their own: there are tracks for 1024 at once"));
-  const json report = judged(folder.path() + kFile, {"SELECT COUNT(*) AS open FROM slice WHERE dur < 0"});
+  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice of their own: "
+                                        "there are tracks for 1024 at once"));
+  const json report = judged(folder.path() + kFile,
+                             {"SELECT COUNT(*) AS open FROM slice WHERE dur < 0"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["slices"], 2 * kOperations + OperationLanes::kMaxLanes);
   EXPECT_EQ(report["slices"], result.records);
   EXPECT_EQ(report["answers"][0][0]["open"], 0);
 }
 
-/// A rank with two counters more than the format has tracks for; these and the one before are set twice.
+/// A rank with two counters more than the format has tracks for; these and the one before are set
+/// twice.
 class ManyCounters final : public RecordSource {
  public:
   ManyCounters() {
     process_.info.world_size = 1;
-    process_.locations.push_back({.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true});
-    for (CounterId id = 0; id < perfetto::tracks::kMostCounters + 2; ++id) process_.counters.push_back({id, "c" + std::to_string(id), ""});
+    process_.locations.push_back(
+        {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true});
+    for (CounterId id = 0; id < perfetto::tracks::kMostCounters + 2; ++id)
+      process_.counters.push_back({id, "c" + std::to_string(id), ""});
   }
   std::int32_t world_size() const override { return 1; }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
   const ProcessDefinitions& process(std::int32_t) const override { return process_; }
-  std::unique_ptr<CallStream> calls(std::int32_t, LocationId) const override { return std::make_unique<NoCalls>(); }
-  std::unique_ptr<PointStream> points(std::int32_t, LocationId) const override { return std::make_unique<Values>(); }
+  std::unique_ptr<CallStream> calls(std::int32_t, LocationId) const override {
+    return std::make_unique<NoCalls>();
+  }
+  std::unique_ptr<PointStream> points(std::int32_t, LocationId) const override {
+    return std::make_unique<Values>();
+  }
   std::int64_t start_realtime_ns() const override { return 0; }
   std::uint64_t end_ns() const override { return 100; }
 
@@ -111,9 +122,13 @@ class ManyCounters final : public RecordSource {
   };
   struct Values final : PointStream {
     bool next(Point& point) override {
-      constexpr CounterId kFirst = perfetto::tracks::kMostCounters - 1;  // the last one that has a track
+      constexpr CounterId kFirst = perfetto::tracks::kMostCounters -
+                                   1;  // the last one that has a track
       if (index == 6) return false;
-      point = {.time_ns = 10 + index, .kind = PointKind::kCounter, .id = kFirst + index % 3, .value = 1.5};
+      point = {.time_ns = 10 + index,
+               .kind = PointKind::kCounter,
+               .id = kFirst + index % 3,
+               .value = 1.5};
       ++index;
       return true;
     }
@@ -129,11 +144,19 @@ TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
   const auto alone = make_single_collective();
   const ScratchFolder folder;
   ExportResult result;
-  const ExportJob job{.source = &run, .collective = alone.get(), .folder = folder.path(), .generator = "test", .progress = {}, .annotations = nullptr};
+  const ExportJob job{.source = &run,
+                      .collective = alone.get(),
+                      .folder = folder.path(),
+                      .generator = "test",
+                      .progress = {},
+                      .annotations = nullptr};
   ASSERT_TRUE(perfetto::run_export(job, result).is_ok());
-  EXPECT_THAT(result.notes, ElementsAre("2 counters are not shown: there are tracks for 458752 of a rank"));
+  EXPECT_THAT(result.notes,
+              ElementsAre("2 counters are not shown: there are tracks for 458752 of a rank"));
   MEGASCOPE_NEEDS_JUDGE();
-  const json report = judged(folder.path() + kFile, {"SELECT t.name AS name, COUNT(*) AS count FROM counter c JOIN counter_track t ON t.id = c.track_id GROUP BY 1"});
+  const json report = judged(folder.path() + kFile,
+                             {"SELECT t.name AS name, COUNT(*) AS count FROM counter c JOIN "
+                              "counter_track t ON t.id = c.track_id GROUP BY 1"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["answers"][0], (json::array({{{"name", "c458751"}, {"count", 2}}})));
 }
@@ -142,7 +165,8 @@ TEST(Perfetto, DoesNotOverwriteAndSaysSoToAll) {
   const ScratchFolder folder;
   exported(send_and_receive(), folder.path());
   ExportResult result;
-  const Status status = export_by(perfetto::run_export, 2, send_and_receive(), folder.path(), result);
+  const Status status = export_by(perfetto::run_export, 2, send_and_receive(), folder.path(),
+                                  result);
   EXPECT_THAT(status.message(), HasSubstr("trace.perfetto-trace exists already"));
 }
 

@@ -1,11 +1,11 @@
-#include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
-#include <limits>
-#include <string>
-
 #include "exporters/common/json_text.h"
 #include "exporters/common/utf8.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <string>
 
 namespace megascope::test {
 namespace {
@@ -16,7 +16,8 @@ using timeline::valid_utf8;
 constexpr const char* kReplacement = "\xEF\xBF\xBD";
 
 TEST(ValidUtf8, KeepsWhatIsWellFormed) {
-  for (const std::string text : {"", "plain", "\xC2\xA2", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E", "\xF4\x8F\xBF\xBF"}) {
+  for (const std::string text :
+       {"", "plain", "\xC2\xA2", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(valid_utf8(text), text);
   }
 }
@@ -24,7 +25,8 @@ TEST(ValidUtf8, KeepsWhatIsWellFormed) {
 TEST(ValidUtf8, ReplacesWhatIsNot) {
   EXPECT_EQ(valid_utf8("a\xFFz"), std::string("a") + kReplacement + "z");
   EXPECT_EQ(valid_utf8("\xC0\x80"), std::string(kReplacement) + kReplacement) << "overlong";
-  EXPECT_EQ(valid_utf8("\xED\xA0\x80"), std::string(kReplacement) + kReplacement + kReplacement) << "a surrogate";
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80"), std::string(kReplacement) + kReplacement + kReplacement)
+      << "a surrogate";
   EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80").size(), 12U) << "beyond U+10FFFF";
   EXPECT_EQ(valid_utf8("\xE2\x82"), std::string(kReplacement) + kReplacement) << "cut off";
 }

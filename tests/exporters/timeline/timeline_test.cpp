@@ -1,8 +1,8 @@
 #include "exporters/common/timeline.h"
 
-#include <gmock/gmock.h>
-
 #include "tests/exporters/otf2/sample_run.h"
+
+#include <gmock/gmock.h>
 
 namespace megascope::test {
 namespace {
@@ -44,8 +44,9 @@ TEST(Timeline, LeavesInnerCallsFirst) {
   process.call("MPI_Comm_rank", 110, 120, {}, 0, 1);
   process.call("MPI_Comm_size", 130, 200, {}, 0, 1);
   process.call("MPI_Send", 300, 310);
-  EXPECT_THAT(events_of(process), ElementsAre("100 > Comm_dup", "110 > Comm_rank", "120 <", "130 > Comm_size", "200 <",
-                                              "200 <", "300 > Send", "310 <"));
+  EXPECT_THAT(events_of(process),
+              ElementsAre("100 > Comm_dup", "110 > Comm_rank", "120 <", "130 > Comm_size", "200 <",
+                          "200 <", "300 > Send", "310 <"));
 }
 
 TEST(Timeline, MergesThreads) {
@@ -54,18 +55,19 @@ TEST(Timeline, MergesThreads) {
   process.call("MPI_Send", 100, 300);
   process.call("MPI_Recv", 150, 200, {}, thread);
   process.call("MPI_Recv", 200, 400, {}, thread);
-  EXPECT_THAT(events_of(process), ElementsAre("100 > Send", "150 > Recv @1", "200 < @1", "200 > Recv @1", "300 <",
-                                              "400 < @1"));
+  EXPECT_THAT(events_of(process), ElementsAre("100 > Send", "150 > Recv @1", "200 < @1",
+                                              "200 > Recv @1", "300 <", "400 < @1"));
 }
 
 TEST(Timeline, MendsTimesThatCannotBe) {
   SampleProcess process(0, 4);
   process.call("MPI_Comm_dup", 100, 200);
-  process.call("MPI_Comm_rank", 90, 250, {}, 0, 1);   // begins before and ends after what encloses it
-  process.call("MPI_Send", 150, 140);                 // begins before the last one ended, ends before it begins
+  process.call("MPI_Comm_rank", 90, 250, {}, 0,
+               1);                     // begins before and ends after what encloses it
+  process.call("MPI_Send", 150, 140);  // begins before the last one ended, ends before it begins
   process.call("MPI_Comm_size", 300, 310, {}, 0, 1);  // what enclosed it is not there any more
-  EXPECT_THAT(events_of(process), ElementsAre("100 > Comm_dup", "100 > Comm_rank", "200 <", "200 <", "200 > Send",
-                                              "200 <", "300 > Comm_size", "310 <"));
+  EXPECT_THAT(events_of(process), ElementsAre("100 > Comm_dup", "100 > Comm_rank", "200 <", "200 <",
+                                              "200 > Send", "200 <", "300 > Comm_size", "310 <"));
 }
 
 TEST(Timeline, HandsOutTheNamesOfACallsMessages) {
