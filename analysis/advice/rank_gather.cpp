@@ -110,7 +110,9 @@ RankGather::Peer* RankGather::peer_of(CommId comm, std::int32_t peer) {
 }
 
 void RankGather::add(LocationId location, const Call& call) {
-  if (call.depth != 0 || call.is_pending || call.region >= regions_.size()) return;
+  // count 0: a wait that the analysis inserted.
+  if (call.depth != 0 || call.is_pending || call.region >= regions_.size() || call.count == 0)
+    return;
   const Region& region = regions_[call.region];
   Thread& thread = threads_[location];
   if (region.is_poll) add_poll(thread, call);

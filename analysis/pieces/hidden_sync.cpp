@@ -100,8 +100,8 @@ std::vector<Executions> members_of(const Kind& kind, const Group& group) {
 
 class Finder {
  public:
-  Finder(const RegionRun& run, const Coordinates& coordinates)
-      : run_(run), coordinates_(coordinates), kinds_(kinds_of(run)) {
+  Finder(const RegionRun& run, const Coordinates& coordinates, const SyncRule& rule)
+      : run_(run), coordinates_(coordinates), rule_(rule), kinds_(kinds_of(run)) {
     for (const Kind& kind : kinds_) work_ns_ += kind.is_work ? kind.total_ns : 0.0;
   }
 
@@ -160,12 +160,14 @@ class Finder {
   }
   double independent(const Kind& kind, const std::string& dimension,
                      const std::vector<Executions>& all) const {
+    if (rule_.needs_apart_begins && kind.name == rule_.unnamed) return 0.0;
     std::vector<std::vector<Executions>> pairs;
     for (const auto& [a, b] : unrelated_pairs(dimension, coordinates_, run_.processes.size())) {
       if (!kind.processes[a].empty() && !kind.processes[b].empty())
         pairs.push_back({kind.processes[a], kind.processes[b]});
     }
-    return pairs.empty() ? own_variation_ns(all) : independent_ns(pairs);
+    if (!pairs.empty()) return independent_ns(pairs);
+    return rule_.needs_apart_begins ? 0.0 : own_variation_ns(all);
   }
 
   /// How far apart ends of communication are that is known to end together.
@@ -235,6 +237,7 @@ class Finder {
 
   const RegionRun& run_;
   const Coordinates& coordinates_;
+  const SyncRule& rule_;
   std::vector<Kind> kinds_;
   double work_ns_ = 0.0;
   double clock_error_ns_ = 0.0;
@@ -244,8 +247,9 @@ class Finder {
 
 }  // namespace
 
-HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates) {
-  return Finder(run, coordinates).find();
+HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates,
+                            const SyncRule& rule) {
+  return Finder(run, coordinates, rule).find();
 }
 
 }  // namespace megascope::pieces

@@ -54,9 +54,11 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
 }
 
 Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
-    : run_(run),
+    : recorded_(run),
       options_(options),
-      tables_(run),
+      synced_(run, analysis::parallel_groups(run).indices, options.jobs),
+      run_(synced_.source()),
+      tables_(run_),
       states_(tables_),
       clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})),
       groups_(analysis::parallel_groups(run)),
@@ -65,16 +67,18 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   note_clock_errors();
   if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
-  read(run);
-  causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time),
+  read(run_);
+  causality_ = analysis::restore_causality(run_, tables_, matching_, measured_errors_ns(run, time),
                                            options.jobs);
-  corrected_.emplace(run, causality_);
+  shown_.emplace(recorded_, causality_);
+  corrected_.emplace(run_, causality_);
   if (causality_.violations_before != 0) {  // all again in possible times
     clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time),
                                                             causality_.anchors);
     note_clock_errors();
-    read(in_order());
+    read(corrected_->source());
   }
+  matching_.collective_count -= std::min(matching_.collective_count, synced_.meeting_count());
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (gather_) view_.advice = make_advice(view_, *gather_);
   if (view_.has_operations)
@@ -158,10 +162,17 @@ void Answer::drop_advice_on_stages() {
 
 /// By the steps that the program tells, else by found ones.
 void Answer::judge_calls(const RecordSource& source) {
-  told_ = detect::told_steps(source);
+  const bool is_first = &source == &run_;
+  told_ = is_first ? synced_.told() : detect::told_steps(source);
   judge_.steps = told_.is_there() ? &told_.marks : nullptr;
+  if (synced_.has_waits() && !told_.is_there()) {
+    found_ = marks_of_found_steps(is_first ? recorded_ : shown_->source(), options_.jobs);
+    judge_.steps = &found_;
+  }
   view_.are_steps_told = told_.is_there();
   detection_ = detect::detect(source, judge_);
+  synced_.join(detection_.culprits);
+  for (const std::string& note : synced_.notes()) detection_.limitations.push_back(note);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(),
@@ -256,7 +267,7 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
     options.graph.regions = &regions_->run();
     options.graph.hidden = &regions_->hidden();
   } else if (regions_ && !graph_) {
-    moved = pieces::read_regions(in_order(), tables_);
+    moved = pieces::read_regions(corrected_->source(), tables_);
     moved_hidden = pieces::find_hidden_sync(moved, groups_.indices);
     options.graph.regions = &moved;
     options.graph.hidden = &moved_hidden;
@@ -264,10 +275,11 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
   for (const detect::Culprit& culprit : detection_.culprits)
     options.asked.push_back(asked_for(culprit));
   if (!graph_) {
-    graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
+    graph_ = program_ ? program_->take()
+                      : whatif::build_graph(corrected_->source(), tables_, options.graph);
     program_.reset();
   }
-  whatif::WhatIf what_if = whatif::what_if(*graph_, in_order(), options);
+  whatif::WhatIf what_if = whatif::what_if(*graph_, corrected_->source(), options);
   add_blocked_in_mpi(what_if);
   return what_if;
 }

@@ -9,6 +9,7 @@
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
 #include "plugin/answer/judged_regions.h"
+#include "plugin/answer/synced_run.h"
 
 #include <cstdint>
 #include <optional>
@@ -35,7 +36,7 @@ class Answer {
 
   const AnswerView& view() const { return view_; }
   /// The run in possible times: those of all that is told here.
-  const RecordSource& in_order() const { return corrected_->source(); }
+  const RecordSource& in_order() const { return shown_->source(); }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the
@@ -59,17 +60,21 @@ class Answer {
   void place_culprits();
   void number_steps(const std::vector<std::int64_t>& numbers);
 
-  const RecordSource& run_;
+  const RecordSource& recorded_;
   Options options_;
+  SyncedRun synced_;
+  const RecordSource& run_;  ///< recorded_ with its hidden waits
   analysis::MatchTables tables_;
   analysis::WaitStates states_;
   analysis::Matching matching_;
   analysis::Causality causality_;
-  std::optional<analysis::InOrder> corrected_;
+  std::optional<analysis::InOrder> shown_;      ///< recorded_ in possible times
+  std::optional<analysis::InOrder> corrected_;  ///< run_ in possible times
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
   analysis::ParallelGroups groups_;
   detect::ToldSteps told_;
+  detect::StepMarks found_;  ///< only where there are hidden waits
   detect::Options judge_;
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
