@@ -1,6 +1,9 @@
 #include "analysis/pieces/hidden_waits.h"
 
+#include "analysis/detect/statistics.h"
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -205,22 +208,54 @@ class Finder {
     return at->second;
   }
 
+  /// How far clocks of members are ahead of the first one's: their ends are at one moment. What a
+  /// flag takes to be seen is no error of a clock.
+  std::vector<std::int64_t> clock_offsets_ns(const RegionRun& run, const HiddenSync& hidden,
+                                             const std::vector<std::uint32_t>& processes) const {
+    constexpr double kSeenNs = 50'000.0;
+    std::vector<std::vector<double>> differences(processes.size());
+    for (const HiddenSync::Meeting& meeting : hidden.meetings) {
+      const auto members = hidden.members_of(meeting);
+      if (!std::ranges::equal(members, processes, {}, &PieceRef::process)) continue;
+      const auto end_of = [&run](const PieceRef& member) {
+        return static_cast<double>(run.processes[member.process][member.piece].end_ns);
+      };
+      for (std::size_t m = 0; m < members.size(); ++m)
+        differences[m].push_back(end_of(members[m]) - end_of(members[0]));
+    }
+    std::vector<std::int64_t> offsets;
+    for (std::vector<double>& of_member : differences) {
+      const double offset = of_member.empty() ? 0.0 : detect::median(of_member);
+      offsets.push_back(std::fabs(offset) < kSeenNs ? 0 : static_cast<std::int64_t>(offset));
+    }
+    return offsets;
+  }
+
   /// A member waits from when it begins until the last one has begun.
   void add_meeting(const RegionRun& run, const HiddenSync& hidden,
                    const HiddenSync::Meeting& meeting, std::uint32_t operation) {
     std::vector<std::uint32_t> processes;
-    std::uint64_t latest_ns = 0;
-    for (const PieceRef& member : hidden.members_of(meeting)) {
-      processes.push_back(member.process);
-      latest_ns = std::max(latest_ns, run.processes[member.process][member.piece].begin_ns);
+    for (const PieceRef& member : hidden.members_of(meeting)) processes.push_back(member.process);
+    const auto [known, is_new] = offsets_.try_emplace(processes);
+    if (is_new) known->second = clock_offsets_ns(run, hidden, processes);
+    const std::vector<std::int64_t>& offsets = known->second;
+    const auto shifted = [](std::uint64_t time_ns, std::int64_t by_ns) {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(time_ns) + by_ns);
+    };
+    std::uint64_t latest_ns = 0;  // by the first member's clock
+    for (std::size_t m = 0; m < meeting.count; ++m) {
+      const PieceRef& member = hidden.members_of(meeting)[m];
+      const Piece& piece = run.processes[member.process][member.piece];
+      latest_ns = std::max(latest_ns, shifted(piece.begin_ns, -offsets[m]));
     }
     const std::uint32_t group = group_of(std::move(processes));
     const auto number = static_cast<std::uint32_t>(meeting_times_.size());
     meeting_times_.push_back({group, latest_ns});
-    for (const PieceRef& member : hidden.members_of(meeting)) {
+    for (std::size_t m = 0; m < meeting.count; ++m) {
+      const PieceRef& member = hidden.members_of(meeting)[m];
       const Piece& piece = run.processes[member.process][member.piece];
       const std::uint64_t end_ns = std::max(piece.end_ns - meeting.work_ns,
-                                            std::min(latest_ns, piece.end_ns));
+                                            std::min(shifted(latest_ns, offsets[m]), piece.end_ns));
       waits_.processes[member.process].push_back(
           {piece.begin_ns, std::max(piece.begin_ns, end_ns), operation, group, number});
       HiddenWaits::Operation& sums = waits_.operations[operation];
@@ -255,6 +290,7 @@ class Finder {
   std::vector<Found> found_;
   HiddenWaits waits_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> group_index_;
+  std::map<std::vector<std::uint32_t>, std::vector<std::int64_t>> offsets_;  ///< of clocks
   std::vector<std::pair<std::uint32_t, std::uint64_t>> meeting_times_;  ///< group, last to arrive
 };
 

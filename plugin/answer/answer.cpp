@@ -62,12 +62,14 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
       states_(tables_),
       clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})),
       groups_(analysis::parallel_groups(run)),
+      check_(tables_, run_.world_ranks(), groups_.indices),
       view_{run_,       tables_,    matching_,        waits_,
             causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
   note_clock_errors();
   if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
   read(run_);
+  drop_wrong_groups();
   causality_ = analysis::restore_causality(run_, tables_, matching_, measured_errors_ns(run, time),
                                            options.jobs);
   shown_.emplace(recorded_, causality_);
@@ -102,16 +104,18 @@ void Answer::note_clock_errors() {
 
 template <class Sink>
 analysis::Matching Answer::match(const RecordSource& source, Sink& sink) {
-  if (!options_.has_advice) return analysis::match_run(source, tables_, sink, options_.jobs);
+  analysis::BothSinks checked(sink, check_);
+  if (!options_.has_advice) return analysis::match_run(source, tables_, checked, options_.jobs);
   if (!gather_) gather_.emplace(run_, tables_);
-  analysis::BothSinks both(sink, *gather_);
+  analysis::BothSinks both(checked, *gather_);
   return analysis::match_run(source, tables_, both, options_.jobs);
 }
 
 /// Who is slow, then who waits for whom; steps that are replayed are known by then.
 void Answer::read(const RecordSource& source) {
   if (view_.has_operations) {
-    matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
+    analysis::BothSinks checked(states_, check_);
+    matching_ = analysis::match_run(source, tables_, checked, options_.jobs);
     return;
   }
   judge_calls(source);
@@ -124,13 +128,24 @@ void Answer::read(const RecordSource& source) {
   matching_ = match(source, both);
 }
 
+/// Groups that contradict the communication are not the program's: those that it shows are taken.
+void Answer::drop_wrong_groups() {
+  std::string problem = check_.contradiction();
+  if (problem.empty()) return;
+  groups_.problems.push_back(std::move(problem));
+  groups_.indices.clear();
+  judge_.groups = nullptr;
+  if (!view_.has_operations) judge_calls(run_);
+}
+
 /// A rank that is slow by itself is told with its place in the parallel groups.
 void Answer::place_culprits() {
   for (detect::Culprit& culprit : detection_.culprits) {
     std::erase(culprit.hosts, "");
     if (culprit.ranks.size() != 1 || !culprit.groups.empty()) continue;
     for (const ParallelIndex& parallel : run_.process(culprit.ranks.front()).info.parallel) {
-      if (parallel.size > 1) culprit.groups[parallel.name] = parallel.index;
+      if (parallel.size > 1 && groups_.indices.contains(parallel.name))
+        culprit.groups[parallel.name] = parallel.index;
     }
   }
 }

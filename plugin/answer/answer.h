@@ -8,6 +8,7 @@
 #include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
+#include "plugin/answer/group_check.h"
 #include "plugin/answer/judged_regions.h"
 #include "plugin/answer/synced_run.h"
 
@@ -58,6 +59,7 @@ class Answer {
   void pass_over_trifles();
   void drop_advice_on_stages();
   void place_culprits();
+  void drop_wrong_groups();
   void number_steps(const std::vector<std::int64_t>& numbers);
 
   const RecordSource& recorded_;
@@ -73,6 +75,7 @@ class Answer {
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
   analysis::ParallelGroups groups_;
+  GroupCheck check_;
   detect::ToldSteps told_;
   detect::StepMarks found_;  ///< only where there are hidden waits
   detect::Options judge_;

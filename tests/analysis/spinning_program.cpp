@@ -1,5 +1,7 @@
 #include "spinning_program.h"
 
+#include "core/record/value_fact.h"
+
 #include <algorithm>
 #include <random>
 #include <string>
@@ -7,7 +9,7 @@
 namespace megascope {
 namespace {
 
-enum Function : RegionId { kInit = 1, kPack, kBarrier, kAllreduce, kFinalize, kBackward };
+enum Function : RegionId { kInit = 1, kPack, kBarrier, kAllreduce, kFinalize, kBackward, kStep };
 constexpr CommId kWorld = 0;
 constexpr CommId kGroup = 1;
 constexpr double kCallNs = 2e3;
@@ -22,7 +24,8 @@ class Rank {
     definitions.info.world_size = program.ranks;
     definitions.info.host = "n1";
     definitions.info.run_id = "run";
-    definitions.info.clock_domain = "n1";
+    const bool is_one_clock = std::ranges::count(program.clock_ns, 0) == program.ranks;
+    definitions.info.clock_domain = is_one_clock ? "n1" : "n" + std::to_string(number);
     definitions.info.end_state = EndState::kFinalized;
     definitions.locations.push_back({.id = 0, .name = "main thread", .is_main = true});
     const auto add = [&](Function id, const char* name, RegionRole role, CollectiveOp op) {
@@ -34,10 +37,12 @@ class Rank {
     add(kBarrier, "MPI_Barrier", RegionRole::kCollBarrier, CollectiveOp::kBarrier);
     add(kAllreduce, "MPI_Allreduce", RegionRole::kCollAllToAll, CollectiveOp::kAllreduce);
     add(kFinalize, "MPI_Finalize", RegionRole::kUnknown, CollectiveOp::kNone);
-    if (program.has_regions) {
-      add(kBackward, "backward", RegionRole::kCode, CollectiveOp::kNone);
+    const auto add_region = [&](Function id, const char* name) {
+      add(id, name, RegionRole::kCode, CollectiveOp::kNone);
       definitions.regions.back().paradigm = Paradigm::kUser;
-    }
+    };
+    if (program.has_regions) add_region(kBackward, "backward");
+    if (program.has_steps) add_region(kStep, "step");
     definitions.comms.push_back({.id = kWorld,
                                  .global_name = 1,
                                  .kind = CommKind::kWorld,
@@ -73,11 +78,14 @@ class Rank {
            .bytes_received = function == kBarrier ? 0U : 8U}});
   }
   /// Its end is known once it is there.
-  void enter_region() {
-    region_ = process_.locations[0].size();
-    add(kBackward, now_ns, now_ns, {});
+  void enter(Function region, const std::vector<Fact>& facts = {}) {
+    open_.push_back(process_.locations[0].size());
+    add(region, now_ns, now_ns, facts);
   }
-  void leave_region() { process_.locations[0][region_].call.leave_ns = time_of(now_ns); }
+  void leave() {
+    process_.locations[0][open_.back()].call.leave_ns = time_of(now_ns);
+    open_.pop_back();
+  }
   MemorySource::Process take() { return std::move(process_); }
 
  private:
@@ -96,7 +104,7 @@ class Rank {
 
   MemorySource::Process process_;
   std::int64_t clock_ns_;
-  std::size_t region_ = 0;
+  std::vector<std::size_t> open_;  ///< regions
   std::uint32_t sequence_ = 0;
 };
 
@@ -124,9 +132,15 @@ MemorySource SpinningProgram::run() const {
     const double common = step >= steps / 2 ? common_factor_from_half : 1.0;
     const Fact packed{.kind = FactKind::kLocalBytes, .bytes = 64};
     for (std::size_t i = 0; i < count; ++i) {
-      all[i].now_ns += kBeforeNs * before[i] * common * vary(random);
+      if (has_steps) all[i].enter(kStep, {value_fact(ValueName::kStep, step)});
+      const double work_ns = kBeforeNs * before[i] * common * vary(random);
+      for (std::int32_t call = 0; call < calls_in_work; ++call) {
+        all[i].now_ns += work_ns * vary(random);
+        all[i].call(kPack, all[i].now_ns + kCallNs, {packed});
+      }
+      all[i].now_ns += work_ns;
       all[i].call(kPack, all[i].now_ns + kCallNs, {packed});
-      if (has_regions) all[i].enter_region();
+      if (has_regions) all[i].enter(kBackward);
       all[i].now_ns += kInsideNs * inside[i] * common * vary(random);
     }
     for (std::size_t first = 0; first < count; first += of_group) {
@@ -135,11 +149,14 @@ MemorySource SpinningProgram::run() const {
         // A flag is seen a little later by some.
         if (has_hidden_sync && step % sync_every == 0)
           all[i].now_ns = together_ns + 100.0 * static_cast<double>(i);
-        if (has_regions) all[i].leave_region();
+        if (has_regions) all[i].leave();
       }
     }
     if (step >= extra_calls_from && step % 3 == 0) meet(kBarrier);
     meet(kAllreduce);
+    for (Rank& rank : all) {
+      if (has_steps) rank.leave();
+    }
   }
   MemorySource run(ranks);
   for (Rank& rank : all) {

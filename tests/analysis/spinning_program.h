@@ -20,9 +20,11 @@ struct SpinningProgram {
   bool has_hidden_sync = true;
   std::int32_t sync_every = 1;              ///< steps
   bool has_regions = false;                 ///< `backward` is annotated
+  bool has_steps = false;                   ///< annotated
   bool has_communicators = true;            ///< each group has one
   std::int32_t extra_calls_from = 1 << 30;  ///< every third step from this one on has another call
   std::vector<std::int64_t> clock_ns = {0, 0, 0, 0};  ///< by rank: its clock is ahead by so much
+  std::int32_t calls_in_work = 0;        ///< MPI_Pack within the work before, in each step
   double common_factor_from_half = 1.0;  ///< of all work, from the middle of the run on
 
   static constexpr double kBeforeNs = 2e6;
