@@ -13,12 +13,11 @@
 namespace megascope::pieces {
 namespace {
 
-constexpr std::size_t kProbeSteps = 48;
+constexpr std::size_t kProbeSteps = 40;
 constexpr std::size_t kMaxProbePieces = std::size_t{1} << 20;  ///< of all ranks
 constexpr std::size_t kMaxPieces = std::size_t{1} << 22;       ///< of all ranks
 constexpr std::size_t kMinExecutions = 12;                     ///< of a kind, all ranks together
-constexpr double kMinShare = 5e-4;      ///< of all work: kinds of pieces below are not looked at
-constexpr double kMinWaitShare = 2e-3;  ///< of all work: operations with fewer waits are left alone
+constexpr double kMinWaitShare = 2e-3;  ///< of all work: kinds that take or wait less are left
 constexpr std::uint32_t kGapName = 0;   ///< GapRun::run.names
 constexpr const char* kMember = "member";
 
@@ -61,7 +60,7 @@ RegionRun worth_a_look(const RegionRun& run, double all_work_ns) {
   }
   return only(run, [&](const Piece& piece) {
     const Sum& sum = sums.at(piece.kind);
-    return sum.count >= kMinExecutions && sum.time_ns >= kMinShare * all_work_ns;
+    return sum.count >= kMinExecutions && sum.time_ns >= kMinWaitShare * all_work_ns;
   });
 }
 

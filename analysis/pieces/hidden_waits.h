@@ -35,7 +35,7 @@ struct HiddenWaits {
 };
 
 /// specified: the parallel groups of the run; empty: all ranks with the same calls are tried as one
-/// group, then members of each communicator, then ranks of each host. Looks at the first 48 steps
+/// group, then members of each communicator, then ranks of each host. Looks at the first 40 steps
 /// of each rank, and where these show something reads all of them. A step with more than some
 /// 20,000 calls is not looked at. Deterministic.
 HiddenWaits find_hidden_waits(const RecordSource& source, const GapSteps& steps,

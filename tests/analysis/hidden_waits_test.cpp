@@ -1,6 +1,7 @@
 // Ranks of MPI programs that wait for each other between MPI calls.
 #include "analysis/pieces/hidden_waits.h"
 
+#include "analysis/synth/synth.h"
 #include "plugin/answer/answer.h"
 #include "spinning_program.h"
 
@@ -77,6 +78,22 @@ TEST(HiddenWaits, AreNoneWhereRanksWorkByThemselves) {
     EXPECT_FALSE(waits_of(program.run()).is_there()) << factor;
     program.has_regions = true;
     EXPECT_FALSE(waits_of(program.run()).is_there()) << factor;
+  }
+}
+
+TEST(HiddenWaits, AreNoneInProgramsThatSynchroniseByMpiOnly) {
+  for (const synth::Pattern pattern :
+       {synth::Pattern::k1F1B, synth::Pattern::kInterleaved, synth::Pattern::kHalo}) {
+    for (const std::int32_t slow : {-1, 3}) {
+      synth::RunSpec spec;
+      spec.pattern = pattern;
+      spec.layers = 2;
+      spec.steps = 30;
+      if (slow >= 0)
+        spec.faults = {{.kind = synth::FaultKind::kSlowCompute, .where = slow, .severity = 0.3}};
+      EXPECT_FALSE(waits_of(synth::SynthRun(spec)).is_there())
+          << static_cast<int>(pattern) << ", slow: " << slow;
+    }
   }
 }
 
