@@ -38,25 +38,21 @@
   X(scratch, Path, "MEGASCOPE_SCRATCH", "",                                                        \
     "a local disk, else /dev/shm, chosen by file system type", Accepts::anything(), "",            \
     "The directory on each node that holds the event buffers while the program runs. It should "   \
-    "be "                                                                                          \
-    "local to the node. btrfs and zfs count as local disks; on them a killed process loses up to " \
-    "1 MiB a thread. The line printed at start states when the directory is in memory.",           \
+    "be local to the node. btrfs and zfs count as local disks; on them a killed process loses "    \
+    "up to 1 MiB a thread. The line printed at start states when the directory is in memory.",     \
     "/local/scratch")                                                                              \
   X(buffer_size_bytes, SizeBytes, "MEGASCOPE_BUFFER_SIZE", "1G", "",                               \
     Accepts::range(1ULL << 20, 1ULL << 40), "bytes",                                               \
     "The maximum size of a rank's trace. K, M, G and T are powers of 1024. Recording stops "       \
-    "earlier "                                                                                     \
-    "when less than 5 % of the file system would stay free; this reserve is at least 1 GiB and "   \
-    "at "                                                                                          \
-    "most 16 GiB (one eighth of a file system smaller than 8 GiB). On a file system in memory, "   \
-    "all "                                                                                         \
-    "ranks of a node together use at most one sixteenth of the memory that is available to the "   \
-    "node and to the memory cgroup.",                                                              \
+    "earlier when less than 5 % of the file system would stay free; this reserve is at least 1 "   \
+    "GiB and at most 16 GiB (one eighth of a file system smaller than 8 GiB). On a file system "   \
+    "in memory, all ranks of a node together use at most one sixteenth of the memory that is "     \
+    "available to the node and to the memory cgroup.",                                             \
     "4G")                                                                                          \
   X(buffer_policy, BufferPolicy, "MEGASCOPE_BUFFER_POLICY", "stop", "",                            \
     Accepts::words(MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_TEXT)), "",                          \
-    "The policy when the buffer is full: stop keeps the oldest records, flight keeps the newest. " \
-    "Dropped records are counted.",                                                                \
+    "The policy when the buffer is full: stop keeps the oldest records, flight keeps the "         \
+    "newest. Dropped records are counted.",                                                        \
     "flight")                                                                                      \
   X(exports, Names, "MEGASCOPE_EXPORT", "",                                                        \
     "otf2,perfetto up to 64 ranks and 1 GiB of native trace, else none",                           \
@@ -85,8 +81,7 @@
     "-MPI_Iprobe+-MPI_Test*")                                                                      \
   X(call_sites, bool, "MEGASCOPE_CALLSITE", "0", "", Accepts::on_off(), "",                        \
     "Records the call site of each MPI call for the report and the traces: function, and file "    \
-    "and "                                                                                         \
-    "line where debug information is available. Adds 8 bytes and a few ns to each call.",          \
+    "and line where debug information is available. Adds 8 bytes and a few ns to each call.",      \
     "1")                                                                                           \
   X(trace, Granularity, "MEGASCOPE_TRACE", "base", "",                                             \
     Accepts::words(MEGASCOPE_GRANULARITIES(MEGASCOPE_CHOICE_TEXT)), "",                            \
@@ -96,14 +91,13 @@
   X(cpu_time, bool, "MEGASCOPE_CPU_TIME", "1", "", Accepts::on_off(), "",                          \
     "Reads each thread's CPU time, time spent waiting for a core, and involuntary context "        \
     "switches. Readings are taken when a step begins or ends, and around MPI calls in groups of "  \
-    "three at least 30 ms apart. A reading takes about 1 us; all together take at most 0.05 % of " \
-    "the run time.",                                                                               \
+    "three at least 30 ms apart. A reading takes about 1 us; all together take at most 0.05 % "    \
+    "of the run time.",                                                                            \
     "0")                                                                                           \
   X(step_start, Count, "MEGASCOPE_STEP_START", "0", "", Accepts::unlimited(0), "",                 \
     "The first step to record, by the number passed to megascope_step_begin. Step s is recorded "  \
-    "if "                                                                                          \
-    "s >= START and (s - START) mod INTERVAL < COUNT. Other steps, and the time before the first " \
-    "step, contribute only to the sums in the report.",                                            \
+    "if s >= START and (s - START) mod INTERVAL < COUNT. Other steps, and the time before the "    \
+    "first step, contribute only to the sums in the report.",                                      \
     "100")                                                                                         \
   X(step_interval, Count, "MEGASCOPE_STEP_INTERVAL", "1", "", Accepts::unlimited(1), "",           \
     "The distance, in steps, between the starts of two consecutive windows of recorded steps.",    \
@@ -122,47 +116,42 @@
     Accepts::items("a list of tensor names, in which * matches any characters; append @<kind> to " \
                    "select tensors of one kind only"),                                             \
     "",                                                                                            \
-    "The tensors for which statistics are recorded as counters each time the program passes them " \
-    "to megascope_tensor: count, NaN, infinite, minimum, maximum, mean and norm. The statistics "  \
-    "are computed inside that call.",                                                              \
+    "The tensors for which statistics are recorded as counters each time the program passes "      \
+    "them to megascope_tensor: count, NaN, infinite, minimum, maximum, mean and norm. The "        \
+    "statistics are computed inside that call.",                                                   \
     "*.weight+loss+*@grad_reduced")                                                                \
   X(control, Control, "MEGASCOPE_CONTROL", "auto", "",                                             \
     Accepts::words(MEGASCOPE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "",                                 \
     "Whether all ranks exchange data at the beginning of each annotated step. The exchange "       \
-    "merges "                                                                                      \
-    "tensor statistics over all ranks and makes decisions take effect on all ranks at the same "   \
-    "step. auto: on if MEGASCOPE_TENSORS selects tensors.",                                        \
+    "merges tensor statistics over all ranks and makes decisions take effect on all ranks at "     \
+    "the same step. auto: on if MEGASCOPE_TENSORS selects tensors.",                               \
     "on")                                                                                          \
   X(step_wait, Seconds, "MEGASCOPE_STEP_WAIT", "1", "", Accepts::seconds(86400), "seconds",        \
     "The longest time that a rank waits, at the beginning of a step, for the exchange that was "   \
-    "started two steps earlier. A rank whose time runs out prints a message and takes no further " \
-    "part in decisions.",                                                                          \
+    "started two steps earlier. A rank whose time runs out prints a message and takes no "         \
+    "further part in decisions.",                                                                  \
     "0.2")                                                                                         \
   X(nan_steps, Count, "MEGASCOPE_NAN_STEPS", "0", "", Accepts::unlimited(0), "",                   \
     "The number of steps that all ranks record after a tensor selected by MEGASCOPE_TENSORS has "  \
-    "a "                                                                                           \
-    "NaN or infinite element on any rank. These steps are recorded even if MEGASCOPE_STEP_START, " \
-    "_INTERVAL and _COUNT exclude them. This happens at most once a run. 0 disables it.",          \
+    "a NaN or infinite element on any rank. These steps are recorded even if "                     \
+    "MEGASCOPE_STEP_START, _INTERVAL and _COUNT exclude them. This happens at most once a run. "   \
+    "0 disables it.",                                                                              \
     "5")                                                                                           \
   X(live, Port, "MEGASCOPE_LIVE", "off", "", Accepts::port(), "",                                  \
     "The port on which rank 0 serves the live view of the running job to browsers, on the "        \
-    "loopback "                                                                                    \
-    "interface of its node. The address is printed at start; the access token is printed with it " \
-    "only if standard error is a terminal. The file `live_url` in the run directory contains "     \
-    "both. "                                                                                       \
-    "0 selects a free port.",                                                                      \
+    "loopback interface of its node. The address is printed at start; the access token is "        \
+    "printed with it only if standard error is a terminal. The file `live_url` in the run "        \
+    "directory contains both. 0 selects a free port.",                                             \
     "8765")                                                                                        \
   X(live_hosts, Items, "MEGASCOPE_LIVE_HOSTS", "", "localhost, 127.0.0.1 and [::1]",               \
     Accepts::items("a list of host names, with or without port"), "",                              \
     "Host names, in addition to those of the loopback interface, under which browsers may "        \
-    "request "                                                                                     \
-    "the live view. Set it when the view is reached through a tunnel or a proxy.",                 \
+    "request the live view. Set it when the view is reached through a tunnel or a proxy.",         \
     "login1.example.org")                                                                          \
   X(live_compat, Port, "MEGASCOPE_LIVE_COMPAT", "off", "", Accepts::port(), "",                    \
-    "The port of the loopback interface on which clients of MegatronApp and of Megatron's tensor " \
-    "tracer are served. It requires MEGASCOPE_LIVE. No token is needed on this port, so every "    \
-    "user "                                                                                        \
-    "of the node can read it. 0 selects a free port.",                                             \
+    "The port of the loopback interface on which clients of MegatronApp and of Megatron's "        \
+    "tensor tracer are served. It requires MEGASCOPE_LIVE. No token is needed on this port, so "   \
+    "every user of the node can read it. 0 selects a free port.",                                  \
     "5000")                                                                                        \
   X(live_guest_rate, SizeBytes, "MEGASCOPE_LIVE_GUEST_RATE", "4M", "",                             \
     Accepts::range(1ULL << 16, 1ULL << 40), "bytes a second",                                      \
@@ -177,14 +166,12 @@
   X(live_control, LiveControl, "MEGASCOPE_LIVE_CONTROL", "off", "",                                \
     Accepts::words(MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "",                            \
     "Whether clients of the live view may send requests to the program, for example to generate "  \
-    "a "                                                                                           \
-    "text. Only a program that polls for such requests answers them.",                             \
+    "a text. Only a program that polls for such requests answers them.",                           \
     "allow")                                                                                       \
   X(live_vectors, Path, "MEGASCOPE_LIVE_VECTORS", "", "no files can be read", Accepts::anything(), \
     "",                                                                                            \
     "The directory of .npy files that clients of MEGASCOPE_LIVE_COMPAT may name as the vectors "   \
-    "of "                                                                                          \
-    "a projection.",                                                                               \
+    "of a projection.",                                                                            \
     "vectors")                                                                                     \
   X(without_mpi, bool, "MEGASCOPE_WITHOUT_MPI", "0", "", Accepts::on_off(), "",                    \
     "Starts recording at the program's first hook although an MPI library is loaded. Set it for "  \
@@ -198,8 +185,7 @@
     "seconds",                                                                                     \
     "How often ranks with different clocks compare them between start and end. Comparisons take "  \
     "place in MPI_Barrier, MPI_Allreduce, MPI_Allgather and MPI_Alltoall on MPI_COMM_WORLD. 0: "   \
-    "at "                                                                                          \
-    "start and end only.",                                                                         \
+    "at start and end only.",                                                                      \
     "60")                                                                                          \
   X(test_clock, Items, "MEGASCOPE_TEST_CLOCK", "", "all clocks unchanged",                         \
     Accepts::items("a list of <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]"), "",                  \
@@ -208,12 +194,11 @@
     "1/1000000000/100+2/-5000000/-50")                                                             \
   X(all_ranks, bool, "MEGASCOPE_ALL_RANKS", "0", "", Accepts::on_off(), "",                        \
     "Asserts that every rank has loaded the library, where the launcher cannot be queried. If "    \
-    "the "                                                                                         \
-    "assertion is wrong, the job can hang.",                                                       \
+    "the assertion is wrong, the job can hang.",                                                   \
     "1")                                                                                           \
   X(strict, bool, "MEGASCOPE_STRICT", "0", "", Accepts::on_off(), "",                              \
-    "Ends the program at start if an option has an invalid value or an unknown name. Without it, " \
-    "invalid values are replaced by the default and unknown names are ignored.",                   \
+    "Ends the program at start if an option has an invalid value or an unknown name. Without "     \
+    "it, invalid values are replaced by the default and unknown names are ignored.",               \
     "1")                                                                                           \
   X(verbose, bool, "MEGASCOPE_VERBOSE", "0", "", Accepts::on_off(), "",                            \
     "Prints the library's actions and their reasons on standard error.", "1")
