@@ -30,6 +30,20 @@ std::string cell(std::string_view text) {
 
 std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
 
+/// `text` with line breaks in place of blanks, at most 118 bytes a line if no word is longer.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kMaxLineBytes = 118;
+  std::string lines;
+  while (text.size() > kMaxLineBytes) {
+    std::size_t end = text.rfind(' ', kMaxLineBytes);
+    if (end == std::string_view::npos) end = text.find(' ', kMaxLineBytes);
+    if (end == std::string_view::npos) break;
+    lines += std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return lines + std::string(text);
+}
+
 }  // namespace
 
 std::string dump_options_sh(const LoadedOptions& options) {
@@ -66,11 +80,12 @@ std::string options_markdown() {
             cell(accepted_text(row)) + " | " + code(row.example) + " |\n";
   }
   for (const OptionRow& row : option_rows()) {
-    text += "\n## " + std::string(row.name) + "\n\n" + std::string(row.help) + "\n\n";
-    text += "Default: " + cell(default_for_people(row)) +
-            ". Accepted: " + cell(accepted_text(row)) + ".";
-    if (!row.unit.empty()) text += " Unit: " + std::string(row.unit) + ".";
-    text += " Example: `" + std::string(row.name) + "=" + std::string(row.example) + "`.\n";
+    std::string facts = "Default: " + cell(default_for_people(row)) +
+                        ". Accepted: " + cell(accepted_text(row)) + ".";
+    if (!row.unit.empty()) facts += " Unit: " + std::string(row.unit) + ".";
+    facts += " Example: `" + std::string(row.name) + "=" + std::string(row.example) + "`.";
+    text += "\n## " + std::string(row.name) + "\n\n" + wrapped(row.help) + "\n\n" + wrapped(facts) +
+            "\n";
   }
   return text;
 }
