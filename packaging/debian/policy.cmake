@@ -13,7 +13,7 @@ file(WRITE "${doc}/changelog"
 ")
 execute_process(COMMAND gzip -9nf ${pages} "${doc}/changelog" COMMAND_ERROR_IS_FATAL ANY)
 
-file(REMOVE_RECURSE "${share}/megascope/modulefiles")  # everything is in its default place
+file(REMOVE_RECURSE "${share}/megascope/modulefiles")  # all files are in the default directories
 file(REMOVE "${doc}/LICENSE")  # Debian has the text itself
 file(WRITE "${doc}/copyright"
 "Copyright 2026 the authors of MegaScope
