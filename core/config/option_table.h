@@ -33,7 +33,7 @@
     "megascope-<job.step> under Slurm, else megascope-<host>-<pid>", Accepts::anything(), "",      \
     "The run directory. Rank 0 creates it; a relative path is relative to rank 0's working "       \
     "directory. An existing directory is never overwritten: a suffix -2, -3, ... is appended "     \
-    "instead. The directory is never writable by group or others, regardless of the umask.",        \
+    "instead. The directory is never writable by group or others, regardless of the umask.",       \
     "results/trace")                                                                               \
   X(scratch, Path, "MEGASCOPE_SCRATCH", "",                                                        \
     "a local disk, else /dev/shm, chosen by file system type", Accepts::anything(), "",            \
