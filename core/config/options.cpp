@@ -194,6 +194,8 @@ std::string accepted_text(const OptionRow& row) {
       return "a size from " + human_bytes(row.accepts.least) + " to " +
              human_bytes(row.accepts.most);
     case Accepts::Kind::kCount:
+      if (row.accepts.most == Accepts::kUnlimited)
+        return "a whole number from " + std::to_string(row.accepts.least) + ", unlimited";
       return "a whole number from " + std::to_string(row.accepts.least) + " to " +
              std::to_string(row.accepts.most);
     case Accepts::Kind::kWords:
@@ -204,7 +206,7 @@ std::string accepted_text(const OptionRow& row) {
       return "a number of seconds from 0 to " + std::to_string(row.accepts.most);
     case Accepts::Kind::kPort:
       return "a port from 1 to " + std::to_string(row.accepts.most) +
-             ", 0 for any that is free, or off";
+             ", 0 for any free port, or off";
     case Accepts::Kind::kList:
       return "a list of " + joined(words, ", ") + " (none stands alone)";
   }

@@ -45,6 +45,8 @@ enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 /// says it for people.
 struct Accepts {
   enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
+  static constexpr std::uint64_t kUnlimited = 1ULL << 62;
+
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -57,6 +59,8 @@ struct Accepts {
   static constexpr Accepts count(std::uint64_t low, std::uint64_t high) {
     return {Kind::kCount, low, high, {}};
   }
+  /// From `low` on. The bound 2^62 keeps sums of two values within 64 bits; users see "unlimited".
+  static constexpr Accepts unlimited(std::uint64_t low) { return count(low, kUnlimited); }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
   static constexpr Accepts items(std::string_view what) { return {Kind::kItems, 0, 0, what}; }
@@ -72,7 +76,7 @@ struct OptionRow {
   std::string_view empty_default;  ///< what an empty default means, else empty
   Accepts accepts;
   std::string_view unit;  ///< "bytes" or empty
-  std::string_view help;  ///< one sentence
+  std::string_view help;  ///< complete sentences
   std::string_view example;
 };
 
