@@ -149,11 +149,15 @@ void RankGather::add_poll(Thread& thread, const Call& call) {
 
 void RankGather::add_facts(Event& event, const Call& call) {
   std::uint64_t completions = 0;
+  bool has_sent = false;
   for (const Fact& fact : call.facts) {
     completions += fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kRecv ? 1 : 0;
+    has_sent = has_sent || fact.kind == FactKind::kSend;
   }
-  const std::uint64_t each_ns = completions > 1 ? event.time_ns() / completions
-                                                : event.time_ns();  // dividing is expensive
+  // The time of a call that does both, as MPI_Sendrecv, is the send's. Dividing is expensive.
+  const std::uint64_t each_ns = has_sent          ? 0
+                                : completions > 1 ? event.time_ns() / completions
+                                                  : event.time_ns();
   for (const Fact& fact : call.facts) {
     switch (fact.kind) {
       case FactKind::kSend:

@@ -119,11 +119,17 @@ void Answer::read(const RecordSource& source) {
     return;
   }
   judge_calls(source);
-  if (!options_.has_replay && detection_.culprits.empty()) {
+  program_.reset();
+  const bool is_confirmed = !detection_.culprits.empty();
+  whatif::StepPlan plan;
+  if (options_.has_replay || is_confirmed)
+    plan = whatif::plan_steps(detection_.steps, {.told = &told_});
+  is_whole_replayed_ = plan.limitations.empty();
+  if (!options_.has_replay && !(is_confirmed && is_whole_replayed_)) {
     matching_ = match(source, states_);
     return;
   }
-  program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, {.told = &told_}));
+  program_.emplace(source, tables_, std::move(plan));
   analysis::BothSinks both(states_, *program_);
   matching_ = match(source, both);
 }
@@ -228,10 +234,10 @@ double Answer::caused_fraction(std::int32_t world_rank) const {
 void Answer::confirm() {
   constexpr double kMinCost = 0.005;  // of the run
   constexpr double kSureCost = 0.02;  // of what others hide now
+  if (!is_whole_replayed_) return;
   const whatif::WhatIf what_if = play(0);
   if (!what_if.is_there()) return;
-  if (!view_.has_operations && !what_if.limitations.empty())
-    return;  // steps that were not replayed, or waits that were cut
+  if (!view_.has_operations && !what_if.limitations.empty()) return;  // waits were cut
   std::vector<detect::Culprit> kept;
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
     detect::Culprit& culprit = detection_.culprits[i];
@@ -274,6 +280,7 @@ whatif::WhatIf Answer::replay() { return play(whatif::WhatIfOptions{}.most_scena
 whatif::WhatIf Answer::play(std::size_t most_scenarios) {
   whatif::WhatIfOptions options;
   options.most_scenarios = most_scenarios;
+  options.has_costs_only = most_scenarios == 0;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
   pieces::RegionRun moved;
@@ -293,8 +300,9 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
     graph_ = program_ ? program_->take()
                       : whatif::build_graph(corrected_->source(), tables_, options.graph);
     program_.reset();
+    prepared_.emplace(*graph_);
   }
-  whatif::WhatIf what_if = whatif::what_if(*graph_, corrected_->source(), options);
+  whatif::WhatIf what_if = whatif::what_if(*prepared_, corrected_->source(), options);
   add_blocked_in_mpi(what_if);
   return what_if;
 }

@@ -82,8 +82,10 @@ class Answer {
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
   std::optional<JudgedRegions> regions_;         ///< of a run of regions
-  std::optional<whatif::OperationGraph> graph_;  ///< once it was
-  std::optional<advice::Gather> gather_;         ///< where advice is asked for
+  bool is_whole_replayed_ = true;  ///< of a program: all steps, as far as it was planned
+  std::optional<whatif::OperationGraph> graph_;    ///< once it was replayed
+  std::optional<whatif::PreparedGraph> prepared_;  ///< of graph_
+  std::optional<advice::Gather> gather_;           ///< where advice is asked for
   AnswerView view_;
 };
 

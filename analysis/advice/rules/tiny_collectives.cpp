@@ -40,7 +40,7 @@ void find_tiny_collectives(const Facts& facts, Findings& found) {
     const bool can_be_combined = 4 * following >= group.max_count;
     if (share < (can_be_combined ? kMinShare : kMinLoneShare)) continue;
     std::string text = human_count(group.max_count) + " collectives of " +
-                       human_bytes(group.mean_bytes()) + " cost " + percent(share) +
+                       human_bytes(group.mean_bytes()) + " take " + percent(share) +
                        " of the run without any waiting for late ranks, " +
                        place_text(facts, sum.function, sum.comm, sum.site);
     if (can_be_combined)
