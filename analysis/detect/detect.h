@@ -41,6 +41,15 @@ struct Evidence {
   std::int32_t peer_count = 0;  ///< 0: compared with its own past
 };
 
+/// Ranks that are slow together, among which a culprit is slower still.
+struct Whole {
+  Cause cause = Cause::kStageImbalance;
+  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; empty: there is none
+  std::int32_t stage = -1;          ///< of a pipeline whose groups were specified; else -1
+
+  bool is_there() const { return !ranks.empty(); }
+};
+
 struct Culprit {
   Cause cause = Cause::kSlowCompute;
   std::vector<std::int32_t> ranks;             ///< world ranks, ascending; of a link its two ends
@@ -61,6 +70,8 @@ struct Culprit {
   std::string synchronised_in;  ///< operations in which the ranks wait for each other, where that
                                 ///< hides which of them is slow; else empty
   std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to
+  Whole within;  ///< another culprit, whose ranks this one is compared with: its factor comes in
+                 ///< addition to theirs
   Evidence evidence;
   double blocked_ns = 0.0;    ///< kBlocked: beyond what others are, in the whole run
   bool is_in_mpi = false;     ///< kBlocked: inside of calls

@@ -2,6 +2,7 @@
 
 #include "analysis/match/both_sinks.h"
 #include "plugin/answer/cpu_causes.h"
+#include "plugin/answer/one_claim.h"
 
 #include <algorithm>
 #include <functional>
@@ -91,6 +92,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
                                 groups_.problems.end());
   place_culprits();
   pass_over_trifles();
+  drop_absent_wholes(detection_.culprits);
   drop_advice_on_stages();
 }
 
@@ -196,6 +198,7 @@ void Answer::judge_calls(const RecordSource& source) {
   for (const std::string& note : synced_.notes()) detection_.limitations.push_back(note);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
+  make_one_claim_each(detection_.culprits);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(),
                                 told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
@@ -208,17 +211,21 @@ void Answer::judge_operations() {
                    judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
   drop_inferred_groups();
+  make_one_claim_each(detection_.culprits);
   number_steps(regions_->step_numbers());
   view_.are_steps_told = true;
   if (!detection_.culprits.empty()) confirm();
 }
 
-/// Groups that were inferred have no names.
+/// Groups that were inferred have no names: stages unless "pp" was specified, replicas unless "dp".
 void Answer::drop_inferred_groups() {
-  if (!groups_.indices.empty()) return;
+  const bool has_stages = groups_.indices.contains("pp");
+  const bool has_replicas = groups_.indices.contains("dp");
   for (detect::Culprit& culprit : detection_.culprits) {
-    culprit.has_specified_groups = false;
-    culprit.groups.clear();
+    culprit.has_specified_groups = culprit.cause == detect::Cause::kStageImbalance ? has_stages
+                                                                                   : has_replicas;
+    if (!has_stages) culprit.groups.erase("pp");
+    if (!has_replicas) culprit.groups.erase("dp");
   }
 }
 
@@ -246,8 +253,7 @@ void Answer::confirm() {
     if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
       kept.push_back(culprit);
     } else {
-      detection_.limitations.push_back(culprit_title(culprit) +
-                                       "; the run would hardly have been faster without that.");
+      view_.minor.push_back(culprit);
     }
   }
   const bool are_all_kept = kept.size() == detection_.culprits.size();
@@ -274,7 +280,13 @@ whatif::Asked asked_for(const detect::Culprit& culprit) {
 
 }  // namespace
 
-whatif::WhatIf Answer::replay() { return play(whatif::WhatIfOptions{}.most_scenarios); }
+whatif::WhatIf Answer::replay() {
+  whatif::WhatIf what_if = play(whatif::WhatIfOptions{}.most_scenarios);
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
+    if (detection_.culprits[i].is_in_mpi) raise_gain_to_cost(what_if.asked[i]);
+  }
+  return what_if;
+}
 
 /// Besides the culprits, so many scenarios of each kind.
 whatif::WhatIf Answer::play(std::size_t most_scenarios) {
@@ -305,6 +317,13 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
   whatif::WhatIf what_if = whatif::what_if(*prepared_, corrected_->source(), options);
   add_blocked_in_mpi(what_if);
   return what_if;
+}
+
+/// What is blocked in calls costs more than the replay shows. Its gains are those of its cost then.
+void raise_gain_to_cost(whatif::Scenario& scenario) {
+  constexpr double kMostCost = 0.999;
+  scenario.gain = std::max(scenario.gain, 1.0 / (1.0 - std::min(scenario.cost, kMostCost)));
+  scenario.alone = std::max(scenario.alone, scenario.gain);
 }
 
 /// The replay knows when calls end, not why: who is blocked in them costs at most that, what others

@@ -89,6 +89,8 @@ class Answer {
   AnswerView view_;
 };
 
+/// Of a cause whose cost is more than the replay shows (whatif::Scenario::cost): gains that agree.
+void raise_gain_to_cost(whatif::Scenario& scenario);
 /// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not
 /// compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);

@@ -37,6 +37,8 @@ struct AnswerView {
   std::vector<std::int64_t> step_numbers =
       {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
+  std::vector<detect::Culprit> minor = {};  ///< found, but by the replay of next to no cost
+
   const std::string& host(std::int32_t world_rank) const {
     return source.process(world_rank).info.host;
   }
@@ -53,6 +55,12 @@ bool has_finding(const AnswerView& view);
 std::string verdict_text(const AnswerView& view);
 /// Who, how slow, since when, what it costs, what shows it.
 std::string culprit_text(const AnswerView& view, const detect::Culprit& culprit);
+/// So many causes are reported in sentences, the most expensive first; others are in tables.
+inline constexpr std::size_t kMaxCauseSentences = 3;
+/// A cause below this share of the run is in tables only.
+inline constexpr double kMinSentenceCost = 0.005;
+/// Is the culprit of this index in AnswerView::detection reported in a sentence?
+bool has_sentence(const AnswerView& view, std::size_t index);
 /// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
 std::string culprit_title(const detect::Culprit& culprit);
 /// What could not be judged, and why; sentences.

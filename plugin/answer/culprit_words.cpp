@@ -48,27 +48,49 @@ std::string group_text(const Culprit& culprit, const char* name) {
   return group == culprit.groups.end() ? std::string() : " " + std::to_string(group->second);
 }
 
+std::string whole_text(const detect::Whole& whole) {
+  return whole.stage < 0 ? ranks_text(whole.ranks) : fmt::format("pipeline stage {}", whole.stage);
+}
+
+/// "its 7 peers", "the other ranks of pipeline stage 1".
+std::string peers_text(const Culprit& culprit) {
+  if (culprit.within.is_there() && culprit.within.cause == Cause::kStageImbalance)
+    return (culprit.within.stage < 0 ? "the others of " : "the other ranks of ") +
+           whole_text(culprit.within);
+  const std::int32_t peer_count = culprit.evidence.peer_count;
+  if (peer_count > 1) return fmt::format("its {} peers", peer_count);
+  return peer_count == 1 ? "its peer" : "it does otherwise";
+}
+
+/// ", in addition to what pipeline stage 1 has more to do": where the ranks are slow together with
+/// others, too.
+std::string addition_text(const Culprit& culprit) {
+  if (!culprit.within.is_there()) return {};
+  if (culprit.within.cause == Cause::kStageImbalance)
+    return fmt::format(", in addition to what {} {} more to do", whole_text(culprit.within),
+                       culprit.within.stage < 0 ? "have" : "has");
+  return fmt::format(", in addition to the work that differs between {}",
+                     culprit.has_specified_groups ? "replicas" : ranks_text(culprit.within.ranks));
+}
+
 /// "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
 std::string what_text(const Culprit& culprit) {
   const std::string ranks = ranks_text(culprit.ranks);
   const std::string hosts = hosts_text(culprit);
   const std::string place = place_text(culprit);
-  const std::int32_t peer_count = culprit.evidence.peer_count;
-  const std::string peers = peer_count > 1    ? fmt::format("its {} peers", peer_count)
-                            : peer_count == 1 ? std::string("its peer")
-                                              : std::string("it does otherwise");
   switch (culprit.cause) {
     case Cause::kSlowCompute:
-      return fmt::format("{}{} {} {:.2f} times as long as {}{}", ranks, place,
-                         culprit.ranks.size() == 1 ? "computes" : "compute", culprit.factor, peers,
+      return fmt::format("{}{} {} {:.2f} times as long as {}{}{}", ranks, place,
+                         culprit.ranks.size() == 1 ? "computes" : "compute", culprit.factor,
+                         peers_text(culprit), addition_text(culprit),
                          culprit.synchronised_in.empty()
                              ? std::string()
                              : "; they synchronise in " + culprit.synchronised_in +
                                    ", which hides who of them is slow");
     case Cause::kSlowHost:
       return fmt::format(
-          "host {} is slow: {} compute {:.2f} times as long as their peers elsewhere", hosts, ranks,
-          culprit.factor);
+          "host {} is slow: {} compute {:.2f} times as long as their peers elsewhere{}", hosts,
+          ranks, culprit.factor, addition_text(culprit));
     case Cause::kSlowLink:
       return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place,
                          culprit.factor);

@@ -86,6 +86,11 @@ bool has_finding(const AnswerView& view) {
   return view.matching.mismatch_count != 0 || !view.detection.culprits.empty();
 }
 
+bool has_sentence(const AnswerView& view, std::size_t index) {
+  return index < kMaxCauseSentences &&
+         view.detection.culprits[index].cost_fraction >= kMinSentenceCost;
+}
+
 std::string verdict_text(const AnswerView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
   if (!view.matching.mismatches.empty()) {

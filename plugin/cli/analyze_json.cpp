@@ -187,6 +187,9 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
                       {"observed_ns", evidence.observed_ns},
                       {"expected_ns", evidence.expected_ns},
                       {"peers", evidence.peer_count}};
+  if (culprit.within.is_there())
+    json["within"] = {{"kind", detect::name_of(culprit.within.cause)},
+                      {"ranks", culprit.within.ranks}};
   if (culprit.cause == detect::Cause::kBlocked) json["blocked_s"] = seconds(culprit.blocked_ns);
   if (culprit.cause == detect::Cause::kPreempted) {
     json["core_wait_s"] = seconds(culprit.core_wait_ns);
@@ -218,6 +221,9 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
     json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone)
                                                                 : Json(nullptr);
   }
+  json["minor_findings"] = Json::array();
+  for (const detect::Culprit& culprit : view.minor)
+    json["minor_findings"].push_back(culprit_json(culprit));
   json["advice"] = advice_json(view);
   json["what_if"] = what_if_json(what_if);
   json["waits"] = waits_json(view);

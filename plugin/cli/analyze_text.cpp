@@ -21,6 +21,7 @@ using report::Table;
 constexpr std::size_t kMostRanks = 8;
 constexpr std::size_t kMostFunctions = 6;
 constexpr std::size_t kMostComms = 6;
+constexpr std::size_t kMaxOtherFindings = 12;
 constexpr std::size_t kMaxImportNotes = 12;
 constexpr std::size_t kHostColumns = 24;
 
@@ -51,26 +52,33 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
-/// All but the first, the most expensive, with which the verdict begins. What costs next to nothing
-/// is only counted.
+/// All but the first, the most expensive, with which the verdict begins.
 void add_other_culprits(const AnalyzeView& view, Lines& lines) {
-  constexpr double kWorthTelling = 0.005;  // of the run
-  std::size_t untold = 0;
   for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
-    const detect::Culprit& culprit = view.detection.culprits[i];
-    if (culprit.cost_fraction < kWorthTelling) {
-      ++untold;
-      continue;
-    }
+    if (!answer::has_sentence(view, i)) continue;
     lines.emplace_back();
-    append(lines, answer::culprit_text(view, culprit), 0);
+    append(lines, answer::culprit_text(view, view.detection.culprits[i]), 0);
   }
-  if (untold == 0) return;
+}
+
+/// What was found beyond that, with its share of the run.
+void add_culprit_table(const AnalyzeView& view, Lines& lines) {
+  std::vector<const detect::Culprit*> rows;
+  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
+    if (!answer::has_sentence(view, i)) rows.push_back(&view.detection.culprits[i]);
+  }
+  for (const detect::Culprit& culprit : view.minor) rows.push_back(&culprit);
+  if (rows.empty()) return;
   lines.emplace_back();
-  append(lines,
-         fmt::format("{} more that cost less than {} each are in --json.", untold,
-                     report::percent_text(kWorthTelling)),
-         0);
+  lines.emplace_back("Other findings, and their share of the run");
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxOtherFindings); ++i) {
+    append(lines,
+           fmt::format("{:>7}  {}", report::percent_text(rows[i]->cost_fraction),
+                       answer::culprit_title(*rows[i])),
+           2);
+  }
+  if (rows.size() > kMaxOtherFindings)
+    append(lines, fmt::format("{} more are in --json", rows.size() - kMaxOtherFindings), 2);
 }
 
 /// "12.5 s" of CPU, and of waiting for a core; "?": not known.
@@ -243,6 +251,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
            0);
   }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
+  add_culprit_table(view, lines);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
   for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i)

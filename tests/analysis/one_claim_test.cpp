@@ -1,0 +1,154 @@
+// Causes that claim the same lost time, and those that come in addition to each other.
+#include "plugin/answer/one_claim.h"
+
+#include "plugin/answer/answer.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+namespace megascope::answer {
+namespace {
+
+using detect::Cause;
+using detect::Culprit;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Slow in the steps 0 to 9.
+Culprit culprit(Cause cause, std::vector<std::int32_t> ranks, double cost_fraction) {
+  Culprit one;
+  one.cause = cause;
+  one.ranks = std::move(ranks);
+  one.factor = 1.25;
+  one.last_step = 9;
+  one.active_steps = 10;
+  one.steps.resize(10);
+  std::iota(one.steps.begin(), one.steps.end(), std::int64_t{0});
+  one.cost_fraction = cost_fraction;
+  one.evidence.peer_count = 3;
+  return one;
+}
+
+Culprit at(Culprit one, std::int32_t first, std::int32_t last) {
+  one.onset_step = first;
+  one.last_step = last;
+  one.active_steps = last - first + 1;
+  one.steps.resize(static_cast<std::size_t>(one.active_steps));
+  std::iota(one.steps.begin(), one.steps.end(), std::int64_t{first});
+  return one;
+}
+
+std::vector<Culprit> claimed(std::vector<Culprit> culprits) {
+  make_one_claim_each(culprits);
+  return culprits;
+}
+
+TEST(OneClaim, ARankOfASlowStageIsSaidToBeSlowInAdditionToTheStage) {
+  Culprit stage = culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
+  stage.groups["pp"] = 1;
+  for (const bool is_first : {true, false}) {
+    const auto told = claimed({stage, culprit(Cause::kSlowCompute, {5}, is_first ? 0.3 : 0.1)});
+    ASSERT_EQ(told.size(), 2U);
+    const Culprit& rank = told[is_first ? 0 : 1];
+    EXPECT_EQ(rank.within.cause, Cause::kStageImbalance);
+    EXPECT_THAT(rank.within.ranks, ElementsAre(4, 5, 6, 7));
+    EXPECT_EQ(culprit_title(rank),
+              "Rank 5 computes 1.25 times as long as the other ranks of pipeline stage 1, in "
+              "addition to what pipeline stage 1 has more to do");
+  }
+}
+
+TEST(OneClaim, OfGroupsThatWereInferredTheWordsAreRanks) {
+  Culprit some = culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
+  some.has_specified_groups = false;
+  Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
+  rank.has_specified_groups = false;
+  const auto told = claimed({some, rank});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(culprit_title(told[1]),
+            "Rank 5 computes 1.25 times as long as the others of ranks 4-7, in addition to "
+            "what ranks 4-7 have more to do");
+}
+
+TEST(OneClaim, ARankThatIsComparedWithOthersThanItsStageClaimsTheSameTime) {
+  Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
+  rank.evidence.peer_count = 7;
+  const auto told = claimed({rank, culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2)});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].cause, Cause::kStageImbalance);
+}
+
+TEST(OneClaim, ARankThatIsMuchSlowerThanVaryingReplicasIsSaidToBeThatInAddition) {
+  const auto told = claimed({culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2),
+                             culprit(Cause::kSlowCompute, {5}, 0.1)});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(culprit_title(told[1]),
+            "Rank 5 computes 1.25 times as long as its 3 peers, in addition to the work that "
+            "differs between replicas");
+}
+
+TEST(OneClaim, RanksThatAreNotKnownToBeReplicasAreCalledRanks) {
+  Culprit some = culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2);
+  Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
+  some.has_specified_groups = rank.has_specified_groups = false;
+  const auto told = claimed({some, rank});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(culprit_title(told[1]),
+            "Rank 5 computes 1.25 times as long as its 3 peers, in addition to the work that "
+            "differs between ranks 0-5");
+}
+
+TEST(OneClaim, PausesOfARankAreOneCauseWithTheStepsOfBoth) {
+  const auto told = claimed({at(culprit(Cause::kHostStall, {3}, 0.1), 2, 6),
+                             at(culprit(Cause::kBlocked, {3}, 0.3), 4, 9)});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].cause, Cause::kBlocked);
+  EXPECT_EQ(told[0].onset_step, 2);
+  EXPECT_EQ(told[0].last_step, 9);
+  EXPECT_EQ(told[0].active_steps, 8);
+  EXPECT_THAT(told[0].steps, ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST(OneClaim, OtherTimesOtherRanksAndPausesBesideWorkStayTwoCauses) {
+  const Culprit rank = culprit(Cause::kSlowCompute, {3}, 0.1);
+  EXPECT_EQ(claimed({at(rank, 0, 4), at(rank, 5, 9)}).size(), 2U);
+  EXPECT_EQ(claimed({rank, culprit(Cause::kSlowCompute, {4}, 0.1)}).size(), 2U);
+  EXPECT_EQ(claimed({rank, culprit(Cause::kHostStall, {3}, 0.1)}).size(), 2U);
+  EXPECT_EQ(claimed({rank, culprit(Cause::kSlowLink, {3, 4}, 0.1)}).size(), 2U);
+  EXPECT_EQ(claimed({culprit(Cause::kStageImbalance, {1, 3}, 0.1),
+                     culprit(Cause::kInputImbalance, {0, 1}, 0.1)})
+                .size(),
+            2U)
+      << "a stage and a replica cross";
+  for (const Culprit& one : claimed({rank, culprit(Cause::kHostStall, {3}, 0.1)}))
+    EXPECT_THAT(one.within.ranks, IsEmpty());
+}
+
+TEST(OneClaim, WhatIsNoLongerReportedIsComparedWithByNobody) {
+  auto told = claimed(
+      {culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2), culprit(Cause::kSlowCompute, {5}, 0.1)});
+  drop_absent_wholes(told);
+  EXPECT_TRUE(told[1].within.is_there());
+  told.erase(told.begin());
+  drop_absent_wholes(told);
+  EXPECT_FALSE(told[0].within.is_there());
+  EXPECT_EQ(culprit_title(told[0]), "Rank 5 computes 1.25 times as long as its 3 peers");
+}
+
+TEST(OneClaim, TheGainOfWhatIsBlockedInCallsIsThatOfItsCost) {
+  whatif::Scenario scenario;
+  scenario.gain = scenario.alone = 1.01;
+  scenario.cost = 0.2;
+  raise_gain_to_cost(scenario);
+  EXPECT_DOUBLE_EQ(scenario.gain, 1.25);  // 1 / (1 - 0.2)
+  EXPECT_DOUBLE_EQ(scenario.alone, 1.25);
+  scenario.gain = 1.5;  // the replay shows more than the share that it was given
+  scenario.alone = 1.6;
+  raise_gain_to_cost(scenario);
+  EXPECT_DOUBLE_EQ(scenario.gain, 1.5);
+  EXPECT_DOUBLE_EQ(scenario.alone, 1.6);
+}
+
+}  // namespace
+}  // namespace megascope::answer
