@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -13,9 +14,8 @@ namespace {
 
 constexpr double kHeightRatio = 1.35;
 constexpr double kMostHeight = 6.0;
-constexpr double kSmear = 0.15;   ///< of the height: slow work is not equally slow in all steps
-constexpr double kAlways = 0.97;  ///< share of the steps of a stretch that are slow
-constexpr double kNowAndThen = 0.4;
+constexpr double kAlways = 0.97;               ///< share of the steps of a stretch that are slow
+constexpr double kNowAndThen[] = {0.4, 0.12};  ///< how often is not known
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
 constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
 constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
@@ -50,9 +50,8 @@ double tail(const Strand& strand, std::size_t step) {
 }
 
 /// Likelihood of a value if slow, but for the tail.
-double slow(double value, double noise, double height, bool is_uneven) {
-  if (!is_uneven)
-    return normal(value - height, std::sqrt(noise * noise + kSmear * kSmear * height * height));
+double slow(double value, double noise, double height, double smear, bool is_uneven) {
+  if (!is_uneven) return normal(value - height, std::hypot(noise, smear * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
   return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) /
          (2.0 * height);
@@ -82,8 +81,8 @@ void add_ratios(const Strand& strand, const Densities& densities, double height,
                 double weight, std::vector<double>& sums) {
   for (std::size_t step = 0; step < sums.size(); ++step) {
     if (strand.noise[step] <= 0.0) continue;
-    const double density = (1.0 - strand.tail_share) *
-                           slow(strand.values[step], strand.noise[step], height, is_uneven);
+    const double density = (1.0 - strand.tail_share) * slow(strand.values[step], strand.noise[step],
+                                                            height, strand.smear, is_uneven);
     sums[step] += weight * (std::log(density + densities.tails[step]) - densities.log_usual[step]);
   }
 }
@@ -229,8 +228,11 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
   Scan found;
   const std::vector<double> always = mixed(sums, kAlways);
   best_stretch(always, kAlways, base + std::log(pattern.is_uneven ? kIsUneven : kIsAlways), found);
-  if (!pattern.is_uneven)
-    best_stretch(mixed(sums, kNowAndThen), kNowAndThen, base + std::log(kIsNowAndThen), found);
+  for (const double share : kNowAndThen) {
+    if (pattern.is_uneven) break;
+    best_stretch(mixed(sums, share), share, base + std::log(kIsNowAndThen / std::size(kNowAndThen)),
+                 found);
+  }
   if (!pattern.is_uneven && !pattern.is_quick)
     best_periodic(always, base + std::log(kIsPeriodic), found);
   take_better(found, pattern.height, pattern.is_uneven, best);
@@ -267,7 +269,7 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
 Strand coarse(const Strand& strand) {
   constexpr double kClip = 4.0;
   const std::size_t width = strand.values.size() / kBins;
-  Strand result{{}, {}, strand.tail_share, strand.far_share, strand.base};
+  Strand result{{}, {}, strand.tail_share, strand.far_share, strand.base, strand.smear};
   for (std::size_t first = 0; first + width <= strand.values.size(); first += width) {
     double sum = 0.0;
     double weight = 0.0;

@@ -8,6 +8,7 @@
 namespace megascope::detect {
 
 inline constexpr double kFarOff = 15.0;
+inline constexpr double kSmear = 0.15;
 
 /// One series to be judged: log factors by step, about 0 where nothing is wrong.
 struct Strand {
@@ -18,6 +19,7 @@ struct Strand {
   double far_share = 0.02;   ///< the same of those beyond kFarOff standard deviations
   double base = 0.0;  ///< ≤ 0: how much less likely the level is than the one that fits a series
                       ///< with nothing wrong best
+  double smear = kSmear;  ///< of the height: slow work is not equally slow in all steps
 };
 
 /// What is judged together: strands that would be slow in the same steps, alike.
@@ -44,7 +46,8 @@ struct Scan {
 };
 
 /// The best explanation of each unit: steps first to last (a prior prefers those that begin with
-/// the run or last to its end), in all of them, every k-th or about a third, one of some twenty
+/// the run or last to its end), in all of them, every k-th, about 0.4 or
+/// about 0.12 of them, one of some twenty
 /// heights from `least_height` on. Each has its prior, so that the score needs no correction for
 /// what was tried. Scores below 3 are not exact. Time: strands × steps × heights, which are few
 /// where no value is large.

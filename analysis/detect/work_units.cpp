@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace megascope::detect {
 namespace {
@@ -12,6 +13,61 @@ constexpr double kUsual = 1.0 / 3.0;
 constexpr double kFarApart = 4.0;      ///< times what peers are apart for good
 constexpr double kMeasureNoise = 1.5;  ///< variance of a class's lower third, times its members, in
                                        ///< those of a rank
+
+/// Means over ranks by step, in standard deviations that they would have were the ranks
+/// independent.
+std::vector<double> mean_of(const std::vector<Strand>& strands,
+                            const std::vector<std::size_t>& ranks) {
+  std::vector<double> mean(strands[ranks[0]].values.size(), 0.0);
+  for (const std::size_t rank : ranks) {
+    const Strand& strand = strands[rank];
+    for (std::size_t step = 0; step < mean.size(); ++step)
+      mean[step] += strand.values[step] / strand.noise[step];
+  }
+  for (double& value : mean) value /= std::sqrt(static_cast<double>(ranks.size()));
+  return mean;
+}
+
+/// Noise that all ranks of a host share, and that stays for some steps, is no independent evidence
+/// of each rank and step: by how much less it counts, ≤ 1. As the half of the hosts shows that
+/// varies least; the others may be slow.
+double independent_share(const std::vector<Strand>& strands,
+                         const std::vector<std::vector<std::size_t>>& hosts) {
+  constexpr double kMostCorrelation = 0.8;
+  std::vector<std::pair<double, std::vector<double>>> means;
+  for (const auto& host : hosts) {
+    std::vector<std::size_t> known;
+    for (const std::size_t rank : host) {
+      if (strands[rank].noise[0] > 0.0) known.push_back(rank);
+    }
+    if (known.size() < 2) continue;
+    std::vector<double> mean = mean_of(strands, known);
+    std::vector<double> values = mean;
+    const double middle = median(values);
+    const double variation = spread(mean);
+    for (double& value : mean)  // pauses are judged as such
+      value = std::clamp(value - middle, -3.0 * variation, 3.0 * variation);
+    means.emplace_back(variation, std::move(mean));
+  }
+  if (means.empty()) return 1.0;
+  std::sort(means.begin(), means.end());
+  means.resize((means.size() + 1) / 2);
+  double squares = 0.0;
+  double products = 0.0;
+  double count = 0.0;
+  for (const auto& [variation, mean] : means) {
+    for (std::size_t step = 1; step < mean.size(); ++step) {
+      squares += mean[step] * mean[step];
+      products += mean[step] * mean[step - 1];
+      count += 1.0;
+    }
+  }
+  if (squares <= 0.0) return 1.0;
+  const double by_chance = 1.0 / std::sqrt(count);
+  const double correlation = std::clamp(products / squares - by_chance, 0.0, kMostCorrelation);
+  const double variance = std::max(1.0, squares / count);
+  return (1.0 - correlation) / (1.0 + correlation) / variance;
+}
 
 class WorkUnitsBuilder {
  public:
@@ -133,6 +189,9 @@ class WorkUnitsBuilder {
     if (unit.strands.empty()) return;
     unit.log_prior = -std::log(kKinds * static_cast<double>(count));
     unit.may_be_uneven = kind == Together::kReplica;
+    if (kind == Together::kHost) {
+      for (double& weight : unit.weights) weight *= host_share_;
+    }
     made_.units.push_back(std::move(unit));
     made_.kinds.push_back({kind, index, ranks, {}});
   }
@@ -140,6 +199,8 @@ class WorkUnitsBuilder {
   void add_units() {
     for (std::size_t i = 0; i < peers_.replicas.size(); ++i)
       add_unit(Together::kReplica, i, peers_.replicas.size(), peers_.replicas[i]);
+    if (peers_.hosts.size() > 1 && steps_ > 1)
+      host_share_ = independent_share(made_.strands, peers_.hosts);
     for (std::size_t i = 0; i < peers_.hosts.size() && peers_.hosts.size() > 1; ++i) {
       if (peers_.hosts[i].size() > 1)
         add_unit(Together::kHost, i, peers_.hosts.size(), peers_.hosts[i]);
@@ -169,6 +230,7 @@ class WorkUnitsBuilder {
   const Peers& peers_;
   const Options& options_;
   std::size_t steps_;
+  double host_share_ = 1.0;  ///< of the evidence of a host's ranks that is independent
   WorkUnits made_;
 };
 
