@@ -142,7 +142,7 @@ class WorkUnitsBuilder {
   }
 
   /// Strands of the ranks: a class that is in it as a whole is its own measure. Empty: nothing
-  /// tells whether they are slow.
+  /// tells whether they are slow. What a master does says nothing of others, nor they of it.
   Unit unit_of(const std::vector<std::size_t>& ranks, bool with_shared) const {
     std::vector<std::vector<std::size_t>> by_class(peers_.classes.size());
     for (const std::size_t rank : ranks) by_class[peers_.class_of[rank]].push_back(rank);
@@ -150,9 +150,9 @@ class WorkUnitsBuilder {
     for (std::size_t i = 0; i < by_class.size(); ++i) {
       const auto inside = static_cast<double>(by_class[i].size());
       const auto all = static_cast<double>(peers_.classes[i].size());
-      if (inside == 0.0) continue;
+      if (inside == 0.0 || peers_.hub == peers_.classes[i][0]) continue;
       if (inside == all) {
-        if (peers_.classes.size() < 2) return {};
+        if (peers_.classes.size() < 2 || peers_.hub) return {};
         unit.strands.push_back(made_.first_class + i);
         unit.weights.push_back(1.0);
         continue;
@@ -189,9 +189,6 @@ class WorkUnitsBuilder {
     if (unit.strands.empty()) return;
     unit.log_prior = -std::log(kKinds * static_cast<double>(count));
     unit.may_be_uneven = kind == Together::kReplica;
-    if (kind == Together::kHost) {
-      for (double& weight : unit.weights) weight *= host_share_;
-    }
     made_.units.push_back(std::move(unit));
     made_.kinds.push_back({kind, index, ranks, {}});
   }
@@ -200,12 +197,13 @@ class WorkUnitsBuilder {
     for (std::size_t i = 0; i < peers_.replicas.size(); ++i)
       add_unit(Together::kReplica, i, peers_.replicas.size(), peers_.replicas[i]);
     if (peers_.hosts.size() > 1 && steps_ > 1)
-      host_share_ = independent_share(made_.strands, peers_.hosts);
+      made_.host_share = independent_share(made_.strands, peers_.hosts);
     for (std::size_t i = 0; i < peers_.hosts.size() && peers_.hosts.size() > 1; ++i) {
       if (peers_.hosts[i].size() > 1)
         add_unit(Together::kHost, i, peers_.hosts.size(), peers_.hosts[i]);
     }
-    for (std::size_t i = 0; i < peers_.classes.size() && peers_.classes.size() > 1; ++i) {
+    const bool are_comparable = peers_.classes.size() > 1 && !peers_.hub;
+    for (std::size_t i = 0; i < peers_.classes.size() && are_comparable; ++i) {
       add_unit(Together::kClass, i, peers_.classes.size(), peers_.classes[i]);
     }
     for (std::size_t rank = 0; rank < work_.excess.size(); ++rank) {
@@ -230,7 +228,6 @@ class WorkUnitsBuilder {
   const Peers& peers_;
   const Options& options_;
   std::size_t steps_;
-  double host_share_ = 1.0;  ///< of the evidence of a host's ranks that is independent
   WorkUnits made_;
 };
 
