@@ -49,9 +49,8 @@ class WorkJudge {
                                          std::log(options_.least_factor));
     std::vector<std::size_t> order(tested_.units.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return named_first(a, scans[a]) > named_first(b, scans[b]);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scans[a].score > scans[b].score; });
     is_explained_.assign(tested_.strands.size(), false);
     // What a class does in step with a slow rank makes the class slow too: classes are judged last,
     // where there is such work.
@@ -61,7 +60,8 @@ class WorkJudge {
     std::stable_partition(order.begin(), order.end(),
                           [&](std::size_t unit) { return !is_late(unit); });
     for (const std::size_t i : order) {
-      if (is_sure(i, scans[i]) && is_free(tested_.units[i])) settle(i, scans);
+      if (scans[i].score >= score_threshold(options_) && is_free(tested_.units[i]))
+        settle(i, scans);
     }
     if (peers_.is_pipeline) judge_stages();
     add_varying_replicas();
@@ -69,20 +69,6 @@ class WorkJudge {
   }
 
  private:
-  /// A host is surer than each of its ranks, where these are alike slow.
-  double named_first(std::size_t unit, const Scan& scanned) const {
-    constexpr double kMoreThanOne = 1.5;  // ranks
-    if (tested_.kinds[unit].kind != Together::kHost) return scanned.score;
-    const auto ranks = static_cast<double>(tested_.units[unit].strands.size());
-    return std::max(tested_.host_share, kMoreThanOne / ranks) * scanned.score;
-  }
-
-  /// What the ranks of a host have in common by noise is no evidence of each of them.
-  bool is_sure(std::size_t unit, const Scan& scanned) const {
-    const double share = tested_.kinds[unit].kind == Together::kHost ? tested_.host_share : 1.0;
-    return share * scanned.score >= score_threshold(options_);
-  }
-
   bool is_free(const Unit& unit) const {
     return std::none_of(unit.strands.begin(), unit.strands.end(),
                         [&](std::size_t strand) { return is_explained_[strand]; });
@@ -204,7 +190,7 @@ class WorkJudge {
     const std::size_t named = group_of_unsure(rank_of_group(same_as(chosen, scans), scans), scans);
     const Finding finding = describe(tested_.strands, tested_.units[named], scans[named],
                                      score_threshold(options_));
-    double apart = 0.0;
+    double apart = tested_.kinds[named].kind == Together::kHost ? tested_.host_apart : 0.0;
     for (const std::size_t rank : tested_.kinds[named].ranks)
       apart = std::max(apart, tested_.apart[rank]);
     if (!is_worth_it(finding, options_,

@@ -14,59 +14,39 @@ constexpr double kFarApart = 4.0;      ///< times what peers are apart for good
 constexpr double kMeasureNoise = 1.5;  ///< variance of a class's lower third, times its members, in
                                        ///< those of a rank
 
-/// Means over ranks by step, in standard deviations that they would have were the ranks
-/// independent.
-std::vector<double> mean_of(const std::vector<Strand>& strands,
-                            const std::vector<std::size_t>& ranks) {
-  std::vector<double> mean(strands[ranks[0]].values.size(), 0.0);
-  for (const std::size_t rank : ranks) {
-    const Strand& strand = strands[rank];
-    for (std::size_t step = 0; step < mean.size(); ++step)
-      mean[step] += strand.values[step] / strand.noise[step];
-  }
-  for (double& value : mean) value /= std::sqrt(static_cast<double>(ranks.size()));
-  return mean;
-}
-
-/// Noise that all ranks of a host share, and that stays for some steps, is no independent evidence
-/// of each rank and step: by how much less it counts, ≤ 1. As the half of the hosts shows that
-/// varies least; the others may be slow.
-double independent_share(const std::vector<Strand>& strands,
-                         const std::vector<std::vector<std::size_t>>& hosts) {
-  constexpr double kMostCorrelation = 0.8;
-  std::vector<std::pair<double, std::vector<double>>> means;
+/// By what all ranks of a host vary together, beyond what independent ones would: a standard
+/// deviation. As the half of the hosts shows that varies least; the others may be slow.
+double common_noise(const std::vector<Strand>& strands,
+                    const std::vector<std::vector<std::size_t>>& hosts, std::size_t steps) {
+  constexpr double kEfficiency = 0.4;                // of a median: so much of the values is used
+  std::vector<std::pair<double, double>> variances;  // of the mean; were the ranks independent
   for (const auto& host : hosts) {
-    std::vector<std::size_t> known;
+    std::vector<double> mean(steps, 0.0);
+    double squares = 0.0;
+    double count = 0.0;
     for (const std::size_t rank : host) {
-      if (strands[rank].noise[0] > 0.0) known.push_back(rank);
-    }
-    if (known.size() < 2) continue;
-    std::vector<double> mean = mean_of(strands, known);
-    std::vector<double> values = mean;
-    const double middle = median(values);
-    const double variation = spread(mean);
-    for (double& value : mean)  // pauses are judged as such
-      value = std::clamp(value - middle, -3.0 * variation, 3.0 * variation);
-    means.emplace_back(variation, std::move(mean));
-  }
-  if (means.empty()) return 1.0;
-  std::sort(means.begin(), means.end());
-  means.resize((means.size() + 1) / 2);
-  double squares = 0.0;
-  double products = 0.0;
-  double count = 0.0;
-  for (const auto& [variation, mean] : means) {
-    for (std::size_t step = 1; step < mean.size(); ++step) {
-      squares += mean[step] * mean[step];
-      products += mean[step] * mean[step - 1];
+      if (strands[rank].noise[0] <= 0.0) continue;
+      const double own = spread(strands[rank].values);
+      squares += own * own;
       count += 1.0;
+      for (std::size_t step = 0; step < steps; ++step) mean[step] += strands[rank].values[step];
     }
+    if (count < 2.0) continue;
+    const double together = spread(std::move(mean)) / count;
+    variances.emplace_back(together * together, squares / (count * count));
   }
-  if (squares <= 0.0) return 1.0;
-  const double by_chance = 1.0 / std::sqrt(count);
-  const double correlation = std::clamp(products / squares - by_chance, 0.0, kMostCorrelation);
-  const double variance = std::max(1.0, squares / count);
-  return (1.0 - correlation) / (1.0 + correlation) / variance;
+  if (variances.empty()) return 0.0;
+  std::sort(variances.begin(), variances.end());
+  variances.resize((variances.size() + 1) / 2);
+  double variance = 0.0;
+  double independent = 0.0;
+  for (const auto& [together, alone] : variances) {
+    variance += together / static_cast<double>(variances.size());
+    independent += alone / static_cast<double>(variances.size());
+  }
+  const double known = std::max(4.0, kEfficiency * static_cast<double>(steps * variances.size()));
+  const double by_chance = 1.0 + std::sqrt(2.0 / known);
+  return std::sqrt(std::max(0.0, variance - by_chance * independent));
 }
 
 class WorkUnitsBuilder {
@@ -197,7 +177,7 @@ class WorkUnitsBuilder {
     for (std::size_t i = 0; i < peers_.replicas.size(); ++i)
       add_unit(Together::kReplica, i, peers_.replicas.size(), peers_.replicas[i]);
     if (peers_.hosts.size() > 1 && steps_ > 1)
-      made_.host_share = independent_share(made_.strands, peers_.hosts);
+      made_.host_apart = kFarApart * common_noise(made_.strands, peers_.hosts, steps_);
     for (std::size_t i = 0; i < peers_.hosts.size() && peers_.hosts.size() > 1; ++i) {
       if (peers_.hosts[i].size() > 1)
         add_unit(Together::kHost, i, peers_.hosts.size(), peers_.hosts[i]);

@@ -15,7 +15,7 @@ struct WorkUnits {
   std::vector<double> apart;     ///< by rank: by how much its peers differ for good
   std::vector<Unit> units;       ///< sets of strands that can be slow as one
   std::vector<SlowUnit> kinds;   ///< by unit; without a finding
-  double host_share = 1.0;  ///< of the evidence of a host's ranks and steps: what is independent
+  double host_apart = 0.0;       ///< by how much hosts differ by noise that their ranks share
 };
 
 /// The sets of ranks that can be slow as one, and the series that show it.
