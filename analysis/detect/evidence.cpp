@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -14,8 +13,8 @@ namespace {
 
 constexpr double kHeightRatio = 1.35;
 constexpr double kMostHeight = 6.0;
-constexpr double kAlways = 0.97;               ///< share of the steps of a stretch that are slow
-constexpr double kNowAndThen[] = {0.4, 0.12};  ///< how often is not known
+constexpr double kSmear = 0.15;     ///< of the height: slow work is not equally slow in all steps
+constexpr double kAlways = 0.97;    ///< share of the steps of a stretch that are slow
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
 constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
 constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
@@ -29,7 +28,11 @@ constexpr double
     kFromBegin = 0.4;  ///< chances that what is wrong is so from the first step, to the last step
 constexpr double kToEnd = 0.5;
 constexpr double kIsAlways = 0.4;  ///< chances of the patterns
-constexpr double kIsNowAndThen = 0.2;
+struct NowAndThen {
+  double share;
+  double chance;
+};
+constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};  ///< how often is not known
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;
 constexpr std::size_t kLeastPeriod = 2;
@@ -50,8 +53,8 @@ double tail(const Strand& strand, std::size_t step) {
 }
 
 /// Likelihood of a value if slow, but for the tail.
-double slow(double value, double noise, double height, double smear, bool is_uneven) {
-  if (!is_uneven) return normal(value - height, std::hypot(noise, smear * height));
+double slow(double value, double noise, double height, bool is_uneven) {
+  if (!is_uneven) return normal(value - height, std::hypot(noise, kSmear * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
   return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) /
          (2.0 * height);
@@ -81,8 +84,8 @@ void add_ratios(const Strand& strand, const Densities& densities, double height,
                 double weight, std::vector<double>& sums) {
   for (std::size_t step = 0; step < sums.size(); ++step) {
     if (strand.noise[step] <= 0.0) continue;
-    const double density = (1.0 - strand.tail_share) * slow(strand.values[step], strand.noise[step],
-                                                            height, strand.smear, is_uneven);
+    const double density = (1.0 - strand.tail_share) *
+                           slow(strand.values[step], strand.noise[step], height, is_uneven);
     sums[step] += weight * (std::log(density + densities.tails[step]) - densities.log_usual[step]);
   }
 }
@@ -228,10 +231,9 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
   Scan found;
   const std::vector<double> always = mixed(sums, kAlways);
   best_stretch(always, kAlways, base + std::log(pattern.is_uneven ? kIsUneven : kIsAlways), found);
-  for (const double share : kNowAndThen) {
+  for (const auto& [share, chance] : kNowAndThen) {
     if (pattern.is_uneven) break;
-    best_stretch(mixed(sums, share), share, base + std::log(kIsNowAndThen / std::size(kNowAndThen)),
-                 found);
+    best_stretch(mixed(sums, share), share, base + std::log(chance), found);
   }
   if (!pattern.is_uneven && !pattern.is_quick)
     best_periodic(always, base + std::log(kIsPeriodic), found);
@@ -269,7 +271,7 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
 Strand coarse(const Strand& strand) {
   constexpr double kClip = 4.0;
   const std::size_t width = strand.values.size() / kBins;
-  Strand result{{}, {}, strand.tail_share, strand.far_share, strand.base, strand.smear};
+  Strand result{{}, {}, strand.tail_share, strand.far_share, strand.base};
   for (std::size_t first = 0; first + width <= strand.values.size(); first += width) {
     double sum = 0.0;
     double weight = 0.0;

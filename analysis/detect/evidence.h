@@ -8,7 +8,6 @@
 namespace megascope::detect {
 
 inline constexpr double kFarOff = 15.0;
-inline constexpr double kSmear = 0.15;
 
 /// One series to be judged: log factors by step, about 0 where nothing is wrong.
 struct Strand {
@@ -19,7 +18,6 @@ struct Strand {
   double far_share = 0.02;   ///< the same of those beyond kFarOff standard deviations
   double base = 0.0;  ///< ≤ 0: how much less likely the level is than the one that fits a series
                       ///< with nothing wrong best
-  double smear = kSmear;  ///< of the height: slow work is not equally slow in all steps
 };
 
 /// What is judged together: strands that would be slow in the same steps, alike.

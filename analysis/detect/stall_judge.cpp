@@ -9,7 +9,6 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
-constexpr double kPauseSmear = 0.35;      ///< of their height: pauses are less alike than slow work
 constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those
                                           ///< of one are telling
 
@@ -32,7 +31,7 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers,
                                        // part, beyond what it usually is
   std::vector<Strand> strands;
   for (std::size_t rank = 0; rank < work.stall.size(); ++rank) {
-    Strand strand{work.stall[rank], {}, kMinTailShare, kMinTailShare, 0.0, kPauseSmear};
+    Strand strand{work.stall[rank], {}, kMinTailShare, kMinTailShare, 0.0};
     std::vector<double> sorted = work.stall[rank];
     const double usual = quantile(sorted, kUsual);
     const double noise = std::max(0.25 * kLeastStall, kStallNoise * work.independent[rank]);
