@@ -13,9 +13,8 @@ namespace {
 
 constexpr double kHeightRatio = 1.35;
 constexpr double kMostHeight = 6.0;
-constexpr double kSmear = 0.15;   ///< of the height: slow work is not equally slow in all steps
-constexpr double kAlways = 0.97;  ///< share of the steps of a stretch that are slow
-constexpr double kNowAndThen = 0.4;
+constexpr double kSmear = 0.15;     ///< of the height: slow work is not equally slow in all steps
+constexpr double kAlways = 0.97;    ///< share of the steps of a stretch that are slow
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
 constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
 constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
@@ -29,7 +28,11 @@ constexpr double
     kFromBegin = 0.4;  ///< chances that what is wrong is so from the first step, to the last step
 constexpr double kToEnd = 0.5;
 constexpr double kIsAlways = 0.4;  ///< chances of the patterns
-constexpr double kIsNowAndThen = 0.2;
+struct NowAndThen {
+  double share;
+  double chance;
+};
+constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};  ///< how often is not known
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;
 constexpr std::size_t kLeastPeriod = 2;
@@ -51,8 +54,7 @@ double tail(const Strand& strand, std::size_t step) {
 
 /// Likelihood of a value if slow, but for the tail.
 double slow(double value, double noise, double height, bool is_uneven) {
-  if (!is_uneven)
-    return normal(value - height, std::sqrt(noise * noise + kSmear * kSmear * height * height));
+  if (!is_uneven) return normal(value - height, std::hypot(noise, kSmear * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
   return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) /
          (2.0 * height);
@@ -229,8 +231,10 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
   Scan found;
   const std::vector<double> always = mixed(sums, kAlways);
   best_stretch(always, kAlways, base + std::log(pattern.is_uneven ? kIsUneven : kIsAlways), found);
-  if (!pattern.is_uneven)
-    best_stretch(mixed(sums, kNowAndThen), kNowAndThen, base + std::log(kIsNowAndThen), found);
+  for (const auto& [share, chance] : kNowAndThen) {
+    if (pattern.is_uneven) break;
+    best_stretch(mixed(sums, share), share, base + std::log(chance), found);
+  }
   if (!pattern.is_uneven && !pattern.is_quick)
     best_periodic(always, base + std::log(kIsPeriodic), found);
   take_better(found, pattern.height, pattern.is_uneven, best);

@@ -44,7 +44,8 @@ struct Scan {
 };
 
 /// The best explanation of each unit: steps first to last (a prior prefers those that begin with
-/// the run or last to its end), in all of them, every k-th or about a third, one of some twenty
+/// the run or last to its end), in all of them, every k-th, about 0.4 or
+/// about 0.12 of them, one of some twenty
 /// heights from `least_height` on. Each has its prior, so that the score needs no correction for
 /// what was tried. Scores below 3 are not exact. Time: strands × steps × heights, which are few
 /// where no value is large.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace megascope::detect {
 namespace {
@@ -13,7 +14,7 @@ constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any 
 
 /// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the
 /// middle of its own, as they scatter.
-void judge_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
+void measure_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
   std::vector<double> sorted = stall;
   const double middle = median(sorted);
   strand.values = stall;
@@ -36,10 +37,15 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers,
     const double noise = std::max(0.25 * kLeastStall, kStallNoise * work.independent[rank]);
     strand.noise.assign(strand.values.size(), noise);
     for (double& value : strand.values) value -= std::min(usual, 2.0 * noise);
-    if (peers.hub == rank) judge_by_itself(work.stall[rank], noise, strand);
+    if (peers.hub == rank) measure_by_itself(work.stall[rank], noise, strand);
     strands.push_back(std::move(strand));
   }
   set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size(), kLeastFarShare);
+  if (peers.hub) {  // how often it pauses, its own steps tell as well
+    std::vector<Strand> own{strands[*peers.hub]};
+    set_tails(own, own[0].values.size(), kLeastFarShare);
+    strands[*peers.hub] = std::move(own[0]);
+  }
   std::vector<Unit> units;
   for (std::size_t rank = 0; rank < strands.size(); ++rank) {
     units.push_back({{rank}, {1.0}, -std::log(static_cast<double>(strands.size())), false});

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace megascope::detect {
 namespace {
@@ -21,24 +24,41 @@ using Parts = std::array<double, kParts>;
 
 double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
-/// What the parts of a step usually take: in the class at that step; in a small class over all
-/// steps too.
-std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::size_t>& members) {
-  std::vector<Parts> usual(reduced.step_count);
+/// What a step usually takes: its parts, and all of them.
+struct Usual {
+  Parts parts{};
+  double sum = 0.0;
+};
+
+/// Of these ranks in one step.
+Usual usual_of(const Reduced& reduced, const std::vector<std::size_t>& ranks, std::size_t step) {
+  Usual usual;
   std::vector<double> values;
-  const bool is_small = members.size() < kLeastPeers;
   for (std::size_t part = 0; part < kParts; ++part) {
-    if (is_small) values.clear();
-    for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      if (!is_small) values.clear();
-      for (const std::size_t rank : members)
-        values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
-      if (!is_small) usual[step][part] = quantile(values, kUsual);
-    }
-    if (!is_small) continue;
-    const double lower = quantile(values, kUsual);  // one of two may be slow
-    for (Parts& parts : usual) parts[part] = lower;
+    values.clear();
+    for (const std::size_t rank : ranks)
+      values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+    usual.parts[part] = quantile(values, kUsual);
   }
+  values.clear();
+  for (const std::size_t rank : ranks) values.push_back(reduced.ranks[rank].work_ns(step));
+  usual.sum = quantile(values, kUsual);
+  return usual;
+}
+
+/// Of a small class, over all steps: one of two may be slow.
+Usual usual_of_all_steps(const Reduced& reduced, const std::vector<std::size_t>& members) {
+  Usual usual;
+  std::vector<double> values;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    values.clear();
+    for (const std::size_t rank : members) {
+      for (std::size_t step = 0; step < reduced.step_count; ++step)
+        values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+    }
+    usual.parts[part] = quantile(values, kUsual);
+  }
+  usual.sum = total(usual.parts);
   return usual;
 }
 
@@ -50,8 +70,8 @@ struct Compared {
   std::size_t parts = 0;
 };
 
-/// has_parts: its calls are as many as usual, so that its parts are the same work.
-Compared compare_step(const std::array<float, kParts>& work, const Parts& usual, bool has_parts) {
+/// Parts that are the same work.
+Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual) {
   Compared result;
   const double all = total(usual);
   std::array<std::size_t, kParts> order{};
@@ -60,8 +80,7 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   }
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
   if (result.parts == 0 || sum <= 0.0) return result;
-  if (result.parts < kLeastParts || !has_parts) {
-    result.parts = std::min(result.parts, kLeastParts - 1);
+  if (result.parts < kLeastParts) {
     result.log_factor = std::log(sum / all);
     return result;
   }
@@ -85,6 +104,12 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   const std::size_t worst = heavy.back();
   result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
   return result;
+}
+
+/// Work whose parts are not comparable.
+Compared compare_sum(const std::array<float, kParts>& work, double usual) {
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  return {.log_factor = sum > 0.0 && usual > 0.0 ? std::log(sum / usual) : 0.0};
 }
 
 /// Spread around each rank's own median, of that half of a class that varies least: of the others
@@ -189,24 +214,67 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
   }
 }
 
+/// Steps of equal layouts have the same work in the same parts: as many calls, of ranks that make
+/// the same ones in most steps.
+using Layout = std::pair<std::uint32_t, std::uint64_t>;
+
+Layout layout_of(const RankSteps& rank, std::size_t step) {
+  return {rank.steps[step].call_count, rank.sequence};
+}
+
+/// Compares each member with those whose step has its layout; where these are too few, with what
+/// all of the class work.
+class StepComparison {
+ public:
+  StepComparison(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t step)
+      : reduced_(reduced), step_(step), all_(usual_of(reduced, members, step)) {
+    std::map<Layout, std::vector<std::size_t>> ranks;
+    for (const std::size_t rank : members)
+      ranks[layout_of(reduced.ranks[rank], step)].push_back(rank);
+    for (const auto& [layout, alike] : ranks) {
+      if (alike.size() == members.size())
+        usual_.emplace(layout, all_);
+      else if (alike.size() >= kLeastPeers)
+        usual_.emplace(layout, usual_of(reduced, alike, step));
+    }
+  }
+
+  const Usual& all() const { return all_; }
+
+  Compared compare(std::size_t rank) const {
+    const RankSteps& steps = reduced_.ranks[rank];
+    const auto& work = steps.steps[step_].work_ns;
+    const auto usual = usual_.find(layout_of(steps, step_));
+    return usual == usual_.end() ? compare_sum(work, all_.sum)
+                                 : compare_parts(work, usual->second.parts);
+  }
+
+ private:
+  const Reduced& reduced_;
+  std::size_t step_;
+  Usual all_;
+  std::map<Layout, Usual> usual_;  ///< where enough ranks have it
+};
+
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members,
                    WorkSeries& work) {
   if (members.empty()) {  // a class in which nothing is done in step
     work.class_level.emplace_back(reduced.step_count, 0.0);
     return;
   }
-  const std::vector<Parts> usual = usual_parts(reduced, members);
-  std::vector<double> noises;
-  double parts = 1.0;
-  std::vector<std::uint32_t> usual_count;
-  for (std::size_t step = 0; step < reduced.step_count; ++step)
-    usual_count.push_back(usual_calls(reduced, members, step, step + 1));
   const bool is_small = members.size() < kLeastPeers;
-  for (const std::size_t rank : members) {
-    for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      const StepRow& row = reduced.ranks[rank].steps[step];
-      const Compared one = compare_step(row.work_ns, usual[step],
-                                        is_small || row.call_count == usual_count[step]);
+  const Usual of_all_steps = is_small ? usual_of_all_steps(reduced, members) : Usual{};
+  std::vector<double> noises;
+  std::vector<double> level;
+  double parts = 1.0;
+  for (std::size_t step = 0; step < reduced.step_count; ++step) {
+    std::optional<StepComparison> comparison;
+    if (!is_small) comparison.emplace(reduced, members, step);
+    level.push_back(std::log(std::max(is_small ? of_all_steps.sum : comparison->all().sum, 1.0)));
+    for (const std::size_t rank : members) {
+      const Compared one = is_small ? compare_parts(reduced.ranks[rank].steps[step].work_ns,
+                                                    of_all_steps.parts)
+                                    : comparison->compare(rank);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
       if (one.parts < kLeastParts) continue;
@@ -214,12 +282,8 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
       parts = std::max(parts, static_cast<double>(one.parts));
     }
   }
-  if (members.size() < kLeastPeers) leave_out_unusual(reduced, members, work);
-  std::vector<double> level;
-  for (std::size_t step = 0; step < reduced.step_count; ++step) {
-    level.push_back(std::log(std::max(total(usual[step]), 1.0)));
-    centre(members, step, work, level);
-  }
+  if (is_small) leave_out_unusual(reduced, members, work);
+  for (std::size_t step = 0; step < reduced.step_count; ++step) centre(members, step, work, level);
   work.class_level.push_back(std::move(level));
   set_noise(members, median(noises), parts, work);
 }
