@@ -1,7 +1,6 @@
 #include "core/base/version.h"
 #include "core/hooks/refusals.h"
 #include "plugin/api/megascope/megascope.h"
-#include "plugin/api/megascope/megascope.hpp"
 #include "tests/hooks/recorded_hooks.h"
 
 #include <gmock/gmock.h>
