@@ -1,7 +1,7 @@
 #include "core/base/text.h"
 #include "core/config/options.h"
 
-// What is written about options: the dump beside a trace and the documentation.
+// Texts about options: the dump in the run directory and the documentation.
 
 namespace megascope::config {
 namespace {
@@ -13,12 +13,12 @@ std::string_view source_text(OptionSource source) noexcept {
     case OptionSource::kEnvironment:
       return "set in the environment";
     case OptionSource::kReplaced:
-      return "default, because the value given was bad";
+      return "default, because the given value is invalid";
   }
   return {};
 }
 
-/// `text` as a cell of a Markdown table.
+/// Escapes `text` for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -33,7 +33,7 @@ std::string code(std::string_view text) { return "`" + std::string(text) + "`"; 
 }  // namespace
 
 std::string dump_options_sh(const LoadedOptions& options) {
-  std::string text = "# The options this run used. To use them again: . ./options.sh\n";
+  std::string text = "# The option values of this run. To set them again: . ./options.sh\n";
   for (std::size_t i = 0; i < kOptionCount; ++i) {
     const OptionRow& row = option_rows()[i];
     text += "\n# " + std::string(row.help) + "\n# Default: " + std::string(default_for_people(row));
@@ -48,15 +48,14 @@ std::string options_markdown() {
       "# Configuration\n\n"
       "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target "
       "megascope_gen_docs -->\n\n"
-      "MegaScope is configured by environment variables. All ranks should see the same ones (no "
-      "job hangs where they differ); rank 0 says once what is\n"
-      "wrong with them. An empty value is the default. A bad value is replaced by the default, an "
-      "unknown name is\n"
-      "ignored, and both are said, unless `MEGASCOPE_STRICT=1` makes them fatal. Lists accept `,` "
-      "`+` `:` alike, because\n"
-      "`srun --export` splits at commas. The values a run used lie in its folder as `options.sh`, "
-      "which a shell can "
-      "source.\n\n"
+      "MegaScope is configured by environment variables. All ranks should have the same values; "
+      "jobs do not hang if they differ.\n"
+      "An empty value selects the default. An invalid value is replaced by the default, and an "
+      "unknown name is ignored; rank 0\n"
+      "reports both once, and `MEGASCOPE_STRICT=1` makes them fatal. Elements of lists are "
+      "separated by `,`, `+` or `:`, because\n"
+      "`srun --export` splits at commas. Each run directory has the values used as `options.sh`, "
+      "which a shell can source.\n\n"
       "| variable | default | accepted | example |\n|---|---|---|---|\n";
   for (const OptionRow& row : option_rows()) {
     const std::string shown_default = row.default_text.empty() ? cell(row.empty_default)

@@ -99,12 +99,12 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(
       occurrences(ending.err,
-                  "megascope: MEGASCOPE_BUFFER_SIZE=many: accepted is a size from 1 MiB to 1 TiB; "
-                  "used instead: the default, 1G\n"),
+                  "megascope: MEGASCOPE_BUFFER_SIZE=many: expected a size from 1 MiB to 1 TiB; "
+                  "the default is used: 1G\n"),
       1)
       << ending.err;
   EXPECT_EQ(occurrences(ending.err,
-                        "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
+                        "megascope: MEGASCOPE_EXPROT is not an option and is ignored: did you mean "
                         "MEGASCOPE_EXPORT?\n"),
             1)
       << ending.err;
