@@ -371,7 +371,7 @@ class Join(Case):
                 file.write((700).to_bytes(4, "little"))
             result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
             self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
-            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged, and was left out: of one world it and .* tell 700 and 4 ranks\n")
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
             report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
             self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
             pathlib.Path(path).write_bytes(whole)
