@@ -381,7 +381,7 @@ class Join(Case):
         self.record_apart("c", "d", None)
         self.call("run", "-o", "other", *MPIRUN, "-n", "2", PROGRAM)
         for pieces, part in ((("a", "d"), "not of one job: the launcher's names are"), (("a", "other"), "not of one job: worlds of 3 and 2 ranks"),
-                             (("a", "nowhere"), "there is no nowhere"), (("a", "scratch"), "scratch holds no readable trace")):
+                             (("a", "nowhere"), "nowhere does not exist"), (("a", "scratch"), "scratch holds no readable trace")):
             result = self.call("join", *pieces, "--out", "all")
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertIn(part, result.stderr)
