@@ -135,7 +135,7 @@ class CompanyTree {
   CompanyTree(const CompanyTree&) = delete;
   CompanyTree& operator=(const CompanyTree&) = delete;
 
-  /// Ranks further down answer first. Each pair is created where its lower rank hears of the higher
+  /// Ranks further down answer first. Each pair is created when its lower rank learns of the higher
   /// one, so that no cycle of waiting ranks can form.
   std::uint8_t ask(std::int32_t mask) {
     if (mask >= size_) return kAll;  // the root

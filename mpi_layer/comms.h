@@ -122,8 +122,8 @@ struct CommOrigin {
   std::uint32_t ordinal = 0;    ///< number of the creation, for its generated name
 };
 
-/// Begins a creation that is collective over all of `parent`. Called by every member, whatever it
-/// gets.
+/// Begins a creation that is collective over all of `parent`. Called by every member, also by one
+/// that gets MPI_COMM_NULL.
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept;
 /// For MPI_Comm_create_group and MPI_Intercomm_create, which are identified by members and tag.
 CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash,

@@ -26,7 +26,7 @@ struct NoMeaning {
   /// fail or communicate.
   template <class... Args>
   static void describe(MpiThread&, CallRecord&, Args&&...) noexcept {}
-  /// Called after the MPI call, whatever it returned.
+  /// Called after the MPI call, also if it failed.
   template <class... Args>
   static void complete(MpiThread&, CallRecord&, int, Args&&...) noexcept {}
 };

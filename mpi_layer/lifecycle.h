@@ -12,10 +12,9 @@ namespace megascope::mpi {
 std::uint64_t now() noexcept;
 
 /// Returns whether before_init() was called, so that the user was informed of problems.
+bool has_seen_start() noexcept;
 /// Call before MPI is started. Returns false if nothing will be recorded; after_init() must not be
 /// called then.
-bool has_seen_start() noexcept;
-/// Before MPI is started. false: nothing will be recorded, and after_init() must not be called.
 bool before_init() noexcept;
 /// Call after `fn`, entered at enter_ticks, has started MPI successfully.
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept;

@@ -98,7 +98,7 @@ enum class FactKind : std::uint8_t {
   kProbed = 64,      ///< a probe found a message without receiving it: peer, tag, bytes, comm
   kRequestReady = 65,  ///< MPI_Request_get_status: the request is complete but still active;
                        ///< request. For a receive also comm, peer, tag, bytes; else peer is kNoPeer
-  kCancelRequested = 66,  ///< MPI_Cancel: request. The completion tells whether it was cancelled
+  kCancelRequested = 66,  ///< MPI_Cancel: request. The completion records whether it was cancelled
   kLeft = 59,  ///< the call did not return: an exception, longjmp or the end of the thread left it.
                ///< The time is unknown: it lasts until the end of the last call inside of it
 };

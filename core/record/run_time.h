@@ -16,9 +16,7 @@ struct DomainTime {
                              ///< accurate as the nodes' clocks are set
   double error_ns = 0.0;  ///< if measured: bound of the error of any moment, from the delays of the
                           ///< messages that measured it and the uncertainty of the clock's rate
-                          ///< before the first and after the last of them messages that measured it
-                          ///< and by what the clock's rate may be wrong before the first and behind
-                          ///< the last of them
+                          ///< before the first and after the last of them
 };
 
 /// Time of a run: that of the clock domain with the lowest rank, in ns since the first process of

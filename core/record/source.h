@@ -25,7 +25,7 @@ class RecordSource {
   /// Returns the definitions of a process. world_rank: one of world_ranks().
   virtual const ProcessDefinitions& process(std::int32_t world_rank) const = 0;
   /// Returns a new stream from the beginning. location: one of the process's. Annotated regions are
-  /// calls as well, in one order with MPI calls (user_regions.h tells them apart).
+  /// calls as well, in one order with MPI calls (user_regions.h distinguishes them).
   virtual std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const = 0;
   /// Returns the annotations at single moments, in the same times; nullptr if there are none.
   virtual std::unique_ptr<PointStream> points(std::int32_t /*world_rank*/,

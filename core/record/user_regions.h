@@ -13,7 +13,7 @@ namespace megascope {
 /// Name of the region that is a step of the application.
 inline constexpr std::string_view kStepRegionName = "step";
 
-/// Tells the annotated regions of one process from its MPI calls.
+/// Distinguishes the annotated regions of one process from its MPI calls.
 class UserRegions {
  public:
   explicit UserRegions(const ProcessDefinitions& process) {
