@@ -333,8 +333,8 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
 
 /// Delivers the last rank updates. Every rank starts to send its last one before the number is
 /// agreed on, so that rank 0 waits for none that could not be sent. Rank 0 has received all, or
-/// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed; a
-/// rank on which MPI fails in agree() itself may leave others there.
+/// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed;
+/// a rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
   if (!has_letters_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();

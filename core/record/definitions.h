@@ -346,7 +346,7 @@ struct ProcessDefinitions {
 };
 
 /// Returns whether the global name identifies the same communicator in all its members. False if
-/// it, or a communicator it was made from, was created while recording was off.
+/// it, or a communicator it was made from, was created by a call that was not recorded.
 bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm);
 
 /// Returns the ranks of a list of runs, in order.

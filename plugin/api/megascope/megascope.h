@@ -7,7 +7,8 @@
  * costs one load and one branch, so the calls can stay in production builds.
  *
  * Recording: with MPI, recording starts in MPI_Init and ends in MPI_Finalize. Without MPI, it
- * starts at the first call of a function declared here and ends with the process.
+ * starts at the first call of a function declared here, except the two *_define functions,
+ * megascope_save() and megascope_last_error(), and ends with the process.
  *
  * Threads and phase: every function may be called from any thread at any time, also before
  * MPI_Init, after MPI_Finalize and in a forked child. Calls outside of a recording are ignored;
