@@ -21,12 +21,13 @@ namespace {
 
 using board::Answer;
 
-constexpr char kHereKey[] = "megascope.here";  // of every rank, before PMPI_Init: see here_text()
-constexpr char kOutKey[] = "megascope.out";    // of every rank: it has left PMPI_Init
-constexpr char kProtocol[] = "2";  // of our messages: moves when what is sent in MPI_Init, and by
-                                   // whom, changes
+constexpr char
+    kHereKey[] = "megascope.here";  // of every rank, stored before PMPI_Init: see here_text()
+constexpr char kOutKey[] = "megascope.out";  // of every rank: it has left PMPI_Init
+constexpr char kProtocol[] = "2";  // version of the library's messages: changes when the messages
+                                   // in MPI_Init or their senders change
 constexpr std::size_t kMaxListed = 32;
-constexpr int kTries = 3;  // of a question that the launcher failed to answer
+constexpr int kTries = 3;  // of a query that the launcher failed to answer
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 constexpr timespec kPause{0, 1'000'000};
 constexpr int kTag = 0;
@@ -35,7 +36,7 @@ constexpr std::uint8_t kAll = 1;
 
 bool g_is_open = false;
 
-/// The node as launchers tell it apart.
+/// Returns the node's name as launchers distinguish nodes.
 std::string node_name() {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -48,10 +49,10 @@ std::string here_text(const std::string& run_id) {
   return std::string(kProtocol) + ":" + kVersion + ":" + own_node() + ":" + run_id;
 }
 
-/// What the library has put up in `rank`, as far as the launcher knows.
+/// The entry of the library in `rank`, as far as the launcher knows.
 struct Notice {
   std::string protocol;
-  std::string version;  ///< empty: it has not
+  std::string version;  ///< empty: the library is not loaded
   std::string node;
   std::string run_id;
 
@@ -73,9 +74,9 @@ Notice notice_of(std::int32_t rank) {
 }
 bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
 
-/// Until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in a
-/// process that is still in there when somebody sends to it (docs/decisions/0003-all-ranks.md). Not
-/// longer than launchers take to tell.
+/// Waits until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in
+/// a process that receives a message in PMPI_Init (docs/decisions/0003-all-ranks.md). Not longer
+/// than launchers take to distribute entries.
 void wait_until_out(std::int32_t rank, const Notice& notice) {
   if (notice.node == own_node()) return;
   const std::uint64_t begin_ns = clock::monotonic_ns();
@@ -85,8 +86,8 @@ void wait_until_out(std::int32_t rank, const Notice& notice) {
   }
 }
 
-/// A communicator of this process and another one that has the library and makes it too. No other
-/// process takes part.
+/// A communicator of this process and another one that has the library and creates it as well. No
+/// other process takes part.
 class Pair {
  public:
   Pair(MPI_Group world, std::int32_t me, std::int32_t other) : other_rank_(other < me ? 0 : 1) {
@@ -122,8 +123,8 @@ class Pair {
   int other_rank_;
 };
 
-/// Is every rank below this one here, in a binomial tree? Tells it those that are, once the answer
-/// from above is known.
+/// Determines whether every rank of the subtree has the library, in a binomial tree, and passes the
+/// result of the root down.
 class CompanyTree {
  public:
   CompanyTree(std::int32_t world_rank, std::int32_t world_size, bool is_vouched)
@@ -134,8 +135,8 @@ class CompanyTree {
   CompanyTree(const CompanyTree&) = delete;
   CompanyTree& operator=(const CompanyTree&) = delete;
 
-  /// Ranks further down answer first. Each pair is made where its lower rank hears of the higher
-  /// one: no circle waits.
+  /// Ranks further down answer first. Each pair is created when its lower rank learns of the higher
+  /// one, so that no cycle of waiting ranks can form.
   std::uint8_t ask(std::int32_t mask) {
     if (mask >= size_) return kAll;  // the root
     if ((rank_ & mask) != 0) return ask_above(rank_ - mask);
@@ -173,7 +174,8 @@ class CompanyTree {
 
   std::int32_t rank_;
   std::int32_t size_;
-  bool is_vouched_;  ///< who is not known to be here is, and cannot say so
+  bool is_vouched_;  ///< ranks without an entry are assumed to have the library, but cannot be
+                     ///< informed
   MPI_Group world_ = g_handles.group_null;
   bool is_complete_ = true;
 };
@@ -199,8 +201,8 @@ std::string ask_run_id_of_rank_0() {
 }
 
 bool is_lowest_here(std::int32_t world_rank) {
-  // The nearest first: where many ranks in a row are without, only the one behind them has to ask
-  // for all of these.
+  // Nearest first: if many consecutive ranks lack the library, only the next rank after them
+  // queries all of these.
   for (std::int32_t rank = world_rank; g_is_open && rank-- > 0;) {
     if (has_library(rank)) return false;
   }

@@ -1,6 +1,6 @@
 #include "mpi_layer/board.h"
 
-// Built without what could ask a launcher: who is there is never guessed.
+// Built without a launcher interface: presence of the library is then never assumed.
 namespace megascope::mpi::board {
 
 bool open() { return false; }

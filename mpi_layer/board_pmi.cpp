@@ -10,20 +10,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// PMI-1, as MPICH and its launcher Hydra speak it: lines over a socket that the launcher's proxy
-/// on this node answers at once. A question and its answer leave nothing behind on the socket,
-/// which is MPICH's own; MPICH asks in MPI_Init, MPI_Finalize and for MPI_Comm_spawn and its kin.
-/// MPI_Init of several ranks makes notices known to all proxies: MPICH puts up its own addresses
-/// and waits for everybody's before it returns.
+/// PMI-1 as spoken by MPICH and its launcher Hydra: lines over a socket to the launcher's proxy on
+/// this node, which answers at once. A question and its answer leave nothing on the socket, which
+/// MPICH itself uses in MPI_Init, MPI_Finalize, MPI_Comm_spawn and similar calls. MPI_Init of
+/// several ranks distributes entries to all proxies: MPICH stores its addresses and waits for those
+/// of all ranks before it returns.
 namespace megascope::mpi::board {
 namespace {
 
-constexpr int kPatienceMs = 10'000;  // a proxy that does not answer for so long is not going to
+constexpr int kPatienceMs = 10'000;  // timeout of an answer of the proxy
 constexpr std::size_t kLongestLine = 4096;
 
 struct Pmi {
   int socket = -1;
-  std::string space;  ///< of this process's world
+  std::string space;  ///< key-value space of this process's world
   std::string rank;
 };
 Pmi g_pmi;
@@ -37,7 +37,7 @@ bool send_line(const std::string& line) {
   return true;
 }
 
-/// Byte by byte: what may follow the line is MPICH's.
+/// Reads byte by byte, because bytes after the line belong to MPICH.
 bool receive_line(std::string& line) {
   line.clear();
   while (line.size() < kLongestLine) {
@@ -55,7 +55,7 @@ bool receive_line(std::string& line) {
   return false;
 }
 
-/// The value of `name=value` among blanks; empty when it is not there.
+/// Returns the value of `name=value` in a list separated by blanks; empty if it is missing.
 std::string value_of(const std::string& line, std::string_view name) {
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t end = std::min(line.find(' ', at), line.size());
@@ -68,7 +68,8 @@ std::string value_of(const std::string& line, std::string_view name) {
   return {};
 }
 
-/// Asks, and takes an answer of the kind `expected`. Without one the conversation is over.
+/// Sends a question and reads an answer of the kind `expected`. Returns false, and closes the
+/// conversation, without one.
 bool ask(const std::string& question, std::string_view expected, std::string& answer) {
   if (g_pmi.socket >= 0 && send_line(question) && receive_line(answer) &&
       value_of(answer, "cmd") == expected)
@@ -77,8 +78,7 @@ bool ask(const std::string& question, std::string_view expected, std::string& an
   return false;
 }
 
-/// Hydra tells its processes who they are in these; a library that speaks another dialect over the
-/// same socket says so.
+/// Returns whether Hydra started this process and speaks PMI-1, by variables that it sets.
 bool is_hydra_with_pmi_1() {
   const std::string library = mpi_library_text();
   return library.starts_with("MPICH") && library.find("pmi2") == std::string::npos &&
@@ -99,8 +99,8 @@ bool open() {
   g_pmi.socket = std::atoi(config::environment_value("PMI_FD").c_str());
   g_pmi.rank = config::environment_value("PMI_RANK");
   std::string answer;
-  // The first of these on a node makes the proxy forget what was put up before it; MPICH's own
-  // comes later.
+  // The first such message on a node makes the proxy discard earlier entries; MPICH's own comes
+  // later.
   if (!ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer)) return false;
   if (!ask("cmd=get_my_kvsname\n", "my_kvsname", answer)) return false;
   g_pmi.space = value_of(answer, "kvsname");
@@ -125,17 +125,16 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   return Answer::kText;
 }
 
-/// The proxy keeps what it had, so it cannot tell; MPICH leaves its start when all are there, and
-/// needs nobody to wait.
+/// The proxy keeps old values, so later entries are not visible. MPICH leaves MPI_Init when all
+/// ranks have entered, so that nothing has to wait.
 Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kText; }
 
 void share() {}
-void close() {}  // MPICH ends it
+void close() {}  // MPICH ends the connection
 
 std::string own_world() { return g_pmi.space; }
 std::string parent_world() { return {}; }
 
-const char* const
-    kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
+const char* const kWhyNot = "the launcher cannot report whether all ranks have the library";
 
 }  // namespace megascope::mpi::board

@@ -11,7 +11,7 @@
 namespace megascope::mpi::board {
 namespace {
 
-/// The PMIx library of the MPI library, by symbol: we do not link it.
+/// The PMIx library that the MPI library uses, by symbol: it is not linked.
 struct Pmix {
   decltype(&PMIx_Init) init = nullptr;
   decltype(&PMIx_Put) put = nullptr;
@@ -21,7 +21,7 @@ struct Pmix {
   pmix_proc_t me{};
 };
 Pmix g_pmix;
-bool g_is_open = false;  ///< PMIx counts who has opened it
+bool g_is_open = false;  ///< PMIx counts its users
 constexpr const char*
     kFetchAgain = "pmix.get.refresh";  ///< PMIX_GET_REFRESH_CACHE, which headers before PMIx 4 lack
 constexpr const char* kLibrary = "libpmix.so.2";
@@ -33,10 +33,9 @@ bool find(void* library, const char* name, Function& function) {
 }
 
 bool load() {
-  // Without a launcher there is no server to ask, and PMIx_Init would look for one.
+  // Without a launcher there is no server, and PMIx_Init would search for one.
   if (config::environment_value("PMIX_NAMESPACE").empty()) return false;
-  // Handed down by a process that was started without a launcher and started this one: not about
-  // us.
+  // Inherited from a process that was started without a launcher and started this one.
   if (config::environment_value("OMPI_MCA_ess") == "singleton") return false;
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
@@ -98,8 +97,8 @@ Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char*
 
 }  // namespace
 
-/// Asked for an immediate answer, servers look only at what they have: everything that was put up
-/// before PMPI_Init.
+/// Servers asked for an immediate answer return only what they have: everything stored before
+/// PMPI_Init.
 Answer get(std::int32_t rank, const char* key, std::string& text) {
   return get_with({asks_for(PMIX_IMMEDIATE)}, rank, key, text);
 }
@@ -122,13 +121,12 @@ void close() {
 
 std::string own_world() { return config::environment_value("PMIX_NAMESPACE"); }
 
-// Open MPI hands down "<name space>.<rank>:<tag>", where the spawned world can reach its parent.
+// Open MPI passes "<name space>.<rank>:<tag>" of the parent to the spawned world.
 std::string parent_world() {
   const std::string port = config::environment_value("OMPI_PARENT_PORT");
   return port.substr(0, port.find('.'));
 }
 
-const char* const
-    kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";
+const char* const kWhyNot = "the launcher has no PMIx to report whether all ranks have the library";
 
 }  // namespace megascope::mpi::board

@@ -4,13 +4,13 @@
 
 /// MEGASCOPE_C_SYMBOL(name, parameters) { body }: defines MPI_<name>.
 ///
-/// Where handles are ints (MPICH), a wrapper hands on 32 bits of each. A program of another MPI,
-/// whose handles are addresses, would lose the others; there the symbol is a step in front of the
-/// wrapper that leaves all registers alone, and jumps past it once MPI has been started and is
-/// another one.
+/// Where handles are ints (MPICH), a wrapper passes on 32 bits of each. A program of another MPI
+/// library, whose handles are addresses, would lose the upper bits. The exported symbol is
+/// therefore an entry that preserves all registers: it jumps to the PMPI entry point instead of the
+/// wrapper once MPI was started and is another library.
 namespace megascope::mpi {
 
-/// Set when MPI is started and is not the one that this was built for.
+/// True after MPI was started if it is not the library that this was built for.
 [[gnu::visibility("hidden")]] extern bool g_passes_on;
 
 }  // namespace megascope::mpi

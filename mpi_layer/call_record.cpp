@@ -11,7 +11,7 @@ using namespace encoding;
 
 namespace {
 
-/// Facts that do not fold go behind the call.
+/// Stages facts that do not fold.
 void stage_folded(MpiThread& thread, CallRecord& call) noexcept {
   if (call.main.kind == FactKind::kNone || detail::folds(call)) return;
   if (call.main.kind == FactKind::kSendrecv) {

@@ -5,18 +5,19 @@
 
 #include <cstdint>
 
-/// Where calls are made from, when MEGASCOPE_CALLSITE asks for it: the return address of the
-/// wrapper, as a number that a CallSiteDefinition explains. Not for calls made by MPI itself.
+/// Call sites, recorded with MEGASCOPE_CALLSITE: the return address of the wrapper as the number of
+/// a CallSiteDefinition. Not for calls made by MPI itself.
 namespace megascope::mpi {
 
-/// Written before recording begins.
+/// Written before recording starts.
 extern constinit bool g_wants_call_sites;
 
 inline constexpr std::uint32_t kNoCallSite = 0xFFFFFFFF;
-/// The number of a place; defines it at first sight. kNoCallSite: memory ran out. Any thread.
+/// Returns the number of a call site and defines it at first use. kNoCallSite: memory ran out. Any
+/// thread.
 std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept;
 
-/// Adds the place to the call being recorded: some ns when the thread has been there.
+/// Adds the call site to the call being recorded. A few ns if the thread has used the site before.
 [[gnu::always_inline]] inline void stage_call_site(MpiThread& thread,
                                                    const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);

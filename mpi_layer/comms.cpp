@@ -32,8 +32,8 @@ std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
   static NeverDestroyed<std::map<std::vector<std::int32_t>, CommState*>> map;
   return *map;
 }
-/// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many
-/// there are of other worlds.
+/// Returns the communicator that a window or file created unseen is most likely on, by members and
+/// the number of members in other worlds.
 CommState*& unseen_comm(const CommState& like) {
   std::vector<std::int32_t> key = like.members;
   key.push_back(-like.foreign_count);
@@ -42,7 +42,7 @@ CommState*& unseen_comm(const CommState& like) {
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
-/// Frees the group, also where memory runs out.
+/// Returns the world ranks and frees the group, also if memory runs out.
 std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
   struct Free {
     MPI_Group group;
@@ -52,8 +52,8 @@ std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
   return world_ranks_of(group);
 }
 
-/// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by
-/// longjmp, from a handler of errors or signals.
+/// Queries the members. Returns false if MPI reports an invalid handle. No lock may be held: an
+/// error or signal handler of the application may leave the MPI calls by longjmp.
 bool ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;
   MPI_Group group = g_handles.group_null;
@@ -76,7 +76,7 @@ bool ask_members(MPI_Comm comm, CommState& state) {
   return true;
 }
 
-/// kRemote: ranks of other worlds are only counted, and those of this one are on one side.
+/// kRemote: ranks of other worlds are only counted, and those of this world are on one side.
 void define_remote(CommDefinition& definition, const CommState& state) {
   definition.kind = CommKind::kRemote;
   std::vector<std::int32_t> here = state.members;
@@ -85,7 +85,7 @@ void define_remote(CommDefinition& definition, const CommState& state) {
   definition.remote_members = {{.first = 0, .stride = 1, .count = state.foreign_count}};
 }
 
-/// The communicator stays unknown to the trace where memory runs out.
+/// Defines the communicator in the trace. It stays undefined if memory runs out.
 void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
@@ -118,7 +118,7 @@ std::int32_t leader_of(const CommState& state) {
   return leader;
 }
 
-/// Call with the lock. The state is kept for ever, if it is published.
+/// Adds a state to the table, where it stays for ever. Call with the lock held.
 CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state,
                          const CommOrigin& origin) {
   const auto leader = static_cast<std::uint64_t>(leader_of(*state));
@@ -179,7 +179,7 @@ CommState* known_comm(MPI_Comm comm) {
 
 namespace {
 
-/// Made out of our sight, by a library that calls PMPI; or none at all.
+/// Describes a communicator created unseen by a library that calls PMPI, or an invalid handle.
 CommState* learn_comm(MPI_Comm comm) {
   auto state = std::make_unique<CommState>();
   if (!ask_members(comm, *state)) return nullptr;
@@ -234,7 +234,7 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
 
 CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks,
                              bool is_marked) noexcept {
-  // Should MPI not survive our questions: it would not survive the call either, which must be told.
+  // Mark the call before the queries: if MPI crashes in them, the trace shows the call.
   CallRecord call;
   call.fn = fn;
   call.enter_ticks = enter_ticks;
@@ -276,7 +276,7 @@ std::uint64_t hash_of_members(MPI_Group group) noexcept {
 
 namespace {
 
-/// Registers a communicator that was just made, and adds the fact. state: its members.
+/// Registers a communicator that was just created, and adds the fact. state: its members.
 void adopt(MpiThread& thread, MPI_Comm comm, std::unique_ptr<CommState> state,
            const CommOrigin& origin) {
   CommState* registered = nullptr;
@@ -360,8 +360,8 @@ void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
 
 void rename_comm(CommState& state, const char* name) noexcept {
   or_nothing([&] {
-    std::string kept(name,
-                     strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+    std::string kept(
+        name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of the name. MPI-4.1 §7.8
     const std::lock_guard lock(g_mutex);
     state.name = std::move(kept);
     if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm)

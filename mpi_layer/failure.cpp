@@ -9,7 +9,7 @@ namespace megascope::mpi {
 
 namespace {
 
-/// What an error code is about: MPI may put more into the code than that.
+/// Returns the error class: MPI may store more in the code.
 int class_of(int rc) noexcept {
   int error_class = MPI_SUCCESS;
   if (rc != MPI_SUCCESS) twin<Fn::Error_class>()(rc, &error_class);
@@ -81,8 +81,8 @@ bool is_refused_slowly(int rc) noexcept {
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
-  // A truncated receive has happened: its message stays, and what the same call has sent. Whatever
-  // else was described did not come to be.
+  // A truncated receive has happened: its message remains, and so does the send of the same call.
+  // Other facts did not happen.
   const bool is_receiving = call.main.kind == FactKind::kRecv ||
                             call.main.kind == FactKind::kSendrecv;
   if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};

@@ -53,7 +53,8 @@ std::string bounded(const char* name) {
   return name != nullptr ? std::string(name, strnlen(name, kMaxNameBytes)) : "";
 }
 
-/// Gives it an id and tells the trace. Call with the lock. False: nothing is recorded any more.
+/// Assigns an identifier and defines the file in the trace. Call with the lock held. Returns false
+/// if nothing is recorded any more.
 bool define(FileDefinition definition, FileId& id) {
   Recorder* active = recorder();
   if (active == nullptr) return false;

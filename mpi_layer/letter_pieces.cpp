@@ -8,7 +8,7 @@
 namespace megascope::mpi {
 namespace {
 
-/// Of a message of bytes; -1: unknown.
+/// Returns the size of a message of bytes; -1: unknown.
 int count_of(const MPI_Status& status) noexcept {
   int count = 0;
   return twin<Fn::Get_count>()(&status, g_handles.byte, &count) == MPI_SUCCESS ? count : -1;
@@ -60,7 +60,7 @@ bool LetterPieces::receive(MPI_Message& first, const MPI_Status& status, std::by
   return true;
 }
 
-/// In their order: a test of one that is not there yet lets MPI move all on.
+/// Tests in order: the test of an incomplete request lets MPI progress all of them.
 bool LetterPieces::test(bool& is_done) noexcept {
   for (; done_ < count_; ++done_) {
     int is_one_done = 0;

@@ -10,29 +10,30 @@
 
 namespace megascope::mpi {
 
-/// The messages that carry one letter, all under way at once. A large message that both sides have
-/// to move on, where MPI has no single copy and no RDMA, takes a turn of both for every few
-/// fragments: between ranks that come to MPI only where a step begins, dozens of steps. Of small
-/// ones each takes two turns, and all the same two. One thread at a time.
+/// The messages that carry one rank update, all sent at once. In MPI libraries without single copy
+/// or RDMA, both sides must progress a large message for every few fragments, which takes dozens of
+/// steps between ranks that enter MPI only at step boundaries. Small messages need two progress
+/// calls each, and all the same two. One thread at a time.
 class LetterPieces {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 10;
   static constexpr std::size_t kMost = ControlPort::kMostLetterBytes / kBytes;
-  static constexpr int kTagOfRest = 0;  ///< the first one's is how many there are
+  static constexpr int kTagOfRest = 0;  ///< the tag of the first message is the number of messages
 
-  /// Begins to send `letter`, not empty, to rank 0; it stays where it is until all has left. False:
-  /// MPI failed.
+  /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
+  /// messages are sent. Returns false if MPI failed.
   bool send(std::span<const std::byte> letter, MPI_Comm comm) noexcept;
-  /// Begins to receive the letter whose first message was matched. into: room_for() bytes, which
-  /// stay. False: MPI failed.
+  /// Starts receiving the rank update whose first message was matched. into: room_for() bytes,
+  /// which must stay valid. Returns false if MPI failed.
   bool receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
                MPI_Comm comm) noexcept;
-  /// Bytes that the letter may have whose first message this is. 0: it is none of ours.
+  /// Returns the largest size of the rank update with this first message; 0 if the message is
+  /// invalid.
   static std::size_t room_for(const MPI_Status& first) noexcept;
-  /// False: MPI failed.
+  /// Progresses the messages. is_done: all are complete. Returns false if MPI failed.
   bool test(bool& is_done) noexcept;
   bool wait() noexcept;
-  /// Of a letter that has come.
+  /// Returns the size of a received rank update.
   std::size_t bytes() const { return bytes_; }
 
  private:

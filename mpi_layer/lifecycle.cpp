@@ -29,8 +29,8 @@ std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
 Company g_company;
-Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed with the process,
-                                ///< when MPI may be gone
+Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed at exit, when MPI
+                                ///< may be gone
 
 }  // namespace
 
@@ -40,18 +40,18 @@ bool has_seen_start() noexcept { return g_has_seen_start; }
 
 namespace {
 
-/// Without memory the program runs unrecorded, and this is said if that is possible.
+/// Reports that memory ran out, if possible. The application runs unrecorded.
 void say_no_memory(const char* what) noexcept {
   without_throwing([what] { runtime().complain(what); }, [] {});
 }
 
-/// What precedes PMPI_Init. Throws when memory runs out, before other ranks learn of this one.
+/// Everything before PMPI_Init. Throws std::bad_alloc before other ranks learn of this process.
 void prepare() {
   const std::uint64_t begin = clock::tsc_ticks();
   const Status library = check_mpi_library();
   g_passes_on = !library.is_ok();
   const bool is_wanted = runtime().prepare(&select_functions);
-  // Before the others hear that we are here: who is announced takes part in everything.
+  // Complain before this process is announced: an announced process takes part in everything.
   if (is_wanted && !library.is_ok()) runtime().complain(library.message());
   g_is_prepared = is_wanted && library.is_ok();
   if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty())
@@ -75,7 +75,7 @@ bool before_init() noexcept {
 
 namespace {
 
-/// The call that started MPI is the first that is recorded.
+/// Records the call that started MPI as the first call.
 void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
   if (!enter_slowly(interface, kRecords)) return;
   MpiThread* thread = t_thread;
@@ -89,7 +89,7 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 
 namespace {
 
-/// All ranks that are here find each other. MPI_Init is the call that every rank makes.
+/// Determines whether all ranks have the library, in MPI_Init, which every rank calls.
 void find_others() {
   if (g_world_size == 1) {
     g_company = {.is_complete = true, .missing = {}, .reason = {}};
@@ -100,10 +100,12 @@ void find_others() {
   if (!g_company.is_complete) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr)
-    g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
+    g_company = {
+        .is_complete = false, .missing = {}, .reason = "MPI failed to create a communicator"};
 }
 
-/// Equal where the same functions are looked at, and the same is wanted of steps.
+/// Returns a number that is equal on ranks that intercept the same functions and have the same step
+/// settings.
 std::uint64_t settings_hash(int thread_level) {
   std::uint64_t hash = 0;
   for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
@@ -111,7 +113,7 @@ std::uint64_t settings_hash(int thread_level) {
   return mix(hash, plan.port == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
 }
 
-/// Where steps begin ranks talk, if all of them are here and want the same.
+/// Starts communication at step boundaries if all ranks have the library and equal settings.
 void find_step_talk(int thread_level) {
   const ControlPlan plan = runtime().control_plan();
   const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
@@ -125,7 +127,7 @@ void find_step_talk(int thread_level) {
                       : "not all ranks have the library"));
 }
 
-/// Where this process's clock lies among those of the others.
+/// Measures the offset of this process's clock to those of the others.
 void place_clock(StartFacts& facts) {
   facts.clock_domain = runtime().clock_domain();
   if (g_world == nullptr) return;
@@ -186,8 +188,7 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
   twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
   twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
-  // Of several ranks one that does not take part in what all do would make the others wait for
-  // ever.
+  // With several ranks, a rank that skipped a collective would block the others for ever.
   if (g_world_size > 1) return start_recording(interface, fn, enter_ticks);
   without_throwing([&] { start_recording(interface, fn, enter_ticks); },
                    [] {
@@ -198,7 +199,7 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
 
 namespace {
 
-/// MPI_Finalize gets its leave when it is entered: what follows is ours.
+/// MPI_Finalize gets its return time when it is entered: what follows is measurement overhead.
 void record_end(Interface interface) noexcept {
   if (!enter_slowly(interface, kRecords)) return;
   MpiThread* thread = t_thread;
@@ -209,12 +210,12 @@ void record_end(Interface interface) noexcept {
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
   mark_pending(*thread->buffer,
-               call);  // else that of the call before would seem not to have returned
+               call);  // otherwise the previous call would seem not to have returned
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
-/// Others may come much later: what waits for them is not the application's work, and what they
-/// tell then is still recorded.
+/// Ends recording of calls. Other ranks may arrive much later: waiting for them is not application
+/// work, and what they send until then is still recorded.
 void end_calls(Recorder& active, Interface interface) noexcept {
   (void)hooks::read_cpu();
   const OwnTime own(active);

@@ -3,7 +3,7 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/lifecycle.h"
 
-/// The wrappers that start and end everything.
+/// The wrappers of MPI_Init, MPI_Finalize and similar functions.
 namespace megascope::mpi {
 namespace {
 
@@ -43,7 +43,7 @@ extern "C" [[gnu::visibility("default")]] int MPI_Pcontrol(const int level, ...)
 }
 
 MEGASCOPE_C_SYMBOL(Abort, (MPI_Comm comm, int errorcode)) {
-  // The mark stays: the trace shows the call that the process ended in.
+  // The mark remains: the trace shows the call in which the process ended.
   megascope::mpi::before_abort();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
 }

@@ -6,12 +6,12 @@
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 
-/// Collectives: root, bytes sent and received, sequence number on the communicator; nonblocking
-/// ones their request. A shape serves the blocking and the nonblocking form, which differ by a
-/// request at the end. MPI-4.1 §6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
+/// Semantics of collectives: root, bytes sent and received, sequence number on the communicator;
+/// the request of nonblocking ones. One type serves the blocking and the nonblocking form, which
+/// differ by a request at the end. MPI-4.1 §6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
 namespace megascope::mpi {
 
-/// Is it an error that MPI finds in the arguments, before anything has happened?
+/// Returns whether the error code means that MPI rejected the arguments before anything happened.
 bool is_refusal(int rc) noexcept;
 
 namespace coll {
@@ -25,7 +25,8 @@ using Type = MPI_Datatype;
   return root == MPI_ROOT ? kSelfRoot : root == MPI_PROC_NULL ? kProcNullRoot : root;
 }
 
-/// The collective begins: its number on the communicator is taken here. nullptr: nothing to tell.
+/// Begins a collective and takes its number on the communicator. Returns nullptr if nothing is to
+/// be recorded.
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || !state->is_told) return nullptr;
@@ -35,14 +36,14 @@ using Type = MPI_Datatype;
                .tag = 0};
   return state;
 }
-/// The same of one with an argument of as many elements as the communicator has members.
+/// As begin(), for a call with an array of one element for each member of the communicator.
 [[gnu::always_inline]] inline CommState* begin_with_array(Thread& thread, Rec& call,
                                                           MPI_Comm comm) noexcept {
   if (CommState* known = comm_state(thread, comm); known != nullptr) verified(thread, comm, known);
   return begin(thread, call, comm);
 }
-/// MPI refused the call's arguments: here nothing began, and what the others call next has the
-/// number that was taken.
+/// Undoes begin() if MPI rejected the arguments: nothing began on this rank, and the next
+/// collective has the number. Returns whether it did.
 [[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
   if (rc == MPI_SUCCESS) [[likely]]
     return false;
@@ -248,96 +249,8 @@ struct Scan {
   }
 };
 
-// Neighbourhoods: a block to each destination and from each source that exists.
-
-[[gnu::always_inline]] inline std::uint64_t existing(const std::vector<std::int32_t>& ranks) {
-  std::uint64_t count = 0;
-  for (const std::int32_t rank : ranks) count += rank != MPI_PROC_NULL ? 1 : 0;
-  return count;
-}
-[[gnu::always_inline]] inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks,
-                                                         const int* counts) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; counts != nullptr && i < ranks.size(); ++i) {
-    if (ranks[i] != MPI_PROC_NULL && counts[i] > 0) sum += static_cast<std::uint64_t>(counts[i]);
-  }
-  return sum;
-}
-struct NeighborAlltoall {
-  static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
-                                              Type sendtype, void*, int recvcount, Type recvtype,
-                                              MPI_Comm comm, MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
-    if (state == nullptr) return;
-    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(
-        call,
-        {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
-         .received = existing(neighbours.sources) * payload_bytes(thread, recvcount, recvtype)});
-  }
-};
-struct NeighborAllgatherv {
-  static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
-                                              Type sendtype, void*, const int* recvcounts,
-                                              const int*, Type recvtype, MPI_Comm comm,
-                                              MPI_Request* = nullptr) noexcept {
-    CommState* state = begin_with_array(thread, call, comm);
-    if (state == nullptr) return;
-    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(
-        call,
-        {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
-         .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
-  }
-};
-struct NeighborAlltoallv {
-  static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
-                                              const int* sendcounts, const int*, Type sendtype,
-                                              void*, const int* recvcounts, const int*,
-                                              Type recvtype, MPI_Comm comm,
-                                              MPI_Request* = nullptr) noexcept {
-    CommState* state = begin_with_array(thread, call, comm);
-    if (state == nullptr) return;
-    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(
-        call,
-        {.sent = sum_existing(neighbours.destinations, sendcounts) * type_size(thread, sendtype),
-         .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
-  }
-};
-struct NeighborAlltoallw {
-  static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
-                                              const int* sendcounts, const MPI_Aint*,
-                                              const auto& sendtypes, void*, const int* recvcounts,
-                                              const MPI_Aint*, const auto& recvtypes, MPI_Comm comm,
-                                              MPI_Request* = nullptr) noexcept {
-    CommState* state = begin_with_array(thread, call, comm);
-    if (state == nullptr) return;
-    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
-    set_bytes(call, {.sent = sum(thread, neighbours.destinations, sendcounts, sendtypes),
-                     .received = sum(thread, neighbours.sources, recvcounts, recvtypes)});
-  }
-  [[gnu::always_inline]] static std::uint64_t sum(Thread& thread,
-                                                  const std::vector<std::int32_t>& ranks,
-                                                  const int* counts, const auto& types) noexcept {
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; counts != nullptr && types != nullptr && i < ranks.size(); ++i) {
-      if (ranks[i] != MPI_PROC_NULL) bytes += payload_bytes(thread, counts[i], types[i]);
-    }
-    return bytes;
-  }
-};
-
-/// A blocking call that nobody leaves before the last one has come: right behind it all are there
-/// for our own traffic. Without data it may not wait for everybody.
+/// Blocking collectives that no rank leaves before the last one has entered: right after one, all
+/// ranks are present for the library's own messages. Without data such a call may not synchronise.
 template <class Shape>
 inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> ||
                                      std::is_same_v<Shape, Allreduce> ||
@@ -360,12 +273,13 @@ struct Blocking : Shape {
   }
 };
 
-/// The collective described in call.main goes on after the call: its request is the last argument.
+/// The collective in call.main continues after the call; its request is the last argument.
 [[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc,
                                            MPI_Request request) noexcept {
   take_back_refused(call, rc);
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
-  if (call.is_silent) call.main.kind = FactKind::kNone;  // of what began unrecorded no end is told
+  if (call.is_silent)
+    call.main.kind = FactKind::kNone;  // the completion of an unrecorded start is not recorded
   if (rc == MPI_SUCCESS) {
     call.main.request = start_request(thread, request, call.main);
     if (call.main.kind != FactKind::kNone) stage(thread, call.main);
@@ -406,11 +320,6 @@ MEGASCOPE_COLLECTIVE(Reduce_scatter, Ireduce_scatter, ReduceScatter)
 MEGASCOPE_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, ReduceScatterBlock)
 MEGASCOPE_COLLECTIVE(Scan, Iscan, Scan<false>)
 MEGASCOPE_COLLECTIVE(Exscan, Iexscan, Scan<true>)
-MEGASCOPE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, NeighborAlltoall)
-MEGASCOPE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, NeighborAllgatherv)
-MEGASCOPE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, NeighborAlltoall)
-MEGASCOPE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, NeighborAlltoallv)
-MEGASCOPE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, NeighborAlltoallw)
 #undef MEGASCOPE_COLLECTIVE
 
 }  // namespace megascope::mpi

@@ -6,12 +6,13 @@
 #include "mpi_layer/told.h"
 #include "mpi_layer/windows.h"
 
-/// Communicators: their making, naming and end, and which one a query is about. MPI-4.1 §7.
+/// Semantics of calls on communicators: creation, naming, end, and the object of queries. MPI-4.1
+/// §7.
 namespace megascope::mpi {
 
 namespace comm {
 
-/// Says which communicator the call is about, no more.
+/// Records the communicator only.
 struct About : NoMeaning {
   static constexpr std::string_view kTells = "communicator";
   template <class... Args>
@@ -21,12 +22,12 @@ struct About : NoMeaning {
   }
 };
 
-/// The same, where the call has arguments that mean more.
+/// As About, for calls with further meaningful arguments.
 struct Object : About {
   static constexpr bool kNamesObject = true;
 };
 
-/// Made by a call that is collective over the whole of the communicator given.
+/// Creation of a communicator, collective over all of the given one.
 template <Fn F>
 struct CollectiveCreation {
   static constexpr std::string_view kTells = "communicator, sequence number, new communicator";
@@ -102,7 +103,7 @@ struct Bridge : Also<About, "new communicator"> {
   }
 };
 
-/// The communicator ends with this call.
+/// The call ends the communicator.
 struct End {
   static constexpr std::string_view kTells = "communicator";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
@@ -143,8 +144,7 @@ struct Meaning<Fn::Comm_set_name> : comm::About {
   }
 };
 
-// What these ask for stands in the communicator's definition: its members, the caller's rank among
-// them, names.
+// The communicator's definition has what these functions query: members, the caller's rank, names.
 #define MEGASCOPE_ABOUT(name) \
   template <>                 \
   struct Meaning<Fn::name> : comm::About {};

@@ -6,21 +6,21 @@
 #include "mpi_layer/meaning_type.h"
 #include "mpi_layer/types.h"
 
-/// Calls that stay in their process: attributes and error handlers, which are of a communicator or
-/// window and may call back; packing, local reduction, buffers and memory, which have bytes.
+/// Semantics of local calls: attributes and error handlers, which belong to a communicator or
+/// window and may call back; packing, local reduction, buffers and memory, with their bytes.
 /// MPI-4.1 §5, §7.7, §9.
 namespace megascope::mpi {
 
 namespace local {
 
-/// Bytes that the call handled here; they went to nobody.
+/// Records bytes that the call handled locally.
 [[gnu::always_inline]] inline void tell_bytes(MpiThread& thread, std::int64_t bytes) noexcept {
   if (bytes < 0) return;
   stage(thread, {.kind = FactKind::kLocalBytes, .bytes = static_cast<std::uint64_t>(bytes)});
 }
 
-/// PositionAt: which argument is moved over the packed bytes. kOnComm: the last one is a
-/// communicator.
+/// PositionAt: index of the argument that the call moves over the packed bytes. kOnComm: the last
+/// argument is a communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
   static constexpr std::string_view kTells = kOnComm ? "communicator, bytes here" : "bytes here";
@@ -110,7 +110,7 @@ struct Meaning<Fn::Pack_external_size> : NoMeaning {
 
 namespace local {
 
-/// The number is gone after the call.
+/// The keyval is invalid after the call, so it is saved before.
 struct FreeKeyval : NoMeaning {
   static constexpr std::string_view kTells = "keyval";
   static void describe(MpiThread&, CallRecord& call, const int* keyval) noexcept {
@@ -156,7 +156,7 @@ MEGASCOPE_LOCAL(Win_get_attr, local::FoundKeyval<one_sided::About>)
 MEGASCOPE_LOCAL(Win_set_attr, local::Keyval<one_sided::About>)
 MEGASCOPE_LOCAL(Comm_call_errhandler, local::ErrorCode<comm::About>)
 MEGASCOPE_LOCAL(Win_call_errhandler, local::ErrorCode<one_sided::About>)
-// Which handler it is, is not told.
+// The handler itself is not recorded.
 MEGASCOPE_LOCAL(Comm_get_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)

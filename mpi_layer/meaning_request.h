@@ -7,12 +7,13 @@
 
 #include <cstring>
 
-/// Completion: which operations a call completed, and what a receive got. MPI-4.1 §3.7; OTF2
-/// MpiIsendComplete, MpiIrecv. MPI overwrites the handles, so they are saved before the call.
+/// Semantics of completion calls: which operations a call completed, and what a receive got. MPI
+/// overwrites the handles, so they are saved before the call. MPI-4.1 §3.7; OTF2 MpiIsendComplete,
+/// MpiIrecv.
 namespace megascope::mpi {
 
-/// MPI found the arguments of a completing call wrong: nothing was completed, and what it would
-/// write was not written.
+/// Returns whether MPI rejected the arguments of a completion call: nothing was completed, and its
+/// outputs were not written.
 bool is_refused_slowly(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_refused(int rc) noexcept {
   return rc != MPI_SUCCESS && is_refused_slowly(rc);
@@ -20,7 +21,7 @@ bool is_refused_slowly(int rc) noexcept;
 
 namespace completion {
 
-/// Over how many requests the call is, for its mark alone.
+/// Sets the number of requests, for the mark of the pending call only.
 [[gnu::always_inline]] inline void mark_count(CallRecord& call, int count) noexcept {
   call.main = {.kind = FactKind::kRequestTest, .bytes = static_cast<std::uint32_t>(count)};
 }
@@ -44,8 +45,8 @@ template <class Handles>
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-/// Saves an array of handles (C's, or Fortran's: anything with operator[]), and puts statuses of
-/// ours in place of MPI_STATUSES_IGNORE.
+/// Saves an array of handles (anything with operator[], for C and Fortran). want_statuses()
+/// replaces MPI_STATUSES_IGNORE by statuses of the library.
 [[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count,
                                         const auto& array) noexcept {
   if (count <= 0 || array == nullptr) return;
@@ -60,15 +61,15 @@ template <class Handles>
   if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
 }
 
-/// Did the call tell of each operation what it ended with?
+/// Returns whether the call reported the result of each operation.
 bool is_in_status_slowly(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_told(int rc) noexcept {
   return rc == MPI_SUCCESS || is_in_status_slowly(rc);
 }
-/// Has this operation not ended?
+/// Returns whether this operation is not complete.
 bool is_pending_slowly(int error) noexcept;
 
-/// rc: of the call as a whole, one that tells.
+/// rc: result of the whole call; is_told(rc) holds.
 [[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index,
                                                const MPI_Status* status, int rc) noexcept {
   const int error = rc != MPI_SUCCESS && status != nullptr ? status->MPI_ERROR : rc;
@@ -94,8 +95,8 @@ bool is_pending_slowly(int error) noexcept;
   }
 }
 
-/// index: what the call wrote, MPI_UNDEFINED when it completed nothing; not looked at when MPI
-/// refused the call.
+/// index: output of the call; MPI_UNDEFINED if it completed nothing. Ignored if MPI rejected the
+/// call.
 [[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc,
                                                 int index, const MPI_Status* status) noexcept {
   if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= call.index_base) {

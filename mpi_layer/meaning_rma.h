@@ -1,16 +1,16 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/meaning_window.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
-/// One-sided communication: windows, operations with target and bytes, synchronisation. Targets are
-/// ranks in the window's communicator. Which operations a synchronisation completes is found out
-/// when reading (rma_completion.h). MPI-4.1 §12; OTF2 RmaWinCreate … RmaSync.
+/// Semantics of one-sided operations, with target and bytes, and of synchronisation. Targets are
+/// ranks in the window's communicator. The operations that a synchronisation completes are
+/// determined by readers (rma_completion.h). MPI-4.1 §12; OTF2 RmaPut … RmaSync.
 namespace megascope::mpi {
 
 namespace one_sided {
@@ -18,61 +18,6 @@ namespace one_sided {
 using Thread = MpiThread;
 using Rec = CallRecord;
 using Type = MPI_Datatype;
-
-/// Sets the call's window and communicator. nullptr: nothing to tell. The handle of a window that
-/// is not known is kept.
-[[gnu::always_inline]] inline WinState* set_window(Thread& thread, Rec& call,
-                                                   MPI_Win window) noexcept {
-  WinState* state = window_state(thread, window);
-  call.window = state;
-  if (state == nullptr) [[unlikely]]
-    call.second.bytes = key_of(window);
-  if (state == nullptr) return nullptr;
-  call.comm = state->comm->id;
-  return state->id != kNoWin ? state : nullptr;
-}
-
-/// A fact of `kind` about a window.
-[[gnu::always_inline]] inline Fact about(const WinState& state, FactKind kind,
-                                         std::int32_t peer = kNoPeer,
-                                         std::uint64_t bytes = 0) noexcept {
-  return {.kind = kind,
-          .comm = state.comm->id,
-          .peer = peer,
-          .tag = window_field(state.id),
-          .bytes = bytes};
-}
-
-inline std::uint64_t assertion(int assert) noexcept {
-  return ((assert& MPI_MODE_NOCHECK) != 0 ? rma::kNoCheck : 0) |
-         ((assert& MPI_MODE_NOSTORE) != 0 ? rma::kNoStore : 0) |
-         ((assert& MPI_MODE_NOPUT) != 0 ? rma::kNoPut : 0) |
-         ((assert& MPI_MODE_NOPRECEDE) != 0 ? rma::kNoPrecede : 0) |
-         ((assert& MPI_MODE_NOSUCCEED) != 0 ? rma::kNoSucceed : 0);
-}
-
-/// The frame of every call on a window: `Say::say` fills in the call. A window that was made out of
-/// our sight is asked for once a call on it has succeeded; before, MPI might have found fault with
-/// the handle in our name.
-template <class Say>
-struct On {
-  template <class... Args>
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
-    Say::say(thread, call, args...);
-  }
-  template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc,
-                                              Args&&... args) noexcept {
-    if (call.window == nullptr) [[unlikely]] {
-      const MPI_Win unseen = handle_of<MPI_Win>(call.second.bytes);
-      call.second = {};
-      if (rc == MPI_SUCCESS && learn_window(unseen) != nullptr) Say::say(thread, call, args...);
-    }
-    Say::done(thread, call, rc, args...);
-  }
-  template <class... Args>
-  [[gnu::always_inline]] static void done(Thread&, Rec&, int, Args&&...) noexcept {}
-};
 
 // Operations.
 
@@ -86,7 +31,7 @@ struct On {
   if (!has_rma_request(kind)) call.main.request = requests().new_id();
 }
 
-/// The request at the end of Rput … is followed like one of point-to-point.
+/// The request of MPI_Rput and similar is tracked as one of point-to-point.
 template <class... Args>
 [[gnu::always_inline]] inline void start_operation(Thread& thread, Rec& call, int rc,
                                                    Args&&... args) noexcept {
@@ -123,7 +68,7 @@ struct Accumulate : On<Accumulate<Kind>> {
     operation(thread, call, Kind, target, window, payload_bytes(thread, count, type), 0);
   }
 };
-/// With MPI_NO_OP the origin's arguments mean nothing.
+/// With MPI_NO_OP the origin's arguments are ignored.
 template <FactKind Kind>
 struct GetAccumulate : On<GetAccumulate<Kind>> {
   static constexpr std::string_view
@@ -170,9 +115,6 @@ struct WithRequest : Also<Operation, "request"> {
 
 // Synchronisation.
 
-/// MPI found the arguments wrong, or the window in another epoch: nothing began.
-bool has_not_begun(int rc) noexcept;
-
 struct Fence : On<Fence> {
   static constexpr std::string_view kTells = "communicator, window, sequence number, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert,
@@ -196,8 +138,8 @@ struct Fence : On<Fence> {
   call.main.sequence = group;
 }
 
-/// MPI_Win_post and MPI_Win_start name a group; MPI_Win_wait and MPI_Win_complete end what was
-/// begun with it.
+/// MPI_Win_post and MPI_Win_start name a group; MPI_Win_wait and MPI_Win_complete end the epoch of
+/// that group.
 template <std::uint64_t What>
 struct BeginWithGroup : On<BeginWithGroup<What>> {
   static constexpr std::string_view kTells = "communicator, window, group, assertions";
@@ -239,18 +181,6 @@ struct Test : On<Test> {
   }
 };
 
-/// A synchronisation with one target, or with all of them: kNoPeer.
-[[gnu::always_inline]] inline void target_sync(Thread& thread, Rec& call, MPI_Win window,
-                                               FactKind kind, std::int32_t target,
-                                               std::uint64_t bytes = 0) noexcept {
-  const WinState* state = set_window(thread, call, window);
-  if (state != nullptr) call.main = about(*state, kind, target, bytes);
-}
-[[gnu::always_inline]] inline void window_sync(Thread& thread, Rec& call, MPI_Win window,
-                                               FactKind kind, std::uint64_t bytes = 0) noexcept {
-  target_sync(thread, call, window, kind, kNoPeer, bytes);
-}
-
 struct Lock : On<Lock> {
   static constexpr std::string_view kTells = "communicator, window, target, lock type, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int type, int target,
@@ -274,94 +204,6 @@ struct WithTarget : On<WithTarget<Kind, Bytes>> {
     target_sync(thread, call, window, Kind, target, Bytes);
   }
 };
-template <FactKind Kind, std::uint64_t Bytes = 0>
-struct WithAll : On<WithAll<Kind, Bytes>> {
-  static constexpr std::string_view kTells = "communicator, window";
-  template <class... Rest>
-  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window,
-                                         Rest&&...) noexcept {
-    window_sync(thread, call, window, Kind, Bytes);
-  }
-};
-using About = WithAll<FactKind::kWindow>;
-/// The same, where the call has arguments that mean more.
-struct Object : About {
-  static constexpr bool kNamesObject = true;
-};
-
-struct Attach : On<Attach> {
-  static constexpr std::string_view kTells = "communicator, window, window bytes";
-  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, void*,
-                                         MPI_Aint size) noexcept {
-    window_sync(thread, call, window, FactKind::kWindow,
-                size > 0 ? static_cast<std::uint64_t>(size) : 0);
-  }
-};
-struct SetName : About {
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, MPI_Win window,
-                                              const char* name) noexcept {
-    About::complete(thread, call, rc, window, name);
-    if (rc == MPI_SUCCESS && call.window != nullptr) rename_window(*call.window, name);
-  }
-};
-
-// Windows from their making to their end.
-
-[[gnu::always_inline]] inline void begin_making(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
-  CommState* state = set_comm(thread, call, comm);
-  if (state == nullptr || !state->is_told) return;
-  call.main = {.kind = FactKind::kWinCreated,
-               .comm = state->id,
-               .sequence = state->collective_count++,
-               .tag = window_field(kNoWin)};
-  call.second.sequence = state->window_count++;
-}
-void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept;
-
-/// What a window is made of: its size and the unit of displacements, where they are given.
-[[gnu::always_inline]] inline void set_extent(WindowMaking& making, MPI_Aint size,
-                                              int unit) noexcept {
-  making.size_bytes = static_cast<std::uint64_t>(size);
-  making.displacement_bytes = static_cast<std::uint32_t>(unit);
-}
-
-/// CommAt: which argument is the communicator. Size and unit come before it.
-template <Fn F, WindowFlavor Flavor, unsigned CommAt>
-struct Creation {
-  static constexpr std::string_view kTells = CommAt >= 3 ? "communicator, window, window bytes"
-                                                         : "communicator, window";
-  template <class... Args>
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
-    begin_making(thread, call, argument<CommAt>(args...));
-  }
-  template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&&... args) noexcept {
-    WindowMaking making{.function = mpi_name(F), .flavor = Flavor};
-    if constexpr (CommAt >= 3)
-      set_extent(making, argument<CommAt - 3>(args...), argument<CommAt - 2>(args...));
-    end_making(call, rc, rc == MPI_SUCCESS ? *last_of(args...) : MPI_Win{}, making);
-  }
-};
-
-struct Free {
-  static constexpr std::string_view kTells = "communicator, window";
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Win* window) noexcept {
-    if (window == nullptr) return;
-    call.second.bytes = key_of(*window);
-    window_sync(thread, call, *window, FactKind::kWinFreed);
-    if (call.main.kind == FactKind::kWinFreed) call.main.sequence = call.window->collective_count++;
-  }
-  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, MPI_Win*) noexcept {
-    const std::uint64_t key = call.second.bytes;
-    call.second = {};
-    if (call.window == nullptr) return;
-    if (rc == MPI_SUCCESS)
-      forget_window(key, *call.window);
-    else if (call.main.kind == FactKind::kWinFreed && has_not_begun(rc))
-      --call.window->collective_count;
-  }
-};
-
 }  // namespace one_sided
 
 template <>
@@ -386,38 +228,6 @@ struct Meaning<Fn::Raccumulate>
 template <>
 struct Meaning<Fn::Rget_accumulate>
     : one_sided::WithRequest<one_sided::GetAccumulate<FactKind::kRgetAccumulate>> {};
-
-template <>
-struct Meaning<Fn::Win_create> : one_sided::Creation<Fn::Win_create, WindowFlavor::kCreate, 4> {};
-template <>
-struct Meaning<Fn::Win_allocate>
-    : one_sided::Creation<Fn::Win_allocate, WindowFlavor::kAllocate, 3> {};
-template <>
-struct Meaning<Fn::Win_allocate_shared>
-    : one_sided::Creation<Fn::Win_allocate_shared, WindowFlavor::kShared, 3> {};
-template <>
-struct Meaning<Fn::Win_create_dynamic>
-    : one_sided::Creation<Fn::Win_create_dynamic, WindowFlavor::kDynamic, 1> {};
-template <>
-struct Meaning<Fn::Win_free> : one_sided::Free {};
-template <>
-struct Meaning<Fn::Win_attach> : one_sided::Attach {};
-template <>
-struct Meaning<Fn::Win_detach> : one_sided::Object {};
-template <>
-struct Meaning<Fn::Win_set_name> : one_sided::SetName {};
-template <>
-struct Meaning<Fn::Win_get_name> : one_sided::About {};
-template <>
-struct Meaning<Fn::Win_get_group> : one_sided::About {};
-template <>
-struct Meaning<Fn::Win_get_info> : one_sided::Object {};
-template <>
-struct Meaning<Fn::Win_set_info> : one_sided::Object {};
-template <>
-struct Meaning<Fn::Win_shared_query>
-    : Tells<one_sided::About, Told{1, ValueName::kWindowRank}, Told{2, ValueName::kWindowBytes},
-            Told{3, ValueName::kDisplacementUnit}> {};
 
 template <>
 struct Meaning<Fn::Win_fence> : one_sided::Fence {};

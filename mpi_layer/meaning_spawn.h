@@ -2,15 +2,15 @@
 
 #include "mpi_layer/meaning_comm.h"
 
-/// Worlds that meet: spawn, accept and connect, join. The communicator that they make may reach
-/// into another world (CommKind kRemote); calls on it then say so, and tell no messages and
-/// collectives. MPI-4.1 §11.
+/// Semantics of calls that connect worlds: spawn, accept and connect, join. The new communicator
+/// may include processes of another world (CommKind kRemote); calls on it are then recorded without
+/// messages and collectives. MPI-4.1 §11.
 namespace megascope::mpi {
 
 namespace dynamic {
 
-/// Collective over the communicator, with a root. RootAt: which argument it is; the communicator
-/// and the one that is made follow.
+/// Collective over the communicator, with a root. RootAt: index of the root argument; the
+/// communicator and the new one follow.
 template <Fn F, unsigned RootAt>
 struct Meeting {
   static constexpr std::string_view
@@ -26,7 +26,7 @@ struct Meeting {
                                               Args&&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
-    // Some processes may have been started although not all could be.
+    // Some processes may have been started although others failed.
     MPI_Comm* made = argument<RootAt + 2>(args...);
     if (rc == MPI_SUCCESS && made != nullptr) adopt_connection(thread, *made, origin);
   }

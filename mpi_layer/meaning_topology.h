@@ -2,12 +2,12 @@
 
 #include "mpi_layer/meaning_comm.h"
 
-/// Topologies: coordinates, ranks and neighbours, as they were asked for. MPI-4.1 §8.
+/// Semantics of topology queries: coordinates, ranks and neighbours. MPI-4.1 §8.
 namespace megascope::mpi {
 
 namespace topology {
 
-/// In numbers that do not depend on the MPI library.
+/// Returns the topology as a number that does not depend on the MPI library.
 constexpr int told_topology(int status) noexcept {
   return status == MPI_CART ? 1 : status == MPI_GRAPH ? 2 : status == MPI_DIST_GRAPH ? 3 : 0;
 }
@@ -18,7 +18,7 @@ struct Which : Also<comm::About, "topology"> {
     if (rc == MPI_SUCCESS) tell_value(thread, ValueName::kTopology, told_topology(*status));
   }
 };
-/// How large the graph is, not how much room there is for it; of it no more.
+/// Records the size of the graph, not the size of the output arrays.
 struct Graph : Also<comm::Object, "nodes, edges"> {
   template <class... Rest>
   static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, Rest&&...) noexcept {
@@ -62,7 +62,7 @@ MEGASCOPE_TOPOLOGY(Graphdims_get, Told{1, ValueName::kNodes}, Told{2, ValueName:
 MEGASCOPE_TOPOLOGY(Dist_graph_neighbors_count, Told{1, ValueName::kSources},
                    Told{2, ValueName::kDestinations}, Told{3, ValueName::kWeighted})
 #undef MEGASCOPE_TOPOLOGY
-/// Of the neighbours, ranks and weights are not told.
+/// Ranks and weights of the neighbours are not recorded.
 template <>
 struct Meaning<Fn::Dist_graph_neighbors> : comm::Object {};
 

@@ -4,12 +4,13 @@
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
-/// Groups and datatypes, which have no names in a trace: how large they are. MPI-4.1 §5, §7.3.
+/// Semantics of calls on groups and datatypes, which have no definitions in a trace: their sizes.
+/// MPI-4.1 §5, §7.3.
 namespace megascope::mpi {
 
 namespace type {
 
-/// The last argument is a new group: how many members it has. A local call.
+/// The last argument is a new group: records its number of members. A local call.
 struct NewGroup : NoMeaning {
   static constexpr std::string_view kTells = "members";
   static constexpr bool kNamesObject = true;
@@ -18,7 +19,7 @@ struct NewGroup : NoMeaning {
     if (rc == MPI_SUCCESS) tell_group_size(thread, *last_of(args...));
   }
 };
-/// The last argument is a new datatype: how many bytes of data an element has.
+/// The last argument is a new datatype: records the bytes of data of one element.
 struct NewType : NoMeaning {
   static constexpr std::string_view kTells = "type_bytes";
   static constexpr bool kNamesObject = true;
@@ -29,7 +30,7 @@ struct NewType : NoMeaning {
                static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }
 };
-/// Also what was asked of a group or type, which itself has no name.
+/// Also records queried properties of a group or datatype.
 template <Told... kTold>
 struct Asked : Tells<NoMeaning, kTold...> {
   static constexpr bool kNamesObject = true;
@@ -87,15 +88,15 @@ MEGASCOPE_TYPE(create_indexed_block)
 MEGASCOPE_TYPE(create_resized)
 MEGASCOPE_TYPE(create_struct)
 MEGASCOPE_TYPE(create_subarray)
-// Removed by MPI-3.0: not in every mpi.h. Addresses and extents are short integers in their Fortran
-// form: they are not told.
+// Removed by MPI-3.0, and missing in some mpi.h. Their Fortran forms have short integers for
+// addresses and extents, which are not recorded.
 MEGASCOPE_WHERE_DECLARED(Type_hindexed, MEGASCOPE_TYPE(hindexed))
 MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
 MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
 #undef MEGASCOPE_TYPE
 
-/// A freed handle may come back as another: in another thread before the call that frees it has
-/// returned, here after an attribute function has used it for the last time.
+/// MPI may reuse a freed handle: in another thread before the call returns, or in this one after an
+/// attribute function has used it for the last time.
 template <std::atomic<std::uint64_t>& kGeneration, class Handle>
 struct Frees {
   static constexpr bool kKeepsBooksOnly = true;

@@ -19,7 +19,7 @@ Status checked(int rc, const char* what) {
              : Status::error(std::string(what) + " failed with MPI error " + std::to_string(rc));
 }
 
-/// A message is pieces of 1 GiB and one that is shorter.
+/// A message is sent as segments of 1 GiB and a shorter last one.
 class MpiCollective final : public TreeCollective {
  public:
   explicit MpiCollective(MPI_Comm comm)

@@ -9,7 +9,7 @@ namespace {
 
 using Neighbours = CommState::Neighbours;
 
-/// Along each dimension the lower, then the upper neighbour. MPI-4.1 §8.6.
+/// Queries the lower and the upper neighbour along each dimension. MPI-4.1 §8.6.
 void ask_grid(MPI_Comm comm, Neighbours& to) {
   int dimension_count = 0;
   twin<Fn::Cartdim_get>()(comm, &dimension_count);
@@ -46,7 +46,7 @@ void ask_distributed_graph(MPI_Comm comm, Neighbours& to) {
 }  // namespace
 
 const Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noexcept {
-  static const Neighbours nothing{};  // where memory ran out: asked again at the next call
+  static const Neighbours nothing{};  // memory ran out: queried again at the next call
   if (const Neighbours* known = state.neighbours.load(std::memory_order_acquire)) return *known;
   const Neighbours* const asked = or_nothing([&]() -> const Neighbours* {
     auto made = std::make_unique<Neighbours>();
@@ -57,7 +57,7 @@ const Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noexcept {
     if (topology == MPI_DIST_GRAPH) ask_distributed_graph(comm, *made);
     const Neighbours* none = nullptr;
     if (state.neighbours.compare_exchange_strong(none, made.get()))
-      return made.release();  // kept like the state
+      return made.release();  // never freed, like the state
     return none;
   });
   return asked != nullptr ? *asked : nothing;

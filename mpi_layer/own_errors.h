@@ -5,9 +5,9 @@
 
 namespace megascope::mpi {
 
-/// While it lives, what goes wrong on MPI_COMM_WORLD, and in calls without a communicator
-/// (datatypes, operators), is told to us and not to the application's error handler. Only while no
-/// other thread may be in MPI: in MPI_Init and MPI_Finalize.
+/// For a scope, errors on MPI_COMM_WORLD and in calls without a communicator (datatypes, operators)
+/// are returned to the library instead of calling the application's error handler. Only while no
+/// other thread can be in MPI: in MPI_Init and MPI_Finalize.
 class OwnErrors {
  public:
   OwnErrors() {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kAsk = 1;
 constexpr std::uint64_t kDone = 0;
+constexpr std::uint64_t kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not
+                                            // ordered with memory accesses
 constexpr std::uint64_t
-    kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not ordered with memory
-constexpr std::uint64_t
-    kSpinNs = 20'000;  // as long as another core needs at most; then it may need this one
+    kSpinNs = 20'000;  // as long as another core needs at most; afterwards it may need this one
 
 struct Message {
   std::uint64_t round;
@@ -31,7 +31,8 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
          sample.peer_ticks <= sample.received_ticks + kSlackTicks;
 }
 
-/// Does the request complete within patience_ns? It is over in any case.
+/// Returns whether the request completes within patience_ns. It is complete or cancelled
+/// afterwards.
 bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int is_done = 0;;) {

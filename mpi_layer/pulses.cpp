@@ -21,13 +21,13 @@ double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
   return now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
 }
 
-/// The next call is looked at in enter_slowly().
+/// Makes the next call take the slow path (enter_slowly()).
 void close_gates(MpiThread& thread) noexcept {
   for (std::uint8_t& of_interface : thread.gate)
     std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
 }
 
-/// Returns when the next reading is due, ticks from now.
+/// Reads, and returns the ticks until the next reading.
 std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
   const std::uint64_t cost = hooks::read_cpu();
   thread.reads_at_entry = true;
@@ -50,7 +50,8 @@ void begin_pulses(MpiThread& thread) noexcept {
 void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   const double rate = ticks_per_ns(thread.use_tsc, leave_ticks);
   const bool ends_a_reading = leave_ticks < thread.next_reading_ticks &&
-                              leave_ticks < thread.next_letter_ticks;  // of read_at_entry()
+                              leave_ticks <
+                                  thread.next_letter_ticks;  // a reading of read_at_entry()
   if (ends_a_reading) (void)hooks::read_cpu();
   if (leave_ticks >= thread.next_reading_ticks)
     thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
@@ -64,7 +65,7 @@ void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
 void read_at_entry(MpiThread& thread) noexcept {
   thread.reads_at_entry = false;
   if (thread.active_frame != 0)
-    return;  // MPI calls itself, or a callback does: the reading would be in a call
+    return;  // MPI itself or a callback makes the call: the reading would be inside a call
   (void)hooks::read_cpu();
   thread.next_pulse_ticks = 0;
 }

@@ -4,34 +4,33 @@
 
 #include <cstdint>
 
-/// What a thread does now and then, after a recorded call has returned: letters to rank 0
-/// (step_control.h), and readings of its CPU time (core/hooks/cpu_readings.h). The path of each
-/// call has one comparison for all of it (MpiThread::next_pulse_ticks).
+/// Progress ticks: periodic work of a thread after a recorded call has returned: rank updates to
+/// rank 0 (step_control.h) and readings of its CPU time (core/hooks/cpu_readings.h). Each call has
+/// one comparison for it (MpiThread::next_pulse_ticks).
 ///
 /// Readings come in threes: when the first call of a period returns, when the next call begins, and
-/// when that call returns. Between the first two the thread was in the program, between the last
-/// two in MPI. None costs an instruction of other calls: the first one closes the thread's gates,
-/// so that the next call takes the slow way in (enter_slowly), which reads, opens them again, and
-/// makes a pulse due.
+/// when that call returns. Between the first two the thread was in the application, between the
+/// last two in MPI. They add no instruction to other calls: the first reading closes the thread's
+/// gates, so that the next call takes the slow path (enter_slowly), which reads, opens the gates
+/// and makes a tick due.
 namespace megascope::mpi {
 
-/// Three readings a period. Longer where they would cost more than their share
-/// (hooks::kCpuReadingShare).
+/// Period of three readings. Longer if readings would exceed their share (hooks::kCpuReadingShare).
 inline constexpr std::uint64_t kReadingPeriodNs = 30'000'000;
 
-/// Of a new thread: its first pulse is due at once.
+/// Initialises a new thread: its first tick is due at once.
 void begin_pulses(MpiThread& thread) noexcept;
-/// leave_ticks >= thread.next_pulse_ticks, and the thread is in no call. Sets when the next pulse
-/// is due.
+/// Runs a tick. Precondition: leave_ticks >= thread.next_pulse_ticks, and the thread is in no call.
+/// Schedules the next tick.
 void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
-/// In enter_slowly(), where thread.reads_at_entry.
+/// Reads in enter_slowly() if thread.reads_at_entry.
 void read_at_entry(MpiThread& thread) noexcept;
 
-/// Carries letters; returns when again, ns from now. nullptr: there are none.
+/// Progresses rank updates. Returns the time until the next tick in ns. nullptr: there are none.
 using LetterPulse = std::uint64_t (*)() noexcept;
-/// Before open_recording().
+/// Sets the function. Call before open_recording().
 void set_letter_pulse(LetterPulse letters) noexcept;
-/// They are carried after the thread's next call.
+/// Makes rank updates progress after the thread's next call.
 void hasten_letters(MpiThread& thread) noexcept;
 
 }  // namespace megascope::mpi

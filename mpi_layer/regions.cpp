@@ -3,6 +3,7 @@
 #include "mpi_layer/header_functions.h"
 #include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_local.h"
+#include "mpi_layer/meaning_neighbor.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/meaning_request.h"
 #include "mpi_layer/meaning_rma.h"
@@ -54,7 +55,7 @@ constexpr NamedOp kOps[] = {
     {"scan", CollectiveOp::kScan, RegionRole::kCollOther},
     {"exscan", CollectiveOp::kExscan, RegionRole::kCollOther},
 };
-/// Collective over the whole of a communicator and making another one.
+/// Functions that are collective over all of a communicator and create another one.
 constexpr std::string_view kCreations[] = {
     "MPI_Comm_dup",        "MPI_Comm_dup_with_info",  "MPI_Comm_idup",
     "MPI_Comm_create",     "MPI_Comm_split",          "MPI_Comm_split_type",
@@ -97,7 +98,7 @@ RegionRole role_of(Group group) {
   }
 }
 
-/// Told by lifecycle.cpp and control.cpp; they have no Meaning.
+/// Recorded by lifecycle.cpp and control.cpp; they have no Meaning.
 constexpr std::string_view told_elsewhere(Fn fn) {
   if (fn == Fn::Init || fn == Fn::Init_thread) return "start of the process, its communicators";
   if (fn == Fn::Finalize) return "end of the process";

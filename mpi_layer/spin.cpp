@@ -10,16 +10,16 @@ using namespace encoding;
 
 namespace {
 
-/// Short runs are measured call by call, longer ones at every eighth.
+/// Short sequences are timed call by call, longer ones at every eighth call.
 constexpr std::uint32_t kAllMeasured = 8;
 constexpr std::uint32_t kUnmeasured = 7;
 
-/// The run's fact behind the call's own words and facts, the first time a call is added to it.
+/// Appends the kRepeated fact to the record, the first time a call is added.
 void append_fact(MpiThread& thread) noexcept {
   MpiThread::Run& run = thread.run;
   EventBuffer& buffer = *thread.buffer;
-  run.call[1] |= Word{kHasFacts} << 56;  // before the fact is there: a reader of a running job
-                                         // takes a fact to be announced
+  run.call[1] |= Word{kHasFacts} << 56;  // before the fact exists: a reader of a running job takes
+                                         // a fact to be announced
   run.fact = buffer.cursor();
   encode_fact({.kind = FactKind::kRepeated, .request = 1, .bytes = run.busy_ticks}, run.fact);
   buffer.commit(run.fact + kMediumWords);
@@ -44,7 +44,7 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
   run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration;
   thread.buffer->pending().words[0] = run.first_word;
   if (leave_ticks >= thread.next_pulse_ticks)
-    pulse(thread, leave_ticks);  // who waits by testing writes no other call
+    pulse(thread, leave_ticks);  // a thread that waits by testing writes no other call
   return true;
 }
 

@@ -7,12 +7,12 @@
 
 #include <cstdint>
 
-/// Calls that find nothing, again and again: one record for a run of them, with the exact number of
-/// calls (FactKind kRepeated). A run is broken by any other recorded call of the thread, by another
-/// request (of calls on one) or communicator, and after 2^31 ticks.
+/// Coalesced polls: consecutive calls without result are stored as one record with their exact
+/// number (FactKind kRepeated). The sequence ends with any other recorded call of the thread, with
+/// another request or communicator, and after 2^31 ticks.
 namespace megascope::mpi {
 
-/// Tests and probes that return at once.
+/// Returns whether the function is a test or probe that returns at once.
 constexpr bool may_repeat(Fn fn) {
   switch (fn) {
     case Fn::Test:
@@ -28,7 +28,8 @@ constexpr bool may_repeat(Fn fn) {
   }
 }
 
-/// Before the call, after describe(): is it one more of the thread's run, should it find nothing?
+/// Called before the MPI call, after describe(): notes whether the call would continue the thread's
+/// sequence if it finds nothing.
 template <Fn F>
 [[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call,
                                                const void* return_address) noexcept {
@@ -37,7 +38,7 @@ template <Fn F>
       call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
     const MpiThread::Run& run = thread.run;
     constexpr std::uint64_t kLongest = encoding::kLongDuration /
-                                       2;  // with the call itself the run's duration fits
+                                       2;  // with the call itself the duration of the sequence fits
     call.continues_run = run.fn == F && run.end == thread.buffer->cursor() &&
                          run.key == call.run_key && call.depth == 0 && !call.is_silent &&
                          run.call[0] == run.first_word &&
@@ -45,8 +46,9 @@ template <Fn F>
   }
 }
 
-/// The time of the return; 0 where it will not be needed unless the call finds something: in a
-/// longer run it is read every eighth time only, and the others take as long as the last one.
+/// Returns the time of the return; 0 if it is not needed unless the call finds something. In a
+/// longer sequence it is read every eighth time, and the other calls are assumed to take as long as
+/// the last one measured.
 template <Fn F>
 [[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread,
                                                        const CallRecord& call) noexcept {
@@ -58,15 +60,14 @@ template <Fn F>
 
 namespace spin {
 
-/// Adds a call that found nothing, of known times, to the run. false: the run is too long, or there
-/// is no room.
+/// Adds a call without result to the sequence. Returns false if the sequence is too long or the
+/// chunk is full.
 bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
-/// Remembers the call just written at `at` as the first of a run, if it lies there as it was meant
-/// to.
+/// Begins a sequence with the call just written at `at`, if it is there.
 void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
            std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
 
-/// The same for a call whose return is not timed: the run lasts at least to its entry.
+/// As extend(), for a call whose return is not timed: the sequence lasts at least to its entry.
 [[gnu::always_inline]] inline void count(MpiThread& thread, std::uint64_t enter_ticks) noexcept {
   using encoding::Word;
   MpiThread::Run& run = thread.run;
@@ -81,8 +82,8 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
 
 }  // namespace spin
 
-/// After complete(). Records a call that found nothing as one more of its run, unless calls were
-/// recorded inside of it; of any other, makes sure that the time of the return is known.
+/// Called after complete(). Adds a call without result to its sequence, unless calls were recorded
+/// inside of it; for other calls ensures that the time of the return is known.
 template <Fn F>
 [[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call,
                                                      std::uint64_t& leave_ticks, int rc) noexcept {
@@ -100,7 +101,7 @@ template <Fn F>
   return false;
 }
 
-/// Writes the call, which may be the first of a run.
+/// Writes the call, which may begin a sequence.
 template <Fn F>
 [[gnu::always_inline]] inline void write_or_begin(MpiThread& thread, const CallRecord& call,
                                                   std::uint64_t leave_ticks, int rc) noexcept {

@@ -25,14 +25,14 @@ StepControl* g_step_control = nullptr;
 
 namespace {
 
-ControlPort* g_port = nullptr;             ///< of the operator, which MPI calls with nothing else
-constexpr std::uint64_t kSpinNs = 20'000;  // then others may need the core
+ControlPort* g_port = nullptr;             ///< for the operator, which MPI calls without context
+constexpr std::uint64_t kSpinNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
-constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that others go by already
-thread_local char t_mark = 0;                         // its address is the thread's
+constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that other ranks rely on already
+thread_local char t_mark = 0;                         // its address identifies the thread
 
-/// MPI's operator. Each element is a whole block, so that MPI cannot cut one.
+/// The MPI operator. Each element is a whole block, so that MPI cannot divide one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
   if (*count == 1)
     g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
@@ -44,10 +44,10 @@ std::uint64_t carry_letters_of_pulse() noexcept { return g_step_control->pulse()
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); },
-                   [] {});  // without memory unsaid
+                   [] {});  // not reported if memory runs out
 }
 
-/// An answer is to leave: as far as MPI may be called in a hook.
+/// Sends an answer soon, if MPI may be called in a hook.
 void follow_reply() noexcept { g_step_control->pulse_in_hook(); }
 
 }  // namespace
@@ -84,13 +84,13 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || !make_objects(sizes);
   if (is_broken_)
-    stop("MPI made no communicator, operator or datatype for it");
+    stop("MPI failed to create a communicator, operator or datatype");
   else if (plan.has_letters)
     mail_.emplace(port_, own_comm(*group_), false);
 }
 
-/// All that is ever needed: while the program runs, errors of such calls would reach its error
-/// handler.
+/// Creates all MPI objects that are ever needed: errors in later calls would reach the
+/// application's error handler.
 bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
   const OwnErrors errors;
   if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
@@ -109,11 +109,11 @@ bool StepControl::is_right_thread() const noexcept {
          (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
 }
 
-/// Inside of a call of MPI nothing may be begun.
+/// Returns whether MPI may be called: not inside of an MPI call.
 bool StepControl::may_talk() const noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t
-      call = t_thread->active_frame;  // stale after a call that was left, and then below
+  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left: it is
+                                                       // then below this frame
   return is_right_thread() && (call == 0 || call < here);
 }
 
@@ -121,8 +121,8 @@ bool StepControl::may_begin() noexcept {
   if (!is_right_thread() && !std::exchange(has_complained_, true)) {
     complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the "
                                   "beginning of a step may not call MPI"
-                                : "no statistics over all ranks of steps that another thread "
-                                  "begins than the one that may call MPI");
+                                : "no statistics over all ranks for steps that begin on a "
+                                  "thread that may not call MPI");
   }
   return may_talk();
 }
@@ -130,8 +130,8 @@ bool StepControl::may_begin() noexcept {
 void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
-  const Turn turn(*this, true);  // a pulse of another thread is short, and a boundary left out
-                                 // would never be made up for
+  const Turn turn(*this, true);  // waits: a tick of another thread is short, and a skipped boundary
+                                 // could not be made up for
   if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
@@ -157,8 +157,8 @@ void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
   last_ = now;
 }
 
-/// Other than where a step begins, a thread is in a call of the program's here:
-/// MPI_THREAD_SERIALIZED allows for it.
+/// Unlike at a step boundary, the thread has just left an MPI call of the application:
+/// MPI_THREAD_SERIALIZED allows MPI calls here.
 std::uint64_t StepControl::pulse() noexcept {
   constexpr std::uint64_t kLaterNs = 250'000'000;
   const bool may_call = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
@@ -175,7 +175,7 @@ void StepControl::pulse_in_hook() noexcept {
   if (turn && may_talk()) (void)carry_letters();
 }
 
-/// Where MPI may be called. Returns when again.
+/// Progresses rank updates where MPI may be called. Returns the time until the next tick.
 std::uint64_t StepControl::carry_letters() noexcept {
   if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
   std::optional<OwnTime> own_time;
@@ -205,14 +205,14 @@ void StepControl::at_boundary() noexcept {
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized)
-    hasten_letters(*t_thread);      // who has a request now is in a hurry
-  (void)test(round(started_ - 1));  // lets MPI go on
+    hasten_letters(*t_thread);      // progress soon: a client waits for an answer
+  (void)test(round(started_ - 1));  // lets MPI progress
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
 
-/// Of a rank that decides nothing any more: those that still talk need its part of each round.
-/// Waits for nobody. A block's size follows from what was obeyed before it: no round is obeyed
-/// before the next but one has begun.
+/// Contributes to the rounds of other ranks after this rank has stopped deciding. Waits for none.
+/// The size of a block follows from blocks applied before, so that no round is applied before the
+/// next but one has started.
 void StepControl::keep_others_going() noexcept {
   if (is_broken_) return;
   if (started_ - obeyed_ >= kLag && test(round(obeyed_))) {
@@ -224,7 +224,7 @@ void StepControl::keep_others_going() noexcept {
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
 }
 
-/// The next round. What was in its place has been obeyed.
+/// Starts the next round. The round in its place has been applied.
 bool StepControl::start(bool is_absent) noexcept {
   Round& next = round(started_);
   try {
@@ -252,7 +252,7 @@ bool StepControl::start(bool is_absent) noexcept {
 MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
   return found != types_.end() ? found->second
-                               : g_handles.datatype_null;  // with which the reduction fails
+                               : g_handles.datatype_null;  // makes the reduction fail
 }
 
 bool StepControl::test(Round& round) noexcept {
@@ -263,7 +263,7 @@ bool StepControl::test(Round& round) noexcept {
   return round.is_done;
 }
 
-/// False: not within patience_ns, or MPI failed.
+/// Completes a round. Returns false if it is not complete within patience_ns or MPI failed.
 bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns,
                            std::uint64_t& wait_ns) noexcept {
   Round& due = round(number);
@@ -285,11 +285,11 @@ void StepControl::hear(std::uint64_t number) noexcept {
 void StepControl::stop(const char* reason) noexcept {
   has_stopped_ = true;
   port_.stop(reason);
-  complain("no more statistics over all ranks, and no more decisions: ", reason);
+  complain("no more statistics over all ranks and no more decisions: ", reason);
 }
 
-/// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody
-/// goes on.
+/// Returns the maximum or the sum of all ranks' numbers; nullopt if a rank reports a failure, and
+/// then no rank continues.
 std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound,
                                                 bool is_sum) noexcept {
   using Said = std::array<std::uint64_t, 2>;
@@ -313,7 +313,7 @@ std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_soun
   return said[1] != 0 ? std::nullopt : std::optional(said[0]);
 }
 
-/// Up to round `end` and to its completion. Everybody is here: nobody's time runs out.
+/// Starts and completes the rounds up to `end`. All ranks take part: no timeout.
 void StepControl::start_missing(std::uint64_t end) noexcept {
   std::uint64_t wait_ns = 0;
   bool is_last_told = has_stopped_;
@@ -331,10 +331,10 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
   }
 }
 
-/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits
-/// for none that could not leave. And it has taken them all, or given up, before any rank waits for
-/// its own to be taken. All ranks agree twice, whatever became of the first time; a rank on which
-/// MPI fails in agree() itself may leave others there.
+/// Delivers the last rank updates. Every rank starts to send its last one before the number is
+/// agreed on, so that rank 0 waits for none that could not be sent. Rank 0 has received all, or
+/// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed;
+/// a rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
   if (!has_letters_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
@@ -352,7 +352,8 @@ void StepControl::finish() noexcept {
   hooks::set_step_follower(nullptr);
   hooks::set_reply_follower(nullptr);
   const NoCancel no_cancel;
-  const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
+  const bool is_last_due = started_ != 0 &&
+                           !has_stopped_;  // of the last step, which has no successor
   const std::optional<std::uint64_t> end = agree(started_ + (is_last_due ? 1 : 0), !is_broken_,
                                                  false);
   if (end) start_missing(*end);

@@ -23,7 +23,7 @@ StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
   twin<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(new (
-        std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // pages of which none is touched
+        std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
@@ -38,7 +38,7 @@ bool StepMail::send() noexcept {
   return start(letter_, pieces_);
 }
 
-/// Counted once it is on its way: rank 0 waits for no other.
+/// Counts a rank update once it is being sent: rank 0 waits for no other.
 bool StepMail::start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept {
   if (letter.empty()) return true;
   if (!pieces.send(letter, comm_)) return false;
@@ -58,7 +58,7 @@ bool StepMail::receive() noexcept {
   return deliver();
 }
 
-/// Begins to receive the next letter, if there is one.
+/// Starts to receive the next rank update, if there is one.
 bool StepMail::accept(bool& has_message) noexcept {
   MPI_Message message{};
   MPI_Status status{};
@@ -94,7 +94,7 @@ StepMail::Arrival* StepMail::make_arrival(std::size_t bytes) noexcept {
   }
 }
 
-/// Matched behind all arrivals.
+/// Delivers the spare buffer, matched after all arrivals.
 bool StepMail::deliver_spare() noexcept {
   bool is_done = false;
   if (spare_.used == 0 ||
@@ -108,12 +108,13 @@ bool StepMail::deliver_spare() noexcept {
   return true;
 }
 
-/// A rank's last letter leaves before the one before it has arrived, and may be there first.
+/// Returns whether an earlier update of the rank is still arriving: its last one is sent before the
+/// previous one has arrived, and may overtake it.
 bool StepMail::awaits_earlier_of(const Arrival& arrival) const noexcept {
   return &*std::ranges::find(arrivals_, arrival.from, &Arrival::from) != &arrival;
 }
 
-/// Hands over what has arrived, each rank's in order.
+/// Delivers what has arrived, in order for each rank.
 bool StepMail::deliver() noexcept {
   for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
     bool is_done = false;

@@ -9,36 +9,37 @@
 #include <string_view>
 #include <type_traits>
 
-/// Values that a call was given or gave, told as a list of its arguments
-/// (core/record/value_fact.h).
+/// Records arguments and results of a call as values (core/record/value_fact.h), from a list of
+/// argument indices.
 namespace megascope::mpi {
 
-/// An argument that is told once the call has succeeded: a number, or what a pointer points to.
+/// An argument that is recorded after the call has succeeded: a number, or what a pointer refers
+/// to.
 struct Told {
   static constexpr unsigned kOne = 0xFF;
   static constexpr unsigned kGrid = 0xFE;
 
-  unsigned at;               ///< which argument
-  ValueName name;            ///< of the first element
-  unsigned count_at = kOne;  ///< an array: which argument says how many it has; kGrid: as many as
-                             ///< the grid's dimensions
-  bool is_cut = false;       ///< the argument is only the room: no more than the grid's dimensions
+  unsigned at;               ///< index of the argument
+  ValueName name;            ///< name of the first element
+  unsigned count_at = kOne;  ///< arrays: index of the argument with the number of elements; kGrid:
+                             ///< number of dimensions of the grid
+  bool is_cut = false;  ///< count_at is only the capacity: no more elements than dimensions of the
+                        ///< grid
 };
 
-/// Appends the value behind the call.
+/// Appends a value to the call.
 inline void tell_value(MpiThread& thread, ValueName name, std::int64_t value) noexcept {
   const bool is_neighbour = name == ValueName::kSource || name == ValueName::kDestination;
-  if (is_neighbour && value < 0)
-    value = kNoPeer;  // MPI_PROC_NULL, which is not the same number everywhere
+  if (is_neighbour && value < 0) value = kNoPeer;  // MPI_PROC_NULL differs between libraries
   stage(thread, value_fact(name, value));
 }
-/// As many of the elements as are told.
+/// Appends as many elements as have names.
 inline void tell_array(MpiThread& thread, ValueName first, const int* values, int count) noexcept {
   for (int i = 0; values != nullptr && i < count && i < static_cast<int>(kMaxDimensions); ++i) {
     tell_value(thread, static_cast<ValueName>(static_cast<int>(first) + i), values[i]);
   }
 }
-/// Local questions of ours, after a call that succeeded. Out of line: a call of MPI's in a function
+/// Local MPI calls of the library after a successful call. Out of line: an MPI call in a function
 /// that does not throw would put a landing pad into the wrappers.
 int grid_dimensions(MPI_Comm comm) noexcept;
 void tell_group_size(MpiThread& thread, MPI_Group group) noexcept;
@@ -47,13 +48,13 @@ void tell_neighbours(MpiThread& thread, MPI_Comm comm, int rank) noexcept;
 
 namespace told {
 
-/// The name without the index of an element.
+/// Returns the name without the index of an element.
 constexpr std::string_view word(ValueName name) {
   const std::string_view text = value_name(name);
   return text.ends_with("_0") ? text.substr(0, text.size() - 2) : text;
 }
 
-/// A text as an argument of a template.
+/// A text as a template argument.
 template <std::size_t Size>
 struct Literal {
   char text[Size]{};
@@ -63,7 +64,7 @@ struct Literal {
   constexpr std::string_view view() const { return {text, Size - 1}; }
 };
 
-/// Two texts with a comma between them.
+/// Concatenates two texts with a comma between them.
 template <class Base, Literal kMore>
 constexpr auto with() {
   std::array<char, Base::kTells.size() + 2 + kMore.view().size()> text{};
@@ -74,7 +75,7 @@ constexpr auto with() {
   return text;
 }
 
-/// What the base tells and the names, with commas in between.
+/// Concatenates kTells of the base and the names of the values, with commas.
 template <class Base, Told... kTold>
 constexpr auto join() {
   constexpr std::size_t kSize = (Base::kTells.size() + ... + (word(kTold.name).size() + 2)) -
@@ -109,14 +110,14 @@ void tell(MpiThread& thread, Args&&... args) noexcept {
 
 }  // namespace told
 
-/// A Base that tells something more in a way of its own, derived from this.
+/// A Base that records something more, derived from this.
 template <class Base, told::Literal kMore>
 struct Also : Base {
   static constexpr auto kText = told::with<Base, kMore>();
   static constexpr std::string_view kTells{kText.data(), kText.size()};
 };
 
-/// A Base that tells arguments as well. What it tells is its text for people, too.
+/// A Base that also records arguments; kTells lists them.
 template <class Base, Told... kTold>
 struct Tells : Base {
   static constexpr auto kText = told::join<Base, kTold...>();

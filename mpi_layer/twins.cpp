@@ -40,8 +40,8 @@ constexpr const char* kTwinNames[] = {
 void* g_object = nullptr;  ///< dlopen handle of the object that defines PMPI_Init
 
 int missing_twin(...) {
-  return 1;  // MPI_ERR_BUFFER … no code fits: nobody can get here, a program without libmpi would
-             // not have linked
+  return 1;  // No MPI error code fits. Unreachable: a program without an MPI library would not have
+             // linked.
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ void resolve_twins() noexcept {
 
 void* mpi_symbol(const char* name) noexcept {
   resolve_twins();
-  // An executable may hold the library's data itself (copy relocation): what the global scope says
-  // comes first.
+  // An executable may hold the library's data itself (copy relocation): search the global scope
+  // first.
   void* symbol = dlsym(RTLD_DEFAULT, name);
   return symbol != nullptr || g_object == nullptr ? symbol : dlsym(g_object, name);
 }
@@ -86,8 +86,8 @@ Status check_mpi_library() {
 }
 
 std::string mpi_library_text() {
-  char text[1 << 14] = "";  // another MPI's may be longer than MPI_MAX_LIBRARY_VERSION_STRING
-                            // (MPICH's: 8192)
+  char text[1 << 14] = "";  // may be longer than MPI_MAX_LIBRARY_VERSION_STRING in another MPI
+                            // library (MPICH: 8192)
   int length = 0;
   twin<Fn::Get_library_version>()(text, &length);
   return text;

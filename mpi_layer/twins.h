@@ -7,8 +7,8 @@
 
 #include <string>
 
-/// The PMPI_ function behind each wrapper, found at run time in the object that defines PMPI_Init:
-/// the library itself refers to no symbol of MPI.
+/// The PMPI entry point of each wrapper, looked up at run time in the object that defines
+/// PMPI_Init: the library refers to no MPI symbol.
 namespace megascope::mpi {
 
 template <Fn F>
@@ -31,27 +31,28 @@ struct ResultOfPointer<Result (*)(Args...)> {
 template <Fn F>
 using ResultOf = typename ResultOfPointer<typename TwinType<F>::Pointer>::Type;
 
-/// By Fn. Until the first call of any wrapper each entry leads to a function that finds all of
-/// them.
+/// By Fn. Until the first call of any wrapper, each entry is a function that looks up all of them.
 [[gnu::visibility("hidden")]] extern void* g_twins[kFnEnd];
 
-/// The PMPI_ function, or the next definition of MPI_x where there is no PMPI_x.
+/// Returns the PMPI entry point of F, or the next definition of MPI_x if there is no PMPI_x.
 template <Fn F>
 inline typename TwinType<F>::Pointer twin() noexcept {
   return reinterpret_cast<typename TwinType<F>::Pointer>(g_twins[static_cast<unsigned>(F)]);
 }
 
-/// Finds all twins; done by the first wrapper entered. Any thread, any number of times.
+/// Looks up all entry points; called by the first wrapper entered. Any thread, any number of times.
 void resolve_twins() noexcept;
 
-/// Data of the MPI library, where the program sees it. nullptr: not there.
+/// Returns the address of a data symbol of the MPI library, as the application sees it; nullptr if
+/// it does not exist.
 void* mpi_symbol(const char* name) noexcept;
 
-/// Is the MPI library at run time the one this was built for? Otherwise a sentence that names both.
+/// Checks that the MPI library at run time is the one that this was built for. The error names
+/// both.
 Status check_mpi_library();
-/// All of MPI_Get_library_version.
+/// Returns all of MPI_Get_library_version.
 std::string mpi_library_text();
-/// Its first line: "MPICH 4.0.2".
+/// Returns its first line: "MPICH 4.0.2".
 std::string mpi_library_version();
 
 }  // namespace megascope::mpi

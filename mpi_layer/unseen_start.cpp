@@ -10,14 +10,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-/// A program that starts MPI out of our sight ends without a word of us, were it not for this.
+/// Reports at exit that a program started MPI by a call that was not intercepted.
 namespace megascope::mpi {
 namespace {
 
 const pid_t g_pid_at_load = getpid();
 
-/// Is there an MPI library, and has it been started? Asked of the library itself: no twin may have
-/// been looked up.
+/// Returns whether there is an MPI library and it was started. Asks the library itself, because
+/// entry points may not have been looked up.
 bool is_mpi_started() noexcept {
   constexpr const char* kName = "PMPI_Initialized";
   void* symbol = dlsym(RTLD_DEFAULT, kName);

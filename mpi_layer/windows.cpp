@@ -73,7 +73,7 @@ WindowFlavor flavor_of(int mpi_flavor) {
 
 WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
   const std::uint64_t key = key_of(window);
-  // Before the table is looked at: what becomes free meanwhile is looked up again.
+  // Read before the table: handles freed meanwhile are looked up again.
   const std::uint64_t generation = g_window_generation.load(std::memory_order_relaxed);
   WinState* state = nullptr;
   {
@@ -143,7 +143,7 @@ void rename_window(const WinState& state, const char* name) noexcept {
   if (active == nullptr || state.id == kNoWin) return;
   or_nothing([&] {
     active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1)));
-  });  // what MPI keeps. MPI-4.1 §7.8
+  });  // what MPI keeps of the name. MPI-4.1 §7.8
 }
 
 namespace {
@@ -168,7 +168,8 @@ GroupId learn_group(MPI_Group group) {
 }  // namespace
 
 GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {
-  if (group == g_handles.group_null || group == MPI_Group{}) return kNoGroup;  // MPI will say so
+  if (group == g_handles.group_null || group == MPI_Group{})
+    return kNoGroup;  // MPI will report the error
   const std::uint64_t generation = g_group_generation.load(std::memory_order_relaxed);
   MpiThread::GroupSlot& slot = thread.group;
   if (slot.key == key_of(group) && slot.generation == generation) return slot.id;

@@ -11,7 +11,8 @@
 namespace megascope {
 namespace {
 
-/// 0: no limit ("max" of version 2, -1 of version 1, or no such file).
+/// Returns quota / period in processors. 0: no limit ("max" in version 2, -1 in version 1, or no
+/// such file).
 double ratio_of(std::string_view quota, std::string_view period) {
   const std::optional<std::uint64_t> quota_us = parse_count(quota);
   const std::optional<std::uint64_t> period_us = parse_count(period);

@@ -90,14 +90,14 @@ EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) noexcept {
   return guarded([&]() -> EventBuffer* {
     const std::lock_guard lock(mutex_);
     if (!t_buffers.has_location && !define_this_thread()) return nullptr;
-    make_room(buffers_);  // before the buffer takes a chunk
+    make_room(buffers_);  // reserve before the buffer takes a chunk
     buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
     if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
     return buffers_.back().get();
   });
 }
 
-/// False: memory ran out.
+/// Returns false if memory ran out.
 bool Recorder::define_this_thread() {
   LocationDefinition location;
   location.id = static_cast<LocationId>(definitions_.locations.size());
@@ -112,9 +112,9 @@ bool Recorder::define_this_thread() {
   return true;
 }
 
-/// The application's own destructors of thread-specific data may call MPI, in any order with this
-/// one: theirs first, as long as the C library asks again (in the last round ThreadSanitizer is
-/// gone).
+/// Destructor of thread-specific data. The application's own destructors may call MPI, in any order
+/// relative to this one, so it re-registers itself and acts in the last round but one
+/// (ThreadSanitizer is gone in the last).
 void Recorder::on_thread_exit(void* recorder) {
   auto* mine = static_cast<Recorder*>(recorder);
   if (++t_buffers.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
@@ -123,7 +123,8 @@ void Recorder::on_thread_exit(void* recorder) {
   if (mine->pid_ == getpid()) mine->close_this_thread();
 }
 
-/// Buffers made anew by a destructor that is still to come would be of the same location.
+/// Closes the buffers of an exiting thread. A buffer that a later destructor creates belongs to the
+/// same location.
 void Recorder::close_this_thread() {
   const bool is_open = is_recording_.load(std::memory_order_acquire);
   if (is_open) {
@@ -134,7 +135,8 @@ void Recorder::close_this_thread() {
   if (is_open && t_buffers.hooks != nullptr) t_buffers.hooks->release();
 }
 
-/// Without mutex_: a buffer that is being emptied has its own lock and waits for this one.
+/// Returns the buffers without holding mutex_: ending a buffer takes its own mutex first, then
+/// mutex_.
 std::vector<EventBuffer*> Recorder::all_buffers() const {
   const std::lock_guard lock(mutex_);
   std::vector<EventBuffer*> all;
@@ -153,7 +155,7 @@ trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t least
   return chunk;
 }
 
-/// In the trace and in the list for the report, or in neither.
+/// Adds a definition to the trace and to the list in memory; to neither if memory runs out.
 template <class Definition>
 bool Recorder::add(std::vector<Definition>& list, const Definition& definition) noexcept {
   return guarded([&] {
@@ -202,7 +204,7 @@ void Recorder::name_thread(std::int64_t system_thread_id, const std::string& nam
     const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id,
                                         &LocationDefinition::system_thread_id);
     if (last == all.rend() ||
-        last->has_ended) {  // the system gives numbers of ended threads to others
+        last->has_ended) {  // the system reuses the thread ids of ended threads
       if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
       return;
     }

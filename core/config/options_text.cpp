@@ -18,7 +18,7 @@ std::string_view source_text(OptionSource source) noexcept {
   return {};
 }
 
-/// `text` as a cell of a Markdown table.
+/// Escapes `text` for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

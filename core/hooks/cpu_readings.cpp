@@ -28,7 +28,8 @@ constinit Totals g_totals;
 pthread_key_t g_key;
 constinit std::atomic<bool> g_has_key{false};
 
-/// The application's own destructors may still call hooks: what they do is in no reading.
+/// Marks the thread's readings as ended. Hooks that the application's later destructors call are
+/// not read.
 void on_thread_exit(void* ended) {
   auto* const thread = static_cast<HookThread*>(ended);
   if (is_forked_child()) return;
@@ -49,8 +50,8 @@ void add_to_totals(const ThreadCpu& last, const ThreadCpu& now) noexcept {
     g_totals.has_wait.store(true, std::memory_order_relaxed);
 }
 
-/// Processors in the calling thread's affinity mask; kUnknown on machines with more than
-/// CPU_SETSIZE.
+/// Returns the number of processors in the calling thread's affinity mask; kUnknown on machines
+/// with more than CPU_SETSIZE.
 std::uint64_t usable_processor_count() noexcept {
   cpu_set_t mask;
   return sched_getaffinity(0, sizeof mask, &mask) == 0
@@ -74,7 +75,7 @@ void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexce
   buffer.commit(to);
 }
 
-/// The reading belongs to the moment before it: what it costs is in the next interval.
+/// Records a reading with the time before it, so that its cost falls into the next interval.
 void read(HookThread& thread) noexcept {
   const ErrnoKept errno_kept;
   std::optional<OwnTime> own_time;
@@ -87,7 +88,7 @@ void read(HookThread& thread) noexcept {
     add_to_totals(state.last, now);
     const std::uint64_t cost = clock::ticks(thread.use_tsc) - begin;
     if (state.cost_ticks == 0 || cost < state.cost_ticks)
-      state.cost_ticks = cost;  // the least: the thread may lose its core meanwhile
+      state.cost_ticks = cost;  // the smallest: the thread may lose its core during one
   } else if (g_has_key.load(std::memory_order_relaxed)) {
     (void)pthread_setspecific(g_key, &thread);
   }

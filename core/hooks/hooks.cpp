@@ -28,19 +28,19 @@ constexpr std::uint32_t kMostRegions = kFirstReservedRegion - kFirstProgramRegio
 constexpr std::uint32_t kMostCounters = 1U << 24;
 
 struct RegionName {
-  std::size_t bytes;  ///< of the key; behind them a zero and the group, if there is one
+  std::size_t bytes;  ///< bytes of the name in the key; a zero byte and the group follow, if there
+                      ///< is a group
 };
 struct TensorName {
   TensorKinds wanted_kinds = 0;
 };
 
-/// All names, and which of them the recorder knows: those before the recording began when it
-/// begins.
+/// All names of the process. Those defined before a recording starts are written when it starts.
 struct Names {
   ProcessLock lock;
   NameTable<RegionName> regions;
   std::map<std::int64_t, std::string> threads;  ///< by gettid()
-  NameTable<std::string> counters;              ///< with their units
+  NameTable<std::string> counters;              ///< the entry is the unit
   NameTable<TensorName> tensors;
   TensorSink* sink = nullptr;
 };
@@ -49,7 +49,7 @@ Names& names() {
   return *all;
 }
 
-/// Of regions with a group: a bit each.
+/// One bit for each region identifier: the region has a group.
 std::array<std::atomic<std::uint64_t>, (std::size_t{kFirstReservedRegion} + 63) / 64> g_crossing;
 
 RegionDefinition definition_of(std::uint32_t number) {
@@ -68,13 +68,14 @@ RegionDefinition definition_of(std::uint32_t number) {
 
 std::string_view cut(std::string_view name) { return name.substr(0, kMostNameBytes); }
 
-/// The number of the name, made where it is new: `define` tells the recorder. kAbsent: it has none.
+/// Returns the number of a name, and defines it if it is new: `define` adds it to the table and the
+/// recorder. Returns kAbsent if the name is refused.
 template <class Entry, class Define>
 std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, std::uint32_t most,
                         Define define) noexcept {
   constexpr std::uint32_t kNone = NameTable<Entry>::kAbsent;
   if (name.empty()) {
-    refuse(LossCause::kRefused, "a name is missing or empty");
+    refuse(LossCause::kRefused, "a name is null or empty; the call was ignored");
     return kNone;
   }
   try {
@@ -84,15 +85,15 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
     if (known != kNone) return known;
     if ((names().*table).size() < most) return define(cut(name));
   } catch (const std::bad_alloc&) {
-    refuse(LossCause::kRefused, "there is no memory for a name");
+    refuse(LossCause::kRefused, "a name was not defined: memory is exhausted");
     return kNone;
   }
-  refuse(LossCause::kRefused, "there are too many names");
+  refuse(LossCause::kRefused, "a name was not defined: there are too many names");
   return kNone;
 }
 
-/// `define` tells the recorder of the name that was just added. Where memory runs out the name is
-/// removed again. Throws then.
+/// Writes the definition of the name that was just added. If memory runs out, removes the name and
+/// throws.
 template <class Entry, class Define>
 std::uint32_t keep_if_defined(NameTable<Entry>& table, std::uint32_t added, Define define) {
   Recorder* const active = recorder();
@@ -113,15 +114,15 @@ TensorId tensor(std::string_view name) noexcept {
       });
 }
 
-/// Who takes tensors of this name and one of these kinds; nullptr: nobody.
+/// Returns the sink if it wants tensors of this name and one of these kinds; nullptr otherwise.
 TensorSink* sink_of(TensorId tensor, TensorKinds kinds) noexcept {
   const ProcessGuard locked(names().lock);
   return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink
                                                                              : nullptr;
 }
 
-/// Whatever an application's handle is, only ids that were given count.
-std::atomic<std::uint32_t> g_counter_count{0};  ///< of names().counters, for who has no lock
+/// Handles of the application are checked against the number of counters defined.
+std::atomic<std::uint32_t> g_counter_count{0};  ///< size of names().counters, read without the lock
 std::atomic<CounterSink*> g_counter_sink{nullptr};
 bool is_known_counter(CounterId counter) {
   return counter < g_counter_count.load(std::memory_order_relaxed);
@@ -169,7 +170,7 @@ void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept 
     names().threads[system_thread_id] = whole;
     if (Recorder* active = recorder()) active->name_thread(system_thread_id, whole);
   } catch (const std::bad_alloc&) {
-    refuse(LossCause::kRefused, "there is no memory for a name");
+    refuse(LossCause::kRefused, "a name was not defined: memory is exhausted");
   }
 }
 
@@ -203,7 +204,8 @@ void leave_innermost() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (thread->depth == 0)
-    return refuse(LossCause::kUnbalanced, "a region was left while the thread is in none");
+    return refuse(LossCause::kUnbalanced,
+                  "a region was left, but no region is open on this thread");
   leave(thread->open[thread->depth - 1]);
 }
 
@@ -223,7 +225,7 @@ void count(CounterId counter, double value) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (!is_known_counter(counter))
-    return refuse(LossCause::kRefused, "a counter was set that was never defined");
+    return refuse(LossCause::kRefused, "a counter was set that is not defined");
   if (CounterSink* const sink = g_counter_sink.load(std::memory_order_acquire)) [[unlikely]]
     sink->set(counter, value);
   EventBuffer& buffer = *thread->buffer;

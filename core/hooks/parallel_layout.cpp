@@ -20,7 +20,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-/// Reads "name=size". False: it is none.
+/// Parses "name=size". Returns false if malformed.
 bool read_dimension(std::string_view item, ParallelIndex& dimension) {
   const std::size_t equals = item.find('=');
   if (equals == std::string_view::npos) return false;
@@ -31,7 +31,8 @@ bool read_dimension(std::string_view item, ParallelIndex& dimension) {
          is_dimension_name(dimension.name);
 }
 
-/// Puts the dimensions into the order given. False: it does not name each of them once.
+/// Sorts the dimensions into the given order. Returns false if the order does not name each of them
+/// once.
 bool arrange(const std::vector<std::string>& order, std::vector<ParallelIndex>& dimensions) {
   std::vector<ParallelIndex> arranged;
   for (const std::string& name : order) {
@@ -77,7 +78,7 @@ std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std:
                             dimensions.end();
     if (!is_new) {
       problem = "parallel groups: " + item.substr(0, kMostNameBytes) +
-                " is not <name>=<size>, once a name";
+                " is not <name>=<size>, or its name occurs twice";
       return {};
     }
     dimensions.push_back(std::move(dimension));

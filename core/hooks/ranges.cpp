@@ -7,10 +7,11 @@ namespace megascope::hooks {
 namespace {
 
 constexpr std::uint64_t kBeingMade = ~std::uint64_t{0};
-constexpr int kMostTries = 64;  ///< a program that stops few of its ranges shall not pay for it
+constexpr int kMostTries = 64;  ///< bounds the cost for an application that stops few of its ranges
 
-/// A range that is open, at its number modulo kMostRanges. Numbers are not given twice: who changes
-/// one from open to free has it for himself, and what he read of it before was still its own.
+/// An open range, stored at its number modulo kMostRanges. Numbers are not reused: the thread that
+/// changes a number from open to free owns the entry, and what it read before that belongs to this
+/// range.
 struct OpenRange {
   std::atomic<std::uint64_t> number{0};  ///< 0: free
   std::atomic<std::uint64_t> start_ticks{0};
@@ -19,7 +20,7 @@ struct OpenRange {
 constinit OpenRange g_open[kMostRanges];
 constinit std::atomic<std::uint64_t> g_last_number{0};
 
-/// The number of a free place; 0: none was found.
+/// Returns the number of a free entry; 0 if none was found.
 std::uint64_t take_number() noexcept {
   for (int i = 0; i < kMostTries; ++i) {
     const std::uint64_t number = g_last_number.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -38,7 +39,7 @@ std::uint64_t start_range(RegionId name) noexcept {
   if (thread == nullptr || name < kFirstProgramRegion || name >= kFirstReservedRegion) return 0;
   const std::uint64_t number = take_number();
   if (number == 0) {
-    refuse(LossCause::kRefused, "too many ranges are open at once");
+    refuse(LossCause::kRefused, "a range was not started: too many ranges are open");
     return 0;
   }
   const std::uint64_t now = clock::ticks(thread->use_tsc);

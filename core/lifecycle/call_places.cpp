@@ -12,7 +12,7 @@ void resolve_places(const std::string& folder, std::span<CallSiteDefinition* con
   if (status.is_ok() && module->resolve_call_sites != nullptr) {
     module->resolve_call_sites(sites, run_start_ns, notes);
   } else {
-    notes.push_back("places of calls are not resolved to lines: " + status.message());
+    notes.push_back("call sites are not resolved to lines: " + status.message());
   }
 }
 

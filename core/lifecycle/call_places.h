@@ -9,9 +9,9 @@
 
 namespace megascope {
 
-/// Looks up function, file and line of call sites by the module `symbols` in `folder`
-/// (export_job.h, ResolveFunction); does nothing without sites. notes: gets a sentence for each
-/// module that could not be used, one when `symbols` itself could not.
+/// Looks up function, file and line of call sites with the module `symbols` in the directory
+/// `folder` (export_job.h, ResolveFunction). Does nothing without sites. notes: receives a sentence
+/// for each program file that could not be used, or one if `symbols` itself could not be loaded.
 void resolve_places(const std::string& folder, std::span<CallSiteDefinition* const> sites,
                     std::int64_t run_start_ns, std::vector<std::string>& notes);
 

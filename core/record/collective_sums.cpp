@@ -11,7 +11,7 @@ constexpr CommId kMaxComms = 1U << 20;
 
 }  // namespace
 
-/// False: too many communicators; collectives on this one are not summed.
+/// Returns false if there are too many communicators; collectives on this one are not added.
 bool CollectiveSums::make_room(CommId comm) {
   if (comm >= kMaxComms) return false;
   slots_.resize(std::size_t{comm} + 1);

@@ -26,8 +26,8 @@ std::uint32_t file_system_of(const std::string& folder) {
   return static_cast<std::uint32_t>(info.f_type);
 }
 
-/// The file system below an overlay: that of its upper folder, or ext when that folder can't be
-/// seen from in here.
+/// Returns the file system below an overlay: that of its upper directory; ext if that directory is
+/// not visible here.
 std::uint32_t overlay_upper(const std::string& folder) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_upper;

@@ -124,7 +124,7 @@ bool HookDecoder::decode_tensor(Point& point) {
   return true;
 }
 
-/// The innermost region ends.
+/// Ends the innermost region.
 [[gnu::always_inline]] inline void HookDecoder::add_leave(std::uint64_t ticks, Profile& profile) {
   if (open_.empty()) return;
   const Open& inner = open_.back();
@@ -134,7 +134,7 @@ bool HookDecoder::decode_tensor(Point& point) {
   open_.pop_back();
 }
 
-/// Entries without numbers, and leaves, as long as there is nothing else. Returns the number of
+/// Adds entries without numbers, and leaves, until another record follows. Returns the number of
 /// entries.
 std::uint64_t HookDecoder::add_plain(Profile& profile) {
   std::uint64_t count = 0;

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 
-/// The id of a run folder of this user; empty: it is none. Folders of others, and links, are not
-/// looked into.
+/// Returns the id of a run directory of this user; empty if it is none. Does not follow links or
+/// read directories of others.
 std::string id_of(const std::string& folder) {
   OpenDirectory run;
   run.path = folder;
@@ -26,12 +26,11 @@ std::string id_of(const std::string& folder) {
   return read_run_id(run.base(), id, files::Owner::kThisUserOnly) ? id.id : std::string();
 }
 
-/// Finds run folders by their ids. Each directory is read once, however many runs are looked for in
-/// it.
+/// Finds run directories by their ids. Reads each directory once.
 class RunFolders {
  public:
-  /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name;
-  /// inside it, for a rank on its own. Empty: there is none.
+  /// Returns the run directory with this id: `asked_for`; a sibling, if rank 0 chose another name;
+  /// a directory inside, for a standalone rank. Empty: none.
   std::string find(const fs::path& asked_for, const std::string& run_id) {
     if (id_of(asked_for.string()) == run_id) return asked_for.string();
     const std::string beside = found_in(asked_for.parent_path(), run_id);
@@ -79,7 +78,7 @@ std::vector<std::string> traces_in(const OpenDirectory& run) {
   return names;
 }
 
-/// false: no trace is there, or not any more.
+/// Returns false if there is no trace (any more).
 bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders,
              Leftover& left) {
   const std::vector<std::string> names = traces_in(run);

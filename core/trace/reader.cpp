@@ -19,12 +19,13 @@
 namespace megascope::trace {
 namespace {
 
-/// Bytes of a file that a thread leaves at least: its definition. Bounds what a damaged number can
-/// make us allocate.
+/// Smallest size of a location in a file: its definition. Bounds the allocation that a damaged
+/// number can cause.
 constexpr std::size_t kLeastLocationBytes = 32;
 constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
 
-/// Damaged clocks must not overflow what is computed from them; 2^61 ns are 73 years.
+/// Bounds clock values, so that computations with damaged ones do not overflow; 2^61 ns are 73
+/// years.
 ClockPoint bounded(ClockPoint point) {
   constexpr std::int64_t kMostNs = std::int64_t{1} << 61;
   point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMostNs);
@@ -53,8 +54,8 @@ Status TraceFile::open(const files::Base& directory, const std::string& name,
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
   }
-  return Status::ok();  // chunks that were given up while we read look the same; what is there is
-                        // right
+  return Status::ok();  // chunks that were overwritten meanwhile look the same; the present content
+                        // is valid
 }
 
 Status TraceFile::open_once(const files::Base& directory, const std::string& name,
@@ -89,7 +90,8 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
 void TraceFile::release(const Chunk& chunk) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(chunk.words.data());
   const auto mapped = reinterpret_cast<std::uintptr_t>(mapping_);
-  if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size()) return;  // a copy
+  if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size())
+    return;  // a snapshot
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = begin & ~(page - 1);
   const std::uintptr_t end = (begin + chunk.words.size_bytes()) & ~(page - 1);
@@ -163,7 +165,7 @@ void TraceFile::scan_chunks() {
                           chunk->chunk_bytes % kChunkAlignment == 0 &&
                           chunk->chunk_bytes <= kMaxChunkBytes;
     if (!is_chunk) {
-      // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at
+      // Reserved space that was never used is all zero; anything else is damage. Chunks begin at
       // page boundaries.
       if (chunk->magic != 0) ++damaged_count_;
       if (chunk->magic != 0 && is_behind_nothing)
@@ -178,14 +180,13 @@ void TraceFile::scan_chunks() {
   }
 }
 
-/// A chunk that was copied may be there twice, or its copy be half written: the one with more in it
-/// has everything.
+/// Removes duplicates: a copied chunk may occur twice, or its copy be incomplete. The one with more
+/// records has everything.
 void TraceFile::keep_whole_copies(Chunks& chunks) {
   std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     if (a.sequence != b.sequence) return a.sequence < b.sequence;
     if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
-    return a.header >
-           b.header;  // behind the chunk that it was copied from, and never written again
+    return a.header > b.header;  // after the chunk that it was copied from, and not written again
   });
   const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     return a.sequence == b.sequence;
@@ -193,8 +194,8 @@ void TraceFile::keep_whole_copies(Chunks& chunks) {
   chunks.erase(end, chunks.end());
 }
 
-/// The process may begin each location's last chunk anew while it is read, and have put its copy
-/// behind what was mapped. False: it did, look again.
+/// Takes a snapshot of a location's last chunk, which the process may reuse while it is read, after
+/// copying it beyond what is mapped. Returns false if that happened: read again.
 bool TraceFile::hold_open_chunk(Chunks& chunks) {
   if (chunks.empty()) return true;
   Chunk& last = chunks.back();
@@ -224,7 +225,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
   if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
   if (end < used)
-    is_one_moment_ = false;  // of a running process: a copy that grew after the file was mapped
+    is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped
   if (end < sizeof(ChunkHeader)) return;
   const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
   const std::size_t size = end - sizeof(ChunkHeader);
@@ -251,7 +252,8 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   }
 }
 
-/// A location and its definition come separately: after damage, one may be there without the other.
+/// Completes locations without definition and definitions without location, which occur after
+/// damage.
 void TraceFile::complete_locations() {
   const std::size_t count = std::max(
       {locations_.size(), hooks_.size(), definitions_.locations.size()});

@@ -28,10 +28,10 @@ bool exists(const files::Base& base, const std::string& name) {
   return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// What to do with a trace whose writer is not known to be gone.
+/// Treatment of a trace whose writer has not provably ended.
 enum class Unproven { kCopy, kLeave };
 
-/// Moves the trace if its writer is gone, else copies it.
+/// Moves the trace if its writer has ended, else copies it.
 Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& is_new) {
   if (life != Liveness::kGone) return copy_running_trace(source, to, is_new);
   is_new = true;
@@ -40,19 +40,18 @@ Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& 
   return status;
 }
 
-/// from: a run's directory in scratch storage, which has the name of its run.
+/// Takes one trace. from: a run's directory in scratch storage, named by its run id.
 void take(const files::Base& from, const std::string& run_id, const std::string& name,
           const files::Base& run, Unproven unproven, RecoverResult& result) {
   OpenTrace source;
   Status status = open_trace({from, name}, source);
   if (!status.is_ok()) {
-    if (exists(from, name))
-      result.problems.push_back(status.message() + "; it was left where it is");
-    return;  // else its process, or another recovery, has moved it
+    if (exists(from, name)) result.problems.push_back(status.message() + "; it was not moved");
+    return;  // else its process or another recovery has moved it
   }
   if (run_id != std::string_view(source.header.run_id,
                                  strnlen(source.header.run_id, sizeof source.header.run_id))) {
-    result.problems.push_back(source.place.path() + " is of another run; it was left where it is");
+    result.problems.push_back(source.place.path() + " is of another run; it was not moved");
     return;
   }
   const Liveness life = liveness_of_writer(source.file.number(), source.header);
@@ -78,8 +77,8 @@ void take(const files::Base& from, const std::string& run_id, const std::string&
   if (is_new) result.recovered.push_back(to.path());
 }
 
-/// Waits until no other recovery works on this directory. Two at once lose nothing: after some time
-/// this one goes on. A stopped process, or file systems without locks, must not hold it.
+/// Waits until no other recovery works on this directory, for a limited time: two at once lose
+/// nothing, and a stopped process or a file system without locks must not block this one.
 void lock(int directory) {
   constexpr int kMaxTries = 100;
   constexpr timespec kPause{0, 100'000'000};
@@ -90,9 +89,9 @@ void lock(int directory) {
   }
 }
 
-/// Removes what killed processes left of traces, reports and options: parts that nobody writes, and
-/// "<trace>.part" of version 0.1 beside the whole trace. Not of exports, which may take long: where
-/// a file server has no locks, one might be written elsewhere.
+/// Removes what killed processes left of traces, reports and options: unlocked parts, and
+/// "<trace>.part" of version 0.1 next to the complete trace. Not of exports, which take long: on a
+/// file server without locks one might be written elsewhere.
 void remove_parts(const files::Base& run) {
   constexpr std::string_view kPart = ".part";
   std::set<std::string> parts;
@@ -115,16 +114,17 @@ void remove_parts(const files::Base& run) {
   }
 }
 
-/// One run directory and what is brought into it.
+/// One run directory and the state of its recovery.
 struct Recovery {
   OpenDirectory run;
   RunId id;
   bool has_id = false;
   Unproven unproven = Unproven::kCopy;
-  std::set<std::pair<dev_t, ino_t>> seen{};  ///< scratch directories that have been looked at
+  std::set<std::pair<dev_t, ino_t>> seen{};  ///< scratch directories already inspected
 };
 
-/// home: where the run's directory is; the run's directory is removed if it is empty afterwards.
+/// Takes all traces of a run. home: parent of the run's directory, which is removed if it is empty
+/// afterwards.
 void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery,
               RecoverResult& result) {
   OpenDirectory source;
@@ -134,13 +134,12 @@ void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& re
       !recovery.seen.emplace(info.st_dev, info.st_ino).second)
     return;
   lock(source.opened.number());
-  remove_parts(
-      recovery.run.base());  // a second name of a copy would keep it from being brought up to date
+  remove_parts(recovery.run.base());  // a second name of a copy would prevent its update
   for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
     if (is_trace_file_name(name))
       take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
   }
-  unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
+  unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // succeeds only if empty
 }
 
 void examine_trace(const files::Base& directory, const std::string& name, RecoverResult& result) {
@@ -157,7 +156,7 @@ void examine_trace(const files::Base& directory, const std::string& name, Recove
   result.ranks.push_back(info.world_rank);
 }
 
-/// All traces that the run directory has now, also those of ranks on their own.
+/// Collects the traces that the run directory has now, including those of standalone ranks.
 void examine_run(const OpenDirectory& run, RecoverResult& result) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     if (is_trace_file_name(name)) examine_trace(run.base(), name, result);
@@ -177,12 +176,12 @@ Status open_run(const std::string& folder, Recovery& recovery) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
   if (error || !std::filesystem::is_directory(real, error))
-    return Status::error(folder + " is not a folder");
+    return Status::error(folder + " is not a directory");
   recovery.run.path = folder;
   const Status status = files::open_own_directory(files::current_directory(), real.string(),
                                                   recovery.run.opened);
-  // Who can write to the run directory could name another run of this user there, whose traces
-  // would come to it.
+  // A user with write permission to the run directory could put the id of another run of this user
+  // there, to receive its traces.
   const auto read = [&](files::Owner owner) {
     return read_run_id(recovery.run.base(), recovery.id, owner);
   };
@@ -194,13 +193,13 @@ Status open_run(const std::string& folder, Recovery& recovery) {
   return status;
 }
 
-/// From a run's directory in scratch storage that a path names.
+/// Takes the traces of a run's directory in scratch storage given by path.
 void take_from(const std::filesystem::path& place, Recovery& recovery, RecoverResult& result) {
   OpenDirectory home;
   home.path = place.parent_path().string();
   if (!is_scratch_home_name(place.parent_path().filename().string())) return;
   if (!files::open_private_directory(home.path, home.opened).is_ok())
-    return;  // open_scratch_homes() has said why
+    return;  // open_scratch_homes() has reported why
   take_all(home, place.filename().string(), recovery, result);
 }
 
@@ -213,7 +212,7 @@ Status conclude(const Recovery& recovery, RecoverResult& result) {
   if (!result.problems.empty()) return Status::error(run.path + " holds no readable trace");
   if (!recovery.has_id)
     return Status::error(run.path +
-                         " is not a run folder: it has neither a trace nor a run-id file");
+                         " is not a run directory: it has neither a trace nor a run-id file");
   return Status::error("no trace of run " + id.id + " is left on this node in " +
                        id.scratch_folder + (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
 }

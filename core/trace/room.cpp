@@ -15,12 +15,11 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
-constexpr std::uint64_t kShare = 16;  // of memory: one part of so many
-constexpr std::uint64_t
-    kReadAgainBytes = kMiB;  // reading the kernel's files takes some 50 microseconds
-constexpr std::size_t kMaxFileBytes = 8192;  // of the kernel's files
+constexpr std::uint64_t kShare = 16;             // of memory: 1 / kShare
+constexpr std::uint64_t kReadAgainBytes = kMiB;  // reading the kernel's files takes some 50 us
+constexpr std::size_t kMaxFileBytes = 8192;      // of the kernel's files
 
-/// A file of the kernel; empty where it is not there.
+/// Returns the content of a kernel file; empty if it does not exist.
 std::string content_of(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return {};
@@ -33,7 +32,7 @@ std::string content_of(const std::string& path) {
   return {text, size};
 }
 
-/// The number that `text` begins with; "max", or none: not known.
+/// Returns the number at the beginning of `text`; unknown for "max" or other text.
 std::uint64_t number_in(std::string_view text) noexcept {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -41,7 +40,7 @@ std::uint64_t number_in(std::string_view text) noexcept {
   return error == std::errc{} ? number : kUnknown;
 }
 
-/// The number after `name` at the beginning of a line.
+/// Returns the number after `name` at the beginning of a line.
 std::uint64_t field_of(std::string_view text, std::string_view name) noexcept {
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {
@@ -54,30 +53,29 @@ std::uint64_t less(std::uint64_t from, std::uint64_t bytes) noexcept {
   return from > bytes ? from - bytes : 0;
 }
 
-/// Names of the files of a version of cgroups.
+/// File names of one version of cgroups.
 struct CgroupFiles {
-  const char* mount;  ///< of the memory controller
+  const char* mount;  ///< mount point of the memory controller
   const char* limit;
   const char* usage;
-  const char*
-      cache;  ///< in memory.stat: file pages that are not in use, of the cgroup and its children
+  const char* cache;  ///< in memory.stat: inactive file pages, of the cgroup and its children
 };
 constexpr CgroupFiles kV1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
                           "/memory.usage_in_bytes", "total_inactive_file "};
 constexpr CgroupFiles kV2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file "};
 
-/// What is left in one cgroup.
+/// Returns what one cgroup leaves.
 std::uint64_t left_in(const std::string& directory, const CgroupFiles& files) {
   const std::uint64_t limit = number_in(content_of(directory + files.limit));
-  if (limit >= kUnknown / 4) return kUnknown;  // none: v1 writes a number near 2^63
+  if (limit >= kUnknown / 4) return kUnknown;  // no limit: v1 writes a number near 2^63
   const std::uint64_t usage = number_in(content_of(directory + files.usage));
   if (usage == kUnknown) return kUnknown;
   const std::uint64_t cache = field_of(content_of(directory + "/memory.stat"), files.cache);
   return less(limit, less(usage, cache == kUnknown ? 0 : cache));
 }
 
-/// Of a cgroup and all its parents. In a container its path may be that outside: then the root of
-/// what is mounted counts.
+/// Returns what a cgroup and all its parents leave. In a container the path may be that outside:
+/// then the mounted root is used.
 std::uint64_t left_along(const std::string& root, std::string path, const CgroupFiles& files) {
   std::uint64_t left = kUnknown;
   for (;;) {
@@ -90,7 +88,7 @@ std::uint64_t left_along(const std::string& root, std::string path, const Cgroup
 
 struct DiskRoom {
   std::uint64_t free_bytes = 0;
-  std::uint64_t total_bytes = 0;  ///< 0: not known
+  std::uint64_t total_bytes = 0;  ///< 0: unknown
 };
 DiskRoom disk_room(int file) noexcept {
   struct statvfs info {};
@@ -141,7 +139,7 @@ void Room::limit(std::uint32_t local_ranks, Kind kind, int file, const std::stri
   if (kind_ == Kind::kMemory) first_share_bytes_ = share_bytes(0);
 }
 
-/// Less memory is available where the program takes more.
+/// Returns the present share, which shrinks as the application takes more memory.
 std::uint64_t Room::share_bytes(std::uint64_t held_bytes) const {
   if (held_bytes >= read_again_at_.load(std::memory_order_relaxed)) {
     read_again_at_.store(held_bytes + kReadAgainBytes, std::memory_order_relaxed);
@@ -154,7 +152,7 @@ std::uint64_t Room::share_bytes(std::uint64_t held_bytes) const {
 Status Room::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
                         std::uint64_t more_bytes, std::uint64_t part) const {
   const DiskRoom disk = disk_room(file);
-  if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or not known
+  if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or unknown
   const std::uint64_t floor = free_space_floor(disk.total_bytes) / part;
   const std::uint64_t free = kind_ == Kind::kLateDisk
                                  ? std::min(disk.free_bytes,

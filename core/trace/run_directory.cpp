@@ -33,7 +33,7 @@ Status open_given_directory(const std::string& path, OpenDirectory& result) {
   result.path = path.substr(0, path.find_last_not_of('/') + 1);
   result.opened = files::Descriptor(open_retried(AT_FDCWD, path, kDirectory));
   if (result.opened.is_open()) return Status::ok();
-  if (errno == ENOENT || errno == ENOTDIR) return Status::error(path + " is not a folder");
+  if (errno == ENOENT || errno == ENOTDIR) return Status::error(path + " is not a directory");
   return Status::from_errno("cannot open " + path, errno);
 }
 

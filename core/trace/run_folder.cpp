@@ -39,7 +39,7 @@ namespace {
 
 constexpr std::size_t kMaxRunIdBytes = std::size_t{1} << 20;  // a list of nodes may be long
 
-/// The next line of `text`, which loses it. false: there is none.
+/// Removes the next line from `text`. Returns false if there is none.
 bool next_line(std::string_view& text, std::string& line) {
   if (text.empty()) return false;
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -48,7 +48,7 @@ bool next_line(std::string_view& text, std::string& line) {
   return true;
 }
 
-/// An id is the name of a directory in scratch storage.
+/// Returns whether the id can be the name of a directory in scratch storage.
 bool is_usable_id(const std::string& id) {
   return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos;
 }
@@ -58,11 +58,11 @@ bool parse_run_id(std::string_view text, RunId& result) {
   if (!is_whole || !is_usable_id(result.id)) return false;
   result.scratch_folder = scratch_folder_of(result.scratch, result.id);
   result.nodes.clear();
-  next_line(text, result.nodes);  // not of older runs
+  next_line(text, result.nodes);  // absent in older runs
   std::string node;
   std::string directory;
   next_line(text, node);
-  // Where the usual name was taken, the run has a directory of its own (scratch_home.h).
+  // If the usual name was taken, the run has a directory of its own (scratch_home.h).
   if (next_line(text, directory) && directory.starts_with('/') &&
       directory.ends_with("/" + result.id))
     result.scratch_folder = directory;
@@ -71,7 +71,7 @@ bool parse_run_id(std::string_view text, RunId& result) {
 
 }  // namespace
 
-/// The traces of a run that can be read.
+/// The readable traces of a run.
 struct RunSource::Traces {
   std::vector<std::unique_ptr<TraceFile>> files;
   std::vector<std::string>& problems;
@@ -87,7 +87,7 @@ struct RunSource::Traces {
     });
   }
 
-  /// Of the run of this id, those that this user has on this node's scratch storage.
+  /// Adds the traces of this run id that this user has in this node's scratch storage.
   void add_from_scratch(const OpenDirectory& part) {
     RunId id;
     std::vector<std::string> ignored;

@@ -15,34 +15,33 @@
 
 namespace megascope::trace {
 
-/// Names of what lies in a run folder.
+/// Names of the files in a run directory.
 std::string trace_file_name(std::int32_t world_rank);
 bool is_trace_file_name(std::string_view name);
+inline constexpr char kSoloFolderPrefix[] = "solo-";  ///< directories of standalone ranks
 inline constexpr char
-    kSoloFolderPrefix[] = "solo-";  ///< folders inside, of ranks that recorded alone
-inline constexpr char
-    kRunIdFile[] = "run-id";  ///< lines: run id; rank 0's scratch; the job's nodes (Slurm); rank
-                              ///< 0's node; directory of its traces there
+    kRunIdFile[] = "run-id";  ///< lines: run id; rank 0's scratch directory; nodes of the job
+                              ///< (Slurm); rank 0's node; directory of its traces there
 inline constexpr char kOptionsFile[] = "options.sh";
 inline constexpr char kReportTextFile[] = "report.txt";
 inline constexpr char kReportJsonFile[] = "report.json";
 
-/// Native traces of a run, as one source with a common time.
+/// The native traces of a run as one source with a common time.
 class RunSource final : public RecordSource {
  public:
-  /// All traces of a run folder, those of solo ranks included. Unreadable ones are named in
-  /// `problems`; an error when none is readable. ranks: only these (empty: all); the run's time is
-  /// always that of all.
+  /// Opens all traces of a run directory, including those of standalone ranks. Unreadable ones are
+  /// named in `problems`; an error if none is readable. ranks: only these (empty: all); the time of
+  /// the run is always computed from all.
   static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
-  /// The same of a directory that is open.
+  /// As open() by path, for an open directory.
   static Status open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
-  /// The same of a run that may be going on: also traces on this node's scratch storage, as they
-  /// are now. A copy of one in the run folder gives way to it. Changes no file.
+  /// As open(), for a run that may still run: includes the traces in this node's scratch storage as
+  /// they are now, which replace their copies in the run directory. Changes no file.
   static Status open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
                               std::vector<std::string>& problems);
-  /// One process's trace in a running job, with the clocks of all processes.
+  /// Opens one process's trace in a running job, with the clocks of all processes.
   static Status open_own(const std::string& path, const std::vector<ClockDomain>& clocks,
                          std::unique_ptr<RunSource>& result);
 
@@ -54,7 +53,7 @@ class RunSource final : public RecordSource {
   std::int64_t start_realtime_ns() const override { return time_.start_realtime_ns; }
   std::uint64_t end_ns() const override { return end_ns_; }
 
-  /// For looking up, or saying, what the trace itself does not tell. Not while others read.
+  /// For adding what the trace itself does not have. Not while others read.
   std::vector<CallSiteDefinition>& call_sites(std::int32_t world_rank) {
     return processes_.at(world_rank).file->call_sites();
   }
@@ -64,7 +63,7 @@ class RunSource final : public RecordSource {
 
   const TraceFile& file(std::int32_t world_rank) const { return *processes_.at(world_rank).file; }
   const TimeMap& time_map(std::int32_t world_rank) const { return processes_.at(world_rank).map; }
-  /// Of all clock domains of the run.
+  /// Time of the run for all its clock domains.
   const RunTime& time() const { return time_; }
 
  private:
@@ -84,21 +83,23 @@ class RunSource final : public RecordSource {
   std::uint64_t end_ns_ = 0;
 };
 
-/// Paths of the native traces in a run folder (also in solo-* below it), in no particular order.
+/// Returns the paths of the native traces in a run directory and in the directories of standalone
+/// ranks, in no particular order.
 std::vector<std::string> find_traces(const std::string& folder);
 
-/// `<scratch>/megascope-<uid>/<run id>` of the effective user.
+/// Returns `<scratch>/megascope-<uid>/<run id>` of the effective user.
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
-/// What the run-id file of a run folder says; false when there is none.
+/// Content of the run-id file of a run directory.
 struct RunId {
   std::string id;
-  std::string scratch;  ///< of rank 0
+  std::string scratch;  ///< scratch directory of rank 0
   std::string
-      scratch_folder;  ///< of this user, where traces of the run lie on a node while it goes on
-  std::string nodes;   ///< of the job, as Slurm writes them: "n[0-3]"; empty: not known
+      scratch_folder;  ///< directory of this user with the run's traces on a node while it runs
+  std::string nodes;   ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
 };
+/// Reads the run-id file. Returns false if there is none.
 bool read_run_id(const std::string& folder, RunId& result);
-/// The same in an open directory.
+/// As read_run_id(), in an open directory.
 bool read_run_id(const files::Base& folder, RunId& result,
                  files::Owner owner = files::Owner::kAnyone);
 

@@ -36,8 +36,8 @@ bool open_one(const files::Base& base, const std::string& name, OpenDirectory& r
 
 std::string common_name() { return "megascope-" + std::to_string(geteuid()); }
 
-/// The letters are 36 of the 64 bits of the run id, a hexadecimal number. false: it is no such
-/// number.
+/// Derives the suffix from 36 of the 64 bits of the run id, a hexadecimal number. Returns false if
+/// it is not one.
 bool home_of_one_run(const std::string& run_id, std::string& name) {
   std::uint64_t bits = 0;
   const auto [end, error] = std::from_chars(run_id.data(), run_id.data() + run_id.size(), bits, 16);
@@ -48,14 +48,15 @@ bool home_of_one_run(const std::string& run_id, std::string& name) {
   return true;
 }
 
-/// `megascope-<uid>.XXXXXX`.
+/// Returns whether the name is `megascope-<uid>.XXXXXX`.
 bool is_home_of_one_run(std::string_view name) {
   const std::string common = common_name() + ".";
   return name.starts_with(common) && name.size() == common.size() + kLetterCount &&
          name.find_first_not_of(kLetters, common.size()) == std::string_view::npos;
 }
 
-/// is_taken: something that is not private to this user has the name.
+/// Creates or checks a private directory. is_taken: the name belongs to something that is not
+/// private to this user.
 Status make_private(const std::string& folder, bool& is_taken) {
   Status status = files::make_directory(folder, kPrivate, &is_taken);
   if (!is_taken) return status;

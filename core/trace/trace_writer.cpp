@@ -23,8 +23,8 @@ bool is_completion(FactKind kind) {
   return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete;
 }
 
-/// How many of the call's first facts its own words hold, and how: what is folded must read as it
-/// was.
+/// Returns how many of the call's first facts its own words hold, and fills `folded`. A folded fact
+/// must decode to the same fact.
 std::size_t fold_first(const CallWords& words, std::span<const Fact> facts,
                        std::uint64_t base_ticks, Folded& folded) {
   const auto reads_back = [&](std::size_t count) {
@@ -102,8 +102,7 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   return store_->release(chunk);
 }
 
-/// Writes the open chunk, as many pages of it as hold something: the rest is a hole in the file, or
-/// its end.
+/// Writes the open chunk up to its last used page; the rest is a hole, or the end of the file.
 Status TraceWriter::release_chunk(Location& location) {
   ChunkHeader* chunk = location.chunk;
   location.chunk = nullptr;
@@ -142,8 +141,8 @@ Status TraceWriter::make_room(Location& location, LocationId id, std::size_t wor
   return begin_chunk(location, id, ticks);
 }
 
-/// A completion that says what its start said is read from it. What is in flight is known here as
-/// it is to the reader.
+/// Shortens a completion that repeats its start. Operations in flight are tracked as the reader
+/// tracks them.
 Fact TraceWriter::shortened(Location& location, const Fact& fact) {
   if (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kCollectiveRequest) {
     if (fact.request != kNoRequest) location.open[fact.request] = fact;
@@ -196,7 +195,8 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   return status;
 }
 
-/// Calls that enclose others are written when those are: records lie in the order of return.
+/// Writes enclosing calls once the calls inside of them are written: records are in order of
+/// return.
 Status TraceWriter::release_down_to(Location& location, LocationId id, std::size_t depth) {
   Status status;
   while (status.is_ok() && !location.enclosing.empty() &&

@@ -6,7 +6,7 @@
 namespace megascope::trace {
 namespace {
 
-/// Where an undisplaced clock stands at the run's start: far enough from 0 for any offset of a
+/// Ticks of an undisturbed clock at the start of the run: far enough from 0 for any offset of a
 /// test.
 constexpr std::int64_t kStartTicks = 1'000'000'000'000;
 

@@ -22,7 +22,7 @@ void forget_all(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots]) noexcep
   for (MpiThread::FortranSlot& slot : slots) slot = {};
 }
 
-/// One that no argument has, for a spelling that is not there.
+/// An address that no argument has, for a spelling that does not exist.
 Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept {
   static const char nowhere = 0;
   const std::string name(lower);

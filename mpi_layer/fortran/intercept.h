@@ -12,10 +12,10 @@
 #include <tuple>
 #include <utility>
 
-/// The body of the Fortran wrappers. A Fortran caller passes addresses: of each argument, of
+/// The body of the Fortran wrappers. A Fortran caller passes the address of each argument and of
 /// ierror, then the lengths of CHARACTER arguments, each in one register or stack word; here all of
-/// them are `void*`, and go to the pmpi procedure as they came, except for an ignored status and an
-/// ierror that `use mpi_f08` left out, which are replaced by ours.
+/// them are `void*`. They are passed to the pmpi procedure unchanged, except an ignored status, and
+/// an ierror that `use mpi_f08` omitted, which are replaced.
 namespace megascope::mpi::fortran {
 
 template <Fn F>
@@ -75,7 +75,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
                   std::make_index_sequence<sizeof...(Slots) - kArguments - 1>());
   }
 
-  /// Which of the lengths is that of argument `index`.
+  /// Returns the index of the length of argument `index`.
   static constexpr std::size_t length_slot(std::size_t index) {
     constexpr bool kTexts[] = {kIsText<Args>..., false};
     std::size_t slot = kArguments + 1;
@@ -143,8 +143,8 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
 }  // namespace megascope::mpi::fortran
 
-/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. A C name of our own, so that no macro
-/// of mpi.h meets it.
+/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. The C name is the library's own, so
+/// that no macro of mpi.h applies to it.
 #define MEGASCOPE_FORTRAN_SYMBOL(function, symbol, name, lower, interface, slots, arguments) \
   extern "C" [[gnu::visibility("default")]] void function slots __asm__(symbol);             \
   extern "C" void function slots {                                                           \

@@ -37,8 +37,8 @@ constexpr const char* kEndings[kFamilyCount] = {"_", "_f08_"};
 std::mutex g_mutex;
 std::atomic<bool> g_is_resolved[kFamilyCount];
 
-/// Nobody can get here: a program that calls what no library defines would not have started without
-/// us.
+/// Unreachable: a program that calls a procedure that no library defines would not have started
+/// without this library.
 void missing_twin() {
   standard_error::write("megascope: a Fortran MPI procedure was called that no library defines\n");
 }

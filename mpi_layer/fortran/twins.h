@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-/// The pmpi_ procedure behind each Fortran wrapper, and which of them are recorded. Includes no
-/// mpi.h.
+/// The pmpi_ procedure of each Fortran wrapper, and the selection of recorded procedures. Does not
+/// include mpi.h.
 namespace megascope::mpi::fortran {
 
 /// `Row::send` is mpi_send_ and mpi_send_f08_.
@@ -20,28 +20,29 @@ enum class Row : std::uint16_t {
 inline constexpr unsigned kRowEnd = static_cast<unsigned>(Row::kEnd);
 inline constexpr unsigned kFamilyCount = 2;
 
-/// 0: mpi_x_; 1: mpi_x_f08_.
+/// Returns 0 for mpi_x_, 1 for mpi_x_f08_.
 constexpr unsigned family_of(Interface interface) {
   return interface == Interface::kFortran08 ? 1 : 0;
 }
 
-/// What the application's definition would be without us. Null until resolve_twins() of the family.
+/// The procedure that the application would call without this library. Null until resolve_twins()
+/// of the family.
 extern constinit void* g_twins[kFamilyCount][kRowEnd];
-/// As mpi::g_selected, of each row; 0 until resolve_twins(), and where a procedure has no pmpi
-/// twin.
+/// As mpi::g_selected, for each row; 0 until resolve_twins(), and for procedures without a pmpi
+/// entry point.
 extern constinit std::uint8_t g_selected[kFamilyCount][kRowEnd];
 
-/// Finds all twins of a family: the pmpi_ procedures of the object that defines the family's
-/// MPI_Init; where one has none, the next definition of mpi_x_, and the calls are not recorded. Any
-/// thread, any number of times.
+/// Looks up all entry points of a family: the pmpi_ procedures of the object that defines the
+/// family's MPI_Init; where one has none, the next definition of mpi_x_, whose calls are not
+/// recorded. Any thread, any number of times.
 void resolve_twins(Interface interface) noexcept;
-/// Takes over mpi::g_selected once that is final: what had been resolved before.
+/// Copies mpi::g_selected for the families resolved before, once it is final.
 void refresh_selection() noexcept;
 
-/// 1: a procedure has no pmpi twin, and is passed on unrecorded. 2: the recorder has been told.
+/// 1: the procedure has no pmpi entry point and is passed on unrecorded. 2: noted in the recorder.
 extern constinit std::uint8_t g_lacks_twin[kFamilyCount][kRowEnd];
-/// Such a procedure was called: names it in the trace, "mpi_send_f08_", once, if it would have been
-/// recorded. Any thread.
+/// Notes in the trace, once, that such a procedure ("mpi_send_f08_") was called, if it would have
+/// been recorded. Any thread.
 void tell_missing_twin(unsigned family, unsigned row) noexcept;
 
 template <Interface I, Row R, class... Slots>

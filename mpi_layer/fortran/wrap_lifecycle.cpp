@@ -2,7 +2,7 @@
 #include "mpi_layer/fortran/intercept.h"
 #include "mpi_layer/lifecycle.h"
 
-/// The Fortran procedures that start and end everything, and the two functions.
+/// The Fortran procedures of MPI_Init, MPI_Finalize and similar, and the two functions.
 namespace megascope::mpi::fortran {
 namespace {
 
@@ -26,7 +26,7 @@ void finalize(void* error) {
   twin<I, Row::finalize_, void*>()(error);
 }
 
-/// What has no ierror: the time of the call is recorded, and nothing else.
+/// Procedures without ierror: only the time of the call is recorded.
 template <Interface I, Row R, Fn F, class Result, class... Slots>
 Result plain_call(Slots... slots) {
   if (twin<I, R>() == nullptr) resolve_twins(I);

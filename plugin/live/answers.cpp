@@ -36,7 +36,7 @@ Json run_json(const Hub& hub) {
           {"hosts", hosts},
           {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
           {"running", hub.is_running()},
-          {"megascope", MEGASCOPE_VERSION},
+          {"megascope", MEGASCOPE_VERSION_TEXT},
           {"control", control_json(hub.desk())}};
 }
 
@@ -83,7 +83,7 @@ Json counters_json(const CounterCatalog& catalog) {
 std::string hello_text(const Hub& hub) {
   return dumped({{"type", "hello"},
                  {"protocol", 1},
-                 {"megascope", MEGASCOPE_VERSION},
+                 {"megascope", MEGASCOPE_VERSION_TEXT},
                  {"run", run_json(hub)},
                  {"bounds", bounds_json()}});
 }

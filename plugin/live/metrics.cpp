@@ -96,7 +96,7 @@ std::string metrics_text(const Hub& hub) {
   add_head(text, "megascope_run_info", "gauge", "The run.");
   text += fmt::format("megascope_run_info{{program=\"{}\",run_id=\"{}\",version=\"{}\"}} 1\n",
                       escaped(hub.settings().program), escaped(hub.settings().run_id),
-                      MEGASCOPE_VERSION);
+                      MEGASCOPE_VERSION_TEXT);
   add_single(text, "megascope_ranks", "gauge", "Ranks of the run.", hub.settings().world_size);
   add_times(text, hub.store());
   add_counters(text, hub.store());

@@ -18,8 +18,8 @@ constexpr std::size_t kMostCategories = 1U << 16;
 std::atomic<std::uint32_t> g_count{1};
 
 struct Names {
-  hooks::ProcessLock lock;               ///< never held while the caller's memory is read
-  std::vector<std::string> domains{""};  ///< the default one has no name
+  hooks::ProcessLock lock;               ///< not held while memory of the application is read
+  std::vector<std::string> domains{""};  ///< the default domain has no name
   std::map<std::pair<DomainId, std::uint32_t>, std::string> categories;
 };
 Names& names() {
@@ -33,7 +33,7 @@ void refuse(const char* reason) { hooks::refuse(LossCause::kRefused, reason); }
 
 DomainId domain(std::string_view name) noexcept {
   if (name.empty()) {
-    refuse("an NVTX domain has no name: the default one is taken");
+    refuse("an NVTX domain has no name: the default domain is used");
     return kDefaultDomain;
   }
   try {
@@ -51,7 +51,7 @@ DomainId domain(std::string_view name) noexcept {
     }
   } catch (const std::bad_alloc&) {
   }
-  refuse("there are too many NVTX domains: the default one is taken");
+  refuse("there are too many NVTX domains: the default domain is used");
   return kDefaultDomain;
 }
 
@@ -68,7 +68,7 @@ void name_category(DomainId domain, std::uint32_t category, std::string_view nam
     if (names().categories.size() < kMostCategories)
       names().categories[{domain, category}] = std::move(wanted);
   } catch (const std::bad_alloc&) {
-    refuse("there is no memory for a name");
+    refuse("a name was not defined: memory is exhausted");
   }
 }
 

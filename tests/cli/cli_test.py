@@ -371,7 +371,7 @@ class Join(Case):
                 file.write((700).to_bytes(4, "little"))
             result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
             self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
-            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged, and was left out: of one world it and .* tell 700 and 4 ranks\n")
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
             report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
             self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
             pathlib.Path(path).write_bytes(whole)
@@ -381,7 +381,7 @@ class Join(Case):
         self.record_apart("c", "d", None)
         self.call("run", "-o", "other", *MPIRUN, "-n", "2", PROGRAM)
         for pieces, part in ((("a", "d"), "not of one job: the launcher's names are"), (("a", "other"), "not of one job: worlds of 3 and 2 ranks"),
-                             (("a", "nowhere"), "there is no nowhere"), (("a", "scratch"), "scratch holds no readable trace")):
+                             (("a", "nowhere"), "nowhere does not exist"), (("a", "scratch"), "scratch holds no readable trace")):
             result = self.call("join", *pieces, "--out", "all")
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertIn(part, result.stderr)

@@ -94,7 +94,7 @@ class Machine(Case):
             self.assertRegex(result.stderr, "^megascope: .*" + words[0])
 
     def test_options_that_are_not_understood(self):
-        self.expect("options", "problem", "MEGASCOPE_EXPROT is no option", MEGASCOPE_EXPROT="otf2")
+        self.expect("options", "problem", "MEGASCOPE_EXPROT is not an option", MEGASCOPE_EXPROT="otf2")
         self.expect("options", "problem", "MPI_Rcv is neither", MEGASCOPE_MPI="-MPI_Rcv")
         self.expect("options", "problem", "*@wieght is passed over: wieght is no kind of tensor", MEGASCOPE_TENSORS="*@wieght")
         self.expect("options", "ok", "MEGASCOPE_REPORT=short", MEGASCOPE_REPORT="short")

@@ -144,11 +144,11 @@ TEST(Options, NameABadValueWhatIsAcceptedAndWhatIsUsedInstead) {
   const LoadedOptions loaded = load({"MEGASCOPE_BUFFER_SIZE=12Q"});
   EXPECT_EQ(loaded.values.buffer_size_bytes, 1073741824u);
   EXPECT_THAT(loaded.problems,
-              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: accepted is a size from 1 MiB to 1 TiB; used "
-                          "instead: the default, 1G"));
+              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: expected a size from 1 MiB to 1 TiB; the "
+                          "default is used: 1G"));
   EXPECT_THAT(load({"MEGASCOPE_BUFFER_POLICY=ring"}).problems,
-              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: accepted is one of stop, flight; used "
-                          "instead: the default, "
+              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: expected one of stop, flight; the "
+                          "default is used: "
                           "stop"));
 }
 
@@ -172,10 +172,9 @@ TEST(Options, RefuseNoneBesideAnotherFormatAndUnknownFormats) {
 }
 
 TEST(Options, SuggestTheOptionMeantForAnUnknownName) {
-  EXPECT_THAT(
-      load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
-      ElementsAre(
-          "MEGASCOPE_BUFER_SIZE is no option and is ignored: did you mean MEGASCOPE_BUFFER_SIZE?"));
+  EXPECT_THAT(load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
+              ElementsAre("MEGASCOPE_BUFER_SIZE is not an option and is ignored: did you mean "
+                          "MEGASCOPE_BUFFER_SIZE?"));
   EXPECT_THAT(load({"MEGASCOPE_EXPORTS=otf2"}).problems,
               ElementsAre(HasSubstr("did you mean MEGASCOPE_EXPORT?")));
   EXPECT_THAT(load({"MEGASCOPE_QUUX_FROBNICATE=1"}).problems,

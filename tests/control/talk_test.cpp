@@ -237,7 +237,7 @@ TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
   EXPECT_EQ(series(0, kNorm), norms(2));
   for (const int rank : {0, 1}) {
     EXPECT_THAT(said(rank),
-                Contains("no more statistics over all ranks, and no more decisions: other ranks "
+                Contains("no more statistics over all ranks and no more decisions: other ranks "
                          "did not begin the step in time (MEGASCOPE_STEP_WAIT)"));
   }
   EXPECT_THAT(said(0), Contains(HasSubstr("ranks told different numbers of steps")));
@@ -262,9 +262,9 @@ TEST_F(Talk, OneStepLessOnARankCostsTheLastOnesOnly) {
 
 TEST_F(Talk, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
   const std::multimap<Fn, std::pair<int, const char*>> faults{
-      {Fn::Op_create, {0, "MPI made no communicator, operator or datatype for it"}},
-      {Fn::Type_contiguous, {3, "MPI made no communicator, operator or datatype for it"}},
-      {Fn::Type_commit, {6, "MPI made no communicator, operator or datatype for it"}},
+      {Fn::Op_create, {0, "MPI failed to create a communicator, operator or datatype"}},
+      {Fn::Type_contiguous, {3, "MPI failed to create a communicator, operator or datatype"}},
+      {Fn::Type_commit, {6, "MPI failed to create a communicator, operator or datatype"}},
       {Fn::Iallreduce, {0, "MPI failed, or memory ran out"}},
       {Fn::Iallreduce, {3, "MPI failed, or memory ran out"}},
       {Fn::Test, {0, "MPI failed"}},

@@ -99,12 +99,12 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(
       occurrences(ending.err,
-                  "megascope: MEGASCOPE_BUFFER_SIZE=many: accepted is a size from 1 MiB to 1 TiB; "
-                  "used instead: the default, 1G\n"),
+                  "megascope: MEGASCOPE_BUFFER_SIZE=many: expected a size from 1 MiB to 1 TiB; "
+                  "the default is used: 1G\n"),
       1)
       << ending.err;
   EXPECT_EQ(occurrences(ending.err,
-                        "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
+                        "megascope: MEGASCOPE_EXPROT is not an option and is ignored: did you mean "
                         "MEGASCOPE_EXPORT?\n"),
             1)
       << ending.err;
@@ -139,7 +139,7 @@ TEST(Options, AFunctionThatIsLeftOutIsNotRecorded) {
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err,
                         "megascope: MEGASCOPE_MPI: -MPI_Rcv is neither a function nor a group and "
-                        "is passed over: did you mean MPI_Recv?\n"),
+                        "is ignored: did you mean MPI_Recv?\n"),
             1)
       << ending.err;
   const Read read = trial.trace();
@@ -186,8 +186,8 @@ TEST(OtherTool, BehindUsIsNamedAndSeesNothing) {
       trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_OTHER_TOOL));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL
-                                    " wraps MPI calls too: it is behind MegaScope and sees none of "
-                                    "them; preload one of the two\n"),
+                                    " wraps MPI calls too, but comes after MegaScope and sees none "
+                                    "of them; preload one of the two\n"),
             1)
       << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
@@ -214,7 +214,8 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
   std::filesystem::copy_file(MEGASCOPE_TEST_LIBRARY, copy);
   const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" + copy));
   EXPECT_EQ(ending.exit_code, 0);
-  EXPECT_EQ(occurrences(ending.err, "megascope: " + copy + " is MegaScope too, and stays off\n"), 1)
+  EXPECT_EQ(
+      occurrences(ending.err, "megascope: " + copy + " is another MegaScope and is inactive\n"), 1)
       << ending.err;
   EXPECT_EQ(occurrences(ending.err, "nothing was recorded"), 0) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);

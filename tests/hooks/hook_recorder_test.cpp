@@ -50,7 +50,7 @@ TEST_F(HookRecorder, WhatIsLeftOutOfOrderIsMendedAndCounted) {
     const RegionId a = region("a");
     const RegionId b = region("b");
     leave(a);
-    EXPECT_THAT(last_refusal(), HasSubstr("not in"));
+    EXPECT_THAT(last_refusal(), HasSubstr("not open"));
     enter(a);
     pause();
     enter(b);

@@ -165,7 +165,7 @@ class Export(Case):
         self.assertEqual(before, {name: os.stat(os.path.join(self.traces, name)).st_mtime_ns for name in os.listdir(self.traces)})
         self.write("file", "")
         self.traces = os.path.join(self.folder, "file")
-        self.assertIn(self.traces + " is not a folder", self.export("--parallel", SIZES, code=2).stderr)
+        self.assertIn(self.traces + " is not a directory", self.export("--parallel", SIZES, code=2).stderr)
         self.traces = "/proc/sys"
         self.assertRegex(self.export("--parallel", SIZES, "-j", "1", code=2).stderr, "/proc/sys/benchmark-data-0-pipeline-0-tensor-0[.]json[.][0-9a-f]{16}[.]part")
 

@@ -3,6 +3,7 @@
 #include "mpi_layer/meaning_comm.h"
 #include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_local.h"
+#include "mpi_layer/meaning_neighbor.h"
 #include "mpi_layer/meaning_request.h"
 #include "mpi_layer/meaning_rma.h"
 #include "mpi_layer/meaning_spawn.h"

@@ -70,10 +70,10 @@ TEST_F(Selection, SaysWhatItDoesNotKnow) {
   const std::vector<std::string> problems = select_functions({"-MPI_Iprob", "p2p", "colll"});
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(problems[0],
-            "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is passed over: did "
+            "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is ignored: did "
             "you mean MPI_Iprobe?");
   EXPECT_EQ(problems[1],
-            "MEGASCOPE_MPI: colll is neither a function nor a group and is passed over: did you "
+            "MEGASCOPE_MPI: colll is neither a function nor a group and is ignored: did you "
             "mean coll?");
   EXPECT_TRUE(is_recorded(Fn::Bcast));
 }

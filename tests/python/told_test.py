@@ -181,7 +181,7 @@ class Told(Case):
                     megascope.counter(f"counter {i}", i)
             with megascope.region("region 7", layer=1): pass
             print(megascope.last_error())
-            """), "there are too many names\n")
+            """), "a name was not defined: there are too many names\n")
         names = collections.Counter(event["name"] for event in self.events() if event["ph"] == "X")
         self.assertEqual(names, {f"region {i}": 2 if i == 7 else 1 for i in range(64_256)})
         self.assertEqual(self.losses(), {"refused": 100_000 - 64_256})
