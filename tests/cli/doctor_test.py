@@ -96,7 +96,7 @@ class Machine(Case):
     def test_options_that_are_not_understood(self):
         self.expect("options", "problem", "MEGASCOPE_EXPROT is no option", MEGASCOPE_EXPROT="otf2")
         self.expect("options", "problem", "MPI_Rcv is neither", MEGASCOPE_MPI="-MPI_Rcv")
-        self.expect("options", "problem", "*@wieght is passed over: wieght is no kind of tensor", MEGASCOPE_TENSORS="*@wieght")
+        self.expect("options", "problem", "*@wieght is ignored: wieght is not a tensor kind", MEGASCOPE_TENSORS="*@wieght")
         self.expect("options", "ok", "MEGASCOPE_REPORT=short", MEGASCOPE_REPORT="short")
 
     def test_never_hangs(self):

@@ -312,7 +312,7 @@ TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
       {.sleep_after_ns = 100'000'000});
   EXPECT_THAT(told(0, "notice "),
               testing::ElementsAre(
-                  "notice no step has begun since step 19: tensors are not shown until one does"));
+                  "notice no step has begun since step 19: tensors are captured again when the next step begins"));
 }
 
 TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
@@ -326,7 +326,7 @@ TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
         }
       },
       {.has_room_for_answers = false, .requests = 1});
-  EXPECT_THAT(told(0, "failed "), Contains(HasSubstr("an answer was lost")));
+  EXPECT_THAT(told(0, "failed "), Contains(HasSubstr("a reply was dropped")));
 }
 
 /// What is told once is not lost for answers that fill the letter, and of these none goes unheard
@@ -382,10 +382,10 @@ TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
   for (const int rank : {0, 1, 2}) EXPECT_THAT(told(rank, "ask "), IsEmpty());
   const std::vector<std::string> failed = told(0, "failed ");
   ASSERT_EQ(failed.size(), 2U) << "who asked hears of it, and so does the next one";
-  EXPECT_THAT(failed[1], HasSubstr("rank 0 does not talk to the other ranks any more"));
+  EXPECT_THAT(failed[1], HasSubstr("rank 0 has left the step exchange"));
   EXPECT_THAT(told(0, "notice "),
               Contains(HasSubstr(
-                  "rank 0 shows nothing any more: other ranks did not begin the step in time")));
+                  "rank 0 stopped capturing: other ranks did not begin the step in time")));
 }
 
 TEST_F(LiveTalk, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {

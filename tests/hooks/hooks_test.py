@@ -166,7 +166,7 @@ class WithMpi(Case):
         self.record(3, "silent", MEGASCOPE_STEP_START=2)
         report = self.stored_report()
         self.assertEqual(report["functions"]["MPI_Allreduce"]["calls"], 12)
-        self.assertTrue(any("began none (megascope_step_begin)" in note for note in report["notes"]), report["notes"])
+        self.assertTrue(any("the application annotates none (megascope_step_begin)" in note for note in report["notes"]), report["notes"])
 
     def test_a_program_that_never_starts_its_mpi(self):
         settings = self.settings()

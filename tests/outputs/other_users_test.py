@@ -110,7 +110,7 @@ class OtherUsers(Case):
                 subprocess.run(as_user(ATTACKER, *words), check=True)
         self.assertEqual(mine.read_text(encoding="utf-8"), PRECIOUS)
         self.assertEqual({path.name for path in self.home.iterdir()}, {"precious", "report.txt"})
-        self.assertIn("is not the directory any more that this run created; traces stay in", self.errors)
+        self.assertIn("was replaced by another directory during the run; traces stay in", self.errors)
 
     def test_a_directory_above_that_was_exchanged_is_noticed(self):
         self.run_folder = self.project / "a" / "run"
