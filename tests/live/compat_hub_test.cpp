@@ -168,7 +168,7 @@ TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
     const std::vector<json> texts = scene.texts();
     ASSERT_EQ(of_type(texts, "error").size(), 1U);
     EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(),
-                HasSubstr("268435456 numbers are more than an update holds"));
+                HasSubstr("268435456 values exceed the size of an update"));
     EXPECT_LT(memory_kib() - before, 400 << 10) << "268435456 numbers are 1 GiB";
   }
 }

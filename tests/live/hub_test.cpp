@@ -178,10 +178,10 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
   const std::vector<json> notices = notices_in(scene.texts());
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_THAT(notices[0]["text"].get<std::string>(),
-              HasSubstr("mlp/fc1 has parts that do not fit together"));
-  EXPECT_EQ(scene.hub.drops().at("parts of views that do not fit the others"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views that a rank told twice in a step"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views of steps that were over"), 1U);
+              HasSubstr("mlp/fc1 has parts with inconsistent shapes"));
+  EXPECT_EQ(scene.hub.drops().at("view parts with inconsistent shapes"), 1U);
+  EXPECT_EQ(scene.hub.drops().at("view parts that a rank sent twice in one step"), 1U);
+  EXPECT_EQ(scene.hub.drops().at("view parts that arrived too late"), 1U);
 }
 
 TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
@@ -353,7 +353,7 @@ TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
   EXPECT_EQ(scene.hub.store().history.steps.end(), before);
   EXPECT_THAT(
       metrics_text(scene.hub),
-      HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
+      HasSubstr("megascope_live_dropped_total{reason=\"damaged rank updates\"}"));
 }
 
 TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {

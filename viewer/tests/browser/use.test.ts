@@ -90,7 +90,7 @@ describe.skipIf(missing)("the page", () => {
     const { page } = await open(browser, mock);
     await reached(page, 49);
     expect(await page.locator("[data-alerts]").count()).toBe(0);
-    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 values in a row above 8.25" });
+    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 consecutive values above 8.25" });
     await page.waitForSelector("text=loss diverges");
     expect(await page.innerText("[data-alerts]")).toBe("1");
     await page.close();
