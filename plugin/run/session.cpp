@@ -1,7 +1,6 @@
 #include "plugin/run/session.h"
 
 #include "core/base/clock.h"
-#include "core/base/own_object.h"
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/thread_cpu.h"
@@ -245,7 +244,7 @@ void Session::say_start(const StartFacts& facts) {
   if (!options_.values.verbose || facts.world_size == 1) return;
   say("checked in " + human_duration(static_cast<std::int64_t>(facts.company_ns)) +
       " that all ranks have the library; compared clocks in " +
-      human_duration(static_cast<std::int64_t>(facts.clocks_ns)) +);
+      human_duration(static_cast<std::int64_t>(facts.clocks_ns)));
 }
 
 void Session::aborting() {

@@ -1,4 +1,5 @@
 #include "core/base/clock.h"
+#include "core/base/own_object.h"
 #include "core/base/standard_error.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"

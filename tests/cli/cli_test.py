@@ -167,7 +167,7 @@ class Run(Case):
         result = self.call("run", "-o", "killed", "--", PROGRAM, "kill")
         self.assertEqual(result.returncode, -signal.SIGKILL)
         folder = os.path.join(os.path.realpath(self.folder), "killed")
-        self.assertIn(f"megascope: the run was cut short: recovered 1 trace into {folder}; see `megascope report '{folder}'` and `megascope analyze '{folder}'`\n",
+        self.assertIn(f"megascope: the run ended early: recovered 1 trace into {folder}; see `megascope report '{folder}'` and `megascope analyze '{folder}'`\n",
                       result.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "scratch", f"megascope-{os.geteuid()}")), [])
         report = json.loads(self.call("report", folder, "--json").stdout)
@@ -175,7 +175,7 @@ class Run(Case):
 
     def test_says_which_functions_are_recorded(self):
         result = self.call("run", "--", PROGRAM, MEGASCOPE_MPI="none", MEGASCOPE_REPORT="off")
-        self.assertRegex(result.stderr, r"^megascope: .* a rank, functions as MEGASCOPE_MPI=none says\n")
+        self.assertRegex(result.stderr, r"^megascope: .* a rank, MPI functions selected by MEGASCOPE_MPI=none\n")
 
     def test_hands_on_signals(self):
         with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.folder, env=self.environment(),
@@ -209,8 +209,8 @@ class Run(Case):
 
     def test_srun_cuts_lists_at_commas(self):
         result = self.call("run", "--", self.fake_launcher("srun"), "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome", "./app")
-        self.assertIn("megascope: --export cuts at commas: the ranks see MEGASCOPE_EXPORT=otf2 without chrome. "
-                      "Write lists with +: MEGASCOPE_EXPORT=otf2+chrome.\n", result.stderr)
+        self.assertIn("megascope: --export splits at commas: the ranks get MEGASCOPE_EXPORT=otf2 without chrome. "
+                      "Separate list items with +: MEGASCOPE_EXPORT=otf2+chrome.\n", result.stderr)
 
     def test_keeps_another_preload(self):
         result = self.call("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")

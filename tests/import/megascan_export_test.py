@@ -154,7 +154,7 @@ class Export(Case):
         self.assertIn("rank 0 has no place in parallel groups", result.stderr)
         self.assertIn("--parallel tp=2,pp=2,dp=2", result.stderr)
         self.assertEqual(os.listdir(self.traces), [])
-        self.assertIn("--parallel tp=2 is for 2 ranks, the run has 8", self.export("--parallel", "tp=2", code=2).stderr)
+        self.assertIn("--parallel tp=2 is for 2 ranks, but the run has 8", self.export("--parallel", "tp=2", code=2).stderr)
         self.assertIn('cannot read "tp=x"', self.export("--parallel", "tp=x", code=2).stderr)
 
     def test_nothing_is_mixed_up_or_overwritten(self):

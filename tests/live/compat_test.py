@@ -130,7 +130,7 @@ class Training(unittest.TestCase):
         self.assertIn("is not a regular file", ask("pipe.npy"))
         good = [[1.0] * HIDDEN] * LAYERS
         for problem, arguments in {"little-endian": {"descr": ">f4"}, "order": {"order": "True"}, "match its shape": {"shape": (LAYERS + 1, HIDDEN)},
-                                   "no .npy": {"head": b"PK\x03\x04\x00\x00\x01\x00"}, "shape": {"shape": (0, HIDDEN)}}.items():
+                                   "not a .npy": {"head": b"PK\x03\x04\x00\x00\x01\x00"}, "shape": {"shape": (0, HIDDEN)}}.items():
             self.vector_file("bad.npy", good, **arguments)
             self.assertIn(problem, ask("bad.npy"))
         self.vector_file("short.npy", [[1.0] * (HIDDEN - 1)] * LAYERS)

@@ -30,7 +30,7 @@ class Doctor(lab.Case):
 
     def test_says_that_the_run_folder_is_of_one_node(self):
         text = self.call("srun", "-Q", "-N2", "-n2", self.lab.command, "doctor", expected=None).stdout
-        self.assertIn("is of this node only", text)
+        self.assertIn("is visible on this node only", text)
 
 
 class Wrapper(lab.Case):
@@ -119,7 +119,7 @@ class Collect(lab.Case):
         self.assertRegex(self.call(self.lab.command, "recover", folder, expected=2).stderr,
                          r"no trace of run \w+ is left on this node in .*; it ran on n\[0-3\]\n$")
         self.call("srun", "-Q", "-N1", "-n1", "-w", "n2", self.lab.command, "recover", "--quiet", folder)
-        self.assertIn("3 of 4 ranks miss: 0 1 3; their traces may be on other nodes of n[0-3]: run this there, or collect.sh\n",
+        self.assertIn("3 of 4 ranks miss: 0 1 3; their traces may be on other nodes of n[0-3]: run this command there, or collect.sh\n",
                       self.call(self.lab.command, "recover", folder).stderr)
         self.assertEqual(self.report(folder)["missing_ranks"], [0, 1, 3])
         self.assertIn("4 traces in ", self.collect(folder).stdout)
