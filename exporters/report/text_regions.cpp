@@ -26,9 +26,9 @@ Lines region_section(const RunReport& report, const RowLimits& limits) {
                duration(totals.max_time)});
   }
   Lines lines = {rows.size() > limits.regions
-                     ? "Regions of the program, all ranks together, the longest " +
+                     ? "User regions, all ranks together, the longest " +
                            std::to_string(limits.regions)
-                     : "Regions of the program, all ranks together"};
+                     : "User regions, all ranks together"};
   const Lines of_table = table.lines(2);
   lines.insert(lines.end(), of_table.begin(), of_table.end());
   return lines;

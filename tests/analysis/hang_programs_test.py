@@ -120,7 +120,7 @@ class Circles(Case):
         self.assertEqual(self.circles(self.found()), self.circles(running))
         self.assertIn("not running here", self.hang().stdout)
         report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
-        self.assertIn("Who waits for whom: megascope hang", report.stdout)
+        self.assertIn("To see which ranks wait for which: megascope hang", report.stdout)
 
     def test_a_copy_taken_before_gives_way_to_the_trace_itself(self):
         with self.hanging("receive-ring", 2):
@@ -270,7 +270,7 @@ class Ends(Case):
                        env=self.environment(), capture_output=True, timeout=50)
         with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
             report = " ".join(file.read().split())
-        self.assertIn("Collectives the ranks did not all call the same on `dp`; the first difference: megascope hang", report)
+        self.assertIn("Collectives ranks called different collectives on `dp`; the first difference: megascope hang", report)
         with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
             comms = {comm["name"]: comm["collectives_differ"] for comm in json.load(file)["communicators"]}
         self.assertEqual((comms["dp"], comms[WORLD]), (True, False))

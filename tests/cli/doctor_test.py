@@ -120,7 +120,7 @@ class Program(Case):
         self.expect("mpi", "ok", "libmp", "--", PROGRAM, "--json")
 
     def test_static(self):
-        self.expect("program", "problem", "linked statically", self.build("static", self.EMPTY, "-static"))
+        self.expect("program", "problem", "statically linked", self.build("static", self.EMPTY, "-static"))
 
     def test_other_rights(self):
         copy = self.path("copy")

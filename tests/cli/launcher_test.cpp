@@ -51,10 +51,9 @@ TEST(Launcher, IsToldByItsVersion) {
 
 TEST(Launcher, OfUnknownMakeIsRefusedWithAWayOut) {
   Words command = {"mpirun", "./app"};
-  EXPECT_EQ(
-      add_preload(LauncherKind::kMpi, kPreload, command).message(),
-      "cannot determine the MPI of the launcher mpirun; start MegaScope from it: "
-      "`mpirun -n 4 megascope run -- ./app`");
+  EXPECT_EQ(add_preload(LauncherKind::kMpi, kPreload, command).message(),
+            "cannot determine the MPI of the launcher mpirun; start MegaScope from it: "
+            "`mpirun -n 4 megascope run -- ./app`");
 }
 
 TEST(OpenMpi, GetsThePreloadAndTheVariablesForEachProgram) {

@@ -41,7 +41,7 @@ class WithMpi(Case):
             times = {name: row["time_s"] for name, row in report["regions"].items()}
             self.assertLess(times["backward"], times["forward"])
             self.assertLess(times["forward"], times["step"])
-        self.assertIn("Regions of the program", self.call(MEGASCOPE, "report", self.run_folder))
+        self.assertIn("User regions", self.call(MEGASCOPE, "report", self.run_folder))
 
     def test_the_same_run_tells_the_same_of_mpi_with_and_without_hooks(self):
         seen = []

@@ -93,7 +93,7 @@ class OtherUsers(Case):
             self.assertEqual(self.plant(*self.ARCHIVE), len(self.ARCHIVE))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         report = " ".join((self.run_folder / "report.txt").read_text(encoding="utf-8").split())
-        self.assertEqual(report.count("exists already: it is not overwritten"), len(FORMATS), report)
+        self.assertEqual(report.count("exists already and is not overwritten"), len(FORMATS), report)
 
     def test_links_that_lead_nowhere_yet_make_no_file(self):
         self.precious.unlink()
