@@ -60,7 +60,7 @@ class Wrapper(lab.Case):
         result = self.call("srun", "-Q", *TWO, "bin/megascope-run", "./app", "3")
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         for node in NODES[:2]:
-            self.assertIn(f"megascope-run: ./app runs unrecorded on {node}: there is no ", result.stderr)
+            self.assertIn(f"megascope-run: ./app runs unrecorded on {node}: cannot read ", result.stderr)
 
     def test_usage(self):
         self.assertIn("srun megascope-run ./app", self.call(self.wrapper, expected=2).stdout)
@@ -133,7 +133,7 @@ class Collect(lab.Case):
             result = self.collect(folder, expected=1)
         finally:
             self.resume("n3")
-        self.assertIn("collect.sh: n3 is down: what lies on its disk comes when it is back and this is run again\n", result.stderr)
+        self.assertIn("collect.sh: n3 is down: its traces are not collected; run this script again when the node is available\n", result.stderr)
         self.assertIn("1 of 4 ranks miss: 3;", result.stdout)
         self.assertEqual(self.report(folder)["missing_ranks"], [3])
         self.collect(folder)
@@ -145,7 +145,7 @@ class Collect(lab.Case):
         self.assertEqual(self.report(folder)["missing_ranks"], [])
 
     def test_bad_input_is_named(self):
-        self.assertIn("is not a folder", self.collect("nosuch", expected=2).stderr)
+        self.assertIn("is not a directory", self.collect("nosuch", expected=2).stderr)
         self.assertIn("collect.sh RUN_FOLDER", self.collect(expected=2).stdout)
         os.mkdir(f"{self.folder}/empty")
         result = self.collect("empty", expected=2)
