@@ -64,10 +64,9 @@ bool shorten(RowLimits& limits) {
 std::string no_call_text(const RunReport& report) {
   const bool is_one = report.ranks.size() == 1;
   return std::string("MegaScope: ") +
-             (is_one ? "the trace of this run has" : "the traces of this run have") +
-             " no call. Recording ended early or the trace is
-             damaged,
-         or the program ended during MPI_Init.";
+         (is_one ? "the trace of this run has" : "the traces of this run have") +
+         " no call. Recording ended early or the trace is\ndamaged, or the program ended during "
+         "MPI_Init.\n";
 }
 
 }  // namespace

@@ -276,8 +276,8 @@ class Tunnel(lab.Case):
         self.assertEqual(result.stdout, "-N -o ExitOnForwardFailure=yes -L 127.0.0.1:8123:127.0.0.1:8123 n1\n")
 
     def test_bad_input_is_named(self):
-        for words, part in (((), "tunnel.sh [--login HOST]"), (("x",), "tunnel.sh [--login HOST]"), (("@n0", "0"), "a port is"),
-                            (("@n0", "70000"), "a port is"), (("@-oProxyCommand=x", "80"), "cannot tell"),
+        for words, part in (((), "tunnel.sh [--login HOST]"), (("x",), "tunnel.sh [--login HOST]"), (("@n0", "0"), "a port must"),
+                            (("@n0", "70000"), "a port must"), (("@-oProxyCommand=x", "80"), "cannot determine"),
                             (("./nosuch", "80"), "cannot tell")):
             result = self.call_tunnel("--print", *words, expected=2)
             self.assertIn(part, result.stdout + result.stderr, words)
