@@ -154,11 +154,11 @@ std::string functions_summary() {
   }
   const std::vector<std::string> missing = mpi::functions_not_wrapped();
   std::string text = fmt::format(
-      "MPI functions  {} can be recorded: {} with full semantics, {} with the object they use, "
-      "{} with entry
-      "
-      "               and exit ({} of them only when MEGASCOPE_MPI asks for them); {} not at all.\n"
-      "               `megascope info --functions` lists them, and what is told of each.\n",
+      "MPI functions  {} can be recorded: {} with full semantics, {} with the object they use,\n"
+      "               {} with entry and exit ({} of them only if selected by MEGASCOPE_MPI); {} "
+      "not\n"
+      "               at all. `megascope info --functions` lists them and what is recorded of "
+      "each.\n",
       all.total(), all.full, all.object, all.plain, all.off, missing.size());
   text += wrapped_lines(missing, 15);
   std::vector<std::string> names;
