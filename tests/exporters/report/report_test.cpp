@@ -306,7 +306,7 @@ TEST(Report, SaysNothingLostOnlyWhenEveryCounterIsZero) {
         << loss_cause_name(static_cast<LossCause>(i));
     EXPECT_THAT(
         to_text(report),
-        ContainsRegex("7 (records lost|hook calls refused|regions or steps unbalanced) \\(see"))
+        ContainsRegex("7 (records dropped|hook calls refused|regions or steps unbalanced) \\(see"))
         << i;
   }
   report.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
