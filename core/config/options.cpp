@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "MEGASCOPE_";
 constexpr std::size_t kShownValueBytes = 80;
-constexpr std::uint64_t kUnlimited = std::uint64_t{1}
-                                     << 62;  ///< upper bound of counts that have none
 
 #define MEGASCOPE_OPTION_ROW(member, type, name, default_text, empty_default, accepts, unit, help, \
                              example)                                                              \

@@ -20,17 +20,17 @@ constexpr const char* kMagic = "megascope-gpt checkpoint 1";
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 24;
 constexpr std::array<const char*, 3> kGroups = {"", "exp_avg/", "exp_avg_sq/"};
 
-/// Where everything is in the file of a model.
+/// File layout of a model.
 struct Layout {
   std::string header;
-  std::map<std::string, std::size_t> position;  // of each tensor's first byte
+  std::map<std::string, std::size_t> position;  // offset of each tensor's first byte
   std::size_t bytes = 0;
 };
 
 Layout layout_of(const CheckpointHeader& header) {
   Settings settings;
   settings.model = header.model;
-  const Chunk whole(0, 1, settings, Axis{});  // the model on one rank: only its form is looked at
+  const Chunk whole(0, 1, settings, Axis{});  // the model on one rank; used only for its shapes
   Layout layout;
   std::ostringstream text;
   text << kMagic << "\nstep " << header.step << "\n";
@@ -54,7 +54,7 @@ Layout layout_of(const CheckpointHeader& header) {
   return layout;
 }
 
-/// The text up to "end"; what is wrong, or nothing.
+/// Reads the text up to "end". Returns the error, or an empty text.
 std::string read_header(const std::string& path, std::string& header, std::size_t& file_bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return path + ": " + std::strerror(errno);
@@ -68,10 +68,10 @@ std::string read_header(const std::string& path, std::string& header, std::size_
       return {};
     }
   }
-  return path + ": is not a checkpoint of this program";
+  return path + ": not a checkpoint of this program";
 }
 
-/// The number after `name` in a line of its own, or -1.
+/// The number after `name` on a line of its own, or -1.
 int number_of(std::string_view header, const std::string& name) {
   const std::size_t begin = header.find("\n" + name + " ");
   int value = -1;
@@ -93,8 +93,8 @@ bool is_possible(const CheckpointHeader& header) {
          model.heads % model.kv_heads == 0;
 }
 
-/// Calls run(position in the file, values, count) for each stretch of this rank's numbers that is
-/// in one piece in the file: a row, of a matrix whose columns are split, else all of a tensor's.
+/// Calls run(file offset, values, count) for each contiguous part of this rank's numbers in the
+/// file: a row of a matrix with split columns, else a whole tensor.
 template <class Run>
 void for_each_run(const Layout& layout, int tp_rank, const std::vector<Bucket*>& buckets, Run run) {
   for (Bucket* bucket : buckets) {
@@ -128,7 +128,7 @@ std::string begin_file(const std::string& path, const Layout& layout) {
   return file && !error ? "" : path + ": cannot be written";
 }
 
-// All tp ranks have the same values of what is not split: they write the same bytes.
+// All tp ranks have equal values of replicated tensors and write the same bytes.
 std::string write_parts(const std::string& path, const Layout& layout, const Place& place,
                         const std::vector<Bucket*>& buckets) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -155,10 +155,11 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   header.step = number_of(text, "step");
   for (const ShapeField& field : kShapeFields)
     header.model.*field.value = number_of(text, field.name);
-  if (!is_possible(header)) throw Refusal(path + ": the checkpoint describes no model");
+  if (!is_possible(header))
+    throw Refusal(path + ": the checkpoint does not describe a valid model");
   const Layout layout = layout_of(header);
   if (text != layout.header)
-    throw Refusal(path + ": the checkpoint's tensors are not those of the model it describes");
+    throw Refusal(path + ": the checkpoint's tensors do not match its model");
   refuse_together(rank == 0 && bytes != layout.bytes
                       ? path + ": the checkpoint has " + std::to_string(bytes) + " bytes, not " +
                             std::to_string(layout.bytes)

@@ -61,7 +61,7 @@ bool Pipeline::has_input_for(const Action& action) {
   return is_there != 0;
 }
 
-// Messages of a step overtake each other: the tag says which is which.
+// Messages of a step may overtake each other; the tag identifies them.
 int Pipeline::tag(Action::Kind kind, int micro_batch, int receiving_chunk_in_model) const {
   return 2 * (micro_batch * chunks_in_model() + receiving_chunk_in_model) +
          (kind == Action::Kind::kBackward ? 1 : 0);
@@ -126,8 +126,8 @@ void Pipeline::bucket_done(Bucket& bucket, const Action& action) {
 
 std::unique_ptr<Pipeline::Flight> Pipeline::take_flight(int chunk, const Rows& rows) {
   std::unique_ptr<Flight> flight;
-  // Waiting for a message to leave could wait for a stage that waits for us: one that has left, or
-  // new memory.
+  // Waiting for a send here could deadlock with a stage that waits for this one. Uses a state whose
+  // sends have completed, or new memory.
   for (auto& candidate : free_[at(chunk)]) {
     int has_left = 0;
     MPI_Testall(2, candidate->sends.data(), &has_left, MPI_STATUSES_IGNORE);

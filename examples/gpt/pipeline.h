@@ -1,5 +1,5 @@
 /// \file
-/// A stage at work: carries out what the scheduler says, and the messages that this takes.
+/// A pipeline stage: executes the scheduler's actions and sends the messages between stages.
 #pragma once
 
 #include "chunk.h"
@@ -15,20 +15,19 @@ namespace gpt {
 
 class Pipeline : private Inbox {
  public:
-  /// Makes this stage's chunks. Keeps references to `settings` and `place`.
+  /// Creates this stage's chunks. Keeps references to `settings` and `place`.
   Pipeline(const Settings& settings, const Place& place);
-  /// All micro-batches of a step, forth and back; gradients are then sums over the replicas.
-  /// Returns this replica's mean loss on the last stage, 0 on the others.
+  /// Runs forward and backward of all micro-batches of a step; gradients are then summed over the
+  /// replicas. Returns this replica's mean loss on the last stage, 0 on others.
   double run(int step, const Text& text);
-  /// Forth only, so many sequences one behind the other, of the same length, at most model.sequence
-  /// bytes: [sequences, kVocabulary] logits of the bytes after them, on every rank.
+  /// Forward only, for `sequences` concatenated sequences of equal length, at most model.sequence
+  /// bytes. Returns the logits of the next bytes, [sequences, kVocabulary], on every rank.
   Floats next_byte_logits(const Bytes& bytes, int sequences);
   /// All weights of this rank.
   std::vector<Bucket*> buckets() const;
 
  private:
-  /// A micro-batch on its way through a chunk. Its memory serves another one when both messages
-  /// have left.
+  /// A micro-batch in a chunk. Its memory is reused when both messages are sent.
   struct Flight {
     ChunkState state;
     std::array<MPI_Request, 2> sends{MPI_REQUEST_NULL, MPI_REQUEST_NULL};

@@ -6,7 +6,7 @@ namespace gpt {
 
 namespace {
 
-/// The name is for those who look at the program.
+/// Creates an axis. The name is set for tools.
 Axis make_axis(const char* name, int color, int key) {
   Axis axis;
   MPI_Comm_split(MPI_COMM_WORLD, color, key, &axis.comm);

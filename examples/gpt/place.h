@@ -1,5 +1,5 @@
 /// \file
-/// Where a rank stands in the grid of replicas, layer shares and stages.
+/// Coordinates of a rank in the grid of replicas (dp), tensor-parallel ranks (tp) and stages (pp).
 #pragma once
 
 #include "settings.h"
@@ -10,7 +10,7 @@
 
 namespace gpt {
 
-/// One axis of the grid: the ranks that differ in this coordinate only.
+/// One axis of the grid: the ranks that differ only in this coordinate.
 struct Axis {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
@@ -18,8 +18,8 @@ struct Axis {
   bool is_first() const { return rank == 0; }
 };
 
-/// world rank = tp + TP * (dp + DP * pp): shares of a layer are neighbours, then replicas, then
-/// stages (Megatron's order). Owns its communicators. Made and destroyed by all ranks together.
+/// world rank = tp + TP * (dp + DP * pp), Megatron's order. Owns its communicators. Construction
+/// and destruction are collective.
 class Place {
  public:
   explicit Place(const Settings& settings);
@@ -29,13 +29,13 @@ class Place {
   Axis tp;
   Axis dp;
   Axis pp;
-  Axis model;  // one whole replica: all tp x pp ranks of the same dp
-  std::vector<MPI_Comm>
-      dp_of_chunk;  // like dp.comm: chunks may finish in another order on each replica
+  Axis model;  // one replica: all tp x pp ranks of the same dp
+  // A duplicate of dp.comm for each chunk, because replicas may finish chunks in different orders.
+  std::vector<MPI_Comm> dp_of_chunk;
   bool is_world_first = false;
 };
 
-/// Adds up in place over an axis; nothing to do for one rank.
+/// Sums in place over an axis; no effect for one rank.
 void sum_over(const Axis& axis, float* values, std::size_t count);
 
 }  // namespace gpt

@@ -33,7 +33,7 @@ const Candidate& choose(const std::vector<Candidate>& ranked, const Sampling& sa
   for (std::size_t i = 0; i < most; ++i)
     weights[i] = std::fmax(
         std::exp((ranked[i].logit - ranked.front().logit) / sampling.temperature),
-        0.0F);  // NaN too
+        0.0F);  // also for NaN
   std::partial_sum(weights.begin(), weights.end(), weights.begin());
   float total = weights.back();
   if (sampling.top_p > 0)

@@ -15,13 +15,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Between two looks for a request, each of which is a step: after a while there are fewer of them.
+// Time between two polls, each of which is a step; longer after a while without requests.
 constexpr std::chrono::milliseconds kPause(20), kLongPause(250), kShortIdle(2000);
 constexpr std::size_t kMostPrompts = 16;
 constexpr int kMostTokens = 4096;
-constexpr std::size_t kShown = 20;  // candidates
+constexpr std::size_t kShown = 20;  // number of candidates in a reply
 
-/// Bytes that are no UTF-8 alone become U+FFFD.
+/// Replaces invalid UTF-8 by U+FFFD.
 void reply(const Json& answer) {
   megascope_reply(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
@@ -57,7 +57,7 @@ Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) 
   return {{"id", id}, {"type", "token"}, {"step", step}, {"sampled", sampled}, {"top", top}};
 }
 
-/// All ranks get the same requests, behind the same begin of a step; one of them answers.
+/// All ranks get the same requests in the same step; one of them replies.
 class Server {
  public:
   Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
@@ -66,14 +66,14 @@ class Server {
         is_speaker_(place.is_world_first),
         pipeline_(pipeline) {}
 
-  /// False: there was nothing to answer.
+  /// False: there was no request.
   bool answer_one() {
     const std::optional<Json> request = next();
     if (!request) return false;
     const Json id = request->value("id", Json());
     try {
       if (const std::string type = request->value("type", ""); type != "generate")
-        throw Refusal("requests of type \"" + type + "\" are not known here");
+        throw Refusal("unknown request type \"" + type + "\"; use \"generate\"");
       generate(id, *request);
     } catch (const Refusal& refusal) {
       say({{"id", id}, {"type", "error"}, {"message", refusal.what()}});
@@ -103,7 +103,7 @@ class Server {
     for (const std::string& prompt : prompts)
       if (prompt.empty()) throw Refusal("a prompt is empty");
     if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements)
-      throw Refusal("so many prompts do not fit");
+      throw Refusal("the prompts need too much memory; send fewer");
     if (tokens < 1 || tokens > kMostTokens)
       throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) +
                     " tokens at a time");
@@ -142,7 +142,7 @@ void serve(int first_step, const Settings& settings, const Place& place, Pipelin
     idle = server.answer_one() ? std::chrono::milliseconds(0)
                                : idle + pause;  // the same on all ranks
     std::this_thread::sleep_for(pause);
-    MPI_Barrier(MPI_COMM_WORLD);  // so that nobody is far behind
+    MPI_Barrier(MPI_COMM_WORLD);  // so that no rank falls far behind
   }
 }
 

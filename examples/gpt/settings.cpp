@@ -17,9 +17,9 @@ namespace {
 
 constexpr ModelShape kDefaultShape = {
     .layers = 4, .hidden = 128, .heads = 4, .sequence = 64, .rms_norm = 0};
-constexpr int kMost = 1 << 24;  // of anything that is counted: products of two fit into 64 bits
-constexpr int kMostTagged = 1 << 12;  // micro-batches and chunks: twice their product is the
-                                      // largest tag of a message
+constexpr int kMost = 1 << 24;  // limit for all counts: products of two fit into 64 bits
+// Limit for micro-batches and chunks: twice their product is the largest message tag.
+constexpr int kMostTagged = 1 << 12;
 
 void add_model_options(CLI::App& app, ModelShape& model) {
   const CLI::Range count(1, kMost);
@@ -85,7 +85,7 @@ ModelShape with_defaults(ModelShape model) {
   return model;
 }
 
-/// The checkpoint's shape. What was said on the command line must not contradict it.
+/// The checkpoint's shape. Throws Refusal if the command line contradicts it.
 ModelShape loaded_shape(const ModelShape& said, const std::string& path) {
   const ModelShape found = read_checkpoint_header(path).model;
   for (const ShapeField& field : kShapeFields)
@@ -112,8 +112,8 @@ void check_world(const Settings& settings) {
                   std::to_string(ranks) + ")");
 }
 
-/// Messages and matrices are counted in int; weights and what is kept of a micro-batch have to be
-/// somewhere.
+/// Checks that message and matrix sizes fit into int, and that weights and micro-batches fit into
+/// memory.
 void check_size(const Settings& settings) {
   const ModelShape& model = settings.model;
   const double layers = 1.0 * model.layers / settings.pp;
@@ -124,7 +124,7 @@ void check_size(const Settings& settings) {
                               static_cast<double>(sysconf(_SC_PAGESIZE));
   if (largest > kMostElements || 1.0 * model.ffn * model.hidden > 1e8 ||
       16.0 * (weights + layers * largest) > memory_bytes)
-    throw Refusal("a model or micro-batch of this size does not fit");
+    throw Refusal("a model or micro-batch of this size does not fit into memory");
 }
 
 void check_splits(const Settings& settings) {
@@ -180,7 +180,7 @@ Settings read_settings(int argc, char** argv, std::string& help) {
   if (settings.is_generating && settings.prompt.empty())
     throw Refusal("--generate: the prompt is empty");
   if (!std::isfinite(settings.learning_rate + settings.clip + settings.temperature))
-    throw Refusal("--learning-rate, --clip and --temperature have to be finite");
+    throw Refusal("--learning-rate, --clip and --temperature must be finite");
   check_world(settings);
   settings.model = settings.load.empty() ? with_defaults(settings.model)
                                          : loaded_shape(settings.model, settings.load);

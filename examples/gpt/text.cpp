@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
-/// What is wrong with it, or nothing.
+/// Returns the error, or an empty text.
 std::string read_file(const std::string& path, int sequence, std::string& bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return path + ": " + std::strerror(errno);

@@ -10,13 +10,14 @@ namespace gpt {
 
 namespace {
 
-/// What all ranks know of a step.
+/// Results of a step, the same on all ranks.
 struct StepResult {
   double loss = 0;
-  double gradient_norm = 0;  // of all gradients of the model, before clipping
+  double gradient_norm = 0;  // norm of all gradients of the model, before clipping
 };
 
-/// Of this rank's gradients, each of the model on one rank of a replica only.
+/// Sum of squares of this rank's gradients; replicated ones are counted on one rank of a replica
+/// only.
 double squares_of(const Pipeline& pipeline, const Place& place) {
   double squares = 0;
   for (const Bucket* bucket : pipeline.buckets())

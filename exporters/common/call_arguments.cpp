@@ -46,7 +46,7 @@ std::string_view argument_name(ArgumentName name) {
                                  : value_name(static_cast<ValueName>(index - kFirstValueName));
 }
 
-/// Messages of one call that go one way.
+/// Messages of one call in one direction.
 struct Messages {
   const Fact* first = nullptr;
   std::uint64_t count = 0;
@@ -58,7 +58,7 @@ struct Messages {
   }
 };
 
-/// What the facts of a call come to.
+/// Summary of the facts of a call.
 struct CallSummary {
   Messages sent, received, posted;
   const Fact* collective = nullptr;
@@ -67,7 +67,7 @@ struct CallSummary {
   FileSummary files;
   const Fact* site = nullptr;
   const Fact* local = nullptr;
-  const Fact* found = nullptr;  ///< by a probe, or a look at a request
+  const Fact* found = nullptr;  ///< found by a probe, or by a test of a request
   bool was_left = false;
 
   explicit CallSummary(const Call& call) {
@@ -112,7 +112,7 @@ struct CallSummary {
     }
   }
 
-  /// The communicator argument, else the one of the only message.
+  /// The communicator argument, else that of the only message.
   CommId comm(const Call& call) const {
     if (call.comm != kNoComm) return call.comm;
     if (collective != nullptr) return collective->comm;

@@ -26,7 +26,7 @@ void Timeline::Cursor::fetch_point() {
 bool Timeline::Cursor::leaves_next() const {
   if (open.empty()) return false;
   if (!has_call) return true;
-  // Regions have no depth: what is entered before they are left is inside of them.
+  // Regions have no depth: a call entered before a region is left is inside it.
   if (is_region || open.back().is_region)
     return call.enter_ns >= open.back().leave_ns && call.depth <= open.back().depth;
   return call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;

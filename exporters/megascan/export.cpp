@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kFiles = "benchmark-data-*.json";
 
-/// MegaScan reads all such files of a folder: two runs must not get mixed up.
+/// MegaScan reads all such files in a directory, so files of two runs must not be mixed.
 Status check_folder(const std::string& folder) {
   DIR* const open = ::opendir(folder.c_str());
   if (open == nullptr) return Status::from_errno(folder, errno);
@@ -25,15 +25,16 @@ Status check_folder(const std::string& folder) {
   while (const dirent* const entry = ::readdir(open)) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with("benchmark-") || !name.ends_with(".json")) continue;
-    status = Status::error(folder + "/" + std::string(name) +
-                           " exists already: of MegaScan's files a folder holds those of one run");
+    status = Status::error(
+        folder + "/" + std::string(name) +
+        " exists already; a directory can hold the MegaScan files of one run only");
     break;
   }
   ::closedir(open);
   return status;
 }
 
-/// The files of this member; they are taken away again unless they are kept.
+/// The files of this member. The destructor removes them unless they are kept.
 class Files {
  public:
   explicit Files(const ExportJob& job) : job_(job) {}
@@ -100,9 +101,9 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   for (std::string& note : notes_of(tally)) result.notes.push_back(std::move(note));
   const auto world_size = static_cast<std::uint64_t>(job.source->world_size());
   if (rank_count < world_size) {
-    result.notes.push_back(
-        human_count(world_size - rank_count) +
-        " ranks have no trace and no file; MegaScan's aggregate.py wants one of every place");
+    result.notes.push_back(human_count(world_size - rank_count) +
+                           " ranks have no trace and no file; MegaScan's aggregate.py needs a file "
+                           "for every coordinate");
   }
   return Status::ok();
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<const char*, 3> kNames{"dp", "pp", "tp"};
 
-/// Who stands where, as members tell each other.
+/// A rank's coordinates, as exchanged between members.
 struct Taken {
   std::array<std::int32_t, 3> index{};
   std::int32_t world_rank = 0;
@@ -49,8 +49,8 @@ Status check_no_place_is_taken_twice(Collective& members, const std::vector<Take
   const auto twice = std::ranges::adjacent_find(all, {}, &Taken::index);
   if (twice == all.end()) return Status::ok();
   return Status::error("ranks " + std::to_string(twice->world_rank) + " and " +
-                       std::to_string((twice + 1)->world_rank) + " have the same place (" +
-                       text_of(twice->index) + "): MegaScan's files know no other dimension");
+                       std::to_string((twice + 1)->world_rank) + " have the same coordinates (" +
+                       text_of(twice->index) + "), and MegaScan's files have no other dimension");
 }
 
 }  // namespace
@@ -67,9 +67,10 @@ Status place_of(const ProcessInfo& info, Place& place) {
     is_known = true;
   }
   if (is_known) return Status::ok();
-  return Status::error("rank " + std::to_string(info.world_rank) +
-                       " has no place in parallel groups, by which MegaScan names its files: give "
-                       "their sizes, as in --parallel tp=2,pp=2,dp=2");
+  return Status::error(
+      "rank " + std::to_string(info.world_rank) +
+      " has no coordinates in parallel groups, which MegaScan's file names need; specify "
+      "their sizes, e.g. --parallel tp=2,pp=2,dp=2");
 }
 
 std::string file_name(const Place& place) {

@@ -14,7 +14,8 @@ constexpr std::uint64_t kProgressCalls = 1U << 16;
 constexpr std::size_t kFlushBytes = 64 * 1024;
 constexpr std::string_view kUnknownRegion = "unknown region";
 constexpr std::string_view kIteration = "iteration";
-constexpr const char* kInsteadOfIteration = "iteration (region)";  // the name is MegaScan's
+// "iteration" itself is MegaScan's name.
+constexpr const char* kInsteadOfIteration = "iteration (region)";
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -208,7 +209,7 @@ void WorkerFile::write_comm(const CommDefinition& comm) {
   end_row();
 }
 
-/// Runs of ranks: first, stride, count, again and again.
+/// Runs of ranks as repeated first, stride, count.
 void WorkerFile::write_ranks(std::string_view key, const std::vector<RankRun>& runs) {
   text_ << ",\"" << key << "\":[";
   for (std::size_t i = 0; i < runs.size(); ++i) {

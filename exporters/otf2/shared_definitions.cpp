@@ -23,7 +23,7 @@ std::uint64_t comm_key(const CommDefinition& comm, const SharedComm& shared) {
   return std::max(key, kSelfKey + 1);
 }
 
-/// The communicators of a process, by CommId; `key` 0 where the definition makes no sense.
+/// The communicators of a process, by CommId. `key` is 0 if a definition is invalid.
 std::vector<SharedComm> shared_comms(const ProcessDefinitions& definitions,
                                      std::int32_t world_size) {
   std::vector<SharedComm> comms;
@@ -113,18 +113,19 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   ids.places = place_ids(get_places(from));
   ids.world_ranks = get_runs(from);
   ids.threaded_ranks = get_runs(from);
-  return from.has_failed() ? Status::error("the members' definitions do not fit together")
+  return from.has_failed() ? Status::error("the definitions of the members are inconsistent")
                            : Status::ok();
 }
 
-/// Parents before their children, else in the order given.
+/// Orders parents before their children; otherwise keeps the order.
 void put_parents_first(std::vector<SharedComm>& comms) {
   std::unordered_map<std::uint64_t, std::size_t> index_by_key;
   for (std::size_t i = 0; i < comms.size(); ++i) index_by_key.emplace(comms[i].key, i);
   std::vector<bool> is_placed(comms.size());
   std::vector<SharedComm> ordered;
   ordered.reserve(comms.size());
-  std::vector<std::size_t> line;  // from a communicator up to its first ancestor that is not placed
+  // From a communicator to its first ancestor that is not placed yet.
+  std::vector<std::size_t> line;
   for (std::size_t i = 0; i < comms.size(); ++i) {
     for (std::size_t next = i; !is_placed[next];) {
       line.push_back(next);
@@ -261,7 +262,8 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
   definitions.places = get_places(from);
   definitions.world_ranks = get_runs(from);
   definitions.threaded_ranks = get_runs(from);
-  return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
+  return from.has_failed() ? Status::error("the definitions of a member are malformed")
+                           : Status::ok();
 }
 
 Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
@@ -298,7 +300,7 @@ ProcessIds::PlainComm ProcessIds::plain_comm(const CommDefinition& comm, const S
           .own = (is_in_a ? 0 : size_a) + comm.my_rank};
 }
 
-// Of the root's own group only the root knows which it is.
+// Within the root's own group, only the root knows its rank.
 std::uint32_t ProcessIds::root(CommId id, std::int32_t root) const {
   if (id >= plain_.size() || !plain_[id].is_plain) return otf2_root(root);
   if (root == kSelfRoot) return static_cast<std::uint32_t>(plain_[id].own);

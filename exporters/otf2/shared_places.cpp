@@ -5,7 +5,7 @@
 namespace megascope::otf2 {
 namespace {
 
-/// Appends what is not there yet.
+/// Appends values that are not in the list.
 template <class Value>
 void add_new(std::vector<Value>& mine, const std::vector<Value>& theirs) {
   std::set<Value> known(mine.begin(), mine.end());

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// Places of calls, unified over the processes: part of shared_definitions.h.
+/// Call sites, unified over the processes (see shared_definitions.h).
 namespace megascope::otf2 {
 
 struct SourceLine {
@@ -19,27 +19,27 @@ struct SourceLine {
   auto operator<=>(const SourceLine&) const = default;
 };
 
-/// Positions are OTF2's ids: of the strings, which are the first ones of the archive, and of
-/// SourceCodeLocation. No two are alike. Empty unless places were recorded.
+/// Positions are OTF2 ids: of strings, which are the first ones of the archive, and of
+/// SourceCodeLocation. No duplicates. Empty unless call sites were recorded.
 struct SharedPlaces {
   std::vector<std::string> texts;  ///< "solve (heat.c:42)"
-  std::vector<SourceLine> lines;   ///< of those that are known
+  std::vector<SourceLine> lines;   ///< known source lines
 };
 
 SharedPlaces collect_places(const ProcessDefinitions& process);
-/// Adds what `mine` lacks. O((both) log(both)).
+/// Appends the entries that `mine` lacks. O((both) log(both)).
 void merge_places(SharedPlaces& mine, const SharedPlaces& theirs);
 void put_places(ByteWriter& to, const SharedPlaces& places);
 SharedPlaces get_places(ByteReader& from);
 
-/// OTF2's ids. The same on all members.
+/// OTF2 ids. The same on all members.
 struct PlaceIds {
   std::map<std::string, std::uint32_t> texts;
   std::map<SourceLine, std::uint32_t> lines;
 };
 PlaceIds place_ids(const SharedPlaces& places);
 
-/// Ids of one process's places, as its calls name them.
+/// OTF2 ids of one process's call sites.
 class ProcessPlaces {
  public:
   ProcessPlaces() = default;
@@ -48,11 +48,11 @@ class ProcessPlaces {
   static constexpr std::uint32_t
       kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING, _SOURCE_CODE_LOCATION
 
-  /// kUndefined where the trace does not define it.
+  /// kUndefined if the trace does not define it.
   std::uint32_t text(std::uint32_t site) const {
     return site < texts_.size() ? texts_[site] : kUndefined;
   }
-  /// kUndefined where the line is not known.
+  /// kUndefined if the line is unknown.
   std::uint32_t line(std::uint32_t site) const {
     return site < lines_.size() ? lines_[site] : kUndefined;
   }

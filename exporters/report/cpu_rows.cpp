@@ -10,7 +10,7 @@ namespace megascope::report {
 namespace {
 
 constexpr std::size_t kMostSets = 4;
-constexpr double kWorthShowing = 0.01;  ///< of a rank's time
+constexpr double kWorthShowing = 0.01;  ///< fraction of a rank's time
 
 std::uint64_t whole(double value) {
   return value > 0 && value < 9e18 ? static_cast<std::uint64_t>(value) : 0;

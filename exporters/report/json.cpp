@@ -23,7 +23,7 @@ const char* end_state_name(EndState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-/// ISO 8601 with milliseconds, UTC; null when not known.
+/// ISO 8601 with milliseconds, UTC; null if unknown.
 Json iso_time(std::int64_t realtime_ns) {
   const std::time_t whole_seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
   std::tm utc{};
@@ -106,7 +106,7 @@ Json places(const RunReport& report) {
   return all;
 }
 
-/// {"job_id": "1234", ...}: variables of Slurm without the prefix, in small letters.
+/// {"job_id": "1234", ...}: Slurm's variables without prefix, in lower case.
 Json launcher_facts(const RunReport& report) {
   Json all = Json::object();
   for (const LauncherFact& fact : report.launcher) {

@@ -13,7 +13,7 @@ std::uint64_t scaled(std::uint64_t value, double factor) {
   return factor == 1.0 ? value : static_cast<std::uint64_t>(static_cast<double>(value) * factor);
 }
 
-/// One function's places, and what it has beside them. Times in the profile's unit.
+/// The call sites of one function, and the remaining calls. Times in the profile's unit.
 struct FunctionPlaces {
   std::vector<PlaceRow> rows;
   std::uint64_t other_calls = 0;
@@ -51,7 +51,7 @@ std::map<std::string, FunctionPlaces> by_function(
   return all;
 }
 
-/// Rounding to ns leaves some over: the heaviest row takes it.
+/// Adds the rounding difference to the largest row.
 void make_exact(std::vector<PlaceRow>& rows, std::uint64_t function_time_ns) {
   if (rows.empty()) return;
   std::uint64_t sum_ns = 0;

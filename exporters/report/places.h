@@ -8,10 +8,9 @@
 
 namespace megascope::report {
 
-/// Adds rows for one process's calls by place; none where no place was recorded. What a function
-/// has beyond the calls that told their place is in a row without one, so that each function's rows
-/// add up to its row in report.functions, which is there. function_of: a region's name in that
-/// table.
+/// Adds one row for each call site of each function of one process. Adds none if no call sites were
+/// recorded. Calls without a call site are in a row without one, so that the rows of a function add
+/// up to its row in report.functions, which must exist. function_of: a region's name in that table.
 void describe_places(const ProcessDefinitions& definitions, const Profile& profile,
                      double ns_per_unit, const std::function<std::string(RegionId)>& function_of,
                      RunReport& report);

@@ -11,7 +11,7 @@ constexpr std::uint64_t kFormat = 6;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
-/// One description of each row for both directions: `Codec` is Writer or Reader.
+/// Each row is described once for both directions: `Codec` is Writer or Reader.
 struct Writer {
   WireWriter out;
   template <class T>
@@ -29,7 +29,7 @@ struct Writer {
   void text(const std::string& value) {
     out.text(std::string_view(value).substr(0, kMaxTextBytes));
   }
-  /// Of ascending numbers; nothing where their list is too long for a text.
+  /// Writes ascending numbers; writes an empty list if the text would be too long.
   void numbers(const std::vector<std::uint32_t>& values) {
     const std::string list = number_list(values);
     out.text(list.size() <= kMaxTextBytes ? std::string_view(list) : std::string_view());
@@ -216,7 +216,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.notes, kMaxNotes, text_row);
 }
 
-/// What the other functions of this folder rely on.
+/// Checks the invariants that the other functions in this directory need.
 bool is_consistent(const RunReport& report) {
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     if (report.ranks[i].node >= report.nodes.size() || report.ranks[i].world_rank < 0) return false;
@@ -255,7 +255,7 @@ void serialize(const RunReport& report, std::vector<std::byte>& to) {
 
 Status parse(std::span<const std::byte> from, RunReport& report) {
   Reader reader{WireReader(from)};
-  if (reader.in.number() != kFormat) return Status::error("report: not of this version");
+  if (reader.in.number() != kFormat) return Status::error("report: written by another version");
   RunReport read;
   describe(reader, read);
   if (!reader.in.is_at_end() || !is_consistent(read)) return Status::error("report: damaged");

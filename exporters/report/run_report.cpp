@@ -21,14 +21,14 @@ void add_row(Row& mine, const Row& theirs) {
 void add_row(PlaceRow& mine, const PlaceRow& theirs) {
   mine.totals.add(theirs.totals);
   if (mine.site.line == 0 && theirs.site.line != 0)
-    mine.site = theirs.site;  // some nodes have debug information
+    mine.site = theirs.site;  // some nodes may have debug information
 }
 void add_row(CommRow& mine, const CommRow& theirs) {
   mine.totals.add(theirs.totals);
   mine.check.merge(theirs.check);
 }
 
-/// Adds rows with equal keys; both are ascending by key, and so is the result.
+/// Merges rows with equal keys. Both lists and the result are ascending by key.
 template <class Row, class Key>
 void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
   std::vector<Row> all;
@@ -57,13 +57,12 @@ bool is_to_be_kept(const Row&) {
 }
 bool is_to_be_kept(const CommRow& row) { return row.check.differs; }
 
-/// Folds the rows with the least time into the one of others, `others`, which goes where its key
-/// belongs.
+/// Merges the rows with the least time into the row `others`, which is inserted in key order.
 template <class Row, class Key>
 void bound_rows(std::vector<Row>& rows, std::size_t limit, Row others, Key key) {
   if (rows.size() <= limit) return;
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    if (is_others(a) != is_others(b)) return is_others(b);  // comes last
+    if (is_others(a) != is_others(b)) return is_others(b);  // sorts after all others
     if (is_to_be_kept(a) != is_to_be_kept(b)) return is_to_be_kept(a);
     if (a.totals.time != b.totals.time) return a.totals.time > b.totals.time;
     return key(a) < key(b);
@@ -145,7 +144,8 @@ void CollectiveCheck::merge(const CollectiveCheck& other) {
   }
   const bool has_all = sum.count == sum.reached &&
                        other.sum.count ==
-                           other.sum.reached;  // else they may differ in those left out
+                           // Otherwise the difference may be in calls beyond the limit.
+                           other.sum.reached;
   differs = differs || other.differs || (has_all && sum != other.sum);
   ranks += other.ranks;
 }
@@ -157,7 +157,7 @@ std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
                           return rank.end_state == EndState::kFinalized;
                         });
   if (!is_whole) return {};
-  // A rank without a row made no collective there, unless its row had no room.
+  // A rank without a row called no collective there, unless its row was beyond the limit.
   const bool has_all = report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
                        std::ranges::none_of(report.comms,
                                             [](const CommRow& row) { return is_others(row); });

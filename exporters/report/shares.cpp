@@ -10,10 +10,10 @@
 namespace megascope::report {
 namespace {
 
-// Below these a difference is not worth a sentence.
-constexpr double kClearSpread = 0.10;  // of shares, between one rank and all others
-constexpr double kEvenSpread = 0.05;   // between the least and the most
-constexpr double kLittleShare = 0.05;  // "communication is not where the time goes"
+// Thresholds below which a difference is not mentioned.
+constexpr double kClearSpread = 0.10;  // difference between one rank and all others
+constexpr double kEvenSpread = 0.05;   // difference between minimum and maximum
+constexpr double kLittleShare = 0.05;  // below it, communication is called insignificant
 constexpr std::uint64_t kShortRunNs = 10'000'000;
 
 double percent(double share) { return 100.0 * share; }
@@ -31,8 +31,8 @@ double waiting_ns(const RankRow& rank) {
                   available_ns(rank));
 }
 
-/// One rank that spends clearly less time in MPI than the others, which differ less among
-/// themselves.
+/// The rank with clearly less time in MPI than all others, if the others differ less among
+/// themselves; else nullptr.
 const RankRow* one_late_rank(const TimeShares& shares) {
   if (shares.by_share.size() < 2) return nullptr;
   const double next = mpi_share(*shares.by_share[1]);
@@ -91,13 +91,13 @@ TimeShares time_shares(const RunReport& report) {
 std::string first_verdict(const RunReport& report, const TimeShares& shares) {
   if (report.ranks.empty()) return {};
   if (report.pending_count != 0) {
-    return fmt::format("The run ended inside {} MPI call{}: see below who waited for whom.",
+    return fmt::format("The run ended inside {} MPI call{}: see the pending calls below.",
                        report.pending_count, report.pending_count == 1 ? "" : "s");
   }
-  if (is_too_short(shares)) return "The run is too short to say where its time goes.";
+  if (is_too_short(shares)) return "The run is too short for a breakdown of its time.";
   if (shares.run < kLittleShare) {
     return fmt::format(
-        "MPI takes {:.1f} % of the ranks' time: communication is not where this run spends it.",
+        "MPI takes {:.1f} % of the ranks' time: communication is not significant in this run.",
         percent(shares.run));
   }
   if (report.ranks.size() == 1)
@@ -112,7 +112,7 @@ std::string first_verdict(const RunReport& report, const TimeShares& shares) {
         percent(shares.run), late->world_rank, percent_text(mpi_share(*late)));
   }
   if (spread < kEvenSpread) {
-    return fmt::format("Ranks spend {:.0f} % of their time in MPI, all about the same.",
+    return fmt::format("Ranks spend {:.0f} % of their time in MPI, all about equally.",
                        percent(shares.run));
   }
   return fmt::format(

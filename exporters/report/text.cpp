@@ -40,7 +40,8 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   return all;
 }
 
-/// Takes a row from the part that can best spare one; false when all are as short as they may be.
+/// Removes a row from the part that has the most to spare. False: all parts have their minimum
+/// size.
 bool shorten(RowLimits& limits) {
   struct Part {
     std::size_t* rows;
@@ -59,12 +60,13 @@ bool shorten(RowLimits& limits) {
   return true;
 }
 
-/// Traces are there, calls are not.
+/// The text for a run whose traces have no calls.
 std::string no_call_text(const RunReport& report) {
   const bool is_one = report.ranks.size() == 1;
   return std::string("MegaScope: ") +
-         (is_one ? "the trace of this run holds" : "the traces of this run hold") +
-         " no call. It was cut short or damaged, or\nthe program ended while MPI was starting.\n";
+         (is_one ? "the trace of this run has" : "the traces of this run have") +
+         " no call. Recording ended early or the trace is\ndamaged, or the program ended during "
+         "MPI_Init.\n";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace megascope::report {
 namespace {
 
-/// Calls of one function from what is one place for people: several instructions may come from one
+/// Calls of one function from one source line, which may comprise several instructions.
 /// line.
 struct Shown {
   std::string function;
@@ -22,7 +22,7 @@ struct Shown {
 };
 
 constexpr std::size_t kFunctionColumns = 28;
-constexpr std::size_t kNameColumns = 68;  ///< of function and place
+constexpr std::size_t kNameColumns = 68;  ///< for function and call site
 
 bool is_startup(const std::string& function) {
   return function.starts_with("MPI_Init") && !function.starts_with("MPI_Initialized");
@@ -75,7 +75,7 @@ Lines place_section(const RunReport& report, const RowLimits& limits) {
   CallTotals rest;
   for (std::size_t i = shown; i < all.size(); ++i) rest.add(all[i].totals);
   if (shown < all.size()) add(fmt::format("({} more)", all.size() - shown), ".", rest);
-  Lines lines = {"Calls by place, all ranks together"};
+  Lines lines = {"Calls by call site, all ranks together"};
   for (const std::string& line : table.lines(2)) lines.push_back(line);
   return lines;
 }

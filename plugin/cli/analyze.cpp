@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <memory>
 
-/// `megascope analyze`: the answer that a run holds.
+/// `megascope analyze`: analyzes a run and prints the result.
 namespace megascope::cli {
 
 int analyze_run(const AnalyzeArguments& arguments) {
@@ -22,8 +22,8 @@ int analyze_run(const AnalyzeArguments& arguments) {
   }
   const std::vector<std::int32_t> others = answer::strangers(*run);
   if (!others.empty()) {
-    say("traces of different runs lie in " + arguments.folder + ": " + answer::ranks_text(others) +
-        " and rank " + std::to_string(run->world_ranks().front()) + " were not in one job");
+    say("traces of different runs are in " + arguments.folder + ": " + answer::ranks_text(others) +
+        " and rank " + std::to_string(run->world_ranks().front()) + " belong to different jobs");
     return kUnusable;
   }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs

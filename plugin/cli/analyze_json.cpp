@@ -126,7 +126,8 @@ Json cpu_sums_json(const cpu::CpuSums& sums, bool has_wait) {
           {"involuntary_switches", sums.switches}};
 }
 
-/// null: the thread has no readings. outside, inside of MPI: null where they were not told apart.
+/// null: the thread has no readings. outside and inside MPI are null if they were not measured
+/// separately.
 Json cpu_json(const AnalyzeView& view, std::int32_t world_rank) {
   const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
   if (rank == view.cpu.end() || !rank->has_readings()) return nullptr;

@@ -52,7 +52,7 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
-/// All but the first, the most expensive, with which the verdict begins.
+/// The causes that have a sentence, except the first: the verdict begins with it.
 void add_other_culprits(const AnalyzeView& view, Lines& lines) {
   for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
     if (!answer::has_sentence(view, i)) continue;
@@ -81,7 +81,7 @@ void add_culprit_table(const AnalyzeView& view, Lines& lines) {
     append(lines, fmt::format("{} more are in --json", rows.size() - kMaxOtherFindings), 2);
 }
 
-/// "12.5 s" of CPU, and of waiting for a core; "?": not known.
+/// CPU time and time waiting for a core, e.g. "12.5 s"; "?": unknown.
 std::vector<std::string> cpu_cells(const AnalyzeView& view, std::int32_t world_rank) {
   const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
   if (rank == view.cpu.end() || !rank->has_readings()) return {"?", "?"};
@@ -121,8 +121,8 @@ void rank_table(const AnalyzeView& view, Lines& lines) {
   }
   append(lines,
          shown < ranks.size()
-             ? fmt::format("Who waits for whom: the {} ranks that cause most", shown)
-             : "Who waits for whom",
+             ? fmt::format("Wait states by rank: the {} ranks that delay others most", shown)
+             : "Wait states by rank",
          table);
 }
 
@@ -134,7 +134,7 @@ void kind_table(const AnalyzeView& view, Lines& lines) {
     table.add({answer::kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count),
                duration(sum.wait_ns), percent(sum.wait_ns, view.waits.wall_ns)});
   }
-  append(lines, "Kinds of waits", table);
+  append(lines, "Wait states by kind", table);
 }
 
 template <class Key>
@@ -152,13 +152,13 @@ void place_tables(const AnalyzeView& view, Lines& lines) {
   for (const auto& [function, sum] : longest(view.waits.by_function, kMostFunctions)) {
     functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
   }
-  append(lines, "Where ranks wait", functions);
+  append(lines, "Wait states by function", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
   for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
     comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count),
                duration(sum.wait_ns)});
   }
-  append(lines, "On what", comms);
+  append(lines, "Wait states by communicator", comms);
 }
 
 void collective_table(const AnalyzeView& view, Lines& lines) {
@@ -178,9 +178,10 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
     table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first),
                human_count(cost.count), duration(cost.wire_ns), duration(cost.skew_ns)});
   }
-  append(lines,
-         "Collectives: wire is the shortest member's time, skew what the others spent beyond",
-         table);
+  append(
+      lines,
+      "Collectives: wire is the shortest time of a member, skew the additional time of the others",
+      table);
 }
 
 void path_table(const AnalyzeView& view, Lines& lines) {
@@ -191,13 +192,13 @@ void path_table(const AnalyzeView& view, Lines& lines) {
   std::ranges::stable_sort(functions,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
   if (functions.size() > kMostFunctions) functions.resize(kMostFunctions);
-  table.add({"the program, and calls that never wait", duration(path.outside_ns),
+  table.add({"computation and calls that never wait", duration(path.outside_ns),
              percent(path.outside_ns, path.length_ns)});
   for (const auto& [function, time_ns] : functions) {
     table.add({view.function(function), duration(time_ns), percent(time_ns, path.length_ns)});
   }
   append(lines,
-         fmt::format("Critical path: {}, over {} changes of rank", duration(path.length_ns),
+         fmt::format("Critical path: {}, with {} changes of rank", duration(path.length_ns),
                      human_count(path.switch_count)),
          table);
 }
@@ -205,7 +206,7 @@ void path_table(const AnalyzeView& view, Lines& lines) {
 void matching_lines(const AnalyzeView& view, Lines& lines) {
   lines.emplace_back();
   append(lines,
-         fmt::format("Matched: {} messages, {} collectives of {} calls; {} without their other end",
+         fmt::format("Matched: {} messages, {} collectives of {} calls; {} unmatched",
                      human_count(view.matching.message_count),
                      human_count(view.matching.collective_count),
                      human_count(view.matching.call_count), human_count(view.matching.unmatched())),
@@ -213,14 +214,14 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
   for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms);
        ++i) {
     append(lines,
-           "Collectives do not match: " +
+           "Mismatched collectives: " +
                answer::mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".",
            2);
   }
   for (const std::string& limit : answer::limits_of(view)) append(lines, "Note: " + limit, 2);
 }
 
-/// Who waits for whom, where and why.
+/// Wait states: which ranks, where and why.
 void add_waits(const AnalyzeView& view, Lines& lines) {
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
@@ -246,8 +247,8 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   if (view.detection.step_count != 0 && !view.are_steps_told) {
     lines.emplace_back();
     append(lines,
-           "The program tells no steps: " + std::to_string(view.detection.step_count) +
-               " are inferred from calls that come back.",
+           "The application annotates no steps: " + std::to_string(view.detection.step_count) +
+               " were inferred from repeating calls.",
            0);
   }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);

@@ -27,8 +27,8 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 volatile sig_atomic_t child_pid = 0;
 
-/// A terminal sends to the whole foreground group, so also to the child: only what another process
-/// sends goes on.
+/// Forwards a signal to the child. Signals from the terminal (SI_KERNEL) have reached the child
+/// already, because they go to the whole foreground process group.
 void forward(int signal, siginfo_t* info, void*) {
   if (child_pid > 0 && info->si_code != SI_KERNEL) kill(static_cast<pid_t>(child_pid), signal);
 }
@@ -42,8 +42,8 @@ sigset_t forwarded_set() {
 
 using Actions = std::array<struct sigaction, kForwarded.size()>;
 
-/// The forwarded signals that are not ignored already (as under nohup). before: what was to be done
-/// at them.
+/// Installs forwarding for signals that are not ignored (as under nohup). before: the previous
+/// actions.
 void install_forwarding(Actions& before) {
   struct sigaction action {};
   action.sa_sigaction = forward;
@@ -69,8 +69,8 @@ Status start_error(const std::string& name, int error_number) {
   return Status::from_errno("cannot run " + name, error_number);
 }
 
-/// In the child: does not return. The error number goes through `failure`, which a successful exec
-/// closes.
+/// Runs in the child and does not return. An exec error is written to `failure`, which a successful
+/// exec closes.
 void execute(const std::vector<std::string>& command, const std::vector<Setting>& settings,
              const sigset_t& mask, int failure) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -94,7 +94,7 @@ Status become(const std::vector<std::string>& command, const std::vector<Setting
 Status run_child(const std::vector<std::string>& command, const std::vector<Setting>& settings,
                  ChildEnd& end) {
   int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0) return Status::from_errno("cannot make a pipe", errno);
+  if (pipe2(failure, O_CLOEXEC) != 0) return Status::from_errno("cannot create a pipe", errno);
   const sigset_t forwarded = forwarded_set();
   sigset_t old_mask;
   sigprocmask(SIG_BLOCK, &forwarded, &old_mask);

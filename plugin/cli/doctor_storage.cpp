@@ -13,14 +13,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/// Where buffers and run folders will lie.
+/// Checks of the locations of buffers and run directories.
 namespace megascope::cli {
 namespace {
 
 constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
 
-/// The type of the file system that holds an existing folder, as `mount` names it; empty: not
-/// known.
+/// The type of the file system of an existing directory, as `mount` prints it; empty: unknown.
 std::string file_system_of(const std::string& folder) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_type;
@@ -54,7 +53,7 @@ std::uint64_t free_bytes(const std::string& folder) {
   return statvfs(folder.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
 }
 
-/// `path`, or the nearest folder above it that exists.
+/// `path`, or its nearest existing parent directory.
 std::string existing_part(std::string path) {
   while (path.size() > 1 && access(path.c_str(), F_OK) != 0)
     path = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
@@ -75,38 +74,38 @@ Findings check_scratch(const config::Options& options) {
                                                    config::environment_value("TMPDIR"));
   if (!trace::is_writable_folder(folder)) {
     return {{Verdict::kProblem, "scratch",
-             folder + " is no folder that can be written to: no trace will be kept",
-             "Set MEGASCOPE_SCRATCH to a folder that is there on every node."}};
+             folder + " is not a writable directory: no trace will be recorded",
+             "Set MEGASCOPE_SCRATCH to a directory that exists on every node."}};
   }
   const std::string type = file_system_of(folder);
   const std::uint64_t room = free_bytes(folder);
   const std::uint64_t most = options.buffer_size_bytes;
   const std::string text = folder + " (" + type + "), " + human_bytes(room) +
-                           " free, a rank keeps up to " + human_bytes(most);
+                           " free; a rank uses up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
   if (room < most) {
     finding.text += ": recording stops when it is full";
     finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem
                                                                      : Verdict::kNote;
     finding.remedy =
-        "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is "
-        "free for each rank of a node.";
+        "Set MEGASCOPE_SCRATCH to a directory with more space, or MEGASCOPE_BUFFER_SIZE below the "
+        "space "
+        "per rank of a node.";
   } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
              room / most < cores) {
     finding.verdict = Verdict::kNote;
-    finding.text += ": room for " + std::to_string(room / most) +
+    finding.text += ": space for " + std::to_string(room / most) +
                     (room / most == 1 ? " full rank" : " full ranks") + ", this node has " +
                     std::to_string(cores) + " cores";
     finding.remedy =
-        "If ranks call MPI so often: MEGASCOPE_BUFFER_POLICY=flight with a smaller "
-        "MEGASCOPE_BUFFER_SIZE, or more room.";
+        "If ranks fill their buffers: use MEGASCOPE_BUFFER_POLICY=flight with a smaller "
+        "MEGASCOPE_BUFFER_SIZE, or provide more space.";
   } else if (is_memory(type)) {
     finding.verdict = Verdict::kNote;
-    finding
-        .text += "; it is memory, which the program needs too, and gone when the node starts anew";
+    finding.text += "; it uses memory that the program may need, and is lost when the node reboots";
   } else if (is_shared(type)) {
     finding.verdict = Verdict::kNote;
-    finding.text += "; a local disk is faster, and keeps every call of a killed run";
+    finding.text += "; a local disk is faster and preserves every call of a killed run";
   }
   return {finding};
 }
@@ -121,15 +120,17 @@ Findings check_run_folder(const config::Options& options) {
                            " free";
   if (!trace::is_writable_folder(folder)) {
     return {{Verdict::kProblem, "folder",
-             folder + " cannot be written to: traces will stay in the scratch folder",
-             "Set MEGASCOPE_OUT to a folder that can be written to."}};
+             folder + " is not writable: traces will stay in the scratch directory",
+             "Set MEGASCOPE_OUT to a writable directory."}};
   }
   if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
-  if (!spans_nodes()) return {{Verdict::kOk, "folder", text + "; of this machine only", ""}};
+  if (!spans_nodes())
+    return {{Verdict::kOk, "folder", text + "; visible on this machine only", ""}};
   return {{Verdict::kProblem, "folder",
-           text + " is of this node only: the other nodes' traces will stay on them",
-           "Set MEGASCOPE_OUT to a folder that all nodes share, or bring the pieces together with "
-           "`megascope join` afterwards."}};
+           text + " is visible on this node only: traces of other nodes will stay there",
+           "Set MEGASCOPE_OUT to a directory shared by all nodes, or combine the traces afterwards "
+           "with "
+           "`megascope join`."}};
 }
 
 }  // namespace megascope::cli

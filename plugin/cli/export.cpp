@@ -22,11 +22,11 @@
 #include <sys/stat.h>
 #include <utility>
 
-/// `megascope export`: native traces to another format, streaming, by all cores.
+/// `megascope export`: converts native traces to other formats, streaming, on all cores.
 namespace megascope::cli {
 namespace {
 
-/// With its parents; one that is there will do. result: the directory, open.
+/// Creates a directory and its parents; an existing one is used. result: the open directory.
 Status make_folder(const std::string& folder, trace::OpenDirectory& result) {
   constexpr mode_t kMode = 0777;
   bool exists = false;
@@ -40,8 +40,8 @@ bool can_show_findings(const std::string& format) {
   return format == "perfetto" || format == "chrome";
 }
 
-/// What formats can show beside the records: the answer, and its annotations. Null where nothing is
-/// to be shown, or it failed.
+/// What formats can show in addition to records: the analysis result and its annotations. Null if
+/// not requested or if the analysis failed.
 struct Findings {
   answer::Answer answer;
   Annotations annotations;
@@ -60,11 +60,11 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
     auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
     std::uint64_t wait_count = 0;
     for (const auto& [rank, waits] : found->annotations.waits) wait_count += waits.size();
-    std::printf("findings: %zu culprits, %s waits\n",
+    std::printf("findings: %zu root causes, %s wait states\n",
                 found->answer.view().detection.culprits.size(), human_count(wait_count).c_str());
     return found;
   } catch (const std::exception& error) {
-    say(std::string("findings are not shown: ") + error.what());
+    say(std::string("findings are not exported: ") + error.what());
     return nullptr;
   }
 }
@@ -73,16 +73,17 @@ void tell_moves(const analysis::Causality& causality) {
   if (causality.violations_before == 0) return;
   if (causality.anchors.is_any())
     std::printf(
-        "clocks: those never compared were set by the program's own messages and collectives\n");
+        "clocks: clocks that were never measured were set from the application's messages and "
+        "collectives\n");
   std::printf(
-      "clocks: %s messages and collectives were in an impossible order; moments were moved by up "
+      "clocks: %s messages and collectives were in an impossible order; times were moved by up "
       "to %s\n",
       human_count(causality.violations_before).c_str(),
       human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
 }
 
-/// The run with message order as law, where its ranks have several clocks. corrected: holds it, if
-/// anything is moved.
+/// The run with times corrected for message order, if its ranks have several clocks. corrected:
+/// owns the result if times were moved.
 const RecordSource& in_order(const trace::RunSource& run, int jobs,
                              std::optional<analysis::InOrder>& corrected) {
   if (run.time().domains.size() < 2) return run;
@@ -96,24 +97,23 @@ const RecordSource& in_order(const trace::RunSource& run, int jobs,
 /// The run as it is exported.
 struct Seen {
   const RecordSource& source;
-  const Annotations* annotations;  ///< null: none
+  const Annotations* annotations;  ///< null: no annotations
 };
 
-/// Where outputs are created: the directory that was open when the export began, whatever gets its
-/// name meanwhile. The owner of the directory above could otherwise exchange it, and would get what
-/// only this user can read.
+/// The output directory, accessed through the descriptor opened at start. Otherwise the owner of a
+/// parent directory could exchange it during the export and get data that only this user may read.
 class OutputFolder {
  public:
   explicit OutputFolder(const trace::OpenDirectory& directory)
       : shown_(directory.path),
         path_("/proc/self/fd/" + std::to_string(directory.opened.number())) {
     struct stat info {};
-    if (stat(path_.c_str(), &info) != 0) path_ = shown_;  // no /proc
+    if (stat(path_.c_str(), &info) != 0) path_ = shown_;  // /proc is not available
   }
 
   const std::string& path() const { return path_; }
   const std::string& shown() const { return shown_; }
-  /// `text` of a module, with the directory's name in the place of path().
+  /// Replaces path() by the directory's name in a module's `text`.
   std::string named_in(std::string text) const {
     for (std::size_t at = text.find(path_); at != std::string::npos;
          at = text.find(path_, at + shown_.size()))
@@ -175,7 +175,7 @@ Status export_format(const trace::RunSource& run, const Seen& seen, const std::s
   return status.is_ok() ? status : Status::error(format + ": " + status.message());
 }
 
-/// sizes: as the user wrote them; empty: the run tells its groups, or nobody does.
+/// Sets the parallel groups. sizes: as given by the user; empty: unchanged.
 Status set_parallel(trace::RunSource& run, const std::string& sizes) {
   if (sizes.empty()) return Status::ok();
   importer::ParallelGrid grid;
@@ -183,7 +183,7 @@ Status set_parallel(trace::RunSource& run, const std::string& sizes) {
   if (!status.is_ok()) return status;
   if (grid.size() != run.world_size()) {
     return Status::error("--parallel " + sizes + " is for " + std::to_string(grid.size()) +
-                         " ranks, the run has " + std::to_string(run.world_size()));
+                         " ranks, but the run has " + std::to_string(run.world_size()));
   }
   for (const std::int32_t rank : run.world_ranks())
     run.parallel(rank) = grid.indices_of(grid.place_of(rank));
@@ -225,7 +225,7 @@ int export_run(const ExportArguments& arguments) {
   if (found != nullptr) tell_moves(found->answer.view().causality);
   const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
                   found != nullptr ? &found->annotations : nullptr};
-  std::fflush(stdout);  // processes are started after this
+  std::fflush(stdout);  // flush before forking
   const OutputFolder folder(arguments.out.empty() ? in : out);
   for (const std::string& format : arguments.formats) {
     status = export_format(*run, seen, format, folder, members);

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <memory>
 
-/// `megascope hang`: who waits for whom, in a run that hangs, was killed, or goes on.
+/// `megascope hang`: which ranks wait for which, in a run that hangs, was killed, or is running.
 namespace megascope::cli {
 namespace {
 

@@ -32,7 +32,7 @@ Json rank_or_null(std::int32_t rank) {
   return rank >= 0 ? Json(rank) : Json(nullptr);
 }
 
-/// What a call is on: its communicator, and the window or file.
+/// Adds the communicator of a call, and its window or file.
 void add_place(Json& json, const HangView& view, analysis::CommTable::Index place) {
   json["communicator"] = view.comm_name(place);
   if (place == analysis::CommTable::kNone) return;
@@ -111,7 +111,7 @@ Json ranks_json(const HangView& view) {
   return ranks;
 }
 
-/// Collectives that somebody is in, and who has not come; each once.
+/// Collectives with waiting ranks, and the ranks that have not entered; each once.
 Json meetings_json(const HangView& view) {
   std::set<std::tuple<analysis::CommTable::Index, std::uint32_t, std::string>> seen;
   Json meetings = Json::array();

@@ -42,19 +42,19 @@ std::string title(const HangView& view) {
   text += fmt::format(", {} {}", view.source.world_size(),
                       view.source.world_size() == 1 ? "rank" : "ranks");
   if (view.report.is_running)
-    return text + fmt::format("; it runs, {} after its start", duration(view.now_ns));
+    return text + fmt::format("; running, {} after its start", duration(view.now_ns));
   const bool has_finished = std::ranges::all_of(
       view.report.standings, [](Standing standing) { return standing == Standing::kFinalized; });
   if (has_finished)
     return text +
-           fmt::format("; all reached MPI_Finalize, {} after its start", duration(view.now_ns));
-  return text + fmt::format("; it does not run here any more, its records end {} after its start",
+           fmt::format("; all reached MPI_Finalize, {} after the start", duration(view.now_ns));
+  return text + fmt::format("; not running here; its records end {} after the start",
                             duration(view.now_ns));
 }
 
 void mismatch_section(const HangView& view, Lines& lines) {
   if (view.report.mismatches.empty()) return;
-  lines.emplace_back("Collectives that do not match:");
+  lines.emplace_back("Mismatched collectives:");
   for (std::size_t i = 0; i < std::min(kMostMismatches, view.report.mismatches.size()); ++i) {
     append(lines, mismatch_text(view.comms, view.report.mismatches[i]) + ".", 2);
   }
@@ -82,7 +82,7 @@ std::string step_text(const HangView& view, const CycleStep& step) {
                      since_text(view, since_ns));
 }
 
-/// Ranks that wait for each other in what a mismatch has told already.
+/// Whether the cycle's ranks wait for each other because of a reported mismatch.
 bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::all_of(cycle, [&](const CycleStep& step) {
     const analysis::Want& want = view.report.waiting[step.waiting].wants[step.want];
@@ -94,7 +94,7 @@ bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
   });
 }
 
-/// Not a deadlock for sure: one of the circle polls, or its send may be gone.
+/// Whether it may not be a deadlock: one of the ranks polls, or its send may have completed.
 bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::any_of(cycle, [&](const CycleStep& step) {
     const Waiting& waiting = view.report.waiting[step.waiting];
@@ -114,7 +114,7 @@ void cycle_section(const HangView& view, Lines& lines) {
     append(lines,
            cycle.size() == 1
                ? what + ": a rank waits for itself."
-               : fmt::format("{}: {} ranks wait for each other in a circle.", what, cycle.size()),
+               : fmt::format("{}: {} ranks wait for each other in a cycle.", what, cycle.size()),
            0);
     for (std::size_t k = 0; k < cycle.size(); ++k) {
       if (cycle.size() > kMostSteps && k == kMostSteps / 2) {
@@ -125,24 +125,24 @@ void cycle_section(const HangView& view, Lines& lines) {
     }
   }
   if (cycles.size() > kMostCycles)
-    append(lines, fmt::format("{} more circles like these.", cycles.size() - kMostCycles), 0);
+    append(lines, fmt::format("{} more cycles like these.", cycles.size() - kMostCycles), 0);
 }
 
 /// What a rank that others wait for does instead.
 std::string culprit_text(const HangView& view, const Blame& blame) {
   const analysis::ProcessState* state = view.process(blame.world_rank);
-  if (state == nullptr) return "left no trace";
-  // Of several threads the one that does not wait, so could help.
+  if (state == nullptr) return "has no trace";
+  // With several threads, shows the one that does not wait, because it could unblock the others.
   const std::vector<RankLine> lines = lines_of_rank(view, blame.world_rank);
   const auto idle = std::ranges::find_if(lines,
                                          [](const RankLine& line) { return line.what.empty(); });
-  if (lines.empty()) return "made no call that is known";
+  if (lines.empty()) return "has no recorded call";
   if (idle == lines.end() || lines.size() == 1) return lines.front().where;
   return "its " + idle->who.substr(idle->who.find(", ") + 2) + " is " + idle->where;
 }
 
 void blame_section(const HangView& view, Lines& lines) {
-  std::map<std::string, std::vector<const Blame*>> alike;  // by what they do
+  std::map<std::string, std::vector<const Blame*>> alike;  // by state
   std::vector<std::string> order;
   for (const Blame& blame : view.report.blames) {
     const std::string text = culprit_text(view, blame);
@@ -162,7 +162,7 @@ void blame_section(const HangView& view, Lines& lines) {
     append(lines,
            fmt::format("{}: {}. {} {} for {}.", who, text, most,
                        most == 1 ? "rank waits" : "ranks wait",
-                       ranks.size() == 1 ? "it" : "them, directly or through others"),
+                       ranks.size() == 1 ? "it" : "them, directly or indirectly"),
            0);
   }
 }
@@ -189,7 +189,7 @@ void rank_section(const HangView& view, Lines& lines) {
 
 void note_section(const HangView& view, Lines& lines) {
   for (const std::string& folder : view.other_worlds) {
-    append(lines, "Another world belongs to this one: see megascope hang " + shell_quoted(folder),
+    append(lines, "A connected world has its own run; see megascope hang " + shell_quoted(folder),
            0);
   }
   std::vector<std::int32_t> lossy;
@@ -201,16 +201,17 @@ void note_section(const HangView& view, Lines& lines) {
       lossy.push_back(state.world_rank);
   }
   if (!ahead.empty()) {
-    append(lines,
-           "Note: not all calls of " + ranks_text(ahead) +
-               " are recorded (a full buffer, or functions that were left out); what is told above "
-               "is where the records stop, and the ranks may be elsewhere.",
-           0);
+    append(
+        lines,
+        "Note: not all calls of " + ranks_text(ahead) +
+            " are recorded (a full buffer, or functions that are not selected). The states above "
+            "are those at the last record; the ranks may have moved on.",
+        0);
   }
   if (!lossy.empty()) {
     append(lines,
            "Note: the first calls of " + ranks_text(lossy) +
-               " are gone; what is said of messages may be wrong.",
+               " were overwritten; statements about messages may be wrong.",
            0);
   }
   std::vector<std::int32_t> missing;
@@ -219,11 +220,12 @@ void note_section(const HangView& view, Lines& lines) {
       missing.push_back(static_cast<std::int32_t>(rank));
   }
   if (!missing.empty()) {
-    append(lines,
-           "Note: there is no trace of " + ranks_text(missing) +
-               " here. Of ranks on other nodes, `megascope recover` run there brings what they "
-               "have into the run folder.",
-           0);
+    append(
+        lines,
+        "Note: there is no trace of " + ranks_text(missing) +
+            " here. For ranks on other nodes, run `megascope recover` there to move their traces "
+            "to the run directory.",
+        0);
   }
 }
 
@@ -237,7 +239,7 @@ std::string hang_text(const HangView& view) {
   const std::size_t before = lines.size();
   mismatch_section(view, lines);
   cycle_section(view, lines);
-  if (view.report.cycles.empty()) append(lines, "No rank waits for another in a circle.", 0);
+  if (view.report.cycles.empty()) append(lines, "No ranks wait for each other in a cycle.", 0);
   blame_section(view, lines);
   if (lines.size() != before) lines.emplace_back();
   rank_section(view, lines);

@@ -41,7 +41,7 @@ std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_
 std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks) {
   static constexpr std::pair<analysis::Standing, const char*> kEnds[] = {
       {analysis::Standing::kFinalized, "finalized"},
-      {analysis::Standing::kDied, "died (its process is gone)"},
+      {analysis::Standing::kDied, "died (its process has ended)"},
       {analysis::Standing::kAborted, "called MPI_Abort"}};
   std::vector<std::string> parts;
   for (const auto& [standing, what] : kEnds) {
@@ -63,17 +63,15 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
   const std::vector<std::int32_t> missing = analysis::not_entered(view.report, view.comms, waiting,
                                                                   want);
   if (!view.comms.entry(want.comm).is_sure)
-    return "somebody of a communicator that was made out of sight";
+    return "a member of a communicator whose creation was not recorded";
   std::vector<std::int32_t> unknown;
   for (const std::int32_t rank : view.comms.members(want.comm)) {
     if (view.process(rank) == nullptr) unknown.push_back(rank);
   }
   std::ranges::sort(unknown);
-  const std::string not_known = unknown.empty()
-                                    ? ""
-                                    : ranks_text(unknown) + ", of which there is no trace";
+  const std::string not_known = unknown.empty() ? "" : ranks_text(unknown) + ", without a trace";
   if (missing.empty())
-    return unknown.empty() ? "nobody: all have entered it" : "perhaps " + not_known;
+    return unknown.empty() ? "no rank: all have entered it" : "perhaps " + not_known;
   std::string text = ranks_text(missing) + " to enter it";
   if (want.partner >= 0 && want.partner != waiting.world_rank &&
       std::ranges::binary_search(missing, want.partner)) {
@@ -84,7 +82,7 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
   return ends.empty() ? text : text + " (" + ends + ")";
 }
 
-/// The window or file that a call is on, else its communicator.
+/// The window or file of a call, else its communicator.
 CommTable::Index place_of(const HangView& view, const Waiting& waiting,
                           const analysis::ThreadState& thread) {
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
@@ -142,12 +140,11 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
   const std::string on = is_request ? " on " + view.place_name(want.comm) : "";
   if (want.kind == Want::Kind::kCollective) {
     const std::string whom = collective_want(view, waiting, want);
-    return is_request ? fmt::format("{} #{}{}, that is for {}", started, want.sequence, on, whom)
-                      : whom;
+    return is_request ? fmt::format("{} #{}{}, i.e. {}", started, want.sequence, on, whom) : whom;
   }
   const std::string what = is_request ? started + ", " + tag_text(want.tag) : tag_text(want.tag);
   const std::string peer = want.partner == kAnySource ? "any rank"
-                           : want.partner == kNoPeer  ? "a rank that is not known"
+                           : want.partner == kNoPeer  ? "an unknown rank"
                                                       : peer_text(view, want.partner, own_rank);
   const std::string end = want.partner >= 0 ? ends_text(view, {want.partner}) : "";
   const std::string ended = end.empty() ? "" : "; " + end;
@@ -158,7 +155,7 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
 }
 
 std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
-  if (waiting.wants.empty()) return "somebody: the trace does not tell whom";
+  if (waiting.wants.empty()) return "an unknown rank: the trace does not say which";
   const bool meets_world = waiting.wants.back().kind == Want::Kind::kWorld;
   std::vector<std::string> open;
   std::size_t met = 0;
@@ -173,9 +170,9 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
       ++unsure;
     else
       open.push_back(want_text(view, waiting, want, own_rank) +
-                     (want.is_known ? "" : ", of which not enough is known"));
+                     (want.is_known ? "" : ", details unknown"));
   }
-  if (open.empty() && unsure == 0) return "nobody: the other side has done its part";
+  if (open.empty() && unsure == 0) return "no rank: its partners have done their part";
   const std::size_t left_out = open.size() > kMostWantsNamed ? open.size() - kMostWantsNamed : 0;
   open.resize(open.size() - left_out);
   std::string text = joined(open, waiting.needs_all ? "; " : "; or ");
@@ -184,8 +181,9 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
     if (count != 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count, count == 1 ? one : several);
   };
-  note(unsure, "send that may have left", "sends that may have left");
-  note(met, "other whose partner has done its part", "others whose partners have done their part");
+  note(unsure, "send that may have completed", "sends that may have completed");
+  note(met, "operation whose partner has done its part",
+       "operations whose partners have done their part");
   return text;
 }
 

@@ -17,7 +17,7 @@
 #include <iterator>
 #include <memory>
 
-/// `megascope import`: timelines of other tools as native traces.
+/// `megascope import`: converts timelines of other tools to native traces.
 namespace megascope::cli {
 namespace {
 
@@ -28,7 +28,7 @@ Status read_chrome_file(const std::string& path, importer::Timeline& timeline) {
   if (!buffer.is_open() || fs::is_directory(path)) return Status::error("cannot open " + path);
   std::istream from(&buffer);
   const Status status = importer::read_chrome(from, timeline);
-  if (buffer.has_failed()) return Status::error(path + ": the compressed data are damaged");
+  if (buffer.has_failed()) return Status::error(path + ": the compressed data is damaged");
   return status.is_ok() ? status : Status::error(path + ": " + status.message());
 }
 
@@ -46,8 +46,8 @@ Status read_source(const ImportArguments& arguments, const std::string& format,
                    importer::Timeline& timeline) {
   if (format == "pytorch") return importer::read_pytorch(arguments.sources, timeline);
   if (arguments.sources.size() != 1)
-    return Status::error("--from " + format + " reads one file or directory, and " +
-                         std::to_string(arguments.sources.size()) + " are given");
+    return Status::error("--from " + format + " reads one file or directory, but " +
+                         std::to_string(arguments.sources.size()) + " were given");
   if (format == "megascan") return importer::read_megascan(timeline.source, timeline);
   return read_chrome_file(timeline.source, timeline);
 }
@@ -72,7 +72,7 @@ Status read_run(const ImportArguments& arguments, const std::string& format,
   return importer::TimelineRun::make(std::move(timeline), grid, table, run);
 }
 
-/// A directory that was not there; taken away again when it cannot be filled.
+/// Writes the run to a new directory, which is removed again on failure.
 Status write(const importer::TimelineRun& run, const std::string& folder,
              const std::string& format) {
   Status status = files::make_directory(folder, 0777);

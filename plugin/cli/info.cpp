@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
-/// `megascope info`: what this build has, from the tables themselves.
+/// `megascope info`: prints the features of this build, from its tables.
 namespace megascope::cli {
 namespace {
 
@@ -21,14 +21,14 @@ using Json = nlohmann::ordered_json;
 
 struct Module {
   std::string name;
-  Status status;  ///< can it be loaded?
+  Status status;  ///< whether it can be loaded
 };
 
 std::string module_path(const std::string& folder, const std::string& name) {
   return folder + "/libmegascope_" + name + ".so";
 }
 
-/// Opens a module as the library does. table: of what could be opened.
+/// Loads a module as the library does. table: of the loaded module.
 Status open_module(const std::string& name, const ModuleTable*& table) {
   std::string folder;
   const Status found = find_library_folder(folder);
@@ -52,7 +52,7 @@ Module live_module() {
   const ModuleTable* table = nullptr;
   Status status = open_module("live", table);
   if (status.is_ok() && table->make_live_server == nullptr)
-    status = Status::error("the module live has no server");
+    status = Status::error("the module `live` has no server");
   return {"live", status};
 }
 
@@ -131,7 +131,7 @@ void count(Count& into, const mpi::WrappedFunction& function) {
   into.off += function.is_default ? 0U : 1U;
 }
 
-/// `words` in lines that begin with `indent` blanks.
+/// Wraps `words` into lines with `indent` leading blanks.
 std::string wrapped_lines(const std::vector<std::string>& words, std::size_t indent) {
   std::string text;
   std::string line;
@@ -154,10 +154,11 @@ std::string functions_summary() {
   }
   const std::vector<std::string> missing = mpi::functions_not_wrapped();
   std::string text = fmt::format(
-      "MPI functions  {} can be recorded: {} with full meaning, {} with the object that they are "
-      "about, {} with entry\n"
-      "               and exit ({} of them only when MEGASCOPE_MPI asks for them); {} not at all.\n"
-      "               `megascope info --functions` lists them, and what is told of each.\n",
+      "MPI functions  {} can be recorded: {} with full semantics, {} with the object they use,\n"
+      "               {} with entry and exit ({} of them only if selected by MEGASCOPE_MPI); {} "
+      "not\n"
+      "               at all. `megascope info --functions` lists them and what is recorded of "
+      "each.\n",
       all.total(), all.full, all.object, all.plain, all.off, missing.size());
   text += wrapped_lines(missing, 15);
   std::vector<std::string> names;
@@ -194,11 +195,10 @@ std::string info_text() {
   for (const Module& module : export_modules())
     text += fmt::format("Export         {:<9} {}\n", module.name, answer_of(module.status));
   text += fmt::format("Live view      {}\n", answer_of(live_module().status));
-  text += fmt::format("NVTX           {}\n",
-                      MEGASCOPE_HAS_NVTX
-                          ? "yes"
-                          : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
-  text += "GPU activity   no: not part of this version\n" + functions_summary();
+  text += fmt::format(
+      "NVTX           {}\n",
+      MEGASCOPE_HAS_NVTX ? "yes" : "no: built without nvtx3/nvToolsExt.h of the CUDA toolkit");
+  text += "GPU activity   no: not supported by this version\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {
     text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,

@@ -26,7 +26,7 @@ Status find_library_folder(std::string& folder) {
     }
     tried += (tried.empty() ? "" : ", ") + candidate.string();
   }
-  return Status::error(std::string(kLibraryName) + " is in none of " + tried);
+  return Status::error(std::string(kLibraryName) + " was not found in " + tried);
 }
 
 std::string page_path(const std::string& name) {
@@ -45,7 +45,7 @@ std::vector<std::string> export_formats() {
       if (choice != "none") formats.emplace_back(choice);
     }
   }
-  formats.emplace_back("megascan");  // wants what only a reader of all ranks has
+  formats.emplace_back("megascan");  // not in the option table: it needs the traces of all ranks
   return formats;
 }
 

@@ -34,7 +34,7 @@ std::int64_t count_of(std::string_view word) {
   return count && *count <= kMaxRanks ? static_cast<std::int64_t>(*count) : 0;
 }
 
-/// The count that the word at `i` gives, or that the one behind it does; 0: none.
+/// The count given by the word at `i`, or by the next one; 0: none.
 std::int64_t count_at(std::span<const std::string> words, std::size_t i, LauncherKind kind) {
   const std::string_view word = words[i];
   const auto options = kind == LauncherKind::kSrun

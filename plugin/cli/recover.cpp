@@ -14,24 +14,25 @@
 namespace megascope::cli {
 namespace {
 
-/// Which ranks' traces are not in the run folder, and where they may be.
+/// Reports which ranks' traces are missing and where they may be.
 void say_missing(const std::string& folder, const trace::RecoverResult& result) {
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (missing.empty()) return;
   trace::RunId id;
   const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
   say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") +
-      ": run this there" + (has_nodes ? ", or collect.sh" : ""));
+      ": run this command there" + (has_nodes ? ", or collect.sh" : ""));
 }
 
-/// For root, which may not write to run directories of others: the command that does. Empty:
-/// `folder` is this user's.
+/// For root, which may not write to run directories of other users: the command to run as the
+/// owner. Empty: `folder` belongs to this user.
 std::string command_of_owner(const std::string& folder) {
   struct stat info {};
   if (geteuid() != 0 || stat(folder.c_str(), &info) != 0 || info.st_uid == 0) return {};
   const std::string user = std::to_string(info.st_uid);
   const passwd* const entry = getpwuid(
-      info.st_uid);  // the directory's group may be that of a project
+      // The directory's group may be that of a project, so groups are initialized from the user.
+      info.st_uid);
   const std::string group = std::to_string(entry == nullptr ? info.st_gid : entry->pw_gid);
   return ": setpriv --reuid=" + user + " --regid=" + group +
          (entry == nullptr ? " --clear-groups" : " --init-groups") + " megascope recover " +
@@ -55,7 +56,7 @@ int print_result(const RecoverArguments& arguments, const std::string& folder, c
   return kSuccess;
 }
 
-/// Where runs keep their buffers unless MEGASCOPE_SCRATCH says otherwise.
+/// Default directories of buffers, used without MEGASCOPE_SCRATCH.
 std::vector<std::string> usual_scratches() {
   std::vector<std::string> folders;
   for (const std::string& folder :
@@ -69,11 +70,13 @@ std::vector<std::string> usual_scratches() {
 
 void say_unproven(const trace::Leftover& left, std::size_t count) {
   if (count == 0) return;
-  const std::string who = count == 1 ? "1 trace stays, its process"
-                                     : std::to_string(count) + " traces stay, their processes";
+  const std::string who = count == 1
+                              ? "1 trace was not moved: its process"
+                              : std::to_string(count) + " traces were not moved: their processes";
   say(left.scratch_folder + ": " + who +
-      " may still run on another machine or in another PID namespace; `megascope recover " +
-      shell_quoted(left.run_folder) + "` copies what there is");
+      " may still be running on another machine or in another PID namespace; use `megascope "
+      "recover " +
+      shell_quoted(left.run_folder) + "` to copy them");
 }
 
 int recover_all(const RecoverArguments& arguments, const std::vector<std::string>& scratches) {
@@ -84,9 +87,9 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
   for (const trace::Leftover& left : all) {
     if (left.is_running) {
       if (!arguments.is_quiet)
-        say(left.scratch_folder + " is of a run that goes on: left where it is");
+        say(left.scratch_folder + " belongs to a run that is still active; it was not moved");
     } else if (left.run_folder.empty()) {
-      say(left.scratch_folder + " stays: its run folder is not to be seen from here");
+      say(left.scratch_folder + " was not moved: its run directory is not visible here");
       worst = kUnusable;
     } else {
       trace::RecoverResult result;

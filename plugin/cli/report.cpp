@@ -25,7 +25,7 @@
 #include <system_error>
 #include <utility>
 
-/// `megascope report`: from the native traces, by all cores.
+/// `megascope report`: computes the report from the native traces, on all cores.
 namespace megascope::cli {
 namespace {
 
@@ -53,7 +53,7 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
   return status;
 }
 
-/// The run's own report, made when it ended; null where there is none that can be read.
+/// The report written at the end of the run; null if there is none or it cannot be read.
 json stored_report(const std::string& folder) {
   std::string text;
   if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
@@ -62,7 +62,7 @@ json stored_report(const std::string& folder) {
   return stored.is_object() ? stored : json();
 }
 
-/// The exports that it names and that are still there.
+/// The exports in the stored report that still exist.
 std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& folder) {
   std::error_code error;
   std::vector<report::ExportRow> rows;
@@ -83,7 +83,7 @@ std::vector<report::ExportRow> stored_exports(const json& stored, const std::str
   return rows;
 }
 
-/// What the analysis said when the run ended.
+/// The verdict in the stored report.
 std::string stored_verdict(const json& stored) {
   constexpr std::size_t kMostBytes = 4096;
   if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true ||
@@ -94,9 +94,8 @@ std::string stored_verdict(const json& stored) {
                              : std::string();
 }
 
-/// Where ranks without an end stopped, and the first collective of each communicator that ranks did
-/// not call alike, where the sums show some difference, or cannot show it because ranks came
-/// unequally far.
+/// Adds where ranks without an end stopped, and mismatched collectives. Searches for mismatches
+/// only if call counts differ, or cannot be compared because ranks stopped at different points.
 void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& report) {
   constexpr std::size_t kMostNamed = 4;
   const bool is_cut_short = has_open_ends(run);
@@ -110,7 +109,7 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
   for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
     report.notes.insert(
         report.notes.begin() + static_cast<std::ptrdiff_t>(i),
-        "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
+        "mismatched collectives: " + answer::mismatch_text(comms, found.mismatches[i]));
   }
 }
 
@@ -122,17 +121,17 @@ void resolve_places_of(report::RunReport& report) {
   resolve_places(folder, sites, report.start_realtime_ns, report.notes);
 }
 
-/// Device and inode of directories.
+/// Identifies directories by device and inode.
 using VisitedRuns = std::set<std::pair<dev_t, ino_t>>;
 
-/// False: it has been visited, or is not there. Runs may name each other as the one that started
-/// them.
+/// Marks a directory as visited. False: already visited, or it does not exist. Prevents cycles of
+/// runs that name each other as parent.
 bool visit(const std::string& folder, VisitedRuns& visited) {
   struct stat info {};
   return stat(folder.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
 }
 
-/// All that is printed of one run.
+/// Makes the report of one run and of the runs that it spawned.
 Status make_report(const ReportArguments& arguments, const std::string& folder,
                    VisitedRuns& visited, report::RunReport& report) {
   visit(folder, visited);
@@ -151,8 +150,9 @@ Status make_report(const ReportArguments& arguments, const std::string& folder,
   report.verdict_command = "megascope analyze " + shell_quoted(folder);
   std::error_code error;
   if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
-    report.notes.push_back(std::string(trace::kReportTextFile) +
-                           " in the run folder, made when the run ended, counts all calls");
+    report.notes.push_back(
+        std::string(trace::kReportTextFile) +
+        " in the run directory, written at the end of the run, includes all calls");
   }
   add_hang_facts(*run, arguments.jobs, report);
   report.started_by = run_that_started(*run, folder);
@@ -169,7 +169,7 @@ Status make_report(const ReportArguments& arguments, const std::string& folder,
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nStarted by " + report::printable(report.folder, 60) +
+    text += "\nSpawned by " + report::printable(report.folder, 60) +
             " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
             all_texts(spawned);
   }

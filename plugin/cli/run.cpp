@@ -24,7 +24,7 @@
 #include <system_error>
 #include <unistd.h>
 
-/// `megascope run`: the preload for the ranks, and only for them.
+/// `megascope run`: preloads the library into the ranks, and only into them.
 namespace megascope::cli {
 namespace {
 
@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 using config::environment_value;
 
 constexpr std::uint64_t
-    kFirstPseudoStep = 4'294'967'290;  // Slurm's batch and interactive steps are no ranks
+    kFirstPseudoStep = 4'294'967'290;  // Slurm's batch and interactive steps have no ranks
 
-/// Was this process itself started as a rank of a job?
+/// Whether this process was itself started as a rank of a job.
 bool is_started_as_rank() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     if (!environment_value(name).empty()) return true;
@@ -52,7 +52,7 @@ std::vector<std::string> variable_names(const std::vector<Setting>& settings) {
 }
 
 /// MEGASCOPE_OUT as the ranks will see it: from our option, the launcher's command line or the
-/// environment; empty when it is not set.
+/// environment; empty: not set.
 std::string wanted_folder(const RunArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   constexpr std::string_view kSetting = "MEGASCOPE_OUT=";
@@ -62,15 +62,16 @@ std::string wanted_folder(const RunArguments& arguments) {
   return environment_value("MEGASCOPE_OUT");
 }
 
-/// How the path of the run folder will begin.
+/// The beginning of the run directory's path.
 struct FolderPrefix {
   std::string path;
-  bool is_of_step = false;  ///< under srun, without a name from the user: the name ends with job
-                            ///< and step
+  /// Under srun without a name from the user: the path ends with job and step.
+  bool is_of_step = false;
 };
 
-/// The first rank makes it, wherever that is and whatever folder it has changed to. So that it can
-/// be found here, it gets an absolute name, except under srun, where the default names the step.
+/// The first rank creates the run directory, possibly on another node and with another working
+/// directory. The path is therefore made absolute, so that it can be found here; except under srun,
+/// where the default name contains the step.
 FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind,
                            std::vector<Setting>& settings) {
   std::error_code error;
@@ -92,9 +93,9 @@ void drop_digits(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
 }
 
-/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2",
-/// "-3" …? For the name of a step the number of the job, where srun starts one of its own, and the
-/// step come in between: "megascope-1234.0-2".
+/// Whether `name` is a run directory that the library creates for `wanted`: the name itself or with
+/// suffix "-2", "-3", … For the name of a step, the step and (if srun starts a job of its own) the
+/// job number come in between: "megascope-1234.0-2".
 bool is_name_for(std::string_view name, const FolderPrefix& wanted) {
   if (!name.starts_with(wanted.path)) return false;
   std::string_view rest = name.substr(wanted.path.size());
@@ -133,7 +134,7 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
   report::NothingRecorded facts;
   facts.subject = command.front();
   if (end.signal != 0)
-    facts.subject += ", ended by signal " + std::to_string(end.signal);
+    facts.subject += ", killed by signal " + std::to_string(end.signal);
   else if (end.exit_code != 0)
     facts.subject += ", ended with exit code " + std::to_string(end.exit_code);
   if (parse_bool(environment_value("MEGASCOPE_ENABLE")).value_or(true)) {
@@ -147,12 +148,12 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
   const std::string page = report::nothing_recorded_text(facts);
   std::fputs(page.c_str(), stderr);
   if (facts.found.empty())
-    say("there is no new run folder " + prefix.path + (prefix.is_of_step ? "*" : ""));
+    say("no new run directory " + prefix.path + (prefix.is_of_step ? "*" : ""));
 }
 
-/// Processes may need a moment to end after their launcher; a trace is moved only when its process
-/// is gone. False: some go on, as those of another job that writes into a directory of the same
-/// name.
+/// Waits until the writers of the traces have ended; processes may outlive their launcher briefly,
+/// and a trace is moved only when its process has ended. False: some are still running, e.g. those
+/// of another job with the same directory name.
 bool have_writers_ended(const trace::RunId& id) {
   constexpr int kMaxTries = 20;
   constexpr useconds_t kPauseUs = 100'000;
@@ -168,16 +169,16 @@ bool have_writers_ended(const trace::RunId& id) {
   return false;
 }
 
-/// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this
-/// node into the run directory. Ends in bounded time where the run directory does; ctrl-C ends it,
-/// and nothing is lost by that.
+/// Recovers a run whose ranks were killed or ended without MPI_Finalize: moves the traces on this
+/// node to the run directory. Takes bounded time if the file system responds. Interrupting it with
+/// ctrl-C loses nothing.
 void recover_cut_short(const std::string& folder) {
   trace::RunId id;
   trace::OpenDirectory run;
   const bool has_id = trace::open_given_directory(folder, run).is_ok() &&
                       trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
   if (has_id && !have_writers_ended(id)) {
-    say("processes that write to " + folder + " go on; once they have ended: `megascope recover " +
+    say("processes still write to " + folder + "; when they have ended, run `megascope recover " +
         shell_quoted(folder) + "`");
     return;
   }
@@ -188,25 +189,27 @@ void recover_cut_short(const std::string& folder) {
   if (!status.is_ok()) {
     const bool is_elsewhere = has_id &&
                               !is_own_directory(
-                                  id.scratch_folder);  // or of another job that began meanwhile
+                                  // Or the directory of another job that started meanwhile.
+                                  id.scratch_folder);
     say(folder +
         (is_elsewhere
-             ? " has no trace yet, and none is in scratch storage here: the job goes on elsewhere, "
-               "or was killed or did not call MPI_Finalize; "
+             ? " has no trace yet, and scratch storage here has none: the job is running "
+               "elsewhere, "
+               "was killed or did not call MPI_Finalize; "
              : " has no trace yet: the program was killed or did not call MPI_Finalize; ") +
-        command + " on its nodes brings in what it left");
+        command + " on its nodes recovers its traces");
     return;
   }
   const std::string of = shell_quoted(folder);
-  say("the run was cut short: recovered " + std::to_string(result.recovered.size()) +
+  say("the run ended early: recovered " + std::to_string(result.recovered.size()) +
       (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
       "; see `megascope report " + of + "` and `megascope analyze " + of + "`");
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
 }
 
-/// Of the new run directories those without a report: rank 0 writes it last. Where the job ended
-/// well and traces are there, it may only not be seen yet from here.
+/// Recovers the new run directories without a report, which rank 0 writes last. If the job
+/// succeeded and there are traces, the report may just not be visible here yet.
 void recover_all_cut_short(const std::set<std::string>& folders,
                            const std::set<std::string>& before, const ChildEnd& end) {
   for (const std::string& folder : folders) {

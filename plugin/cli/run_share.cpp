@@ -54,8 +54,8 @@ Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSo
   if (status.is_ok()) return status;
   trace::RunId id;
   if (!trace::read_run_id(folder.base(), id)) return status;
-  return Status::error(status.message() + "; if the run was killed, `megascope recover " +
-                       shell_quoted(folder.path) + "` on its nodes brings back what it left");
+  return Status::error(status.message() + "; if the run was killed, run `megascope recover " +
+                       shell_quoted(folder.path) + "` on its nodes to recover its traces");
 }
 
 }  // namespace megascope::cli

@@ -45,6 +45,7 @@ std::optional<FaultKind> kind_of(const std::string& name) {
   return std::nullopt;
 }
 
+/// Parses
 /// "<kind>@<where>[-<to>][,x=<severity>][,from=<step>][,to=<step>][,every=<active>/<period>]".
 bool read_fault(const std::string& text, Fault& fault) {
   const std::vector<std::string> parts = split(text, ',');
@@ -95,8 +96,9 @@ Status read_spec(const SynthArguments& arguments, RunSpec& spec) {
   for (const std::string& text : arguments.faults) {
     Fault fault;
     if (!read_fault(text, fault)) {
-      return Status::error("cannot read the fault " + text +
-                           "; as in slow_compute@5,x=0.1,from=10,every=1/3 or slow_link@2-3,x=9");
+      return Status::error(
+          "cannot read the fault " + text +
+          "; examples: slow_compute@5,x=0.1,from=10,every=1/3 and slow_link@2-3,x=9");
     }
     spec.faults.push_back(fault);
   }

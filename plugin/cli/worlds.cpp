@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostFoldersLookedAt = 10'000;
 
-/// What a run folder says of its world.
+/// The world of a run.
 struct World {
   std::string name;
   std::string parent;
@@ -25,8 +25,7 @@ std::int64_t start_of(const ProcessInfo& info) {
   return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
 }
 
-/// Rank 0's trace of the run in `folder`. That of a run of this user that has not ended in good
-/// order is in scratch storage.
+/// Opens rank 0's trace. If the run did not end properly, the trace is in scratch storage.
 bool open_first(const trace::OpenDirectory& folder, std::unique_ptr<trace::TraceFile>& file) {
   if (trace::TraceFile::open(folder.base(), trace::trace_file_name(0), file).is_ok()) return true;
   trace::RunId id;
@@ -36,7 +35,7 @@ bool open_first(const trace::OpenDirectory& folder, std::unique_ptr<trace::Trace
          trace::TraceFile::open(scratch.base(), trace::trace_file_name(0), file).is_ok();
 }
 
-/// False: no run, or not one whose rank 0 is here.
+/// False: not a run, or rank 0's trace is not available.
 bool read_world(const trace::OpenDirectory& folder, World& world) {
   std::unique_ptr<trace::TraceFile> file;
   if (!open_first(folder, file)) return false;
@@ -52,8 +51,9 @@ bool are_same(const trace::OpenDirectory& one, const trace::OpenDirectory& other
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as
-/// `folder` is. Links, and what other users put there, do not count.
+/// Run directories in the parent of `folder`, of the same owner, whose world satisfies the
+/// condition, ascending. Paths are formed like `folder`. Ignores links and directories of other
+/// users.
 std::vector<std::string> find_beside(
     const std::string& folder,
     const std::function<bool(const World&, const std::string&)>& is_wanted) {
@@ -88,7 +88,7 @@ std::vector<std::string> runs_started_by(const trace::RunSource& run, const std:
   const ProcessInfo& info = info_of(run);
   if (info.world.empty()) return {};
   const std::int64_t start_ns = start_of(info);
-  // What a run started that did not end may have begun after its last record.
+  // A run that did not end properly may have spawned another one after its last record.
   constexpr std::int64_t kLatestAfter_ns = 60'000'000'000;
   const std::int64_t after_ns = info.end_state == EndState::kFinalized ? 0 : kLatestAfter_ns;
   const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) +
@@ -102,7 +102,7 @@ std::string run_that_started(const trace::RunSource& run, const std::string& fol
   const ProcessInfo& info = info_of(run);
   if (info.parent_world.empty()) return {};
   const std::int64_t start_ns = start_of(info);
-  std::int64_t latest_ns = 0;  // launchers use names again
+  std::int64_t latest_ns = 0;  // launchers reuse names
   std::string latest;
   find_beside(folder, [&](const World& world, const std::string& path) {
     const bool is_later = world.name == info.parent_world && world.start_ns <= start_ns &&

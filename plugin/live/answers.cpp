@@ -99,13 +99,13 @@ Answer no_token_answer() {
       "<style>:root{color-scheme:light dark}body{font:16px/1.5 "
       "system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 "
       "1em}code{background:#8882;padding:1px 5px;border-radius:4px}</style>\n"
-      "<h1>This address lacks the run's token</h1>\n"
-      "<p>MegaScope's live view is here, but the token in this address is wrong or missing. Each "
-      "run has another token.</p>\n"
+      "<h1>This address has no valid access token</h1>\n"
+      "<p>This is MegaScope's live view. The access token in the address is wrong or missing; each "
+      "run has its own token.</p>\n"
       "<p>The right address is in the file <code>live_url</code> in the run directory, on the "
       "machine where the job was started; only the user who runs the job can read "
       "it:</p>\n<p><code>cat RUN_DIRECTORY/live_url</code></p>\n"
-      "<p>Behind a tunnel keep <code>?token=</code> and what follows, and replace the port by the "
+      "<p>Through a tunnel, keep <code>?token=</code> and its value, and replace the port by the "
       "tunnel's. More: "
       "<code>docs/live.md</code>, <code>megascope --help</code>.</p></html>\n";
   return {.status = 401, .type = "text/html; charset=utf-8", .body = std::string(kPage)};
@@ -122,8 +122,8 @@ Answer answer_to(std::string_view path, const Hub& hub) {
   if (path == "/api/v1/options")
     return {.body = dumped(
                 {{"bounds", bounds_json()}, {"methods", kMethods}, {"kinds", kTensorKindNames}})};
-  if (path == "/ws/v1") return error_answer(426, "This path is for WebSocket.");
-  return error_answer(404, "There is no such path.");
+  if (path == "/ws/v1") return error_answer(426, "This path accepts WebSocket connections only.");
+  return error_answer(404, "Unknown path.");
 }
 
 }  // namespace megascope::live

@@ -16,10 +16,10 @@ using boost::system::error_code;
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 constexpr std::uint64_t
-    kPongBytes = 64;  ///< what the answer to a ping costs, about: Beast sends it inside of a read
+    kPongBytes = 64;  ///< approximate size of a reply to a ping, which Beast sends while reading
 constexpr std::uint64_t kPongCpuNs = 20'000;
-constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by
-                                        ///< something newer
+/// Kernel send buffer; data in it can no longer be replaced by newer data.
+constexpr int kSendBuffer = 256 << 10;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ ClientSession::~ClientSession() {
     party_.disconnect(id_);
     loop_.publish();
   } catch (const std::exception&) {
-    // Memory ran out: the next one that goes, or the next tick, tells what is not wanted any more.
+    // Out of memory: capture requests are released by the next disconnect or tick.
   }
 }
 
@@ -53,7 +53,7 @@ void ClientSession::set_options() {
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
   const bool is_guest = party_.budget() != nullptr;
   timeout.idle_timeout = is_guest ? websocket::stream_base::none()
-                                  : kPatience;  // a ping goes out at half of it
+                                  : kPatience;  // Beast sends a ping after half of it
   timeout.keep_alive_pings = !is_guest;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
@@ -64,10 +64,10 @@ void ClientSession::set_options() {
   error_code ignored;
   beast::get_lowest_layer(socket_).socket().set_option(
       boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
-  // Pings count as messages, as each is answered.
+  // Pings count as messages, because each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
-    // Who has the token may send nothing but pings for weeks. Of others no control frame makes a
-    // message that never ends shorter.
+    // Authenticated clients may send only pings for a long time. For others, control frames do not
+    // reset the limit of an incomplete message.
     if (GuestBudget* const budget = party_.budget())
       budget->spend(kPongBytes, kPongCpuNs);
     else
@@ -90,7 +90,7 @@ void ClientSession::start(beast::http::request<beast::http::empty_body> request)
 
 void ClientSession::read() {
   socket_.async_read(buffer_, [self = shared_from_this()](const error_code& error, std::size_t) {
-    if (error) return self->give_up();  // Beast has said why: 1002, 1007, 1009
+    if (error) return self->give_up();  // Beast has sent the close code: 1002, 1007 or 1009
     self->on_message();
   });
 }
@@ -98,7 +98,8 @@ void ClientSession::read() {
 void ClientSession::on_message() {
   beast::get_lowest_layer(socket_).rate_policy().note_message();
   if (is_closing_ || is_refused_) return;
-  if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
+  if (socket_.got_binary())
+    return close(websocket::close_code::unknown_data, "only text messages are accepted");
   if (!take_message()) return refuse();
   serve();
   read_on();
@@ -114,7 +115,7 @@ bool ClientSession::take_message() {
   return may_stay;
 }
 
-/// The next message, once the budget allows for it.
+/// Reads the next message, once the budget allows it.
 void ClientSession::read_on() {
   if (!loop_.hub().is_running() || read_turn_.has_come(now_since_epoch_ns())) return read();
   budget_timer_.expires_after(kBudgetLook);
@@ -123,10 +124,10 @@ void ClientSession::read_on() {
   });
 }
 
-/// Beast's own timeout takes a client whose bytes wait for the budget for one that is silent.
+/// Replaces Beast's idle timeout, which would close a client whose bytes wait for the budget.
 void ClientSession::watch_idleness() {
-  idle_timer_.expires_after(kPatience /
-                            4);  // a ping goes out between half and three quarters of it
+  // A ping is sent between half and three quarters of the timeout.
+  idle_timer_.expires_after(kPatience / 4);
   idle_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || self->is_closing_) return;
@@ -157,7 +158,7 @@ void ClientSession::serve() {
   GuestBudget* const budget = party_.budget();
   const bool is_held = budget != nullptr &&
                        !budget->is_open(
-                           now_since_epoch_ns());  // to be told so, at each step, is free
+                           now_since_epoch_ns());  // notices about the closed budget are free
   GuestCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
@@ -184,7 +185,7 @@ void ClientSession::send() {
   });
 }
 
-/// A slow one may take as long as it takes something.
+/// A slow client is not closed as long as it accepts bytes.
 void ClientSession::wait_for_client(Clock::duration delay) {
   patience_.expires_after(delay);
   patience_.async_wait([weak = weak_from_this()](const error_code& error) {
@@ -238,7 +239,7 @@ void ClientSession::close(websocket::close_code code, const char* reason) {
                       [self = shared_from_this()](const error_code&) { self->give_up(); });
 }
 
-/// All that is under way ends with an error, and with it the session.
+/// Closes the socket: all pending operations fail, which ends the session.
 void ClientSession::give_up() {
   is_closing_ = true;
   patience_.cancel();

@@ -10,13 +10,13 @@
 #include <utility>
 #include <variant>
 
-/// What clients say, and what each is to get next.
+/// Messages from clients, and selection of the next message for each.
 namespace megascope::live {
 namespace {
 
 constexpr const char* kNoPca =
-    "MLP2_Plot: this version computes no PCA, so the PCA tab stays empty. Switch MLP2 PCA off; "
-    "QKV, attention, MLP1, MLP2 and output probabilities are shown.";
+    "MLP2_Plot: PCA is not supported, so the PCA tab stays empty. Switch off MLP2 PCA; "
+    "QKV, attention, MLP1, MLP2 and output probabilities are available.";
 
 }  // namespace
 
@@ -72,7 +72,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
   Client* const client = find(id);
   if (client == nullptr) return false;
   if (!client->rate.may_speak(now_ns)) {
-    refuse(*client, "More than 100 messages a second.");
+    refuse(*client, "The client sent more than 100 messages in a second.");
     return false;
   }
   CompatRequest request = read_compat_request(text);
@@ -93,7 +93,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
   return client->reply_bytes <= kMostReplyBytes;
 }
 
-/// What it asked for before is over; what it is to be told stays.
+/// Ends the client's previous request. Queued replies stay.
 void CompatHub::stop(ClientId id, Client& client) {
   hub_.desk().forget(true, id);
   for (const Seen& seen : client.seen) hub_.release(seen.wishes, From::kGuest);
@@ -121,7 +121,7 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
   if (wanted.compressor.kind == CompressorKind::kProjection) {
     const Status status = vectors_.take(hub_.settings().vectors_folder,
                                         wanted.compressor.vector_path, vector);
-    if (!status.is_ok()) problem = "The projection is refused: " + status.message() + ".";
+    if (!status.is_ok()) problem = "The projection is rejected: " + status.message() + ".";
     if (!status.is_ok()) return false;
   }
   client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)),
@@ -131,11 +131,12 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
                                                ? known_shape(wanted.flag)
                                                : std::vector<std::uint64_t>{};
   if (!shape.empty())
-    (void)client.seen.back().lens.learn(shape);  // else its first views tell, and are none to show
+    // Otherwise its first views provide the shape and are not shown.
+    (void)client.seen.back().lens.learn(shape);
   if (ask_ranks(client.seen.back())) return true;
-  problem = "All clients of this port together want " + std::to_string(kMostCompatWishes) +
-            " different things, or all clients " + std::to_string(tensors::kMostWishes) +
-            ", and no more are allowed.";
+  problem = "The limit of capture requests is reached: " + std::to_string(kMostCompatWishes) +
+            " for all clients of this port, " + std::to_string(tensors::kMostWishes) +
+            " for all clients.";
   return false;
 }
 
@@ -143,7 +144,8 @@ bool CompatHub::watch(Client& client, const CompatWatch& request, std::int64_t n
   client.form = request.form;
   client.since_ns = now_ns;
   client.since_steps = hub_.steps();
-  std::string problem = request.flags.empty() ? "No flag is on, so there is nothing to show." : "";
+  std::string problem = request.flags.empty() ? "No flag is switched on; switch on at least one."
+                                              : "";
   for (const WantedFlag& wanted : request.flags) {
     if (problem.empty()) (void)add_flag(client, wanted, problem);
   }
@@ -174,7 +176,7 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
   const std::string type = answer.value("type", "");
   if (type == "start") {
     client->has_started = true;
-    forget_views(*client);  // views of steps before
+    forget_views(*client);  // discards views of earlier steps
     client->progress = TextProgress(shortest_prompt(answer));
     (void)client->answers.put(compat_start_text(answer, layer_count()), false);
   } else if (type == "token") {
@@ -184,11 +186,11 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
     client->finish = compat_finish_text(answer);
   } else if (type == "error") {
     const auto message = answer.find("message");
-    client->finish_ns = 0;  // for which nothing is waited
+    client->finish_ns = 0;  // do not wait for views
     client->wants_pca = false;
     client->finish = compat_error_text(message != answer.end() && message->is_string()
                                            ? message->get<std::string>()
-                                           : "the program gives no reason");
+                                           : "the application gave no reason");
   }
 }
 
@@ -214,10 +216,10 @@ bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
       return true;
     }
     if (!client->is_held && next_view(*client, message.text)) return true;
-    if (next_reply(id, message.text)) return true;  // why a view can't be shown
+    if (next_reply(id, message.text)) return true;  // includes why a view cannot be shown
   }
   if (!client->finish.empty() && has_last_views(*client, now_ns)) {
-    // Not before: MegatronApp's page takes an error for the end of the generation.
+    // Not sent earlier, because MegatronApp's page treats an error as the end of the generation.
     if (std::exchange(client->wants_pca, false)) {
       message.text = compat_error_text(kNoPca);
       return true;

@@ -21,9 +21,9 @@
 
 namespace megascope::live {
 
-/// Clients of MegatronApp and of Megatron's tensor tracer (docs/live_compat.md), beside the hub,
-/// whose views they see. Nothing waits for them: of each tensor the newest view goes out when a
-/// client can take it. One thread, the hub's.
+/// Server side of the compatibility protocols: MegatronApp and Megatron's tensor tracer
+/// (docs/live_compat.md). Uses the views that Hub assembles. Never blocks on a client: when a
+/// client can receive, it gets the latest view of each tensor. The hub's thread.
 class CompatHub final : public Party, public Onlooker {
  public:
   explicit CompatHub(Hub& hub);
@@ -44,51 +44,50 @@ class CompatHub final : public Party, public Onlooker {
   void hear(const tensors::Notice& notice) override;
   void hear(const Asker& asker, const nlohmann::json& reply) override;
   void hear_end() override { has_ended_ = true; }
-  /// Now and then: tells of flags of which nothing comes.
+  /// Call periodically: reports flags for which no views arrive.
   void tick(std::int64_t now_ns);
 
  private:
-  /// A flag that a client wants to see.
+  /// A flag that a client has switched on.
   struct Seen {
     CompatLens lens;
     std::vector<std::uint32_t> wishes;
-    std::map<std::uint64_t, std::uint64_t>
-        sent_tokens;  ///< by tensor, of the text that is generated
+    /// Tokens already sent, by tensor, of the text being generated.
+    std::map<std::uint64_t, std::uint64_t> sent_tokens;
     bool has_view = false;
     bool has_complained = false;
   };
   enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
-  /// A view that is to be told.
+  /// A view to be sent.
   struct Waiting {
     Shelf::Place place;
-    ViewPointer view;  ///< null: the newest that there is when it is told
+    ViewPointer view;  ///< null: use the latest view at the time of sending
   };
 
   struct Client {
     explicit Client(GuestBudget& budget) : turn(&budget) {}
 
-    GuestTurn turn;  ///< to be sent something
+    GuestTurn turn;  ///< turn of the budget for sending
     Mode mode = Mode::kIdle;
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;
     std::deque<Waiting> waiting;
-    std::size_t waiting_bytes = 0;  ///< of the views in it
+    std::size_t waiting_bytes = 0;  ///< bytes of the views in `waiting`
     std::deque<std::string> replies;
     std::size_t reply_bytes = 0;
     AnswerQueue answers;
     MessageRate rate;
-    bool has_started = false;  ///< it was told `start`
-    bool wants_pca = false;    ///< while a text is generated
-    std::string finish;        ///< to be told once the last step's views are; empty: not yet
-    std::optional<std::int64_t> finish_ns;  ///< when it first could be told
+    bool has_started = false;  ///< `start` was sent
+    bool wants_pca = false;    ///< during generation
+    std::string finish;        ///< `finish`, sent after the views of the last step; empty: not yet
+    std::optional<std::int64_t> finish_ns;  ///< when `finish` could first have been sent
     TextProgress progress;
     std::optional<std::int64_t> first_step;
     std::int64_t last_step = 0;
-    std::int64_t first_ns = 0;  ///< when the first view came
-    std::int64_t since_ns = 0;  ///< when it asked
+    std::int64_t first_ns = 0;  ///< arrival of the first view
+    std::int64_t since_ns = 0;  ///< time of the request
     std::uint64_t since_steps = 0;
-    bool is_held = false;  ///< the budget of clients without token kept it waiting when it last
-                           ///< asked
+    bool is_held = false;  ///< the budget was closed when the client was last served
     bool has_been_told_of_budget = false;
     bool has_heard_end = false;
   };
@@ -99,7 +98,7 @@ class CompatHub final : public Party, public Onlooker {
   void complain(Client& client, Seen& seen, const std::string& problem);
   static void forget_views(Client& client);
   void stop(ClientId id, Client& client);
-  /// False: it was refused.
+  /// Starts showing the flags. False: the request was refused.
   bool watch(Client& client, const CompatWatch& request, std::int64_t now_ns);
   bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
   bool ask_ranks(Seen& seen);
@@ -115,7 +114,7 @@ class CompatHub final : public Party, public Onlooker {
   std::string start_text(const Client& client) const;
   std::int32_t layer_count() const;
   std::string names_of(CompatFlag flag) const;
-  /// Of a tensor that ranks named; empty: none did.
+  /// Global shape of a tensor with the flag's name; empty: none is known.
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;

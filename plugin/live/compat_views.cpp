@@ -10,25 +10,25 @@
 #include <set>
 #include <utility>
 
-/// What becomes of the views that come.
+/// Handling of assembled views.
 namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks have told of the
-                                                      ///< first step that is shown
+/// After this time all ranks have reported the first step.
+constexpr std::int64_t kFirstStepNs = 1'500'000'000;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
 constexpr std::size_t kMostNamesSaid = 12;
-constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the program finished a text
-                                                      ///< its views are waited for
+/// How long after the end of a text its last views are awaited.
+constexpr std::int64_t kLastViewsNs = 1'000'000'000;
 
 bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) {
   return std::ranges::find(wishes, wish) != wishes.end();
 }
 
-/// Input tokens that begin behind so many others.
+/// Adds an offset to the positions of input tokens.
 void move_positions(Numbers& numbers, std::uint64_t others) {
   const auto second_half = numbers.values.begin() +
                            static_cast<std::ptrdiff_t>(numbers.values.size() / 2);
@@ -57,14 +57,14 @@ void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::in
   client.last_step = std::max(client.last_step, view.step);
   if (seen.lens.learn(view.full_shape)) {
     if (!ask_ranks(seen))
-      complain(client, seen, "all clients together want too many different things");
+      complain(client, seen, "too many capture requests of all clients together");
     return;
   }
   wait(client, std::move(waiting));
 }
 
-/// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond
-/// kMostTextViewBytes, the newest view counts.
+/// Queues a view. During generation every step's rows are sent, even to a slow client, up to
+/// kMostTextViewBytes; otherwise only the latest view is kept.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
   const std::size_t bytes = bytes_of(*waiting.view);
   if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
@@ -85,11 +85,11 @@ void CompatHub::forget_views(Client& client) {
   client.waiting_bytes = 0;
 }
 
-/// The newest view of a tensor replaces one that the budget kept back.
+/// Counts a view that was replaced while the budget was closed.
 void CompatHub::skip_update(Client& client) {
   budget_.count_skipped();
   if (!std::exchange(client.has_been_told_of_budget, true))
-    refuse(client, "Updates are left out: " + budget_text(hub_.settings()) + ".");
+    refuse(client, "Updates are skipped: " + budget_text(hub_.settings()) + ".");
 }
 
 void CompatHub::hear(const tensors::Notice& notice) {
@@ -116,12 +116,12 @@ void CompatHub::tick(std::int64_t now_ns) {
   }
 }
 
-/// What there is, where a flag finds nothing.
+/// Error text for a flag without views, with the names of similar tensors.
 std::string CompatHub::names_of(CompatFlag flag) const {
   const CompatFlagRow& row = row_of(flag);
-  std::string text = "no tensor comes whose name is like " + std::string(row.patterns[0]);
+  std::string text = "no tensor matches the name " + std::string(row.patterns[0]);
   if (!row.patterns[1].empty()) text += " or " + std::string(row.patterns[1]);
-  text += " and whose kind is " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
+  text += " and the kind " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
   std::set<std::string> names;
   const TensorCatalog& known = hub_.store().tensors;
   for (std::uint32_t id = 0; id < known.size() && names.size() < kMostNamesSaid; ++id) {
@@ -129,7 +129,7 @@ std::string CompatHub::names_of(CompatFlag flag) const {
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list.empty() ? text : text + "; there are " + list;
+  return list.empty() ? text : text + "; available: " + list;
 }
 
 std::vector<std::uint64_t> CompatHub::known_shape(CompatFlag flag) const {
@@ -156,8 +156,8 @@ std::int32_t CompatHub::layer_count() const {
   return layers;
 }
 
-/// In training `start` says how many layers there are: all ranks have told of theirs by the third
-/// step, or never will.
+/// Whether views may be sent. During training, `start` must come first and has the number of
+/// layers, so it is delayed until all ranks can have reported theirs (three steps).
 bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
   if (client.has_started) return true;
   if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
@@ -196,9 +196,9 @@ bool CompatHub::next_view(Client& client, std::string& text) {
   return false;
 }
 
-/// While a text is generated its tokens come one by one, though the program may compute all of them
-/// each time: only new ones are told. Where it looks at the text's end only, rows count from the
-/// text's begin all the same, as those who read them do. False: they are too many.
+/// During generation, removes the tokens that were already sent: the application may compute all
+/// tokens in every step. Rows are numbered from the start of the text, even if the application
+/// computes only its end. False: the result is too large.
 bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers) {
   const bool is_attention = seen.lens.flag() == CompatFlag::kScores;
   const auto [rows, counted] = seen.lens.token_dimensions(numbers);
@@ -216,7 +216,8 @@ bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Nu
   return true;
 }
 
-/// Views of the last step come later than the answer of another rank that the text is whole.
+/// Whether the views of the last step have arrived. They may arrive after `finish`, which comes
+/// from another rank.
 bool CompatHub::has_last_views(Client& client, std::int64_t now_ns) const {
   if (!client.finish_ns) client.finish_ns = now_ns;
   if (has_ended_ || now_ns - *client.finish_ns > kLastViewsNs) return true;
@@ -232,14 +233,14 @@ std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const 
   const std::optional<std::uint32_t> id = hub_.store().tensors.find(view.key);
   const std::int32_t layer = id ? hub_.store().tensors[*id].name.layer : kNoLayer;
   std::string problem;
-  (void)seen.lens.learn(view.full_shape);  // there may be newer views, of more tokens
+  (void)seen.lens.learn(view.full_shape);  // newer views may have more tokens
   std::optional<Numbers> numbers = seen.lens.look(view, layer, problem);
   if (!numbers) {
     complain(client, seen, problem);
     return std::nullopt;
   }
   if (client.mode == Mode::kGenerating && !keep_new_tokens(client, seen, view, *numbers)) {
-    complain(client, seen, "the text is too long to show it");
+    complain(client, seen, "the text is too long to be shown");
     return std::nullopt;
   }
   return update_text(number_of(seen.lens.flag(), client.form), layer + 1,

@@ -8,9 +8,9 @@
 namespace megascope::live {
 namespace {
 
-/// What reading costs the thread before anything is done with a message: epoll, recvmsg, the
-/// handler, Beast's parser. Measured with frames without payload and with headers that come byte by
-/// byte (docs/security.md); a fixed price, as the clock itself costs as much.
+/// CPU time charged for a read, before a message is processed: epoll, recvmsg, handler, Beast's
+/// parser. Measured with empty frames and with headers sent byte by byte (docs/security.md). A
+/// fixed price, because reading the CPU clock costs as much.
 constexpr std::uint64_t kCpuNsOfRead = 20'000;
 constexpr std::uint64_t kCpuNsOfByte = 8;
 

@@ -26,8 +26,7 @@ Json generate_request(const Json& message, const GenerateNames& names, std::stri
                            !fields["prompts"].empty() && fields["prompts"].size() <= kMostPrompts &&
                            std::ranges::all_of(fields["prompts"], is_prompt);
   if (!has_prompts)
-    fields.fail("prompts",
-                "a list of 1 to " + std::to_string(kMostPrompts) + " texts that are not empty");
+    fields.fail("prompts", "a list of 1 to " + std::to_string(kMostPrompts) + " non-empty texts");
   std::int64_t tokens = kDefaultTokens;
   std::int64_t top_k = 0;
   std::int64_t seed = 0;
@@ -39,7 +38,7 @@ Json generate_request(const Json& message, const GenerateNames& names, std::stri
                 std::numeric_limits<std::int64_t>::max(), seed);
   fields.real("temperature", 0.0, kMostTemperature, temperature);
   fields.real("top_p", 0.0, 1.0, top_p);
-  if (fields.has("beam_width")) fields.fail("`beam_width` is not there: texts are sampled.");
+  if (fields.has("beam_width")) fields.fail("`beam_width` is not supported: texts are sampled.");
   problem = fields.problem();
   if (!problem.empty()) return nullptr;
   return {{"type", "generate"}, {"prompts", fields["prompts"]},

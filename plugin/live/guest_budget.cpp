@@ -9,7 +9,7 @@ namespace megascope::live {
 namespace {
 
 constexpr double kSecondNs = 1e9;
-constexpr std::int64_t kTurnNs = 1'000'000'000;  ///< who waits asks several times in it
+constexpr std::int64_t kTurnNs = 1'000'000'000;  ///< a waiting client asks several times within it
 
 std::uint64_t thread_cpu_ns() {
   timespec time{};

@@ -10,59 +10,60 @@ namespace megascope::live {
 
 class GuestTurn;
 
-/// What serving unauthenticated clients may cost the job, for all of them together: bytes on their
-/// sockets in both directions, and CPU time of the server's thread. Two buckets: each fills at its
-/// rate and holds kBurstSeconds of it. Spending may overdraw a bucket by one message; the budget is
-/// closed until the debt is paid. Times are handed in, ns since the epoch. One thread.
+/// Budget for serving all unauthenticated clients together: bytes on their sockets in both
+/// directions, and CPU time of the server's thread. Two token buckets; each fills at its rate and
+/// holds kBurstSeconds of it. Spending may overdraw a bucket by one message; the budget is then
+/// closed until the bucket is refilled. Times: ns since the epoch, passed by the caller. One
+/// thread.
 class GuestBudget {
  public:
   static constexpr double kBurstSeconds = 0.5;
 
-  /// cpu_percent: of one core.
+  /// cpu_percent: percent of one core.
   GuestBudget(double bytes_per_second, double cpu_percent);
 
-  /// Both buckets hold something: one more message may be made, read or answered.
+  /// Whether both buckets are positive: another message may be processed.
   bool is_open(std::int64_t now_ns);
   void spend(std::uint64_t bytes, std::uint64_t cpu_ns);
 
   std::uint64_t spent_bytes() const { return spent_bytes_; }
   std::uint64_t spent_cpu_ns() const { return spent_cpu_ns_; }
-  /// Updates that unauthenticated clients did not get because a newer one of the same tensor
-  /// replaced them.
+  /// Updates for unauthenticated clients that were replaced by a newer one of the same tensor
+  /// before they were sent.
   std::uint64_t skipped_updates() const { return skipped_updates_; }
   void count_skipped() { ++skipped_updates_; }
 
  private:
   friend class GuestTurn;
 
-  std::vector<GuestTurn*> waiting_;  ///< since the budget was closed, the first the longest
+  std::vector<GuestTurn*> waiting_;  ///< since the budget was closed; longest waiting first
   double bytes_per_second_;
   double cpu_ns_per_second_;
-  double bytes_;   ///< that may be spent now; below 0: a debt
-  double cpu_ns_;  ///< the same
+  double bytes_;   ///< available bytes; below 0: overdrawn
+  double cpu_ns_;  ///< available CPU time; below 0: overdrawn
   std::int64_t since_ns_ = 0;
   std::uint64_t spent_bytes_ = 0;
   std::uint64_t spent_cpu_ns_ = 0;
   std::uint64_t skipped_updates_ = 0;
 };
 
-/// What the budget is, for users: "clients of this port get up to 4 MiB/s and 5 % of a core
+/// Description of the budget for users: "clients of this port get up to 4 MiB/s and 5 % of a core
 /// together (…)".
 std::string budget_text(const LiveSettings& settings);
 
-/// The place of one who may have to wait for a budget, as several do: who has waited longest goes
-/// first, or a client could starve beside others that happen to ask in better moments. Who does not
-/// ask for a second loses its place. The budget outlives it.
+/// A position in the queue for a budget. The longest waiting client is served first, so that no
+/// client starves. A client that does not ask for one second loses its position. The budget must
+/// outlive it.
 class GuestTurn {
  public:
-  /// nullptr: its turn is always.
+  /// nullptr: no budget; has_come() is always true.
   explicit GuestTurn(GuestBudget* budget) : budget_(budget) {}
   ~GuestTurn() { leave(); }
   GuestTurn(const GuestTurn&) = delete;
   GuestTurn& operator=(const GuestTurn&) = delete;
 
-  /// The budget is open, and nobody has waited for longer. Else it waits from now on, and is to ask
-  /// again.
+  /// True if the budget is open and no client has waited longer. Otherwise joins the queue; call
+  /// again later.
   bool has_come(std::int64_t now_ns);
 
  private:
@@ -72,8 +73,8 @@ class GuestTurn {
   std::int64_t asked_ns_ = 0;
 };
 
-/// Charges the CPU time that the calling thread uses in a scope, and the bytes reported, to a
-/// budget. nullptr: does nothing.
+/// Charges the calling thread's CPU time in a scope, and the bytes reported, to a budget. nullptr:
+/// no effect.
 class GuestCharge {
  public:
   explicit GuestCharge(GuestBudget* budget);

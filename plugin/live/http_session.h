@@ -16,18 +16,19 @@
 
 namespace megascope::live {
 
-/// One connection: one request, which is judged, and answered or becomes a ClientSession. The
-/// loop's thread.
+/// One connection with one HTTP request. After the access check the request is answered, or the
+/// connection becomes a ClientSession. The loop's thread.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  /// is_compat: it came to the compatibility endpoint.
+  /// is_compat: the connection came to the compatibility endpoint.
   HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
+  /// Starts reading the request.
   void start();
-  /// Did not show that it may speak here, or may not.
+  /// Whether the connection is unauthenticated: no token yet, or access refused.
   bool is_stranger() const { return is_stranger_; }
   /// Closes the socket.
   void give_up();
@@ -53,8 +54,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_stranger_ = true;
   CountedStream stream_;
   GuestTurn turn_;
-  boost::asio::steady_timer
-      timer_;  ///< until a request of who shows no token begins, then until the budget is open
+  /// Handshake timeout of an unauthenticated client, then polling of the budget.
+  boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
 };

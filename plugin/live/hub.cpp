@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-/// What clients say, and what each is to get next.
+/// Messages from clients, and selection of the next message for each.
 namespace megascope::live {
 namespace {
 
@@ -53,7 +53,8 @@ void Hub::disconnect(ClientId id) {
   desk_.forget(false, id);
 }
 
-/// What it asked for: one that asks on without reading is closed (receive()).
+/// Queues the answer to a client's message. A client that sends messages without reading is closed
+/// (receive()).
 void Hub::reply(Client& client, std::string text) {
   if (client.reply_bytes > kMostReplyBytes)
     return count_drop("texts for clients that do not read", 1);
@@ -71,7 +72,7 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   if (found == clients_.end()) return false;
   Client& client = found->second;
   if (!client.rate.may_speak(now_ns)) {
-    reply(client, error_text("More than 100 messages a second.", {}));
+    reply(client, error_text("The client sent more than 100 messages in a second.", {}));
     return false;
   }
   if (client.has_heard_end) return true;
@@ -82,12 +83,12 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
     subscribe(client, *wanted);
   } else if (const auto* unwanted = std::get_if<Unsubscribe>(&request)) {
     if (!client.panels.contains(unwanted->panel))
-      reply(client, error_text("There is no such panel.", unwanted->panel));
+      reply(client, error_text("Unknown panel.", unwanted->panel));
     unsubscribe(client, unwanted->panel);
   } else if (const auto* credit = std::get_if<Credit>(&request)) {
     const auto panel = client.panels.find(credit->panel);
     if (panel == client.panels.end())
-      reply(client, error_text("There is no such panel.", credit->panel));
+      reply(client, error_text("Unknown panel.", credit->panel));
     else
       panel->second.add_credits(credit->frames);
   } else if (const auto* ping = std::get_if<Ping>(&request)) {
@@ -120,8 +121,8 @@ void Hub::unsubscribe(Client& client, const std::string& panel) {
 void Hub::subscribe(Client& client, const Subscribe& request) {
   const auto former = client.panels.find(request.panel);
   if (former == client.panels.end() && client.panels.size() >= kMostPanels)
-    return reply(client, error_text("There are " + std::to_string(kMostPanels) +
-                                        " panels, and no more are allowed.",
+    return reply(client, error_text("The limit of " + std::to_string(kMostPanels) +
+                                        " panels is reached. Remove one first.",
                                     request.panel));
   const std::vector<std::uint32_t> former_wishes = former == client.panels.end()
                                                        ? std::vector<std::uint32_t>()
@@ -130,11 +131,12 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
       wishes_of(request), From::kClient, former_wishes);
   if (!wishes) {
     const std::string most = std::to_string(tensors::kMostWishes);
-    return reply(client, error_text("All clients together want " + most +
-                                        " different things, and no more are allowed.",
+    return reply(client, error_text("The limit of " + most +
+                                        " capture requests of all clients together is reached.",
                                     request.panel));
   }
-  unsubscribe(client, request.panel);  // after, so that what both want goes on
+  // Released after adding, so that shared capture requests continue.
+  unsubscribe(client, request.panel);
   const Panel& panel = client.panels
                            .emplace(request.panel, Panel(request, std::move(*wishes), store_))
                            .first->second;
@@ -229,7 +231,7 @@ bool Hub::next_names(Client& client, std::string& text) {
   return true;
 }
 
-/// Reasons in turn, so that none that grows all the time hides the others.
+/// Cycles through the reasons, so that a fast growing one does not hide the others.
 bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
   if (now_ns - client.drops_told_ns < kSecondNs) return false;
   auto at = drops_.upper_bound(client.last_drop);
@@ -247,8 +249,8 @@ bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
   return false;
 }
 
-/// At the end the last rows and the end itself come before views, which are large: of these as many
-/// as can be had in a moment.
+/// After the end, sends the last rows and the end before views, which are large; then as many views
+/// as possible within 200 ms.
 bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>& frame) {
   constexpr std::int64_t kMomentNs = 200'000'000;
   if (!has_ended_)
@@ -261,7 +263,7 @@ bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>
   return now_ns - ended_ns_ < kMomentNs && next_frame_of(client, shows_views, frame);
 }
 
-/// Panels in turn, beginning behind the one that was served last.
+/// Cycles through the panels, starting after the one served last.
 template <class Condition>
 bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>& frame) {
   auto at = client.panels.upper_bound(client.last_panel);

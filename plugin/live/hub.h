@@ -25,21 +25,20 @@
 
 namespace megascope::live {
 
-/// A client as the hub knows it. Nothing but small texts waits here: frames are made when they can
-/// be sent.
+/// State of one client. Only small texts are queued here; frames are built when they can be sent.
 struct Client {
   std::map<std::string, Panel> panels;
-  std::string last_panel;  ///< the one that had the last frame: the next has its turn
+  std::string last_panel;  ///< panel that got the last frame; the next one is served next
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
   AnswerQueue answers;
-  std::deque<std::string> notices;  ///< of its panels
+  std::deque<std::string> notices;  ///< notices about its panels
   std::size_t notice_bytes = 0;
-  std::size_t told_tensors = 0;  ///< of what was learned
+  std::size_t told_tensors = 0;  ///< entries of TensorCatalog::learned() that were sent
   std::size_t told_counters = 0;
   std::uint64_t told_events = 0;
   std::map<std::string, std::uint64_t> told_drops;
-  std::string last_drop;  ///< the reason that was told last: the next has its turn
+  std::string last_drop;  ///< drop reason that was sent last; the next one is sent next
   std::int64_t drops_told_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
@@ -47,17 +46,20 @@ struct Client {
   bool has_received_verdict = false;
 };
 
-/// The live view without sockets: what ranks tell goes in, what each client is to get comes out.
-/// Times are handed in, ns since the epoch. One thread.
+/// The live view without sockets: takes the data from ranks and produces the messages for each
+/// client (docs/live_protocol.md). Times: ns since the epoch, passed by the caller. One thread.
 class Hub final : public Party {
  public:
   explicit Hub(LiveSettings settings);
 
+  /// Adds the merged block of a step. block: any bytes.
   void take_block(std::span<const std::byte> block);
+  /// Adds a rank update. letter: any bytes; the valid items before an error are used.
   void take_letter(std::int32_t world_rank, std::span<const std::byte> letter, std::int64_t now_ns);
-  /// Something could not be kept; reason: words that go before a number.
+  /// Counts data that could not be kept. reason: a noun phrase in the plural, shown to users after
+  /// the count.
   void count_drop(const std::string& reason, std::uint64_t count);
-  /// What waits for parts in vain is handed on.
+  /// Call periodically: completes views that waited too long for parts, and overdue requests.
   void tick(std::int64_t now_ns);
 
   std::optional<ClientId> connect(std::int64_t now_ns) override;
@@ -72,23 +74,23 @@ class Hub final : public Party {
   bool take_changed_wishes(std::vector<std::byte>& wishes) {
     return store_.wishes.take_changed(wishes);
   }
-  /// The run is over. Clients that have received this wait for close(), except after an abort; what
-  /// they send is not answered any more.
+  /// Ends the run. Clients that have received the end stay connected until close(), except after an
+  /// abort; their messages are no longer answered.
   void end(bool is_aborted, std::int64_t now_ns);
-  /// After end(): the last message of each client, and its connection can be closed. nullopt: there
-  /// is no such message; empty: no verdict was made.
+  /// After end(): sends the last message to each client, whose connection can then be closed.
+  /// nullopt: no such message; empty text: there is no verdict.
   void close(const std::optional<std::string>& verdict);
 
-  // For those who speak another protocol.
+  // The functions below are for the compatibility endpoint.
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
-  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many
-  /// wishes. former: as WishBook::add().
+  /// Adds capture requests. Returns the ids under which their views are reported to the observer
+  /// (Onlooker), until release(). nullopt: too many requests. former: as WishBook::add().
   std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes,
                                                  const std::vector<std::uint32_t>& former) {
     return store_.wishes.add(wishes, From::kGuest, former);
   }
   void release(const std::vector<std::uint32_t>& wishes, From from);
-  /// What serving them costs, for /metrics; nullptr: there are none.
+  /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
   void set_guest_budget(const GuestBudget* budget) { guest_budget_ = budget; }
   const GuestBudget* guest_budget() const { return guest_budget_; }
   RequestDesk& desk() { return desk_; }
@@ -147,12 +149,14 @@ class Hub final : public Party {
   const GuestBudget* guest_budget_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
-  std::deque<std::string> events_;  ///< alerts and notices of all
+  std::deque<std::string> events_;  ///< alerts and notices for all clients
   std::uint64_t first_event_ = 0;
-  std::vector<bool> is_alerted_;                     ///< by id of a tensor
-  std::map<std::uint32_t, Divergence> divergences_;  ///< by id of a counter that is watched
-  std::set<std::uint32_t> too_large_;                ///< wishes of whom that was said
-  std::map<std::uint32_t, std::vector<std::string>> notices_;  ///< of each wish, each once
+  std::vector<bool> is_alerted_;                     ///< by tensor id
+  std::map<std::uint32_t, Divergence> divergences_;  ///< by counter id, for watched counters
+  /// Capture requests for which this was reported.
+  std::set<std::uint32_t> too_large_;
+  /// By capture request id, without duplicates.
+  std::map<std::uint32_t, std::vector<std::string>> notices_;
   std::map<std::string, std::uint64_t> drops_;
   std::uint64_t sent_frames_ = 0;
   std::uint64_t sent_bytes_ = 0;
@@ -161,7 +165,7 @@ class Hub final : public Party {
   std::int64_t ended_ns_ = 0;
   std::string end_text_;
   bool is_closing_ = false;
-  std::string verdict_text_;  ///< of which message; empty: there is none
+  std::string verdict_text_;  ///< text of the message `verdict`; empty: none
 };
 
 }  // namespace megascope::live

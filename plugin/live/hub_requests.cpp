@@ -3,13 +3,13 @@
 
 #include <utility>
 
-/// What clients ask the program to do, and what it answers.
+/// Requests from clients to the application, and its answers.
 namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
 
-/// "reply" is the program's "type", as that is the message's.
+/// The application's "type" becomes "reply", because "type" is the message's own.
 Json reply_of(const Asker& asker, Json reply) {
   reply["reply"] = std::move(reply["type"]);
   reply["type"] = "reply";
@@ -22,10 +22,9 @@ Json reply_of(const Asker& asker, Json reply) {
 
 void Hub::ask(ClientId id, Client& client, Ask&& ask) {
   const Asker asker{.is_compat = false, .client = id, .tag = std::move(ask.id)};
-  std::string
-      problem = client.answers.is_full()
-                    ? "More than 4 MiB of answers wait for this client, which does not read them."
-                    : "";
+  std::string problem = client.answers.is_full() ? "More than 4 MiB of answers are queued because "
+                                                   "this client does not read them."
+                                                 : "";
   if (!problem.empty())
     return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   const std::optional<std::size_t> before = desk_.ask(asker, std::move(ask.request), problem);
@@ -44,7 +43,7 @@ void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
   std::string problem;
   const Json answer = parsed_object(text, problem);
   if (!problem.empty())
-    return count_drop("answers of the program that are no JSON object, or nest deeply", 1);
+    return count_drop("answers of the application that are not JSON objects or nest too deeply", 1);
   const std::optional<Asker> asker = desk_.answered(answer, now_ns);
   if (asker) answer_to(*asker, answer);
 }

@@ -8,7 +8,7 @@
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostOpen = 4;  ///< 2 s
+constexpr std::size_t kMostOpen = 4;  ///< rows; 2 s
 
 }  // namespace
 
@@ -36,14 +36,14 @@ std::vector<StepEntry> IntervalRows::add(std::int32_t world_rank, std::uint32_t 
       interval.index > kMostIndex)
     return {};
   if (!first_index_) first_index_ = interval.index;
-  // A rank that was long in one call tells all of it at once: each of the rows that it covers gets
-  // an equal share.
+  // An interval longer than kIntervalMs (a rank was in one long call) is distributed evenly over
+  // the rows that it covers.
   const float covered = std::round(interval.length_ms / static_cast<float>(tensors::kIntervalMs));
   const float rows = std::isfinite(covered)
                          ? std::clamp(covered, 1.0F, static_cast<float>(kMostIndex))
                          : 1.0F;
   const auto kept = static_cast<std::int64_t>(
-      std::min(rows, static_cast<float>(kMostOpen)));  // older ones are not waited for any more
+      std::min(rows, static_cast<float>(kMostOpen)));  // older rows are complete already
   const tensors::Interval share{.index = 0,
                                 .length_ms = interval.length_ms / rows,
                                 .mpi_ms = interval.mpi_ms / rows,

@@ -51,7 +51,7 @@ Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMe
   return open;
 }
 
-/// Of the view that other parts are of.
+/// Whether the part's shape is consistent with the view's other parts.
 bool Joiner::fits(const Open& open, const tensors::ViewPart& part) {
   return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension &&
          open.columns == part.columns && open.view.tile_width == part.tile_width &&
@@ -133,7 +133,7 @@ Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, st
   return part.step > past.last_step ? fate : Fate::kPast;
 }
 
-/// A higher copy's: it is passed over as long as the lowest one's may come.
+/// A part of a higher replica is ignored as long as parts of the lowest one may still arrive.
 Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part,
                                 std::int64_t now_ns) const {
   constexpr std::uint64_t kMostPassed = 4;
@@ -176,7 +176,8 @@ Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
   }
   if (part.split_dimension < 0 || open.view.ranks.size() >= open.parts) {
     while (steps.begin()->first < part.step)
-      close(place, steps, steps.begin(), now_ns, whole);  // parts come in the order of steps
+      // A rank sends its parts in step order, so earlier steps get no more parts.
+      close(place, steps, steps.begin(), now_ns, whole);
     close(place, steps, at, now_ns, whole);
   }
   if (steps.empty()) open_.erase(place);

@@ -10,65 +10,70 @@
 
 namespace megascope::live {
 
-/// A view of a whole tensor, as clients get it.
+/// A view of a whole tensor, as sent to clients.
 struct View {
   std::uint32_t wish = 0;
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint32_t replica = 0;
-  std::vector<std::int32_t> ranks;  ///< of the world, whose parts are in it, ascending
-  std::uint32_t missing = 0;        ///< so many more should have had one
-  std::int64_t begin_ns = 0;        ///< since the epoch, when the first rank had it
-  std::int64_t end_ns = 0;          ///< when it was whole here
-  std::uint64_t tile_width = 0;     ///< elements a cell; 0: no tiles
+  std::vector<std::int32_t> ranks;  ///< world ranks whose parts are in it, ascending
+  std::uint32_t missing = 0;        ///< number of missing parts
+  std::int64_t begin_ns = 0;        ///< since the epoch, when the first rank captured it
+  std::int64_t end_ns = 0;          ///< since the epoch, when it was complete on rank 0
+  std::uint64_t tile_width = 0;     ///< elements in a cell; 0: not tiled
   std::vector<std::uint64_t> full_shape;
   std::vector<std::uint64_t> shape;
-  std::vector<float> values;  ///< of `shape`, last dimension fastest; of parts that are missing NaN
+  /// Values of `shape`, last dimension fastest; NaN where parts are missing.
+  std::vector<float> values;
 };
-/// What it takes, also where it has no values.
+/// Memory of a view in bytes.
 inline std::size_t bytes_of(const View& view) {
   return sizeof view + view.values.size() * sizeof(float);
 }
 using ViewPointer = std::shared_ptr<const View>;
 
-/// Puts the parts of views together that ranks wrote. What never becomes whole is handed out as it
-/// is: when it waited for kPatienceNs and kPatienceBlocks, when a later step's is whole, or when
-/// there are more than kMostPartBytes. One thread.
+/// Assembles views from the parts that ranks send. An incomplete view is delivered as it is when
+/// - it has waited for more than kPatienceNs and for kPatienceBlocks blocks (or for
+///   kMostPatienceNs), or
+/// - a view of the same tensor of a later step is complete, or
+/// - all incomplete views exceed kMostPartBytes (the oldest first).
+/// One thread.
 class Joiner {
  public:
   static constexpr std::int64_t kPatienceNs = 2'000'000'000;
-  static constexpr std::int64_t kMostPatienceNs = 300'000'000'000;  ///< where no more steps begin
-  /// A rank's letter leaves where its next step begins, if the one before has; where rank 0's next
-  /// one does it is found, a large one is there one later. Rank 0's own parts are there at once,
-  /// and two blocks may be heard at one boundary.
+  /// Timeout if no more steps begin.
+  static constexpr std::int64_t kMostPatienceNs = 300'000'000'000;
+  /// A rank update leaves at the rank's next step boundary, if the previous one has been delivered.
+  /// Rank 0 receives it at its own next boundary, or one later if it is large. Rank 0's own parts
+  /// arrive at once, and one boundary may process two blocks.
   static constexpr std::uint64_t kPatienceBlocks = 4;
 
-  /// What became of a part.
+  /// Result of add() for a part.
   enum class Fate : std::uint8_t {
     kTaken,
-    kCopy,     ///< passed over: a lower copy tells the same
-    kPast,     ///< too late, or of a step before: that step, or a later one, was handed out
-    kInstead,  ///< taken, though copies of it are passed over so far: the lower one comes no more
-    kTwice,    ///< the rank told it already
-    kUnlike,   ///< it is of another shape than the others' parts
-    kTooMany,  ///< views of kMostPlaces tensors are kept apart
+    kCopy,     ///< ignored: a replica with a lower number sends the same tensor
+    kPast,     ///< too late: a view of that step or a later one was delivered
+    kInstead,  ///< used, and replaces a replica with a lower number that stopped sending
+    kTwice,    ///< ignored: the rank has already sent it
+    kUnlike,   ///< ignored: its shape contradicts the other parts
+    kTooMany,  ///< ignored: views of kMostPlaces tensors are assembled already
   };
 
-  /// part: of a letter, sound. method: of its wish, if it is of tiles. now_ns: since the epoch.
-  /// whole: gets what is done with by that.
+  /// Adds a part. part: validated by LetterReader. method: of its capture request, if it is tiled.
+  /// now_ns: since the epoch. whole: receives the views completed or given up by this call.
   Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);
-  /// All ranks have begun a step.
+  /// Call for each step block; counts towards kPatienceBlocks.
   void hear_block() { ++blocks_; }
-  /// Hands out what waited for too long; all: whatever waits.
+  /// Delivers the views that waited too long. all: delivers every incomplete view.
   void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);
-  /// Nobody wants these any more.
+  /// Discards everything about a capture request.
   void forget(std::uint32_t wish);
   std::size_t waiting_bytes() const { return bytes_; }
 
  private:
-  struct Place {  ///< what parts of different steps have in common
+  struct Place {  ///< identifies a tensor view across steps
     std::uint32_t wish;
     std::uint64_t key;
     std::int32_t micro_batch;
@@ -82,19 +87,20 @@ class Joiner {
     std::uint32_t columns = 1;
     std::uint64_t tile_extent = 0;
     std::int32_t split_dimension = -1;
-    std::vector<std::uint8_t> is_filled;  ///< along the split dimension
-    std::vector<std::uint64_t>
-        covered;  ///< of tiles that are split: elements of each, of a row; empty: of others
+    std::vector<std::uint8_t> is_filled;  ///< by index along the split dimension
+    /// Number of elements of each tile in a row, for split tiles; else empty.
+    std::vector<std::uint64_t> covered;
     std::int64_t since_ns = 0;
     std::uint64_t since_block = 0;
   };
   struct Past {
-    std::int64_t last_step = -1;   ///< a part of this step or an earlier one comes too late
-    std::uint32_t least_copy = 0;  ///< parts of others do not count …
-    std::int64_t seen_ns = 0;      ///< … unless the last of it came that long ago …
-    std::uint64_t seen_block = 0;
-    std::int64_t passed_step = -1;   ///< … and those of others since, this the last, are …
-    std::uint64_t passed_steps = 0;  ///< … of so many steps
+    std::int64_t last_step = -1;   ///< parts of this step or earlier ones are too late
+    std::uint32_t least_copy = 0;  ///< lowest replica seen; parts of higher ones are ignored …
+    std::int64_t seen_ns = 0;  ///< … unless its last part arrived too long ago, at this time …
+    std::uint64_t seen_block = 0;  ///< … and this block, …
+    /// … and other replicas sent later steps: this is the last one, …
+    std::int64_t passed_step = -1;
+    std::uint64_t passed_steps = 0;  ///< … out of this number of steps
   };
   using Steps = std::map<std::int64_t, Open>;
 

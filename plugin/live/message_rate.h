@@ -7,12 +7,12 @@
 
 namespace megascope::live {
 
-/// How many messages a client may send: a bucket that is filled at kMessagesPerSecond and holds
+/// Limits a client's message rate: a token bucket filled at kMessagesPerSecond, with a capacity of
 /// kMessageBurst. One thread.
 class MessageRate {
  public:
   explicit MessageRate(std::int64_t now_ns = 0) : since_ns_(now_ns) {}
-  /// One more. False: it is too many.
+  /// Counts a message. False: the limit is exceeded.
   bool may_speak(std::int64_t now_ns) {
     const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) *
                            1e-9;

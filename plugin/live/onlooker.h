@@ -10,19 +10,21 @@
 
 namespace megascope::live {
 
-/// The reason that is counted where a client does not read what it asked for.
+/// Drop reason for answers to a client that does not read.
 inline constexpr const char* kLostTokens = "tokens of texts for clients that do not read";
 
-/// Who looks at what the hub hears beside the hub's own clients. The hub's thread.
+/// Observer of the data that the hub receives, in addition to the hub's own clients. Called on the
+/// hub's thread.
 class Onlooker {
  public:
   virtual ~Onlooker() = default;
-  /// A view came onto the shelf.
+  /// A view was put into the shelf.
   virtual void hear_of(const Shelf::Place& place, std::int64_t now_ns) = 0;
-  /// Why something is not captured.
+  /// An item is not captured; the notice says why.
   virtual void hear(const tensors::Notice& notice) = 0;
-  /// The program answered a request of one that `asker` names.
+  /// The application answered the request of the client in `asker`.
   virtual void hear(const Asker& asker, const nlohmann::json& reply) = 0;
+  /// The run has ended.
   virtual void hear_end() = 0;
 };
 

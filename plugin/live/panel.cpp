@@ -18,9 +18,9 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& 
     case Subject::kSteps:
       next_entry_ = history.steps.since(request_.since);
       break;
-    case Subject::kCalls:  // the newest state, whole
+    case Subject::kCalls:  // the latest state, complete
     case Subject::kCounters:
-      break;  // steps are in no order there
+      break;  // views are not ordered by step
     case Subject::kStatistics:
       next_entry_ = history.statistics.since(request_.since);
       break;
@@ -67,7 +67,7 @@ void Panel::lose(std::uint64_t count) {
 void Panel::hear_of(const Shelf::Place& place) {
   const auto found = std::ranges::find(waiting_, place);
   if (found == waiting_.end()) return waiting_.push_back(place);
-  lose(1);  // it keeps its turn
+  lose(1);  // the place in the queue stays the same
 }
 
 std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint32_t frame_number,
@@ -109,7 +109,7 @@ std::optional<std::vector<std::byte>> Panel::next_view(const Store& store,
     lose(1);
     if (!view || std::exchange(has_complained_, true)) continue;
     problem = "A view of " + std::to_string(bytes) +
-              " bytes is too large for a frame: ask for fewer tiles or f16.";
+              " bytes is too large for a frame; request fewer tiles or f16.";
   }
   return std::nullopt;
 }

@@ -20,13 +20,14 @@
 
 namespace megascope::live {
 
+/// Data by step, kept for all panels.
 struct History {
   Log<StepEntry> steps;
   CounterLog counters;
   Log<StatisticsEntry> statistics;
 };
 
-/// What panels show, owned by the hub.
+/// The data that panels show, owned by the hub.
 struct Store {
   TensorCatalog tensors;
   CounterCatalog counters;
@@ -34,27 +35,28 @@ struct Store {
   Shelf shelf;
   WishBook wishes;
   CallTable calls;
-  std::uint32_t ranks = 1;     ///< of whom times are shown
-  bool has_intervals = false;  ///< "steps" are stretches of time: the program begins none
+  std::uint32_t ranks = 1;     ///< number of ranks with times
+  bool has_intervals = false;  ///< the application annotates no steps; "steps" are time intervals
 };
 
-/// One subscription of a client, and how far it is. Holds no frame: it makes one when the client
-/// can take it. One thread.
+/// One subscription of a client, with its position in the data. Frames are built on demand in
+/// next(). One thread.
 class Panel {
  public:
-  /// wishes: of the book, released by who made them.
+  /// wishes: ids of the WishBook; released by the caller.
   Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& store);
 
   const Subscribe& request() const { return request_; }
   const std::vector<std::uint32_t>& wishes() const { return wishes_; }
+  /// Whether the panel shows this capture request.
   bool wants(std::uint32_t wish) const;
   void add_credits(std::uint32_t count);
-  /// Tensors, counters or ranks that match now.
+  /// Number of tensors, counters or ranks that match now.
   std::size_t matches(const Store& store) const;
-  /// A view came onto the shelf: it replaces what the panel was still to send of that tensor.
+  /// Reports a new view in the shelf. It replaces an unsent view of the same tensor.
   void hear_of(const Shelf::Place& place);
-  /// The next frame, for which a credit is taken; nullopt: nothing is new, or there is no credit.
-  /// problem: why one cannot be made.
+  /// Builds the next frame and takes one credit. nullopt: no new data or no credit. problem: set if
+  /// a frame cannot be built.
   std::optional<std::vector<std::byte>> next(const Store& store, std::uint32_t frame_number,
                                              std::string& problem);
   std::uint64_t dropped() const { return dropped_; }
@@ -79,13 +81,13 @@ class Panel {
   void skip_lost(const Log<Entry>& log);
   void lose(std::uint64_t count);
 
-  /// Is a tensor or counter one of those that were asked for?
+  /// Whether a tensor or counter is selected by the subscription.
   enum class Match : std::int8_t {
     kUnknown,
     kNo,
     kYes,
-    kUnnamed,  ///< its name did not come yet, and entries of it were passed over
-    kLate,     ///< yes, and these come now
+    kUnnamed,  ///< its name has not arrived; its entries were skipped
+    kLate,     ///< selected, and its skipped entries are sent now
   };
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   Match& match_of(std::uint32_t id);
@@ -93,15 +95,15 @@ class Panel {
   Subscribe request_;
   std::vector<std::uint32_t> wishes_;
   std::uint32_t credits_ = kFirstCredits;
-  std::uint64_t next_entry_ = 0;         ///< of the log that it shows
-  std::deque<Shelf::Place> waiting_;     ///< each once
-  std::vector<Match> match_;             ///< by id
-  std::uint64_t first_unnamed_ = kNone;  ///< no entry before it was passed over for want of a name
+  std::uint64_t next_entry_ = 0;         ///< position in the log
+  std::deque<Shelf::Place> waiting_;     ///< views to send, without duplicates
+  std::vector<Match> match_;             ///< by tensor or counter id
+  std::uint64_t first_unnamed_ = kNone;  ///< first entry that was skipped for want of a name
   std::size_t names_seen_ = 0;           ///< of TensorCatalog::learned()
-  std::uint64_t late_entry_ = 0;         ///< of those that are kLate the entries from here …
+  std::uint64_t late_entry_ = 0;         ///< skipped entries of kLate items from here …
   std::uint64_t late_end_ = 0;           ///< … to here are sent first
   std::uint64_t dropped_ = 0;
-  bool has_loss_ = false;  ///< since the last frame
+  bool has_loss_ = false;  ///< data was dropped since the last frame
   bool has_complained_ = false;
 };
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-/// Frames of what is told step by step: times, counters, statistics.
+/// Frames of data by step: times, counters, statistics.
 namespace megascope::live {
 namespace {
 
@@ -18,12 +18,12 @@ std::string text_of(const Json& metadata) {
   return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// What fits into a frame of a log's entries: a matrix of steps and ids.
+/// The part of a log that fits into one frame: a matrix of steps and ids.
 struct Matrix {
   std::vector<std::int64_t> steps;   ///< ascending
   std::vector<std::uint32_t> ids;    ///< ascending
-  std::vector<std::size_t> entries;  ///< indices of the log
-  std::uint64_t end = 0;             ///< number of the first entry that is not in it
+  std::vector<std::size_t> entries;  ///< indices in the log
+  std::uint64_t end = 0;             ///< number of the first entry after it
 
   bool is_full(std::size_t cell_bytes) const {
     return steps.size() * ids.size() * cell_bytes >= kSeriesFrameBytes;
@@ -41,7 +41,7 @@ void add_once(std::vector<Value>& ascending, Value value) {
     ascending.insert(ascending.begin() + static_cast<std::ptrdiff_t>(at), value);
 }
 
-/// Of the entries with numbers in [first, end) those that are wanted: is_wanted(entry, number).
+/// Collects entries with numbers in [first, end) for which is_wanted(entry, number) holds.
 template <class Log, class Wanted>
 Matrix collect(const Log& log, std::uint64_t first, std::uint64_t end, std::size_t cell_bytes,
                Wanted is_wanted) {
@@ -59,7 +59,7 @@ Matrix collect(const Log& log, std::uint64_t first, std::uint64_t end, std::size
   return matrix;
 }
 
-/// columns of float64[steps][ids].
+/// Builds a frame with columns of float64[steps][ids].
 template <std::size_t columns, class Log, class Value>
 std::vector<std::byte> matrix_frame(const FrameHead& head, Json metadata, const Log& log,
                                     const Matrix& matrix, Value value) {
@@ -107,7 +107,7 @@ template <class Entry>
 void Panel::skip_lost(const Log<Entry>& log) {
   if (next_entry_ >= log.first()) return;
   next_entry_ = log.first();
-  lose(1);  // what would have been a frame, or a part of one
+  lose(1);  // at least part of a frame is lost
 }
 
 std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store,
@@ -163,8 +163,8 @@ std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store,
                          [](const CounterEntry& entry, std::size_t) { return entry.value; });
 }
 
-/// What the calls add up to, whole: an older state is of no use to anybody. next_entry_: the
-/// version that was sent.
+/// A frame with the complete call table; earlier states are skipped. next_entry_ is the version
+/// that was sent.
 std::optional<std::vector<std::byte>> Panel::next_calls(const Store& store,
                                                         std::uint32_t frame_number) {
   const CallTable& calls = store.calls;
@@ -228,7 +228,8 @@ std::optional<std::vector<std::byte>> Panel::next_statistics(const Store& store,
                           matrix);
 }
 
-/// Of tensors whose names came by now what was passed over is sent before what is newer.
+/// Schedules the skipped entries of tensors whose names have arrived. They are sent before newer
+/// ones.
 void Panel::look_for_names(const Store& store) {
   if (first_unnamed_ == kNone || names_seen_ == store.tensors.learned().size()) return;
   names_seen_ = store.tensors.learned().size();

@@ -11,37 +11,39 @@ namespace megascope::live {
 
 class GuestBudget;
 
-/// One message for a client.
+/// One message to a client.
 struct Outgoing {
   bool is_text = false;
   std::string text;
   std::vector<std::byte> frame;
 };
 
-/// Those who speak one protocol, as their sockets see them: what a client says goes in, what it is
-/// to get comes out. Times are handed in, ns since the epoch. One thread.
+/// Server side of one protocol, as used by the socket layer: receive() takes a client's messages,
+/// next() returns what to send. Times: ns since the epoch, passed by the caller. One thread.
 class Party {
  public:
   using ClientId = std::uint64_t;
 
   virtual ~Party() = default;
-  /// nullopt: there are as many as it serves (bounds.h).
+  /// Adds a client. nullopt: the limit of clients (bounds.h) is reached.
   virtual std::optional<ClientId> connect(std::int64_t now_ns) = 0;
+  /// Removes a client.
   virtual void disconnect(ClientId client) = 0;
-  /// False: it is to be closed (1008): it says too much, or does not take what it asked for.
+  /// Handles a message. False: close the client with code 1008, because it sends too much or does
+  /// not read its answers.
   virtual bool receive(ClientId client, std::string_view text, std::int64_t now_ns) = 0;
-  /// A message that is none (a ping): counts for the rate. False: as receive().
+  /// Counts a control frame (ping) towards the message rate. False: as receive().
   virtual bool count_message(ClientId client, std::int64_t now_ns) = 0;
-  /// The next message for it; false: there is none now.
+  /// Gets the next message for the client. False: there is none now.
   virtual bool next(ClientId client, std::int64_t now_ns, Outgoing& message) = 0;
-  /// Of what next() gives only what it asked for; for one that is about to be closed.
+  /// Like next(), but only replies to the client's own messages; for a client that is about to be
+  /// closed.
   virtual bool next_reply(ClientId client, std::string& text) = 0;
-  /// What serving its clients may cost, as they show no token; nullptr: they showed it, and there
-  /// is no budget.
+  /// Budget for serving unauthenticated clients; nullptr: the clients are authenticated.
   virtual GuestBudget* budget() { return nullptr; }
-  /// It has received all but the verdict, which follows or not.
+  /// The client has received everything except the verdict.
   virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }
-  /// The run is over, and it was told.
+  /// The run has ended and the client has received the end.
   virtual bool has_heard_all(ClientId client) const = 0;
 };
 

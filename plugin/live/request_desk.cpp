@@ -11,10 +11,10 @@ namespace megascope::live {
 std::string RequestDesk::why_not() const {
   if (has_ended_) return "The run has ended.";
   if (!is_allowed_)
-    return "Nothing may be asked of this program: MEGASCOPE_LIVE_CONTROL=allow, when it is "
-           "started, lets clients do so.";
+    return "Requests are disabled: start the program with "
+           "MEGASCOPE_LIVE_CONTROL=allow to enable them.";
   if (!has_polls_)
-    return "This program does not ask for requests: it never called megascope_request_poll so far.";
+    return "The application does not accept requests: it has not called megascope_request_poll.";
   return {};
 }
 
@@ -22,18 +22,18 @@ std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
                                             std::string& problem) {
   problem = why_not();
   if (problem.empty() && waiting_.size() >= kMostWaiting)
-    problem = std::to_string(kMostWaiting) + " requests wait already, and no more are kept.";
+    problem = std::to_string(kMostWaiting) + " requests are queued, which is the limit.";
   const auto is_of_compat = [](const Request& one) { return one.asker.is_compat; };
   if (problem.empty() && asker.is_compat &&
       static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMostCompatWaiting)
     problem = std::to_string(kMostCompatWaiting) +
-              " requests of clients without token wait already, and no more of them are kept.";
+              " requests of unauthenticated clients are queued, which is the limit.";
   if (!problem.empty()) return std::nullopt;
   request["id"] = next_id_;
   std::string text = dumped(request);
   if (text.size() > kMostRequestBytes) {
-    problem = "The request has " + std::to_string(text.size()) + " bytes, and at most " +
-              std::to_string(kMostRequestBytes) + " reach the program.";
+    problem = "The request has " + std::to_string(text.size()) + " bytes; the limit is " +
+              std::to_string(kMostRequestBytes) + ".";
     return std::nullopt;
   }
   waiting_.push_back({.id = next_id_++,

@@ -10,49 +10,51 @@
 
 namespace megascope::live {
 
-/// Who asked: a client of which protocol, and what it calls its request.
+/// The client that made a request: its protocol and id, and its own id of the request.
 struct Asker {
   bool is_compat = false;
   std::uint64_t client = 0;
   std::string tag;  ///< JSON; empty: none
 };
 
-/// What clients ask the program to do: one request at a time, others wait. One thread.
+/// Queue of requests to the application. One request is active at a time. One thread.
 class RequestDesk {
  public:
   static constexpr std::size_t kMostWaiting = 8;
-  static constexpr std::size_t
-      kMostCompatWaiting = 4;  ///< of them, of clients that need no token: others find room
-  static constexpr std::int64_t
-      kPatienceNs = 60'000'000'000;  ///< with a program that gives no answer to the one under way …
-  static constexpr std::int64_t
-      kForgottenPatienceNs = 10'000'000'000;  ///< … and whoever asked is gone
+  /// Of these, from unauthenticated clients; leaves room for others.
+  static constexpr std::size_t kMostCompatWaiting = 4;
+  /// Timeout if the application does not answer the active request …
+  static constexpr std::int64_t kPatienceNs = 60'000'000'000;
+  /// … and if its client has disconnected.
+  static constexpr std::int64_t kForgottenPatienceNs = 10'000'000'000;
 
   explicit RequestDesk(bool is_allowed) : is_allowed_(is_allowed) {}
 
-  /// The program asks for requests.
+  /// The application polls for requests.
   void open() { has_polls_ = true; }
   bool may_ask() const { return is_allowed_ && has_polls_ && !has_ended_; }
-  /// Why nobody may ask now, a sentence; empty: they may.
+  /// Why no request can be made now, as a sentence; empty: requests are possible.
   std::string why_not() const;
-  /// request: an object; it gets its `id`. Returns how many are before it; nullopt: there is no
-  /// room, `problem` says which.
+  /// Queues a request. request: an object; gets an `id`. Returns the number of requests ahead of
+  /// it. nullopt: rejected; `problem` says why.
   std::optional<std::size_t> ask(Asker asker, nlohmann::json request, std::string& problem);
-  /// A client is gone: what of it waits is forgotten, and of what is under way it hears nothing.
+  /// Removes a client: its queued requests are discarded, and the answer to its active request is
+  /// not delivered.
   void forget(bool is_compat, std::uint64_t client);
-  /// What is to be handed to the program, once, when nothing else is under way. False: nothing is.
-  /// Times: ns since the epoch.
+  /// Activates the next request, if none is active. text: what to hand to the application. False:
+  /// there is none. now_ns: since the epoch.
   bool next(std::string& text, std::int64_t now_ns);
-  /// What was handed out last was taken back before the program had it.
+  /// Undoes next(), if the application has not fetched the request.
   void take_back() { under_way_.reset(); }
-  /// Nobody waits for what was handed out last.
+  /// Whether no client waits for the active request.
   bool is_unwanted() const { return !under_way_ || under_way_->is_forgotten; }
-  /// The program answered: who is to hear it; nullopt: nobody. After `finish` and `error` the next
-  /// request may go.
+  /// Processes an answer. Returns the client that gets it; nullopt: none. `finish` and `error` end
+  /// the active request.
   std::optional<Asker> answered(const nlohmann::json& reply, std::int64_t now_ns);
-  /// The one under way, or else the oldest that waits, will not be answered: as answered().
+  /// Abandons the active request, or else the oldest queued one. Returns the client to inform;
+  /// nullopt: none.
   std::optional<Asker> give_up();
-  /// The program was silent for too long: give_up() is due.
+  /// Whether the application has not answered for too long; call give_up() then.
   bool is_overdue(std::int64_t now_ns) const;
   void end() { has_ended_ = true; }
 
@@ -62,7 +64,7 @@ class RequestDesk {
     Asker asker;
     std::string text;
     bool is_forgotten = false;
-    std::int64_t heard_ns = 0;  ///< of it last: when it was handed out, or answered
+    std::int64_t heard_ns = 0;  ///< when it was activated or last answered
   };
   bool is_allowed_ = false;
   bool has_polls_ = false;

@@ -63,7 +63,7 @@ void read_kinds(Fields& fields, Subscribe& to) {
   const bool is_list = kinds.is_array() && kinds.size() <= kTensorKindNames.size();
   if (!is_list ||
       !std::ranges::all_of(kinds, [&](const Json& kind) { return add_kind(kind, to.kinds); }))
-    fields.fail("kinds", "a list of kinds of tensors, as in /api/v1/options");
+    fields.fail("kinds", "a list of tensor kinds, see /api/v1/options");
 }
 
 void read_view(Fields& fields, Subscribe& to) {
@@ -82,7 +82,7 @@ void read_view(Fields& fields, Subscribe& to) {
     std::string problem;
     const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(method, problem);
     if (!parsed)
-      view.fail("`method` is not understood: " + problem + ".");
+      view.fail("`method` is not valid: " + problem + ".");
     else
       to.method = *parsed;
   }
@@ -94,7 +94,7 @@ void read_tensor(Fields& fields, Subscribe& to) {
   fields.text("name", kMostName, to.names[0]);
   if (to.names[0].find('\0') != std::string::npos) fields.fail("name", "a text without zeros");
   if (fields.has("kind") && !add_kind(fields["kind"], to.kinds))
-    fields.fail("kind", "a kind of tensor, as in /api/v1/options");
+    fields.fail("kind", "a tensor kind, see /api/v1/options");
   read_layers(fields, to);
   fields.number("micro_batch", -1, kInt32Most, to.micro_batch);
   fields.number("replica", 0, kInt32Most, to.replica);
@@ -150,7 +150,7 @@ Request read_ask(const Json& message) {
   std::string problem;
   fields.text("request", 32, what);
   if (fields.problem().empty() && what != "generate")
-    fields.fail("There is no request `" + what + "`: generate is.");
+    fields.fail("Unknown request `" + what + "`; use generate.");
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
   ask.request = generate_request(message, kOwnNames, problem);
   if (!problem.empty()) return BadRequest{problem, {}};
@@ -166,8 +166,7 @@ Request read_object(const Json& message) {
   if (type == "request") return read_ask(message);
   if (type != "subscribe" && type != "unsubscribe" && type != "credit")
     return BadRequest{
-        "There is no message `" + type + "`: subscribe, unsubscribe, credit, request and ping are.",
-        {}};
+        "Unknown message `" + type + "`; use subscribe, unsubscribe, credit, request or ping.", {}};
   std::string panel;
   fields.text("panel", kMostPanelName, panel);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
@@ -186,7 +185,7 @@ Request read_object(const Json& message) {
 }  // namespace
 
 Request read_request(std::string_view text) {
-  if (text.size() > kMostMessageBytes) return BadRequest{"A message has at most 64 KiB.", {}};
+  if (text.size() > kMostMessageBytes) return BadRequest{"The message is larger than 64 KiB.", {}};
   std::string problem;
   const Json message = parsed_object(text, problem);
   return problem.empty() ? read_object(message) : BadRequest{problem, {}};

@@ -18,10 +18,11 @@ namespace megascope::live {
 namespace {
 
 constexpr std::uint64_t kJoinMarginMs = 2000;
-constexpr std::size_t kStackBytes = std::size_t{2} << 20;  ///< whatever the user's limit is
+/// Independent of the user's stack limit.
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
-/// What the thread is given; it holds the loop, so that one that is given up never touches what is
-/// gone.
+/// Argument of the thread. It shares ownership of the loop, so that a thread that is given up never
+/// uses freed memory.
 struct Start {
   std::shared_ptr<Loop> loop;
   cpu_set_t busy;
@@ -34,7 +35,7 @@ void* run(void* argument) {
   return nullptr;
 }
 
-/// A thread inherits the mask: signals are for the application's threads.
+/// Starts the thread with all signals blocked, because signals are for the application's threads.
 int start_thread(pthread_t& thread, std::unique_ptr<Start> start) {
   sigset_t all;
   sigset_t before;
@@ -64,8 +65,8 @@ timespec in_ms(std::uint64_t delay_ms) {
 
 Service::~Service() {
   close(true, 0);
-  // The parent's thread, sockets and eventfd: a child touches nothing of it, and the memory is left
-  // as it is.
+  // In a forked child the thread, sockets and eventfd belong to the parent: leaks the object
+  // instead of destroying it.
   if (loop_ != nullptr && !is_at_home())
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::move(loop_)));
 }
@@ -82,7 +83,7 @@ Status Service::open(const LiveSettings& settings, std::string& url) {
 }
 
 Status Service::start(const LiveSettings& settings, std::string& url) {
-  if (loop_ != nullptr) return Status::error("the live view is open already");
+  if (loop_ != nullptr) return Status::error("the live view is already open");
   std::string token;
   Status status = make_token(token);
   if (!status.is_ok()) return status;
@@ -96,12 +97,12 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
   if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
-  if (!status.is_ok()) notes_.push_back("the live view has no file live_url: " + status.message());
+  if (!status.is_ok()) notes_.push_back("cannot write live_url: " + status.message());
   const int problem = start_thread(
       thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
     remove_url_file(settings.run_folder);
-    return Status::from_errno("the live view's thread", problem);
+    return Status::from_errno("cannot start the live view's thread", problem);
   }
   run_folder_ = settings.run_folder;
   process_ = getpid();
@@ -109,7 +110,7 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   return Status::ok();
 }
 
-/// Without it the live view is served all the same.
+/// Opens the compatibility endpoint. On failure the live view works without it.
 void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   if (!settings.compat_port) return;
   std::uint16_t port = *settings.compat_port;
@@ -117,8 +118,9 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   notes_.push_back(
       status.is_ok()
           ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" +
-                std::to_string(port) + " takes no token: every user of this machine can read it" +
-                (settings.is_control_allowed ? ", and ask the program to generate" : "") + "; " +
+                std::to_string(port) +
+                " needs no access token: every user of this machine can read it" +
+                (settings.is_control_allowed ? ", and request text generation" : "") + "; " +
                 budget_text(settings)
           : "no live view for clients of MegatronApp and Megatron's tensor tracer: " +
                 status.message());
@@ -155,8 +157,8 @@ void Service::conclude(std::string_view verdict) noexcept {
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;
   if (!is_at_home()) {
-    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left
-    // as it is.
+    // In a forked child the thread, sockets and eventfd belong to the parent: leaks the object
+    // instead of destroying it.
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
     return;
   }
@@ -171,7 +173,7 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (pthread_timedjoin_np(thread_, nullptr, &deadline) != 0) pthread_detach(thread_);
 }
 
-/// An abort waits for nothing but a word to the clients.
+/// After an abort, waits at most 100 ms for the last message to clients.
 void Service::wait_shortly() const noexcept {
   constexpr int kMostMs = 100;
   constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};

@@ -13,11 +13,12 @@ namespace megascope::live {
 
 class Loop;
 
-/// The loop and its thread.
+/// LiveServer implementation: starts and joins the thread that runs the loop. Interface:
+/// core/lifecycle/live_server.h.
 class Service final : public LiveServer {
  public:
   Service() = default;
-  ~Service() override;  // when no other thread is in here
+  ~Service() override;  // only when no other thread uses the object
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -37,15 +38,15 @@ class Service final : public LiveServer {
   Status start(const LiveSettings& settings, std::string& url);
   void open_compat(Loop& loop, const LiveSettings& settings);
   void wait_shortly() const noexcept;
-  /// False in a forked child, which has no such thread.
+  /// False in a forked child, which does not have the thread.
   bool is_at_home() const noexcept;
-  /// Not after close(): another thread of the application may still be in take() by then, so that
-  /// the loop is there all the same.
+  /// False after close(). The loop still exists then, because another application thread may be
+  /// inside take().
   bool is_open() const noexcept {
     return is_at_home() && !is_closed_.load(std::memory_order_relaxed);
   }
 
-  std::shared_ptr<Loop> loop_;  ///< null: was never open
+  std::shared_ptr<Loop> loop_;  ///< null: open() has not succeeded
   std::atomic<bool> is_ending_{false}, is_closed_{false};
   std::vector<std::string> notes_;
   std::string run_folder_;

@@ -8,17 +8,18 @@
 
 namespace megascope::live {
 
-/// The newest view of each tensor and wish, at most kMostViewBytes of them: those that are there
-/// longest go first. One thread.
+/// The latest view for each tensor and capture request. Keeps at most kMostViewBytes; the oldest
+/// views are removed first. One thread.
 class Shelf {
  public:
-  using Place = std::pair<std::uint32_t, std::uint64_t>;  ///< wish and key of the tensor
+  using Place = std::pair<std::uint32_t, std::uint64_t>;  ///< capture request id and tensor key
 
   void put(ViewPointer view);
-  /// Null: it is not there any more.
+  /// Null: there is none.
   ViewPointer find(const Place& place) const;
+  /// Removes all views of a capture request.
   void forget(std::uint32_t wish);
-  /// Calls function(place) for all of a wish.
+  /// Calls function(place) for all views of a capture request.
   template <class Function>
   void for_each(std::uint32_t wish, Function function) const {
     for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;
@@ -30,7 +31,7 @@ class Shelf {
  private:
   struct Entry {
     ViewPointer view;
-    std::uint64_t number = 0;  ///< in which order it came
+    std::uint64_t number = 0;  ///< order of arrival
   };
   void remove(std::map<Place, Entry>::iterator at);
 

@@ -25,7 +25,7 @@ void remove_url_file(const std::string& folder) noexcept {
   try {
     unlink(path_in(folder).c_str());
   } catch (...) {
-    // No memory for a path: it stays.
+    // Out of memory for the path: the file stays.
   }
 }
 

@@ -8,7 +8,7 @@
 namespace megascope::live {
 namespace {
 
-/// NaN is like NaN.
+/// Compares bitwise, so that NaN equals NaN.
 bool is_alike(const NpyArray& a, const NpyArray& b) {
   return a.rows == b.rows && a.columns == b.columns &&
          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
@@ -16,7 +16,8 @@ bool is_alike(const NpyArray& a, const NpyArray& b) {
 
 }  // namespace
 
-/// The file may have changed: it is read, and compared with what there is.
+/// Always reads the file, because it may have changed, and compares the result with the arrays in
+/// use.
 Status VectorShelf::take(const std::string& folder, const std::string& path,
                          std::shared_ptr<const NpyArray>& vector) {
   NpyArray array;
@@ -30,7 +31,7 @@ Status VectorShelf::take(const std::string& folder, const std::string& path,
     bytes += there->values.size() * sizeof(float);
   }
   if (bytes > kMostVectorBytes)
-    return Status::error("the vectors of all projections together would take more than " +
+    return Status::error("the vectors of all projections together would exceed " +
                          std::to_string(kMostVectorBytes >> 20) + " MiB");
   vector = std::make_shared<const NpyArray>(std::move(array));
   arrays_.push_back(vector);

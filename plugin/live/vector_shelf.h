@@ -9,11 +9,10 @@
 
 namespace megascope::live {
 
-/// The vectors that projections use now, each once, whoever asked: kMostVectorBytes of them at
-/// most. One thread.
+/// The projection vectors in use, shared between clients: at most kMostVectorBytes. One thread.
 class VectorShelf {
  public:
-  /// As load_npy(), rows normalised. It is kept for as long as somebody has it.
+  /// Loads vectors like load_npy(), with normalized rows. Reuses an equal array that is in use.
   Status take(const std::string& folder, const std::string& path,
               std::shared_ptr<const NpyArray>& vector);
 

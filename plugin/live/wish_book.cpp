@@ -11,7 +11,7 @@ namespace {
 using tensors::Wish;
 using tensors::WishKind;
 
-/// All but the id.
+/// Whether two requests are equal except for the id.
 bool asks_the_same(Wish a, const Wish& b) {
   a.id = b.id;
   return std::memcmp(&a, &b, sizeof a) == 0;
@@ -32,7 +32,7 @@ std::vector<Wish> wishes_of(const Subscribe& subscribe) {
             .last_layer = subscribe.last_layer};
   if (subscribe.kinds.size() == 1)
     wish.tensor_kind = static_cast<std::uint8_t>(
-        subscribe.kinds[0]);  // of several the panel chooses
+        subscribe.kinds[0]);  // the panel filters if there are several
   if (subscribe.what == Subject::kTensor) {
     wish.micro_batch = subscribe.micro_batch;
     wish.replica = subscribe.replica;
@@ -72,7 +72,7 @@ std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>&
   return std::nullopt;
 }
 
-/// As if `former` were released.
+/// Checks the limits as if `former` were released.
 bool WishBook::is_within_bounds(From from, const std::vector<std::uint32_t>& former) const {
   std::size_t all = 0;
   std::size_t of_guests = 0;

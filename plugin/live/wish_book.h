@@ -11,33 +11,36 @@
 
 namespace megascope::live {
 
-/// What the panels of a subscription ask of the ranks, without ids. Times of steps are told anyway:
-/// none.
+/// The capture requests that a subscription needs, without ids. None for step times, which are
+/// always sent.
 std::vector<tensors::Wish> wishes_of(const Subscribe& subscribe);
 
-/// Who wants something: one that has shown a token, or one of the compatibility endpoint, which
-/// takes none.
+/// Origin of a capture request: an authenticated client, or one of the compatibility endpoint,
+/// which is unauthenticated.
 enum class From : std::uint8_t { kClient, kGuest };
 
-/// What all clients want, each thing once: kMostWishes at most, of which guests may want
-/// kMostCompatWishes. One thread.
+/// Registry of all clients' capture requests, without duplicates: at most kMostWishes, of which
+/// unauthenticated clients may use kMostCompatWishes. One thread.
 class WishBook {
  public:
-  /// The ids under which what comes of them is told; nullopt: there are too many different ones
-  /// already, and none is added. former: what the same one will release next, which does not count.
+  /// Adds requests and returns their ids, under which captured items are reported. nullopt: a limit
+  /// would be exceeded; nothing is added. former: ids that the same client will release next, which
+  /// do not count.
   std::optional<std::vector<std::uint32_t>> add(const std::vector<tensors::Wish>& wishes, From from,
                                                 const std::vector<std::uint32_t>& former = {});
+  /// Releases ids. A request that nobody uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
-  /// Null: nobody wants that any more. Valid until the book changes.
+  /// Null: no such request. Valid until the registry changes.
   const tensors::Wish* find(std::uint32_t id) const;
-  /// True: they changed since the last time, and `bytes` is all of them.
+  /// True if the requests changed since the last call; `bytes` then has all of them
+  /// (pack_wishes()).
   bool take_changed(std::vector<std::byte>& bytes);
 
  private:
   struct Entry {
     tensors::Wish wish;
-    std::uint32_t wanted = 0;            ///< so many times
-    std::uint32_t wanted_by_guests = 0;  ///< of these
+    std::uint32_t wanted = 0;            ///< reference count
+    std::uint32_t wanted_by_guests = 0;  ///< of these, by unauthenticated clients
   };
   std::map<std::uint32_t, Entry>::iterator find_or_enter(const tensors::Wish& wish);
   bool is_within_bounds(From from, const std::vector<std::uint32_t>& former) const;

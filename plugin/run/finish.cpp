@@ -27,14 +27,15 @@
 #include <unistd.h>
 #include <utility>
 
-/// The end of a run: traces into the run folder, exports, report.
+/// The end of a run: traces to the run directory, exports, report.
 namespace megascope::run {
 namespace {
 
-constexpr std::uint64_t
-    kLingerMs = 500;  ///< for clients of the live view that still take something
+/// Time for clients of the live view to receive what is left.
+constexpr std::uint64_t kLingerMs = 500;
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
-constexpr std::uint64_t kJsonGrowth = 64;  ///< of the report as a tree of values, over its text
+/// Factor from the size of the report's text to the memory of its JSON tree.
+constexpr std::uint64_t kJsonGrowth = 64;
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 }  // namespace
@@ -45,7 +46,7 @@ void Session::end(Collective* collective, const Company& company) {
   if (facts_.is_without_mpi) (void)hooks::read_cpu();
   hooks::close();
   if (live_ != nullptr)
-    live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
+    live_->begin_end(false, kLingerMs);  // clients receive the rest while files are written
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);
@@ -55,7 +56,7 @@ void Session::end(Collective* collective, const Company& company) {
     const bool goes_on = recorder_->is_out_of_room() &&
                          options_.values.buffer_policy == config::BufferPolicy::kFlight;
     notes_.push_back("rank " + std::to_string(facts_.world_rank) +
-                     (goes_on ? " kept fewer calls: " : " stopped recording to disk: ") +
+                     (goes_on ? " recorded fewer calls: " : " stopped recording to disk: ") +
                      stored.message());
   }
   if (collective != nullptr) {
@@ -64,7 +65,8 @@ void Session::end(Collective* collective, const Company& company) {
   }
   const std::unique_ptr<Collective> single = make_single_collective();
   without_throwing([&] { end_with(*single, company); },
-                   [this] { complain_of_memory(); });  // together, the others would wait for us
+                   // In a collective end the other ranks would wait for this one.
+                   [this] { complain_of_memory(); });
   close_live(false);
 }
 
@@ -78,8 +80,8 @@ void Session::end_with(Collective& group, const Company& company) {
   if (!status.is_ok()) complain(status.message());
 }
 
-/// Adds to the report how many messages the library sent at the end. Collective: runs on all ranks,
-/// whatever their options.
+/// Adds to the report how many messages the library sent at the end. Collective over all ranks,
+/// independent of their options.
 void Session::note_messages(Collective& collective, report::RunReport& report) const {
   const std::uint64_t mine = mpi::own_message_count() - messages_before_end_;
   Collective::Bytes bytes(sizeof mine);
@@ -95,23 +97,23 @@ void Session::note_messages(Collective& collective, report::RunReport& report) c
   std::uint64_t most = 0;
   std::memcpy(&most, bytes.data(), sizeof most);
   if (!status.is_ok() || collective.rank() != 0 || !options_.values.verbose) return;
-  report.notes.push_back("own messages at the end: at most " + std::to_string(most) +
-                         " sent by one rank");
+  report.notes.push_back("messages sent by MegaScope at the end: at most " + std::to_string(most) +
+                         " by one rank");
 }
 
-/// Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here
-/// on.
+/// Rank 0 has the library, but some rank does not, or that cannot be determined: this rank finishes
+/// standalone.
 void Session::go_alone(const Company& company) {
   if (is_first()) {
     std::string line = "no common trace of all ranks: " + company.reason;
     for (std::size_t i = 0; i < company.missing.size(); ++i)
       line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
     if (facts_.is_without_mpi)
-      line += "; each process writes its own";
+      line += "; each process writes its own trace";
     else
-      line += company.missing.empty()
-                  ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
-                  : "); each rank that has it writes its own";
+      line += company.missing.empty() ? "; each rank writes its own trace. Set "
+                                        "MEGASCOPE_ALL_RANKS=1 if all ranks have the library"
+                                      : "); each rank with the library writes its own trace";
     complain(line);
   }
   const bool was_alone = std::exchange(is_alone_, true);
@@ -119,9 +121,10 @@ void Session::go_alone(const Company& company) {
 }
 
 std::string Session::own_folder() {
-  // Who can write to a directory above it may have put another one, or a link, in its place.
+  // A user with write access to a parent directory may have replaced it by another directory or a
+  // link.
   if (!folder_.empty() && directory_inode(folder_) != folder_inode_) {
-    complain(folder_ + " is not the directory any more that this run created; traces stay in " +
+    complain(folder_ + " was replaced by another directory during the run; traces stay in " +
              scratch_folder_);
     folder_.clear();
   }
@@ -136,13 +139,13 @@ void Session::enter_folder(const std::string& folder) {
   if (stat(trace_path_.c_str(), &info) != 0) {
     if (recorder_->has_storage())
       notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) +
-                       " is gone: " + trace_path_ + " was removed while the program ran");
+                       " is missing: " + trace_path_ + " was removed while the program ran");
     return;
   }
-  if (directory_inode(folder_) == 0) {  // one sentence a node, however many ranks it has
-    notes_.push_back("the run folder is not seen on " + host_name() +
+  if (directory_inode(folder_) == 0) {  // one sentence a node, not one a rank
+    notes_.push_back("the run directory is not visible on " + host_name() +
                      ": its traces stay there, in " + scratch_folder_ +
-                     "; `megascope join` makes one run of the pieces");
+                     "; copy them and run `megascope join` to combine them");
     return;
   }
   const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
@@ -159,8 +162,9 @@ void Session::enter_folder(const std::string& folder) {
 report::RunReport Session::report() {
   if (recorder_->options().has_windows && hooks::current_step() < 0) {
     notes_.emplace_back(
-        "only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and "
-        "the program began none (megascope_step_begin)");
+        "only totals were recorded: steps are selected (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), "
+        "but "
+        "the application annotates none (megascope_step_begin)");
   }
   if (talk_ != nullptr) {
     for (std::string& note : talk_->notes()) notes_.push_back(std::move(note));
@@ -209,7 +213,7 @@ bool Session::wants_verdict() const {
 void Session::run_exports(Collective& collective, const std::vector<std::string>& formats,
                           const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   if (folder_.empty()) {
-    report.notes.push_back("nothing is exported, because there is no run folder");
+    report.notes.push_back("nothing was exported, because there is no run directory");
     return;
   }
   std::unique_ptr<trace::RunSource> source;
@@ -262,14 +266,14 @@ void Session::close(Collective& group, const std::vector<ClockDomain>& clocks,
                     report::RunReport& report) {
   note_messages(group, report);
   if (group.rank() != 0) return;
-  // From here on nobody waits for rank 0.
+  // After this point no other rank waits for rank 0.
   without_throwing([&] { close_report(clocks, report); }, [this] { complain_of_memory(); });
 }
 
 void Session::complain_of_memory() noexcept {
   without_throwing(
       [this] {
-        complain("memory ran out: the report or an export is missing; the trace is in " +
+        complain("out of memory: the report or an export is missing; the trace is in " +
                  trace_path_);
       },
       [] {});
@@ -297,18 +301,17 @@ void Session::write_report(report::RunReport& report) {
   if (!folder_.empty()) report.report_command = "megascope report " + folder_;
   const std::string text = report::to_text(report);
   const std::string path = folder_ + "/" + trace::kReportTextFile;
-  std::string where = folder_.empty() ? "no run folder" : "report in " + path;
+  std::string where = folder_.empty() ? "no run directory" : "report in " + path;
   if (!folder_.empty()) {
     Status status = files::write_file(path, text, kTextMode);
     if (!status.is_ok()) {
       const std::string run = shell_quoted(folder_);
-      where = path + " was not written: `megascope report " + run +
-              "` prints the report; where traces stayed on their nodes, run `megascope recover " +
+      where = path + " was not written; `megascope report " + run +
+              "` prints the report. If traces stayed on their nodes, run `megascope recover " +
               run + "` first";
     }
-    status.update(check_memory(
-        text.size() *
-        kJsonGrowth));  // what is left half made of JSON cannot be removed without memory
+    // A partly built JSON tree cannot be freed without memory.
+    status.update(check_memory(text.size() * kJsonGrowth));
     if (status.is_ok())
       status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report),
                                  kTextMode);
@@ -322,8 +325,8 @@ void Session::write_report(report::RunReport& report) {
   say_how_to_annotate(report);
 }
 
-/// Timelines that are written while the ranks end have no waits and findings: nobody has seen all
-/// ranks' records then.
+/// Says how to get a timeline with wait states and findings. Exports written at the end of a run
+/// have none, because no process has all ranks' records at that time.
 void Session::say_how_to_annotate(const report::RunReport& report) {
   const auto can_have = [](const report::ExportRow& row) {
     return row.format == "perfetto" || row.format == "chrome";
@@ -332,8 +335,9 @@ void Session::say_how_to_annotate(const report::RunReport& report) {
   if (timeline == report.exports.end() || facts_.world_size < 2 ||
       options_.values.report == config::ReportStyle::kOff)
     return;
-  complain("the timeline with waits and findings: megascope export " + shell_quoted(folder_) +
-           " --format " + timeline->format + " --out " + shell_quoted(folder_ + "/findings"));
+  complain("for a timeline with wait states and findings run: megascope export " +
+           shell_quoted(folder_) + " --format " + timeline->format + " --out " +
+           shell_quoted(folder_ + "/findings"));
 }
 
 }  // namespace megascope::run

@@ -25,7 +25,7 @@ std::uint64_t bytes_of(const files::Base& directory, const std::string& name) {
   return is_file ? static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes : 0;
 }
 
-/// Takes no lease on the file: the signal that breaks one could reach the application.
+/// Takes no lease on the file, because breaking a lease could send a signal to the application.
 bool is_writer_gone(const files::Base& directory, const std::string& name) {
   files::Descriptor file;
   trace::FileHeader header{};
@@ -39,8 +39,8 @@ bool is_writer_gone(const files::Base& directory, const std::string& name) {
   return trace::liveness_of(writer) == trace::Liveness::kGone;
 }
 
-/// Bytes of the files for which is_counted(directory, name) holds; looks at kMaxEntries files at
-/// most.
+/// Sums the bytes of the files for which is_counted(directory, name) holds. Examines at most
+/// kMaxEntries files.
 template <class Predicate>
 std::uint64_t bytes_below(const std::string& scratch, const std::string& own_folder,
                           Predicate is_counted) {

@@ -25,9 +25,9 @@ Status open_live_view(const std::string& folder, const LiveSettings& settings, L
   const ModuleTable* module = nullptr;
   Status status = load_module(folder, "live", module);
   if (!status.is_ok()) return status;
-  if (module->make_live_server == nullptr) return Status::error("the module live has no server");
+  if (module->make_live_server == nullptr) return Status::error("the module `live` has no server");
   LiveServer* const made = module->make_live_server();
-  if (made == nullptr) return Status::error("memory ran out");
+  if (made == nullptr) return Status::error("out of memory");
   status = made->open(settings, url);
   if (status.is_ok()) server = made;
   return status;
@@ -39,7 +39,7 @@ void show_notice(LiveServer& server, std::int32_t world_rank, const std::string&
     letter.add(tensors::Notice{.wish = 0, .text = text});
     server.take(LiveKind::kLetter, world_rank, letter.take());
   } catch (const std::bad_alloc&) {
-    // It is on stderr.
+    // The text is also on standard error.
   }
 }
 

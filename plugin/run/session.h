@@ -17,8 +17,10 @@
 
 namespace megascope::run {
 
-/// One process's part of a run, from MPI_Init to MPI_Finalize, or from its first hook to its end.
-/// One thread at a time, but for hook_called().
+/// One process's part of a run: from MPI_Init to MPI_Finalize, or, for programs without MPI, from
+/// the first hook call to the end of the process. Implements Runtime (core/lifecycle/runtime.h),
+/// which describes the public functions.
+/// One thread at a time, except hook_called().
 class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
@@ -32,7 +34,7 @@ class Session final : public Runtime, private RunPart {
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const Company& company) override;
   void hook_called() override;
-  /// The process ends: so does a recording without MPI.
+  /// Called at process exit. Ends a recording without MPI.
   void at_exit();
   void aborting() override;
   void complain(const std::string& message) override;
@@ -75,27 +77,32 @@ class Session final : public Runtime, private RunPart {
   bool is_first() const { return facts_.is_first_here; }
 
   std::mutex claim_mutex_;
-  bool is_claimed_ = false;  ///< MPI, or hooks, begin the recording: whoever comes first
-  bool is_waiting_ = false;  ///< hooks were called, and MPI is loaded
+  bool is_claimed_ = false;  ///< the recording has been started, either by MPI_Init or by a hook
+  /// A hook was called and MPI is loaded: MPI_Init is to start the recording.
+  bool is_waiting_ = false;
   config::LoadedOptions options_;
-  std::vector<tensors::TensorChoice> tensors_;  ///< of which statistics are wanted
+  std::vector<tensors::TensorChoice> tensors_;  ///< tensors whose statistics are recorded
   bool use_tsc_ = true;
-  std::string test_clock_;  ///< what sets this process's clock apart; empty: nothing
+  /// Suffix of the clock domain if MEGASCOPE_TEST_CLOCK is set, else empty.
+  std::string test_clock_;
   std::string own_run_id_;
   std::string run_id_;
-  std::string scratch_;             ///< MEGASCOPE_SCRATCH as used
-  std::string scratch_folder_;      ///< of this run
-  std::string folder_;              ///< the run folder; of solo ranks their part of it
-  std::uint64_t folder_inode_ = 0;  ///< of the run folder that this process created
-  std::string trace_path_;          ///< where the native trace lies now
+  std::string scratch_;         ///< MEGASCOPE_SCRATCH, or its default
+  std::string scratch_folder_;  ///< directory of this run in scratch_
+  /// The run directory; on standalone ranks their subdirectory of it.
+  std::string folder_;
+  std::uint64_t folder_inode_ = 0;  ///< inode of the run directory, if this process created it
+  std::string trace_path_;          ///< current path of the native trace
   StartFacts facts_;
   ClockPoint first_moment_;
-  long first_moment_pid_ = 0;  ///< of the process whose hooks were called
-  bool is_alone_ = false;      ///< no other rank will be heard of
-  tensors::StepTalk*
-      talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
-  tensors::Capture* capture_ = nullptr;  ///< nullptr: there is no live view. As talk_
-  LiveServer* live_ = nullptr;           ///< on rank 0, where it could be opened. As talk_
+  long first_moment_pid_ = 0;  ///< process id at the first hook call
+  /// Standalone: this rank's results are not combined with those of other ranks.
+  bool is_alone_ = false;
+  /// Nullptr: no step exchange. Never freed.
+  tensors::StepTalk* talk_ = nullptr;
+  tensors::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed
+  /// Only on rank 0, if the live view could be opened. Never freed.
+  LiveServer* live_ = nullptr;
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
   std::uint64_t messages_before_end_ = 0;

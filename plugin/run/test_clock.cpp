@@ -50,7 +50,7 @@ TestClocks read_test_clocks(const std::vector<std::string>& items, const std::st
     if (!read_item(text, item)) {
       clocks.problems.push_back(
           "MEGASCOPE_TEST_CLOCK: " + text +
-          " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is passed over");
+          " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is ignored");
     } else if (std::to_string(static_cast<long>(item.rank)) == rank) {
       clocks.mine = {.offset_ns = static_cast<std::int64_t>(item.offset_ns),
                      .drift_ppm = item.drift_ppm,

@@ -8,12 +8,12 @@
 namespace megascope::run {
 namespace {
 
-// It takes 0.4 to 0.7 s for so many in the shortest steps that there are (docs/overhead.md).
+// The analysis of this many calls takes 0.4 to 0.7 s with the shortest steps (docs/overhead.md).
 constexpr std::uint64_t kMostCalls = 1'000'000;
-constexpr std::size_t kMostRanks = 64;  // each has a file to open
+constexpr std::size_t kMostRanks = 64;  // each rank has a file to open
 constexpr std::uint64_t kMostNs = 900'000'000;
 
-/// Did the run leave what can be judged? What is missing is told elsewhere in the report.
+/// Whether the run has the data for a verdict. Missing data is reported elsewhere in the report.
 bool can_be_judged(const report::RunReport& report) {
   const auto is_whole = [](const report::RankRow& rank) {
     return rank.end_state == EndState::kFinalized && !rank.is_solo;
@@ -32,7 +32,7 @@ Status make_verdict(const std::string& library_folder, const std::string& run_fo
       is_late);
   if (!status.is_ok() || is_late) return status;
   if (said.empty())
-    return Status::error(library_folder + "/megascope_verdict cannot be run, or failed");
+    return Status::error(library_folder + "/megascope_verdict could not be started or failed");
   if (said.front() != '+') return Status::error(said.substr(1));
   text = said.substr(1);
   return status;

@@ -28,7 +28,7 @@ bool is_of(const Wish& wish, const TensorView& tensor) {
          wish.first_layer <= shape.layer && shape.layer <= wish.last_layer;
 }
 
-/// Of views the step, the micro-batch and the replica count too.
+/// For views, step, micro-batch and replica must match, too.
 bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
   const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch ||
                               tensor.shape.micro_batch == wish.micro_batch;
@@ -36,7 +36,7 @@ bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
   return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
 }
 
-/// Patterns of counters, in the order of ids.
+/// Whether both lists request the same counter patterns in the same order.
 bool asks_for_same_counters(const std::vector<Wish>& before, const std::vector<Wish>& now) {
   const auto patterns_of = [](const std::vector<Wish>& wishes) {
     std::vector<std::string_view> patterns;
@@ -95,7 +95,7 @@ void Capture::set_layout(const Layout& layout) {
   }
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);
-  named_.clear();  // shapes of wholes follow from it
+  named_.clear();  // the global shapes depend on the layout
 }
 
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
@@ -127,13 +127,13 @@ void Capture::take(const TensorView& tensor) noexcept {
         show(wish, tensor, *now);
     }
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a view of a tensor");
+    hooks::refuse(LossCause::kRefused, "out of memory for a tensor view");
   }
 }
 
 void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
   std::string problem;
-  if (tensor.is_on_device) return refuse(wish, tensor, "is on a device: it can't be shown");
+  if (tensor.is_on_device) return refuse(wish, tensor, "is in device memory and cannot be shown");
   const std::optional<TensorView> flat = flattened(
       tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
   if (!flat) return refuse(wish, tensor, problem);
@@ -149,7 +149,7 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   part->realtime_ns = clock::realtime_ns();
   if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes)
     return refuse(wish, tensor,
-                  "makes a view that no letter to rank 0 has room for: ask for fewer tiles");
+                  "makes a view that exceeds the size of a rank update; request fewer tiles");
   (void)name({.key = part->key,
               .layer = tensor.shape.layer,
               .kind = tensor.shape.kind,
@@ -183,15 +183,15 @@ void Capture::polls() noexcept {
 }
 
 void Capture::reply(std::string_view text) noexcept {
-  const char* problem = text.size() > kMostReplyBytes ? "an answer to a request has more than 1 MiB"
+  const char* problem = text.size() > kMostReplyBytes ? "a reply to a request is larger than 1 MiB"
                                                       : nullptr;
   try {
     const std::lock_guard lock(mutex_);
     if (problem == nullptr && !writer_.add(Reply{std::string(text)}))
-      problem = "an answer to a request had no room on its way to rank 0";
-    if (problem != nullptr) failure_ = problem;  // it may have been the last one
+      problem = "a reply to a request did not fit into the rank update to rank 0";
+    if (problem != nullptr) failure_ = problem;  // this may be the last reply of the request
   } catch (const std::bad_alloc&) {
-    problem = "there is no memory for an answer to a request";
+    problem = "out of memory for a reply to a request";
   }
   if (problem != nullptr) hooks::refuse(LossCause::kRefused, problem);
 }
@@ -244,7 +244,8 @@ void Capture::fail_request(const std::string& why) {
   failure_ = why;
 }
 
-/// Under mutex_, as what follows: kFirstBytes at most, with what put_parts() says.
+/// Call put_first() and put_parts() with mutex_ held. Adds at most kFirstBytes, together with the
+/// LeftOut item of put_parts().
 void Capture::put_first(LetterWriter& letter) const {
   if (is_to_introduce_) letter.add(rank_facts_);
   if (is_to_tell_polls_) letter.add(Polls{});
@@ -265,8 +266,7 @@ void Capture::put_parts(LetterWriter& letter) {
     left_out_told_ = left_out;
 }
 
-/// Should memory run out, what has not gone into the letter is there the next time; of parts some
-/// may be gone.
+/// If memory runs out, items that were not packed stay queued; some view parts may be discarded.
 std::vector<std::byte> Capture::take_letter() noexcept {
   LetterWriter letter;
   try {
@@ -282,7 +282,7 @@ std::vector<std::byte> Capture::take_letter() noexcept {
     notices_.clear();
     put_parts(letter);
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for all that is to be told to rank 0");
+    hooks::refuse(LossCause::kRefused, "out of memory for the rank update to rank 0");
   }
   return letter.take();
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-/// What Capture does with the program's counters.
+/// Counter capture of class Capture.
 namespace megascope::tensors {
 
 void Capture::follow_counters(std::size_t ranks) {
@@ -30,7 +30,7 @@ void Capture::read_counters() noexcept {
       if (reading) past_.set(counter, reading->step, reading->value);
     }
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
+    hooks::refuse(LossCause::kRefused, "out of memory for a counter value");
   }
 }
 
@@ -39,8 +39,8 @@ void Capture::tell_values_again(std::int64_t first_step) {
   past_.tell_again(first_step);
 }
 
-/// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under
-/// ours.
+/// Reads counter names without holding mutex_: the names' lock is held when wanted_kinds() takes
+/// mutex_, so the opposite order could deadlock.
 void Capture::learn_counters() {
   std::vector<CounterId> unknown;
   {
@@ -58,7 +58,7 @@ void Capture::learn(CounterId counter, const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (is_wanted && !past_.is_named(counter)) {
     if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit}))
-      return;  // the next time
+      return;  // retried with the next rank update
     past_.name(counter);
   }
   past_.want(counter, is_wanted);

@@ -22,7 +22,7 @@ void CounterPast::set(CounterId id, std::int64_t step, double value) {
     make_room();
   }
   if (counter.has_new && step != counter.newest.step && is_newest_kept(counter))
-    counter.live = kNone;  // it had no letter to go with
+    counter.live = kNone;  // the previous value was never sent
   keep(counter, {step, value});
   ++counter.set_count;
   counter.newest = {step, value};
@@ -117,8 +117,7 @@ void CounterPast::put_new(LetterWriter& letter) {
   }
   for (auto& [step, readings] : by_step) {
     readings.step = step;
-    if (!letter.add(readings))
-      continue;  // unless it has a newer value by then, it is told with the next one
+    if (!letter.add(readings)) continue;  // stays queued, unless a newer value replaces it
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.has_new = false;
@@ -128,7 +127,7 @@ void CounterPast::put_new(LetterWriter& letter) {
   }
 }
 
-/// Of all that are behind as many values each, so that curves grow together.
+/// Selects equally many values of every counter with unsent values, so that curves grow together.
 std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::vector<CounterId> behind;
   for (CounterId id = 0; id < counters_.size() && behind.size() < kMostInALetter; ++id) {

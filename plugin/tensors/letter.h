@@ -13,151 +13,159 @@
 #include <string_view>
 #include <vector>
 
-/// What one rank writes to rank 0 between steps, as bytes of one program's processes on machines of
-/// one kind: items one after the other, each a multiple of 8 bytes.
+/// Rank update: the message that one rank sends to rank 0 between steps. A sequence of items in
+/// memory layout, each padded to a multiple of 8 bytes. Exchanged only between processes of one
+/// program on machines of one kind.
 namespace megascope::tensors {
 
 inline constexpr std::size_t kMostLetterBytes = ControlPort::kMostLetterBytes;
 
-/// A stretch of a view's split dimension that a rank has: elements [start, start + count) of the
-/// part are those from `whole_start` on.
+/// A contiguous range of a view's split dimension that a rank holds: elements [start, start +
+/// count) of the part are elements [whole_start, whole_start + count) of the whole view.
 struct PartStretch {
   std::uint64_t start = 0;
   std::uint64_t whole_start = 0;
   std::uint64_t count = 0;
-  std::uint64_t first_element = 0;  ///< of tiles: the first element of the whole tensor's last
-                                    ///< dimension that the rank has of these …
-  std::uint64_t element_count = 0;  ///< … and how many, as of the first and the last tile it may
-                                    ///< have some only; 0: all of each
+  /// Tile views only: first element of the global tensor's last dimension that the rank holds in
+  /// these tiles …
+  std::uint64_t first_element = 0;
+  /// … and how many (the first and the last tile may be incomplete); 0: all tiles are complete.
+  std::uint64_t element_count = 0;
 };
 
-/// A tensor's name, by the key under which blocks and parts speak of it.
+/// The name of a tensor, for the key that step blocks and view parts use.
 struct TensorName {
   std::uint64_t key = 0;
   std::int32_t layer = kNoLayer;
   TensorKind kind = TensorKind::kOther;
   ElementType type = ElementType::kFloat32;
   std::string name;
-  std::vector<std::uint64_t> shape;  ///< of the whole, as far as this rank knows
+  std::vector<std::uint64_t> shape;  ///< global extents, as far as this rank knows
 };
 
+/// The name and unit of one counter of the sending rank.
 struct CounterName {
-  std::uint32_t id = 0;  ///< of that rank
+  std::uint32_t id = 0;  ///< CounterId on the sending rank
   std::string name;
   std::string unit;
 };
 
-/// Counters that were set since the last letter, the last value of each.
+/// Values of counters that were set since the last rank update, the latest of each.
 struct CounterReadings {
   std::int64_t step = 0;
   std::vector<std::uint32_t> ids;
   std::vector<double> values;
 };
 
-/// The same of the time before anybody wanted them, which is told once.
+/// Values from before a client requested the counters. Sent once.
 struct PastReadings {
   CounterReadings readings;
 };
 
-/// A stretch of time of a rank whose program begins no steps. Those of different ranks with one
-/// index overlap.
+/// Activity of a rank in a time interval, where the application annotates no steps. Intervals of
+/// different ranks with equal index overlap.
 struct Interval {
-  std::int64_t index = 0;  ///< since the epoch, in units of kIntervalMs, of its end
+  std::int64_t index = 0;  ///< end of the interval since the epoch, in units of kIntervalMs
   float length_ms = 0.0F;
-  float mpi_ms = 0.0F;  ///< of it in calls of MPI
-  float own_ms = 0.0F;  ///< of it MegaScope's own time
+  float mpi_ms = 0.0F;  ///< of length_ms, time in MPI calls
+  float own_ms = 0.0F;  ///< of length_ms, measurement overhead
   std::uint32_t reserved = 0;
 };
 inline constexpr std::int64_t kIntervalMs = 500;
 
-/// What the calls of one MPI function add up to on a rank since the run began.
+/// Totals of one MPI function on a rank since the run started.
 struct CallSum {
   std::uint64_t calls = 0;
   double time_ms = 0.0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 };
-/// What a rank has sent to another by point-to-point messages since the run began.
+/// Totals of point-to-point messages from a rank to another one since the run started.
 struct PeerSum {
   std::int32_t world_rank = 0;
   std::uint32_t reserved = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
 };
-/// Sums of a rank whose program begins no steps, at the end of an interval. Functions and peers
-/// that did not change since the rank last reported them are absent. One that is lost loses
-/// nothing: the next one with that row replaces it.
+/// Totals of a rank at the end of an interval, where the application annotates no steps. Rows that
+/// did not change since the last report are omitted. Totals are cumulative, so a dropped report is
+/// superseded by the next one that has the row.
 struct CallSums {
   std::int64_t index = 0;   ///< Interval::index
   double elapsed_ms = 0.0;  ///< since the first call began
-  std::string names;        ///< of the functions, one a line
+  std::string names;        ///< names of the functions, one a line, in the order of `functions`
   std::vector<CallSum> functions;
   std::vector<PeerSum> peers;
 };
-inline constexpr std::size_t kMaxCallSums = 32;  ///< functions in one
-inline constexpr std::size_t kMaxPeerSums = 64;  ///< peers in one
+inline constexpr std::size_t kMaxCallSums = 32;  ///< functions in one report
+inline constexpr std::size_t kMaxPeerSums = 64;  ///< peers in one report
 
-/// What a rank has of a view of a tensor. Elements: `columns` numbers (float32) of each cell, cells
-/// with the last dimension fastest; one column is the value itself or, of tiles, TileState::a;
-/// three are count, a and b.
+/// One rank's part of a view. elements: `columns` float32 for each cell, last dimension fastest.
+/// One column: the value, or TileState::a of a tile. Three columns: count, a and b of TileState.
 struct ViewPart {
   std::uint32_t wish = 0;  ///< Wish::id
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint32_t replica = 0;
-  std::uint32_t copy = 0;  ///< of ranks along other dimensions than these that show one of the same
-                           ///< name: the lowest counts
-  std::uint32_t parts = 1;                 ///< ranks that hold one
-  std::uint32_t columns = 1;               ///< of tiles as packed_tile() makes them
-  std::int64_t realtime_ns = 0;            ///< when the program showed the tensor
-  std::vector<std::uint64_t> full_shape;   ///< of the whole tensor
-  std::vector<std::uint64_t> whole_shape;  ///< of the whole view
-  std::vector<std::uint64_t> shape;        ///< of this part
-  std::int32_t split_dimension = -1;       ///< of the view; -1: the part is the whole
-  std::uint64_t tile_width = 0;   ///< of a tile view: elements of the last dimension a cell; 0: of
-                                  ///< no tile view
-  std::uint64_t tile_extent = 0;  ///< elements of the whole tensor's last dimension
-  std::vector<PartStretch>
-      stretches;  ///< along split_dimension; of tiles that two ranks share both have the cell
+  /// Distinguishes ranks that hold different tensors of one name; the lowest is shown.
+  std::uint32_t copy = 0;
+  std::uint32_t parts = 1;                 ///< number of ranks that hold a part
+  std::uint32_t columns = 1;               ///< 1 or 3; see packed_tile()
+  std::int64_t realtime_ns = 0;            ///< when the application showed the tensor
+  std::vector<std::uint64_t> full_shape;   ///< extents of the global tensor
+  std::vector<std::uint64_t> whole_shape;  ///< extents of the whole view
+  std::vector<std::uint64_t> shape;        ///< extents of this part
+  /// Dimension of the view; -1: the part is the whole view.
+  std::int32_t split_dimension = -1;
+  /// Tile views: elements of the last dimension in a cell; 0: not a tile view.
+  std::uint64_t tile_width = 0;
+  std::uint64_t tile_extent = 0;  ///< tile views: elements of the global tensor's last dimension
+  /// Along split_dimension; a tile shared by two ranks is in the parts of both.
+  std::vector<PartStretch> stretches;
   std::vector<float> elements;
 };
 
-/// Why something that was asked for is not captured.
+/// Why a requested item is not captured.
 struct Notice {
+  /// Wish::id; 0: for all clients
   std::uint32_t wish = 0;
   std::string text;
 };
 
+/// Maximum size of Reply::text.
 inline constexpr std::size_t kMostReplyBytes = std::size_t{1} << 20;
 
-/// The program's answer to a request (LiveServer::next_request), JSON text with the request's `id`;
-/// kMostReplyBytes at most.
+/// The application's reply to a client's request (LiveServer::next_request): JSON text with the
+/// request's `id`, at most kMostReplyBytes.
 struct Reply {
   std::string text;
 };
-/// The program asks for requests: from then on clients may make some.
+/// The application polls for requests. Clients can make requests from now on.
 struct Polls {};
 
-/// The request under way, or the oldest accepted, will not be answered: why.
+/// The current client request (or the oldest accepted one) will not be answered. text: why.
 struct RequestFailed {
   std::string text;
 };
 
-/// Parts of views that had no room in letters since this rank wrote the last of these.
+/// Number of view parts discarded on this rank for lack of room since the last such item.
 struct LeftOut {
   std::uint64_t parts = 0;
 };
 
-/// The rank itself. Later facts replace former ones.
+/// Facts about the sending process. Later facts replace earlier ones.
 struct RankFacts {
   std::int64_t pid = 0;
   std::string host;
-  std::string place;  ///< in the parallel groups: "dp 0, tp 1"; empty: not told
+  /// Coordinates in the parallel groups, e.g. "dp 0, tp 1"; empty: not annotated.
+  std::string place;
 };
 
-/// Makes a letter. Grows up to `room` bytes; what does not fit is left out whole: add() is false
-/// then.
+/// Builds a rank update of at most `room` bytes. add() appends one item; if the item does not fit,
+/// it returns false and appends nothing. Strings longer than 4096 bytes are truncated, except that
+/// a Reply longer than kMostReplyBytes is rejected. Throws std::bad_alloc, with the contents
+/// unchanged.
 class LetterWriter {
  public:
   explicit LetterWriter(std::size_t room = kMostLetterBytes) : room_(room) {}
@@ -174,13 +182,14 @@ class LetterWriter {
   bool add(const RankFacts& facts);
   bool add(const RequestFailed& failed);
   bool add(const LeftOut& left_out);
-  /// All that `other` has. False: it does not fit.
+  /// Appends all items of `other`. False: they do not fit.
   bool add(const LetterWriter& other);
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
-  /// Room for so many bytes more, so that what is written is not moved.
+  /// Reserves memory for this many more bytes, within `room`.
   void reserve(std::size_t bytes) { bytes_.reserve(std::min(room_, bytes_.size() + bytes)); }
   void clear() { bytes_.clear(); }
+  /// Returns the bytes; the writer is empty afterwards.
   std::vector<std::byte> take();
 
  private:
@@ -192,21 +201,22 @@ class LetterWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// What a part takes of a letter, at most.
+/// Upper bound of the bytes that a part needs in a rank update.
 std::size_t letter_bytes(const ViewPart& part);
 
-/// What of consequence is in a letter, by the heads of its items: it is lost where it is not told
-/// again.
+/// Which items of a rank update must be sent again if it is dropped. Read from item headers only.
 struct LetterContents {
-  bool has_names = false;    ///< or what else is told once
-  bool has_answers = false;  ///< to requests
-  std::int64_t counters_from = std::numeric_limits<
-      std::int64_t>::max();  ///< the first step of which it has values of counters
+  bool has_names = false;    ///< names, process facts or other items that are sent once
+  bool has_answers = false;  ///< replies to requests
+  /// First step with counter values; max(): none.
+  std::int64_t counters_from = std::numeric_limits<std::int64_t>::max();
 };
+/// Inspects a rank update. letter: any bytes.
 LetterContents contents_of(std::span<const std::byte> letter) noexcept;
 
-/// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each
-/// call hands over one item.
+/// Reads a rank update item by item. bytes: any bytes; they must outlive the reader. next() returns
+/// the kind of the next item and stores it in the matching member; kEnd after the last one;
+/// kDamaged if the rest is malformed, and then kEnd.
 class LetterReader {
  public:
   enum class Item {
@@ -228,10 +238,10 @@ class LetterReader {
   };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
-  // What next() has found, valid until it is called again.
+  // Filled by next(); valid until the next call.
   TensorName tensor_name;
   CounterName counter_name;
-  CounterReadings counter_readings;  ///< past ones, too
+  CounterReadings counter_readings;  ///< for kCounterReadings and kPastReadings
   ViewPart view_part;
   Notice notice;
   Interval interval;

@@ -9,11 +9,11 @@
 #include <new>
 #include <utility>
 
-/// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its
-/// clients want.
+/// The part of StepTalk for the live view: what a rank sends to rank 0 with a step, and what
+/// clients requested.
 namespace megascope::tensors {
 
-/// Rank 0 is told what the key of its statistics stands for.
+/// Queues for rank 0 the name that belongs to the key of the tensor's statistics.
 void StepTalk::name(Tensor& tensor) {
   if (capture_ == nullptr || tensor.named_version == layout_version_) return;
   const std::string apart = tensor.shard.apart.empty() ? std::string()
@@ -57,13 +57,13 @@ void StepTalk::put_tail(std::span<std::byte> block) {
   put_request(tail);
 }
 
-/// The next one goes out once all ranks have this one.
+/// Distributes the next client request once all ranks have the current one.
 void StepTalk::put_request(std::span<std::byte> tail) {
   std::string text;
   if (own_request_.number == settled_request_ && server_->next_request(text)) {
     ++own_request_.number;
-    own_request_.bytes = std::min(text.size(),
-                                  own_request_.text.size());  // no longer, as the server says
+    // Truncated to kMostRequestBytes, the limit that the server enforces.
+    own_request_.bytes = std::min(text.size(), own_request_.text.size());
     std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(own_request_.bytes),
                         own_request_.text.begin());
   }
@@ -75,13 +75,15 @@ void StepTalk::obey_wishes(std::span<const std::byte> merged) {
   if (wishes.size() == wishes_.size() &&
       (wishes.empty() || std::memcmp(wishes.data(), wishes_.data(), wishes.size()) == 0))
     return;
-  wishes_.clear();  // should memory run out, they are obeyed with the next block
+  wishes_.clear();  // if memory runs out below, the next block applies the requests again
   capture_->set_wishes(unpack_wishes(wishes));
   wishes_.assign(wishes.begin(), wishes.end());
 }
 
-/// First all ranks say that they have it: some may have stopped. In the block behind the next one
-/// they say so, and where that is obeyed it is the program's, on all of them at one boundary.
+/// Two-phase commit of a client request, because some ranks may have stopped. A rank that has
+/// received the request acknowledges it in its block after the next one (lowest_request). When that
+/// block takes effect, all ranks hand the request to the application at the same boundary, or all
+/// reject it.
 void StepTalk::obey_request(std::span<const std::byte> merged) {
   if (promised_blocks_ != 0 && --promised_blocks_ == 0) {
     settled_request_ = seen_request_;
@@ -90,7 +92,7 @@ void StepTalk::obey_request(std::span<const std::byte> merged) {
     if (is_for_all)
       hooks::offer_request(std::exchange(request_, {}));
     else if (is_speaker())
-      fail_request("the request is passed over: not all ranks begin steps any more");
+      fail_request("the request was rejected: some ranks no longer begin steps");
   }
   const TailRequest request = request_in(tail_of(merged));
   if (request.number <= seen_request_) return;
@@ -99,19 +101,19 @@ void StepTalk::obey_request(std::span<const std::byte> merged) {
   promised_blocks_ = 2;
 }
 
-/// On rank 0; of each once.
+/// Reports the current request as failed, once. Only on rank 0.
 void StepTalk::fail_request(const std::string& why) {
   if (failed_request_ == own_request_.number) return;
   capture_->fail_request(why);
   failed_request_ = own_request_.number;
 }
 
-/// Rank 0 has stopped: nobody is told of them any more.
+/// Reports a queued request as failed if rank 0 has left the step exchange.
 void StepTalk::refuse_requests() noexcept {
   std::string text;
   if (server_ == nullptr || !has_stopped_ || !server_->next_request(text)) return;
   try {
-    capture_->fail_request("rank 0 does not talk to the other ranks any more");
+    capture_->fail_request("rank 0 has left the step exchange");
   } catch (const std::bad_alloc&) {
   }
 }
@@ -129,7 +131,8 @@ void StepTalk::wake(std::uint64_t now_ns) noexcept {
   }
 }
 
-/// Only a block could say that nobody looks any more.
+/// Suspends capture, because without step blocks rank 0 cannot tell this rank that no client needs
+/// it any more.
 void StepTalk::fall_asleep() noexcept {
   try {
     if (unpack_wishes(wishes_).empty()) return;
@@ -137,13 +140,13 @@ void StepTalk::fall_asleep() noexcept {
     is_asleep_ = true;
     if (is_speaker())
       capture_->notify("no step has begun since step " + std::to_string(step_) +
-                       ": tensors are not shown until one does");
+                       ": tensors are captured again when the next step begins");
   } catch (const std::bad_alloc&) {
   }
 }
 
-/// Where steps begin their rows say more. While a request is worked at its answers are to leave
-/// soon.
+/// Reports intervals only where no steps begin; otherwise the rows of step blocks have the same
+/// data. While a client request is being processed, polls more often so that replies leave soon.
 std::uint64_t StepTalk::pulse() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
@@ -180,7 +183,7 @@ void StepTalk::tell_interval() noexcept {
 std::vector<std::byte> StepTalk::take_letter() noexcept {
   if (capture_ == nullptr) return {};
   std::vector<std::byte> letter = capture_->take_letter();
-  refuse_requests();  // one a letter
+  refuse_requests();  // one request a call
   return letter;
 }
 
@@ -194,7 +197,7 @@ void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& l
     lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
 }
 
-/// The server is behind, and counts it.
+/// The server's queue is full; the server counts the drop. Remembers what must be sent again.
 void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept {
   if (lost.has_names || lost.counters_from != LetterContents().counters_from) {
     first_lost_ = std::min(first_lost_, world_rank);
@@ -204,13 +207,13 @@ void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexce
   }
   if (!lost.has_answers) return;
   try {
-    capture_->fail_request("an answer was lost on its way: rank 0 is behind with what ranks tell");
+    capture_->fail_request("a reply was dropped: rank 0 cannot keep up with rank updates");
   } catch (const std::bad_alloc&) {
   }
 }
 
-/// Those of which something was lost, and not at each step: that makes more of what there was too
-/// much of.
+/// Asks the ranks whose rank updates were dropped to send their contents again. At most once in 2
+/// s, because resending adds to the load that caused the drops.
 void StepTalk::bid_tell_again() noexcept {
   constexpr std::uint64_t kPeriodNs = 2'000'000'000;
   const std::uint64_t now_ns = clock::monotonic_ns();

@@ -60,8 +60,7 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
     mine.shape = tensor.shape;
     mine.statistics.merge(statistics);
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused,
-                  "there is no memory for a tensor's statistics over all ranks");
+    hooks::refuse(LossCause::kRefused, "out of memory for a tensor's statistics over all ranks");
   }
 }
 
@@ -110,7 +109,7 @@ void StepTalk::learn_layout() {
   capture_->place(place);
 }
 
-/// What the tensor is among the ranks, as far as they told by now.
+/// Determines the tensor's shard from the current layout.
 void StepTalk::place(std::size_t index) {
   Tensor& tensor = tensors_[index];
   if (tensor.places_version == layout_version_) return;
@@ -124,7 +123,7 @@ void StepTalk::place(std::size_t index) {
   by_key_[tensor.shard.key] = index;
 }
 
-/// What was shown since the step began, in the order of a block; it is forgotten here.
+/// Moves the tensors shown since the step began to `slots`, in block order.
 void StepTalk::collect(std::vector<TensorSlot>& slots) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -153,8 +152,8 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
   std::ranges::sort(slots, {}, &order_of);
 }
 
-/// Of a tensor that was shown split in one way and in another, or not, it is not known which parts
-/// make the whole: none does.
+/// Removes tensors that were shown with and without a split, or with two splits, in one step: their
+/// parts do not form one global tensor.
 void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
   auto kept = slots.begin();
   for (auto at = slots.begin(); at != slots.end();) {
@@ -198,7 +197,7 @@ void StepTalk::fill(std::span<std::byte> block) noexcept {
   } catch (const std::bad_alloc&) {
     fill_absent(block);
   }
-  told_step_ = step_;  // should a block follow that no step begins
+  told_step_ = step_;  // in case the next block is not preceded by a step
   next_step_ = kNoStep;
   is_spoiled_ = false;
   step_ns_ = own_ns_ = wait_ns_ = calls_ns_ = 0;
@@ -214,8 +213,8 @@ void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   header.word.is_said = is_speaker() ? 1 : 0;
   write_block(header, {}, block);
   if (server_ == nullptr || tail_ranks_ == 0) return;
-  set_wishes(tail_of(block), tail_ranks_,
-             own_wishes_);  // what rank 0 says stands for itself here too
+  // Rank 0's requests are part of every block it fills.
+  set_wishes(tail_of(block), tail_ranks_, own_wishes_);
   set_request(tail_of(block), own_request_);
 }
 
@@ -226,14 +225,15 @@ void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
 
 void StepTalk::stop(const char* reason) noexcept {
   is_spoiled_ = has_stopped_ = true;
-  own_wishes_.clear();  // of rank 0: the others have nobody to tell any more
+  own_wishes_.clear();  // on rank 0: the other ranks do not receive requests any more
   try {
     if (capture_ != nullptr) {
       capture_->set_wishes({});
       if (own_request_.number > settled_request_)
-        fail_request("rank 0 stopped before all ranks had the request: " + std::string(reason));
+        fail_request("rank 0 left the step exchange before all ranks had the request: " +
+                     std::string(reason));
       capture_->notify("rank " + std::to_string(layout_.world_rank) +
-                       " shows nothing any more: " + reason);
+                       " stopped capturing: " + reason);
     }
     const std::lock_guard lock(mutex_);
     note(kStopped, reason);
@@ -253,7 +253,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
       tell_again(word);
     lost_number_ = word.lost_number;
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");
+    hooks::refuse(LossCause::kRefused, "out of memory for the capture requests of the live view");
   }
   if (has_stopped_ || word.capture_number == captured_) return;
   captured_ = word.capture_number;
@@ -261,7 +261,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
                               std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));
 }
 
-/// Rank 0, from what all said.
+/// Rank 0's decisions, from the merged block.
 void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
   if (has_bad_element && capture_count_ != 0 && word_.capture_number == 0) {
     word_.capture_number = 1;
@@ -270,7 +270,7 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
   most_used_ = std::max(most_used_, header.used);
   constexpr std::uint64_t kPatience = 8;
   if (most_used_ == 0 && facts_.steps < kPatience)
-    return;  // nothing has been shown yet: it may be much
+    return;  // no tensors so far; keep the initial number of slots, as many tensors may follow
   const std::uint64_t dropped = header.dropped + header.dropped_live;
   const std::uint64_t wanted = dropped != 0 ? header.used + dropped : most_used_;
   word_.slots = std::bit_ceil(

@@ -23,27 +23,30 @@
 
 namespace megascope::tensors {
 
-/// What a run's talk at steps came to, on the rank that speaks for all. Times are sums over steps,
-/// of each step the greatest of all ranks.
+/// Totals of the exchanges of a run, on rank 0. Durations are sums over steps of the maximum over
+/// ranks.
 struct StepTalkFacts {
-  std::uint64_t steps = 0;    ///< of which all ranks heard
-  std::uint64_t skipped = 0;  ///< of these, with statistics that could not be used
+  std::uint64_t steps = 0;    ///< steps whose merged block arrived
+  std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
   std::uint64_t step_ns = 0;
   std::uint64_t own_ns = 0;
-  std::uint64_t wait_ns = 0;  ///< of own_ns
+  std::uint64_t wait_ns = 0;  ///< of own_ns, time waiting for other ranks
 };
 
-/// Statistics of tensors over all ranks, and the control word, as blocks that ranks tell each other
-/// at steps (ControlPort). What was shown since a step began is one block; shown twice, it counts
-/// twice. Results are counters "<name>[/layer <l>]/<kind>/global <what>" of the lowest rank that
-/// holds a part, set where a later step begins; rank 0 sets "all/<kind>/global …" over all tensors
-/// of a kind that is of the model, and "step/longest", "step/shortest" over all ranks. add(): any
-/// thread.
+/// The payload of the step exchange (ControlPort): statistics of tensors over all ranks, rank 0's
+/// control word, and what the live view needs. One block has the tensors shown since the step
+/// began; a tensor shown twice is merged twice.
+/// Results are counters "<name>[/layer <l>]/<kind>/global <what>", set by the lowest rank that
+/// holds a part, when a later step begins. Rank 0 also sets "all/<kind>/global <what>" over all
+/// tensors of a kind that is the same in all replicas (is_of_model), and "step/longest" and
+/// "step/shortest" over all ranks.
+/// add() and spend_on_tensors(): any thread. Everything else: the thread that begins steps.
 class StepTalk final : public ControlPort {
  public:
-  /// has_tensors: will any be shown? The same on all ranks. capture_count: steps that are recorded
-  /// after the first that has a NaN or infinite element somewhere; 0: none. capture: what the live
-  /// view wants, on all ranks; nullptr: there is none. It outlives the object.
+  /// has_tensors: whether any tensor will be shown; the same on all ranks. capture_count: number of
+  /// steps to record after the first step in which some rank shows a NaN or infinite element; 0:
+  /// none. capture: items requested by the live view, the same choice (null or not) on all ranks;
+  /// nullptr: no live view. `capture` must outlive this object.
   StepTalk(bool has_tensors, std::uint64_t capture_count, Capture* capture)
       : slots_(has_tensors ? kFirstSlots : kLeastSlots),
         capture_(capture),
@@ -52,17 +55,19 @@ class StepTalk final : public ControlPort {
     word_.slots = slots_;
   }
 
-  /// On rank 0, before the first block: who is told, with the live view. Outlives the object.
+  /// Sets the live view's server. Only on rank 0, before the first block. `server` must outlive
+  /// this object.
   void serve(LiveServer* server) noexcept { server_ = server; }
 
-  /// Where no step begins for that long, and four times as long as the last ones took, what clients
-  /// want is not shown until one does.
+  /// Sets after how many ns without a new step, plus four times the duration of the last steps,
+  /// capture for the live view is suspended. The next step resumes it.
   void sleep_after(std::uint64_t ns) noexcept { sleep_after_ns_ = ns; }
 
-  /// This process's part of a tensor. is_counted: the result is to be counters of the trace.
+  /// Adds this process's part of a tensor. is_counted: whether the result is recorded as counters
+  /// of the trace. Without memory, the part is counted as refused.
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
            bool is_counted) noexcept;
-  /// Time that tensors took inside of the program's calls. Any thread.
+  /// Adds time spent on tensors inside the application's calls. Any thread.
   void spend_on_tensors(std::uint64_t own_ns) noexcept {
     tensors_ns_.fetch_add(own_ns, std::memory_order_relaxed);
   }
@@ -86,9 +91,9 @@ class StepTalk final : public ControlPort {
   void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept override;
   void stop(const char* reason) noexcept override;
 
-  /// After the last block.
+  /// Totals; only after the last block.
   StepTalkFacts facts() const { return facts_; }
-  /// Sentences for the user: what could not be told, and why.
+  /// Sentences for the user: which statistics were not available, and why.
   std::vector<std::string> notes() const;
 
  private:
@@ -98,19 +103,19 @@ class StepTalk final : public ControlPort {
     TensorKind kind;
     bool is_split;
     std::string split_group;
-    std::uint32_t places_version;  ///< that `shard` is of; 0: none
+    std::uint32_t places_version;  ///< layout version of `shard`; 0: none
     Shard shard;
-    std::uint32_t counters_version;  ///< as places_version, of `counters`
+    std::uint32_t counters_version;  ///< layout version of `counters`; 0: none
     Counters counters;
     bool is_shown;
     bool is_counted;
-    std::uint32_t named_version;  ///< as places_version, of what rank 0 was told of its name
-    TensorShape shape;            ///< as it was shown last
+    std::uint32_t named_version;           ///< layout version of the name that rank 0 has; 0: none
+    TensorShape shape;                     ///< of the latest call that showed it
     kernels::TensorStatistics statistics;  ///< since the step began
   };
   using Identity = std::tuple<TensorId, std::int32_t, TensorKind, bool, std::string_view>;
 
-  /// Why the statistics of a step were of no use, each with how often and an example.
+  /// A reason why the statistics of some steps could not be used: how often, and an example.
   struct Complaint {
     std::uint64_t count = 0;
     std::string example;
@@ -136,7 +141,7 @@ class StepTalk final : public ControlPort {
   StepHeader own_header();
   ControlWord own_word();
   std::optional<Problem> problem_of(const StepHeader& header);
-  /// Under mutex_.
+  /// Counts a problem. Call with mutex_ held.
   void note(Problem problem, const std::string& example);
   void name(Tensor& tensor);
   void tell_interval() noexcept;
@@ -158,65 +163,67 @@ class StepTalk final : public ControlPort {
   void decide(const StepHeader& header, bool has_bad_element);
   bool is_speaker() const { return layout_.world_rank == 0; }
 
-  mutable std::mutex
-      mutex_;  ///< tensors_ and what belongs to them; never held while others are waited for
+  /// Guards tensors_, by_identity_, by_key_ and complaints_; never held while waiting for other
+  /// ranks.
+  mutable std::mutex mutex_;
   std::deque<Tensor> tensors_;
   std::map<Identity, std::size_t> by_identity_;
   std::unordered_map<std::uint64_t, std::size_t> by_key_;
   std::atomic<std::uint64_t> tensors_ns_{0};
   std::array<Complaint, kProblemCount> complaints_;
 
-  // The rest is of the thread that begins steps.
+  // Everything below is used only by the thread that begins steps.
   Layout layout_;
-  std::uint32_t layout_version_ = 0;  ///< places_version() + 1 that layout_ is of; 0: none
+  std::uint32_t layout_version_ = 0;  ///< places_version() + 1 of layout_; 0: none
   std::uint64_t place_total_ = 0;
   std::uint32_t slots_;
-  std::int64_t step_ = -1;       ///< that has begun
-  std::int64_t told_step_ = -1;  ///< that the next block is of
+  std::int64_t step_ = -1;       ///< the step that has begun
+  std::int64_t told_step_ = -1;  ///< the step that the next block describes
   std::int64_t next_step_ = kNoStep;
   bool is_spoiled_ = false;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t step_ns_ = 0;
   std::uint64_t own_ns_ = 0;
   std::uint64_t wait_ns_ = 0;
-  std::uint64_t calls_ns_ = 0;          ///< in calls of MPI, since the last block
-  std::int64_t begin_realtime_ns_ = 0;  ///< as begin_ns_
-  std::int64_t told_realtime_ns_ = 0;   ///< of the step that the next block is of
-  std::uint64_t pulse_ns_ = 0;          ///< end of the last interval
-  CallReport call_report_;              ///< where no step begins
-  Capture* capture_;                    ///< nullptr: there is no live view
+  std::uint64_t calls_ns_ = 0;          ///< in MPI calls, since the last block
+  std::int64_t begin_realtime_ns_ = 0;  ///< wall-clock time of begin_ns_
+  /// wall-clock begin of the step that the next block describes.
+  std::int64_t told_realtime_ns_ = 0;
+  std::uint64_t pulse_ns_ = 0;  ///< end of the last interval
+  CallReport call_report_;      ///< used where no step begins
+  Capture* capture_;            ///< nullptr: no live view
   std::uint32_t tail_ranks_ = 0;
-  std::vector<std::byte> wishes_;      ///< that are obeyed
-  std::uint64_t seen_request_ = 0;     ///< number of the last one that rank 0 told
-  std::string request_;                ///< and what it is
-  std::uint64_t settled_request_ = 0;  ///< of the last one that the program was given, or of which
-                                       ///< it will not be
-  unsigned promised_blocks_ = 0;   ///< after so many, that of this rank's word that it has seen it
-                                   ///< is obeyed
-  std::uint64_t lost_number_ = 0;  ///< ControlWord::lost_number that was obeyed
+  std::vector<std::byte> wishes_;   ///< capture requests in effect
+  std::uint64_t seen_request_ = 0;  ///< number of the last client request received from rank 0
+  std::string request_;             ///< text of that request
+  /// Number of the last request handed to the application, or rejected on all ranks.
+  std::uint64_t settled_request_ = 0;
+  /// Blocks remaining until the request acknowledgement takes effect.
+  unsigned promised_blocks_ = 0;
+  std::uint64_t lost_number_ = 0;  ///< last ControlWord::lost_number applied
   bool has_stopped_ = false;
   std::uint64_t sleep_after_ns_ = 10'000'000'000;
   std::uint64_t awake_until_ns_ = ~std::uint64_t{0};
-  std::uint64_t former_step_ns_ = 0;  ///< of the step before
-  bool is_asleep_ = false;            ///< wishes_ are not obeyed
-  std::uint64_t captured_ = 0;        ///< ControlWord::capture_number that was obeyed
+  std::uint64_t former_step_ns_ = 0;  ///< duration of the previous step
+  bool is_asleep_ = false;            ///< capture is suspended
+  std::uint64_t captured_ = 0;        ///< last ControlWord::capture_number applied
   std::map<TensorKind, Counters> model_counters_;
   std::array<CounterId, 2> time_counters_{};
   bool has_time_counters_ = false;
 
-  // Of rank 0.
+  // Used only on rank 0.
   LiveServer* server_ = nullptr;
-  std::vector<std::byte> own_wishes_;  ///< of the server's clients
-  TailRequest own_request_;            ///< the last one of its clients
+  std::vector<std::byte> own_wishes_;  ///< capture requests of the server's clients
+  TailRequest own_request_;            ///< the latest request of a client
   std::uint64_t capture_count_;
   ControlWord word_;
-  std::uint64_t failed_request_ = 0;  ///< number of the last one that will not be answered
-  std::uint32_t first_lost_ = ~std::uint32_t{
-      0};  ///< ranks of whose letters some were lost with what is to be told again: none …
-  std::uint32_t last_lost_ = 0;  ///< … if this is lower
+  std::uint64_t failed_request_ = 0;  ///< number of the last request that was reported as failed
+  /// World ranks whose rank updates were dropped and contained items to resend: none …
+  std::uint32_t first_lost_ = ~std::uint32_t{0};
+  std::uint32_t last_lost_ = 0;  ///< … if this is lower than first_lost_
   bool has_lost_names_ = false;  ///< as ControlWord::has_lost_names
   std::int64_t lost_counters_from_ = kNoStep;
-  std::uint64_t told_again_ns_ = 0;  ///< when ranks were last bidden to tell it again
+  std::uint64_t told_again_ns_ = 0;  ///< when ranks were last asked to resend
   std::uint32_t most_used_ = 0;
   StepTalkFacts facts_;
 };

@@ -25,7 +25,7 @@ const ParallelIndex* find(const Layout& layout, std::string_view name) {
   return found == layout.dimensions.end() ? nullptr : &*found;
 }
 
-/// Equal parts, of each block one.
+/// Sets the stretches of this rank: an equal part of each block.
 bool set_stretches(const TensorView& tensor, const ParallelIndex& place, Spread& spread) {
   const std::uint64_t extent = tensor.shape.extents[static_cast<std::size_t>(spread.dimension)];
   const auto size = static_cast<std::uint64_t>(place.size);
@@ -47,14 +47,15 @@ bool set_stretches(const TensorView& tensor, const ParallelIndex& place, Spread&
   return true;
 }
 
-/// As statistics do (shards.h), but for replicas of which one is chosen.
+/// Like the roles in shards.h, except that of the replicas one is selected.
 void set_copy(const TensorView& tensor, const Layout& layout, const ParallelIndex* split,
               Spread& spread) {
   for (const ParallelIndex& dimension : layout.dimensions) {
     if (&dimension == split) continue;
     if (dimension.name == kDataParallel && !is_of_model(tensor.shape.kind)) continue;
     const bool has_others = dimension.name != kDataParallel &&
-                            dimension.name != kTensorParallel;  // other layers, or other tensors
+                            // They hold other layers or other tensors.
+                            dimension.name != kTensorParallel;
     if (has_others)
       spread.copy = spread.copy * static_cast<std::uint32_t>(dimension.size) +
                     static_cast<std::uint32_t>(dimension.index);
@@ -63,7 +64,7 @@ void set_copy(const TensorView& tensor, const Layout& layout, const ParallelInde
   }
 }
 
-/// A tensor's shape; a single number is one element.
+/// Extents of a tensor; a scalar has one element.
 Shape shape_of(const TensorView& tensor) {
   Shape shape(tensor.shape.extents.begin(),
               tensor.shape.extents.begin() + tensor.shape.dimension_count);
@@ -93,8 +94,8 @@ void for_each_row(const TensorView& tensor, const Shape& shape, Function functio
   }
 }
 
-/// Stretches of elements of the last dimension as stretches of tiles: of tiles at their ends a rank
-/// may have some elements only.
+/// Converts stretches of elements of the last dimension into stretches of tiles. The first and the
+/// last tile of a stretch may be incomplete.
 std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartStretch>& stretches) {
   std::vector<PartStretch> tiles;
   std::uint64_t start = 0;
@@ -108,8 +109,8 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
   return tiles;
 }
 
-/// Calls `function` with each stretch that is not empty, where its elements begin in a row, and the
-/// first of its cells.
+/// Calls `function` for each non-empty stretch, with the byte offset of its elements in a row, its
+/// first tile and the index of its first cell.
 template <class Function>
 void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stretches,
                       std::int64_t element_step, Function function) {
@@ -216,8 +217,8 @@ std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep
                          tensor.strides[d] ==
                              static_cast<std::int64_t>(extent) * tensor.strides[count - 1];
     if (!goes_on || tensor.shape.split_dimension > static_cast<std::int8_t>(keep)) {
-      problem = goes_on ? "is split along a dimension behind the first of those that are to be one"
-                        : "has dimensions that do not lie one behind the other";
+      problem = goes_on ? "is split along one of the merged dimensions other than the first"
+                        : "has merged dimensions that are not contiguous";
       return std::nullopt;
     }
     extent *= tensor.shape.extents[d];
@@ -235,7 +236,7 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
   const ParallelIndex* const split = tensor.shape.split_dimension >= 0 ? find(layout, group)
                                                                        : nullptr;
   if (tensor.shape.split_dimension >= 0 && split == nullptr) {
-    problem = "is split along '" + std::string(group) + "', a group that was not told";
+    problem = "is split along '" + std::string(group) + "', a group that was not annotated";
     return std::nullopt;
   }
   set_copy(tensor, layout, split, spread);
@@ -263,10 +264,10 @@ std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, co
   const bool is_tile = wish.kind == WishKind::kTile;
   if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part))
     return part;
-  problem = is_tile ? "has so many tiles that they take more than " +
-                          std::to_string(kMostViewBytes >> 20) + " MiB"
-                    : "has " + std::to_string(product(part.full_shape)) + " elements, and " +
-                          std::to_string(kMostWholeElements) + " can be shown as they are";
+  problem = is_tile
+                ? "has too many tiles: they exceed " + std::to_string(kMostViewBytes >> 20) + " MiB"
+                : "has " + std::to_string(product(part.full_shape)) + " elements; at most " +
+                      std::to_string(kMostWholeElements) + " can be shown without reduction";
   return std::nullopt;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<Wish> && sizeof(Wish) == 108);
 
-constexpr std::uint64_t kMagic = 0x3148534957534d00;  // also a check of who wrote it
+// Also detects bytes that were not written by pack_wishes()
+constexpr std::uint64_t kMagic = 0x3148534957534d00;
 
 struct Head {
   std::uint64_t magic = kMagic;

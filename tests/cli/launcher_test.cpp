@@ -51,10 +51,9 @@ TEST(Launcher, IsToldByItsVersion) {
 
 TEST(Launcher, OfUnknownMakeIsRefusedWithAWayOut) {
   Words command = {"mpirun", "./app"};
-  EXPECT_EQ(
-      add_preload(LauncherKind::kMpi, kPreload, command).message(),
-      "cannot tell whose launcher mpirun is: start the ranks with it and MegaScope below, as in "
-      "`mpirun -n 4 megascope run -- ./app`");
+  EXPECT_EQ(add_preload(LauncherKind::kMpi, kPreload, command).message(),
+            "cannot determine the MPI of the launcher mpirun; start MegaScope from it: "
+            "`mpirun -n 4 megascope run -- ./app`");
 }
 
 TEST(OpenMpi, GetsThePreloadAndTheVariablesForEachProgram) {
@@ -120,7 +119,7 @@ TEST(Srun, RefusesAPathThatItsListWouldCut) {
   preload.library = "/opt/a,b/libmegascope.so";
   Words command = {"srun", "./a"};
   EXPECT_EQ(add_preload(LauncherKind::kSrun, preload, command).message(),
-            "srun --export cannot carry a path with a comma: /opt/a,b/libmegascope.so");
+            "srun --export does not support a path with a comma: /opt/a,b/libmegascope.so");
 }
 
 TEST(RunShare, DividesByWeightAndLeavesNobodyEmpty) {

@@ -209,8 +209,8 @@ TEST_F(Talk, StepsThatAreOthersThanThoseOfOtherRanksAreLeftOut) {
   EXPECT_EQ(series(0, kNorm), norms(3))
       << "of step 3 it is not known whether all ranks mean the same by its end";
   EXPECT_THAT(said(0),
-              ElementsAre("statistics over all ranks were left out 5 times: ranks were in "
-                          "different steps when they told their statistics (first: step 3)"));
+              ElementsAre("statistics over all ranks are missing 5 times: ranks were in "
+                          "different steps when they reported statistics (first: step 3)"));
 }
 
 TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
@@ -225,7 +225,7 @@ TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
   EXPECT_EQ(series(0, kNorm), wanted);
   EXPECT_THAT(
       said(0),
-      ElementsAre(HasSubstr("left out 1 time: a rank began steps that do not count up (step 3)")));
+      ElementsAre(HasSubstr("missing 1 time: step numbers of a rank did not increase (step 3)")));
 }
 
 TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
@@ -240,7 +240,7 @@ TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
                 Contains("no more statistics over all ranks and no more decisions: other ranks "
                          "did not begin the step in time (MEGASCOPE_STEP_WAIT)"));
   }
-  EXPECT_THAT(said(0), Contains(HasSubstr("ranks told different numbers of steps")));
+  EXPECT_THAT(said(0), Contains(HasSubstr("ranks annotated different numbers of steps")));
   EXPECT_THAT(said(2), IsEmpty());
 }
 
@@ -249,7 +249,7 @@ TEST_F(Talk, UnequalNumbersOfStepsAreCompletedAtTheEnd) {
     for (int step = 0; step < 2 - rank; ++step) begin_and_show(rank, step);
   });
   EXPECT_THAT(series(0, kNorm), IsEmpty());
-  EXPECT_THAT(said(0), Contains(HasSubstr("ranks told different numbers of steps")));
+  EXPECT_THAT(said(0), Contains(HasSubstr("ranks annotated different numbers of steps")));
   EXPECT_THAT(said(0), Each(HasSubstr("were left out")));
 }
 
@@ -329,7 +329,7 @@ TEST_F(Talk, RoomForTensorsFollowsWhatIsShown) {
   EXPECT_LT(whole.size(), static_cast<std::size_t>(kSteps));
   EXPECT_EQ(whole[11], 6.0 + 10 * 6.0);
   EXPECT_EQ(whole.back(), 6.0 + kMany * 6.0);
-  EXPECT_THAT(said(0), ElementsAre(HasSubstr("there was no room for all tensors")));
+  EXPECT_THAT(said(0), ElementsAre(HasSubstr("too many tensors for one step exchange")));
 }
 
 TEST_F(Talk, OtherThreadsShowWhileStepsBegin) {

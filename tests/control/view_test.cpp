@@ -208,7 +208,7 @@ TEST(View, SaysWhyThereIsNone) {
   std::string problem;
   const RankTensor split = tensor_of({6, 24, 1, 2, {}}, 0, false);
   EXPECT_FALSE(spread_of(split.view, Layout::of({{"pp", 0, 2}}, 0, 2), problem).has_value());
-  EXPECT_THAT(problem, testing::HasSubstr("'tp', a group that was not told"));
+  EXPECT_THAT(problem, testing::HasSubstr("'tp', a group that was not annotated"));
   RankTensor blocks = tensor_of({6, 24, 1, 2, {}}, 0, false);
   blocks.view.block_count = 2;
   blocks.view.blocks = {4, 1};

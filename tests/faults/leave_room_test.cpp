@@ -84,7 +84,7 @@ TEST(LeavesRoomOf, FlightKeepsTheNewestInWhatItHas) {
   });
   const Ending ending = run(trial.preloaded());
   expect_checkpoint(ending, 1);
-  EXPECT_EQ(occurrences(ending.err, "rank 0 kept fewer calls: "), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "rank 0 recorded fewer calls: "), 1) << ending.err;
   const Read read = trial.trace();
   ASSERT_FALSE(read.locations.empty());
   EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
@@ -167,7 +167,7 @@ void act_meanwhile(const std::string& scratch, const std::function<void()>& acti
 }
 
 constexpr std::uint64_t kLongCalls = 900'000;
-constexpr const char* kGone = "the trace of rank 0 is gone: ";
+constexpr const char* kGone = "the trace of rank 0 is missing: ";
 
 /// The program's own output and code, one line about the disk, and the sums of all calls.
 void expect_unharmed(const Trial& trial, const std::string& reason) {

@@ -47,7 +47,7 @@ TEST(LiveHub, ALossThatDivergesIsAlerted) {
   ASSERT_EQ(alerts.size(), 1U);
   EXPECT_EQ(alerts[0]["step"], 44);
   EXPECT_EQ(alerts[0]["ranks"], json({1}));
-  EXPECT_EQ(alerts[0]["text"], "loss diverges: 5 values in a row above 3.0");
+  EXPECT_EQ(alerts[0]["text"], "loss diverges: 5 consecutive values above 3.0");
 }
 
 TEST(LiveHub, CallsOfMpiComeAsTheNewestState) {

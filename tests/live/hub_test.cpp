@@ -98,92 +98,6 @@ TEST(LiveHub, WishesAreMergedAndGoWithTheLastThatHasThem) {
   EXPECT_TRUE(tensors::unpack_wishes(bytes).empty());
 }
 
-TEST(LiveHub, NoticesGoToThePanelThatAsked) {
-  Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
-  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
-  scene.step(0);
-  tensors::LetterWriter letter;
-  letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
-  scene.hub.take_letter(1, letter.take(), kSecond);
-  std::vector<json> notices;
-  for (const json& text : scene.texts()) {
-    if (text["type"] == "notice") notices.push_back(text);
-  }
-  EXPECT_THAT(notices, ElementsAre(json{
-                           {"type", "notice"}, {"panel", "t"}, {"text", "hidden is on a device"}}));
-}
-
-std::vector<json> notices_in(const std::vector<json>& texts) {
-  std::vector<json> notices;
-  std::ranges::copy_if(texts, std::back_inserter(notices),
-                       [](const json& text) { return text["type"] == "notice"; });
-  return notices;
-}
-
-TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
-  Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
-  scene.step(0);
-  const auto notice = [&] {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
-    scene.hub.take_letter(1, letter.take(), kSecond);
-  };
-  for (int i = 0; i < 3; ++i) notice();  // as with each change of wishes
-  EXPECT_EQ(notices_in(scene.texts()).size(), 1U);
-  scene.say({{"type", "subscribe"}, {"panel", "u"}, {"what", "tensor"}, {"name", "hidden"}});
-  notice();
-  EXPECT_THAT(
-      notices_in(scene.texts()),
-      ElementsAre(json{{"type", "notice"}, {"panel", "u"}, {"text", "hidden is on a device"}}));
-}
-
-TEST(LiveHub, NoticesCloseNoClient) {
-  Scene scene;
-  for (int i = 0; i < 16; ++i)
-    scene.say({{"type", "subscribe"},
-               {"panel", std::to_string(i)},
-               {"what", "tensor"},
-               {"name", "hidden"},
-               {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
-  scene.step(0);
-  for (const tensors::Wish& wish : scene.wishes) {
-    for (int i = 0; i < 64; ++i) {
-      tensors::LetterWriter letter;
-      letter.add(tensors::Notice{wish.id, std::string(450, 'x') + std::to_string(i)});
-      scene.hub.take_letter(1, letter.take(), kSecond);
-    }
-  }
-  scene.say({{"type", "ping"}});
-  EXPECT_EQ(scene.texts().back()["type"], "drops") << "of what had no room";
-}
-
-TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
-  Scene scene;
-  scene.say({{"type", "subscribe"},
-             {"panel", "t"},
-             {"what", "tensor"},
-             {"name", "mlp/fc1"},
-             {"layers", {0, 0}},
-             {"view", {{"type", "whole"}}}});
-  scene.step(0);
-  scene.texts();
-  const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
-  const std::vector<tensors::Wish> wishes = scene.wishes;
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(1, wider.letter(1, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, wishes, false), kSecond);
-  const std::vector<json> notices = notices_in(scene.texts());
-  ASSERT_EQ(notices.size(), 1U);
-  EXPECT_THAT(notices[0]["text"].get<std::string>(),
-              HasSubstr("mlp/fc1 has parts that do not fit together"));
-  EXPECT_EQ(scene.hub.drops().at("parts of views that do not fit the others"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views that a rank told twice in a step"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views of steps that were over"), 1U);
-}
-
 TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
   Scene scene;
   scene.hub.take_block(scene.run.block(-1, kSecond, {}));
@@ -192,30 +106,6 @@ TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
   EXPECT_EQ(scene.frame().value().at<std::int64_t>(0), 0);
   scene.hub.end(false, kSecond);
   EXPECT_EQ(scene.texts().back()["steps"], 3);
-}
-
-TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
-  for (const std::uint32_t rank : {3U, 1U}) {
-    Scene scene;
-    tensors::TensorSlot slot{
-        .key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
-    const float bad = std::numeric_limits<float>::quiet_NaN();
-    const std::array<std::uint64_t, 1> extents{1};
-    const std::array<std::int64_t, 1> strides{1};
-    slot.statistics.merge(kernels::statistics_of(&bad, ElementType::kFloat32, extents, strides));
-    tensors::StepHeader header;
-    header.slots = tensors::kLeastSlots;
-    header.lowest_step = header.highest_step = 0;
-    header.lowest_layout = header.highest_layout = 1;
-    std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
-    tensors::write_block(header, {&slot, 1}, block);
-    scene.hub.take_block(block);
-    const std::vector<json> texts = scene.texts();
-    const auto alert = std::ranges::find_if(
-        texts, [](const json& text) { return text["type"] == "alert"; });
-    ASSERT_NE(alert, texts.end());
-    EXPECT_EQ((*alert)["ranks"], json{rank});
-  }
 }
 
 TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
@@ -247,20 +137,6 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
     EXPECT_EQ(std::ranges::count(order, "a view") != 0, later_ns == 0)
         << "there is no time for all views";
   }
-}
-
-TEST(LiveHub, EachReasonOfDropsHasItsTurn) {
-  Scene scene;
-  std::set<std::string> reasons;
-  for (int second = 0; second < 3; ++second) {
-    scene.now_ns += 2 * kSecond;
-    for (const char* reason : {"a", "b", "c"})
-      scene.hub.count_drop(reason, 1);  // all of them grow all the time
-    for (const json& text : scene.texts()) {
-      if (text["type"] == "drops") reasons.insert(text["reason"]);
-    }
-  }
-  EXPECT_THAT(reasons, ElementsAre("a", "b", "c"));
 }
 
 TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
@@ -351,9 +227,8 @@ TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
   for (std::size_t length = 0; length < block.size(); length += 997)
     scene.hub.take_block(std::span(block).first(length));
   EXPECT_EQ(scene.hub.store().history.steps.end(), before);
-  EXPECT_THAT(
-      metrics_text(scene.hub),
-      HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
+  EXPECT_THAT(metrics_text(scene.hub),
+              HasSubstr("megascope_live_dropped_total{reason=\"damaged rank updates\"}"));
 }
 
 TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
@@ -397,28 +272,6 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
   EXPECT_EQ(frame.at<std::int64_t>(16), 100);
   EXPECT_EQ(frame.at<double>(32), 2.0) << "behind three steps and an id, rounded up";
   EXPECT_EQ(frame.at<double>(48), 5.0);
-}
-
-TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
-  Scene scene;
-  const auto set = [&](std::int64_t step, double value) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
-    letter.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
-    scene.hub.take_letter(2, letter.take(), scene.now_ns);
-  };
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{
-           {1, 0.5}, {2, nan}, {3, nan}, {4, 0.25}, {5, std::numeric_limits<double>::infinity()}})
-    set(step, value);
-  std::vector<std::string> alerts;
-  for (const json& text : scene.texts()) {
-    if (text["type"] == "alert")
-      alerts.push_back(std::to_string(text["step"].get<int>()) + " of rank " +
-                       text["ranks"][0].dump() + ": " + text["text"].get<std::string>());
-  }
-  EXPECT_THAT(alerts, ElementsAre("2 of rank 2: loss is not a number (NaN)",
-                                  "5 of rank 2: loss is infinite"));
 }
 
 TEST(LiveHub, OldStepsAreForgotten) {

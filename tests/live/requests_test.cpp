@@ -101,7 +101,7 @@ TEST(LiveRequests, AProgramThatIsSilentForAMinuteIsNotWaitedFor) {
   const std::vector<json> replies = scene.replies(client);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["reply"], "error");
-  EXPECT_THAT(replies[0]["message"].get<std::string>(), HasSubstr("no answer for a minute"));
+  EXPECT_THAT(replies[0]["message"].get<std::string>(), HasSubstr("did not answer for a minute"));
   EXPECT_TRUE(scene.hub.desk().is_unwanted()) << "the program is not to get it any more";
   EXPECT_EQ(scene.next(), 2);
 }
@@ -148,7 +148,7 @@ TEST(LiveRequests, ClientsWithoutTokenDoNotTakeAllPlaces) {
     EXPECT_TRUE(desk.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
         << i;
   EXPECT_FALSE(desk.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
-  EXPECT_THAT(problem, HasSubstr("4 requests of clients without token"));
+  EXPECT_THAT(problem, HasSubstr("4 requests of unauthenticated clients"));
   EXPECT_TRUE(desk.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
 }
 

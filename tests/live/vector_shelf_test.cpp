@@ -75,7 +75,7 @@ TEST_F(LiveVectorShelf, HoldsNoMoreThanIsAllowedAtOnce) {
   ASSERT_TRUE(a && b) << refusal_;
   const auto small = take("small.npy");
   EXPECT_EQ(small, nullptr);
-  EXPECT_THAT(refusal_, HasSubstr("more than 64 MiB"));
+  EXPECT_THAT(refusal_, HasSubstr("would exceed 64 MiB"));
   EXPECT_EQ(take("a.npy"), a) << "what is there takes no room";
   a.reset();
   EXPECT_NE(take("small.npy"), nullptr) << "nobody has the other any more";

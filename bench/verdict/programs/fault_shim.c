@@ -259,22 +259,47 @@ static long wrapped(const char* name, function* cached, const long* a) {
 
 INIT(MPI_Init)
 INIT(MPI_Init_thread)
-INIT(mpi_init_) INIT(mpi_init_thread_) FINALIZE(MPI_Finalize) FINALIZE(mpi_finalize_)
-#define BOTH(name, lower) WRAP(MPI_##name) WRAP(mpi_##lower##_)
-    BOTH(Send, send) BOTH(Isend, isend) BOTH(Recv, recv) BOTH(Irecv, irecv) BOTH(Sendrecv, sendrecv)
-        BOTH(Wait, wait) BOTH(Waitall, waitall) BOTH(Waitany, waitany) BOTH(Barrier, barrier)
-            BOTH(Bcast, bcast) BOTH(Reduce, reduce) BOTH(Allreduce, allreduce) BOTH(Gather, gather)
-                BOTH(Gatherv, gatherv) BOTH(Scatter, scatter) BOTH(Scatterv, scatterv)
-                    BOTH(Allgather, allgather) BOTH(Allgatherv, allgatherv) BOTH(Alltoall, alltoall)
-                        BOTH(Alltoallv, alltoallv) BOTH(Reduce_scatter, reduce_scatter)
-                            BOTH(Scan, scan) BOTH(Probe, probe) WRAP(MPI_Start) WRAP(MPI_Startall)
-                                WRAP(MPI_Iallreduce) WRAP(MPI_Ibcast) WRAP(MPI_Ibarrier)
-                                    WRAP(MPI_File_write_all) WRAP(MPI_File_write_at_all)
-                                        WRAP(MPI_File_write_at)
+INIT(mpi_init_)
+INIT(mpi_init_thread_)
+FINALIZE(MPI_Finalize)
+FINALIZE(mpi_finalize_)
 
-    // A slow wire: what the culprit writes to its peer's socket, found by the first write within a
-    // send to it, leaves later.
-    ssize_t writev(int file, const struct iovec* parts, int count) {
+#define BOTH(name, lower) WRAP(MPI_##name) WRAP(mpi_##lower##_)
+BOTH(Send, send)
+BOTH(Isend, isend)
+BOTH(Recv, recv)
+BOTH(Irecv, irecv)
+BOTH(Sendrecv, sendrecv)
+BOTH(Wait, wait)
+BOTH(Waitall, waitall)
+BOTH(Waitany, waitany)
+BOTH(Barrier, barrier)
+BOTH(Bcast, bcast)
+BOTH(Reduce, reduce)
+BOTH(Allreduce, allreduce)
+BOTH(Gather, gather)
+BOTH(Gatherv, gatherv)
+BOTH(Scatter, scatter)
+BOTH(Scatterv, scatterv)
+BOTH(Allgather, allgather)
+BOTH(Allgatherv, allgatherv)
+BOTH(Alltoall, alltoall)
+BOTH(Alltoallv, alltoallv)
+BOTH(Reduce_scatter, reduce_scatter)
+BOTH(Scan, scan)
+BOTH(Probe, probe)
+WRAP(MPI_Start)
+WRAP(MPI_Startall)
+WRAP(MPI_Iallreduce)
+WRAP(MPI_Ibcast)
+WRAP(MPI_Ibarrier)
+WRAP(MPI_File_write_all)
+WRAP(MPI_File_write_at_all)
+WRAP(MPI_File_write_at)
+
+// A slow wire: what the culprit writes to its peer's socket, found by the first write within a
+// send to it, leaves later.
+ssize_t writev(int file, const struct iovec* parts, int count) {
   static ssize_t (*real)(int, const struct iovec*, int);
   if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "writev");
   if (settings.is_culprit && settings.fault == kWire && file >= 0 && file < kMaxFiles) {

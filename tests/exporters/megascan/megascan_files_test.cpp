@@ -156,9 +156,10 @@ TEST(MegascanFiles, HoldEveryIterationOnEveryRank) {
                             [](const json& row) { return row["name"] == "iteration"; }),
               4);
   }
-  EXPECT_THAT(all.result.notes,
-              ElementsAre(HasSubstr("1 of 2 steps begin on a rank before others have ended"),
-                          HasSubstr("1 calls belong to no step and were left out")));
+  EXPECT_THAT(
+      all.result.notes,
+      ElementsAre(HasSubstr("1 of 2 steps begin on one rank before the previous step has ended"),
+                  HasSubstr("1 calls outside of steps are omitted")));
 }
 
 TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
@@ -170,7 +171,7 @@ TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
   EXPECT_EQ(operations_of(all.files[0], {"name", "step", "pad_before", "rel_ts"}).front(),
             json::parse(R"({"name":"iteration","step":-1,"pad_before":100})"));
   EXPECT_THAT(all.result.notes,
-              ElementsAre(HasSubstr("no call tells its step"), HasSubstr("2 facts (files")));
+              ElementsAre(HasSubstr("no steps are annotated"), HasSubstr("2 facts (files")));
   EXPECT_EQ(exported({stage(0)}).files[0].size(), 5U)
       << "a run without calls: an iteration, and what is defined";
 }
@@ -185,7 +186,8 @@ TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
             json::parse(R"([
       {"ph":"B"}, {"ph":"B","rel_ts":0}, {"ph":"E","rel_ts":100}, {"ph":"B","rel_ts":100},
       {"ph":"E","rel_ts":200,"stream":"thread \"2\"","uncut_begin":50,"uncut_end":200}, {"ph":"E","rel_ts":200}])"));
-  EXPECT_THAT(all.result.notes[1], HasSubstr("1 of 2 calls overlap others of their rank in part"));
+  EXPECT_THAT(all.result.notes[1],
+              HasSubstr("1 of 2 calls partially overlap others of their rank"));
   EXPECT_THAT(all.result.notes[1], HasSubstr("by 50 ns in all"));
 }
 
@@ -229,12 +231,14 @@ TEST(MegascanFiles, NeedAPlaceOfItsOwnForEachRank) {
   const ScratchFolder folder;
   SampleProcess nowhere(1, kStages);
   EXPECT_EQ(refusal({stage(0), nowhere}, folder.path(), 2),
-            "rank 1 has no place in parallel groups, by which MegaScan names its files: give their "
-            "sizes, as in --parallel tp=2,pp=2,dp=2");
+            "rank 1 has no coordinates in parallel groups, which MegaScan's file names need; "
+            "specify their "
+            "sizes, e.g. --parallel tp=2,pp=2,dp=2");
   SampleProcess twin(1, kStages);
   twin.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
   EXPECT_EQ(refusal({stage(0), twin}, folder.path(), 2),
-            "ranks 0 and 1 have the same place (dp 0, pp 0, tp 0): MegaScan's files know no other "
+            "ranks 0 and 1 have the same coordinates (dp 0, pp 0, tp 0), and MegaScan's files have "
+            "no other "
             "dimension");
   EXPECT_THAT(folder.files(), IsEmpty());
 }
@@ -244,7 +248,7 @@ TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
   const std::string other = folder.path() + "/benchmark-data-9-pipeline-9-tensor-9.json";
   std::ofstream(other) << "[]";
   EXPECT_EQ(refusal({stage(0), stage(1)}, folder.path(), 2),
-            other + " exists already: of MegaScan's files a folder holds those of one run");
+            other + " exists already; a directory can hold the MegaScan files of one run only");
   EXPECT_THAT(folder.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
   EXPECT_THAT(refusal({stage(0)}, folder.path() + "/nowhere"), HasSubstr("/nowhere: No such file"));
 }

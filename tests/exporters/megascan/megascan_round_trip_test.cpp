@@ -173,7 +173,7 @@ TEST(MegascanRoundTrip, KeepsASyntheticRun) {
     for (const char* sizes :
          {"tp=2,pp=4,dp=2", "tp=2,pp=4,dp=2,order=tp-pp-dp", "dp=16,order=dp-pp-tp"}) {
       EXPECT_THAT(expect_round_trip(placed(run, sizes)),
-                  testing::ElementsAre(testing::HasSubstr("no call tells its step")))
+                  testing::ElementsAre(testing::HasSubstr("no steps are annotated")))
           << sizes;
     }
   }
@@ -225,7 +225,8 @@ TEST(MegascanRoundTrip, KeepsAnImportedTimelineWithStepsAndStreams) {
     ASSERT_TRUE(TimelineRun::make(pipeline(), grid, table, run).is_ok());
     const std::vector<std::string> notes = expect_round_trip(*run);
     ASSERT_FALSE(notes.empty());
-    EXPECT_THAT(notes[0], testing::HasSubstr("24 of 72 calls overlap others of their rank in part"))
+    EXPECT_THAT(notes[0],
+                testing::HasSubstr("24 of 72 calls partially overlap others of their rank"))
         << "a transfer and a reduction of each";
   }
 }

@@ -74,8 +74,9 @@ TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
   ASSERT_TRUE(directory.create().is_ok());
   write_parts(directory);
   std::ofstream(folder.path() + "/trace.otf2") << "somebody was faster";
-  EXPECT_THAT(directory.publish().message(),
-              HasSubstr("trace.otf2 exists already: it is not overwritten"));
+  EXPECT_THAT(
+      directory.publish().message(),
+      HasSubstr("trace.otf2 exists already and is not overwritten; choose another directory"));
   directory.remove();
   EXPECT_THAT(names_in(folder.path()), ElementsAre("trace.otf2"));
 }

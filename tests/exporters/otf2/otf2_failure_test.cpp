@@ -32,7 +32,8 @@ TEST(Otf2Failure, AnArchiveThatExistsIsNotTouched) {
     ExportResult result;
     const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
     EXPECT_EQ(status.message(),
-              folder.path() + "/trace.otf2 exists already: it is not overwritten");
+              folder.path() +
+                  "/trace.otf2 exists already and is not overwritten; choose another directory");
     std::ostringstream content;
     content << std::ifstream(folder.path() + "/trace.otf2").rdbuf();
     EXPECT_EQ(content.str(), "precious");
@@ -48,7 +49,9 @@ TEST(Otf2Failure, AnArchiveIsNotWrittenThroughLinks) {
                          folder.path() + name);  // leads nowhere, until somebody writes through it
       ExportResult result;
       const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
-      EXPECT_EQ(status.message(), folder.path() + name + " exists already: it is not overwritten");
+      EXPECT_EQ(status.message(),
+                folder.path() + name +
+                    " exists already and is not overwritten; choose another directory");
       EXPECT_FALSE(fs::exists(folder.path() + "/elsewhere")) << name;
       EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << name;
     }

@@ -96,7 +96,8 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   ExportResult result;
   ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, folder.path(), result)
                   .is_ok());
-  EXPECT_THAT(result.notes, ElementsAre("1 ends of arrows are left out: their calls took no time"));
+  EXPECT_THAT(result.notes,
+              ElementsAre("1 arrow ends are omitted because their calls have zero duration"));
 }
 
 }  // namespace

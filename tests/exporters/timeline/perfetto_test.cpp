@@ -83,8 +83,8 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   }
   const ScratchFolder folder;
   const ExportResult result = exported({rank0}, folder.path());
-  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice of their own: "
-                                        "there are tracks for 1024 at once"));
+  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice: "
+                                        "the limit is 1024 at a time"));
   const json report = judged(folder.path() + kFile,
                              {"SELECT COUNT(*) AS open FROM slice WHERE dur < 0"});
   EXPECT_THAT(report["problems"], IsEmpty());
@@ -152,7 +152,7 @@ TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
                       .annotations = nullptr};
   ASSERT_TRUE(perfetto::run_export(job, result).is_ok());
   EXPECT_THAT(result.notes,
-              ElementsAre("2 counters are not shown: there are tracks for 458752 of a rank"));
+              ElementsAre("2 counters are not shown: the limit is 458752 for each rank"));
   MEGASCOPE_NEEDS_JUDGE();
   const json report = judged(folder.path() + kFile,
                              {"SELECT t.name AS name, COUNT(*) AS count FROM counter c JOIN "

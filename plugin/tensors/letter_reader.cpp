@@ -1,43 +1,14 @@
 #include "plugin/tensors/letter.h"
+#include "plugin/tensors/letter_format.h"
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <type_traits>
-#include <utility>
 
 namespace megascope::tensors {
 namespace {
 
-struct Head {
-  std::uint32_t item = 0;   ///< LetterReader::Item
-  std::uint32_t bytes = 0;  ///< behind the head, a multiple of kAlign
-};
-constexpr std::size_t kAlign = 8;
-constexpr std::size_t kMostText = 4096;
-constexpr std::size_t kMostDimensions = kMaxTensorDimensions + 1;
-constexpr std::size_t kMostStretches = 4096;
-
-template <class Value>
-void put(std::vector<std::byte>& to, const Value& value) {
-  static_assert(std::is_trivially_copyable_v<Value>);
-  const std::size_t at = to.size();
-  to.resize(at + sizeof value);
-  std::memcpy(to.data() + at, &value, sizeof value);
-}
-/// How many, then each.
-template <class Values>
-void put_all(std::vector<std::byte>& to, const Values& values) {
-  using Value = typename Values::value_type;
-  static_assert(std::is_trivially_copyable_v<Value>);
-  put(to, static_cast<std::uint64_t>(values.size()));
-  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
-  const std::size_t bytes = values.size() * sizeof(Value);
-  to.insert(to.end(), first, first + bytes);
-  to.resize(to.size() + (kAlign - bytes % kAlign) % kAlign);
-}
-
-/// Takes values from bytes that may be anything; once something is amiss it gives nothing more.
+/// Reads values from untrusted bytes. After the first error all further reads leave their argument
+/// unchanged, and is_whole() is false.
 class Source {
  public:
   explicit Source(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -55,7 +26,8 @@ class Source {
     std::uint64_t count = 0;
     get(count);
     if (!is_sound_ || count > most || count > bytes_.size() / sizeof(Value)) return fail();
-    const std::size_t padded = (count * sizeof(Value) + kAlign - 1) / kAlign * kAlign;
+    const std::size_t padded = (count * sizeof(Value) + kLetterAlign - 1) / kLetterAlign *
+                               kLetterAlign;
     if (padded > bytes_.size()) return fail();
     values.resize(count);
     if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(Value));
@@ -69,24 +41,7 @@ class Source {
   bool is_sound_ = true;
 };
 
-/// What of a part is of fixed size.
-struct PartFacts {
-  std::uint64_t key;
-  std::int64_t step;
-  std::int64_t realtime_ns;
-  std::uint64_t tile_width;
-  std::uint64_t tile_extent;
-  std::uint32_t wish;
-  std::int32_t micro_batch;
-  std::uint32_t replica;
-  std::uint32_t parts;
-  std::uint32_t columns;
-  std::int32_t split_dimension;
-  std::uint32_t copy;
-  std::uint32_t reserved;
-};
-
-/// The product; false: it is greater than `most`.
+/// Computes the product of the extents. False: it exceeds `most`.
 bool has_cells(const std::vector<std::uint64_t>& shape, std::uint64_t most, std::uint64_t& cells) {
   cells = 1;
   for (const std::uint64_t extent : shape) {
@@ -123,144 +78,6 @@ bool is_sound(const ViewPart& part) {
          (part.tile_width == 0 || !part.shape.empty()) && has_sound_stretches(part);
 }
 
-}  // namespace
-
-/// Straight into the letter, as parts of views are large. Should memory run out, nothing of it is
-/// there.
-template <class Item, class Fill>
-bool LetterWriter::add_item(Item item, Fill fill) {
-  const std::size_t at = bytes_.size();
-  try {
-    put(bytes_, Head{});
-    fill(bytes_);
-  } catch (const std::bad_alloc&) {
-    bytes_.resize(at);
-    throw;
-  }
-  const Head head{static_cast<std::uint32_t>(item),
-                  static_cast<std::uint32_t>(bytes_.size() - at - sizeof(Head))};
-  std::memcpy(bytes_.data() + at, &head, sizeof head);
-  const bool fits = bytes_.size() <= room_;
-  if (!fits) bytes_.resize(at);
-  return fits;
-}
-
-bool LetterWriter::add(const TensorName& name) {
-  return add_item(LetterReader::Item::kTensorName, [&](std::vector<std::byte>& to) {
-    put(to, name.key);
-    put(to, name.layer);
-    put(to, static_cast<std::uint16_t>(name.kind));
-    put(to, static_cast<std::uint16_t>(name.type));
-    put_all(to, name.name.substr(0, kMostText));
-    put_all(to, name.shape);
-  });
-}
-
-bool LetterWriter::add(const CounterName& name) {
-  return add_item(LetterReader::Item::kCounterName, [&](std::vector<std::byte>& to) {
-    put(to, std::uint64_t{name.id});
-    put_all(to, name.name.substr(0, kMostText));
-    put_all(to, name.unit.substr(0, kMostText));
-  });
-}
-
-bool LetterWriter::add(const CounterReadings& values) { return add_readings(false, values); }
-
-bool LetterWriter::add(const PastReadings& past) { return add_readings(true, past.readings); }
-
-bool LetterWriter::add_readings(bool is_past, const CounterReadings& values) {
-  return add_item(
-      is_past ? LetterReader::Item::kPastReadings : LetterReader::Item::kCounterReadings,
-      [&](std::vector<std::byte>& to) {
-        put(to, values.step);
-        put_all(to, values.ids);
-        put_all(to, values.values);
-      });
-}
-
-bool LetterWriter::add(const ViewPart& part) {
-  if (letter_bytes(part) > room_ - bytes_.size()) return false;  // before it is copied
-  return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
-    put(to, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
-                      part.wish, part.micro_batch, part.replica, part.parts, part.columns,
-                      part.split_dimension, part.copy, 0});
-    put_all(to, part.full_shape);
-    put_all(to, part.whole_shape);
-    put_all(to, part.shape);
-    put_all(to, part.stretches);
-    put_all(to, part.elements);
-  });
-}
-
-bool LetterWriter::add(const Notice& notice) {
-  return add_item(LetterReader::Item::kNotice, [&](std::vector<std::byte>& to) {
-    put(to, std::uint64_t{notice.wish});
-    put_all(to, notice.text.substr(0, kMostText));
-  });
-}
-
-bool LetterWriter::add(const Interval& interval) {
-  return add_item(LetterReader::Item::kInterval,
-                  [&](std::vector<std::byte>& to) { put(to, interval); });
-}
-
-bool LetterWriter::add(const CallSums& sums) {
-  return add_item(LetterReader::Item::kCallSums, [&](std::vector<std::byte>& to) {
-    put(to, sums.index);
-    put(to, sums.elapsed_ms);
-    put_all(to, sums.names.substr(0, kMostText));
-    put_all(to, sums.functions);
-    put_all(to, sums.peers);
-  });
-}
-
-bool LetterWriter::add(const Reply& reply) {
-  if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
-  return add_item(LetterReader::Item::kReply,
-                  [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
-}
-
-bool LetterWriter::add(const Polls&) {
-  return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {});
-}
-
-bool LetterWriter::add(const RankFacts& facts) {
-  return add_item(LetterReader::Item::kRankFacts, [&](std::vector<std::byte>& to) {
-    put(to, facts.pid);
-    put_all(to, facts.host.substr(0, kMostText));
-    put_all(to, facts.place.substr(0, kMostText));
-  });
-}
-
-bool LetterWriter::add(const RequestFailed& failed) {
-  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
-    put_all(to, failed.text.substr(0, kMostText));
-  });
-}
-
-bool LetterWriter::add(const LeftOut& left_out) {
-  return add_item(LetterReader::Item::kLeftOut,
-                  [&](std::vector<std::byte>& to) { put(to, left_out.parts); });
-}
-
-bool LetterWriter::add(const LetterWriter& other) {
-  if (other.bytes_.size() > room_ - bytes_.size()) return false;
-  bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
-  return true;
-}
-
-std::size_t letter_bytes(const ViewPart& part) {
-  constexpr std::size_t kRound = 5 * (sizeof(std::uint64_t) +
-                                      kAlign);  // of five lists: how many, and what fills up
-  const std::size_t extents = part.full_shape.size() + part.whole_shape.size() + part.shape.size();
-  return sizeof(Head) + sizeof(PartFacts) + kRound + extents * sizeof(std::uint64_t) +
-         part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
-}
-
-std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
-
-namespace {
-
 bool read(Source source, TensorName& name) {
   std::uint16_t kind = 0;
   std::uint16_t type = 0;
@@ -268,8 +85,8 @@ bool read(Source source, TensorName& name) {
   source.get(name.layer);
   source.get(kind);
   source.get(type);
-  source.get_all(name.name, kMostText);
-  source.get_all(name.shape, kMostDimensions);
+  source.get_all(name.name, kMaxText);
+  source.get_all(name.shape, kMaxPartDimensions);
   if (kind >= static_cast<std::uint16_t>(TensorKind::kCount) ||
       type >= static_cast<std::uint16_t>(ElementType::kCount))
     return false;
@@ -281,8 +98,8 @@ bool read(Source source, TensorName& name) {
 bool read(Source source, CounterName& name) {
   std::uint64_t id = 0;
   source.get(id);
-  source.get_all(name.name, kMostText);
-  source.get_all(name.unit, kMostText);
+  source.get_all(name.name, kMaxText);
+  source.get_all(name.unit, kMaxText);
   name.id = static_cast<std::uint32_t>(id);
   return source.is_whole();
 }
@@ -295,12 +112,12 @@ bool read(Source source, CounterReadings& values) {
 }
 
 bool read(Source source, ViewPart& part) {
-  PartFacts facts{};
+  PartFields facts{};
   source.get(facts);
-  source.get_all(part.full_shape, kMostDimensions);
-  source.get_all(part.whole_shape, kMostDimensions);
-  source.get_all(part.shape, kMostDimensions);
-  source.get_all(part.stretches, kMostStretches);
+  source.get_all(part.full_shape, kMaxPartDimensions);
+  source.get_all(part.whole_shape, kMaxPartDimensions);
+  source.get_all(part.shape, kMaxPartDimensions);
+  source.get_all(part.stretches, kMaxPartStretches);
   source.get_all(part.elements, kMostLetterBytes);
   if (!source.is_whole()) return false;
   part.key = facts.key;
@@ -321,7 +138,7 @@ bool read(Source source, ViewPart& part) {
 bool read(Source source, Notice& notice) {
   std::uint64_t wish = 0;
   source.get(wish);
-  source.get_all(notice.text, kMostText);
+  source.get_all(notice.text, kMaxText);
   notice.wish = static_cast<std::uint32_t>(wish);
   return source.is_whole();
 }
@@ -334,7 +151,7 @@ bool read(Source source, Interval& interval) {
 bool read(Source source, CallSums& sums) {
   source.get(sums.index);
   source.get(sums.elapsed_ms);
-  source.get_all(sums.names, kMostText);
+  source.get_all(sums.names, kMaxText);
   source.get_all(sums.functions, kMaxCallSums);
   source.get_all(sums.peers, kMaxPeerSums);
   return source.is_whole() &&
@@ -343,13 +160,13 @@ bool read(Source source, CallSums& sums) {
 
 bool read(Source source, RankFacts& facts) {
   source.get(facts.pid);
-  source.get_all(facts.host, kMostText);
-  source.get_all(facts.place, kMostText);
+  source.get_all(facts.host, kMaxText);
+  source.get_all(facts.place, kMaxText);
   return source.is_whole();
 }
 
 bool read(Source source, RequestFailed& failed) {
-  source.get_all(failed.text, kMostText);
+  source.get_all(failed.text, kMaxText);
   return source.is_whole();
 }
 
@@ -366,7 +183,7 @@ bool read(Source source, Reply& reply) {
 }  // namespace
 
 LetterReader::Item LetterReader::next() {
-  Head head;
+  LetterHead head;
   if (bytes_.empty()) return Item::kEnd;
   const bool has_head = bytes_.size() >= sizeof head;
   if (has_head) std::memcpy(&head, bytes_.data(), sizeof head);
@@ -427,7 +244,7 @@ LetterReader::Item LetterReader::next() {
 LetterContents contents_of(std::span<const std::byte> letter) noexcept {
   using Item = LetterReader::Item;
   LetterContents contents;
-  Head head;
+  LetterHead head;
   while (letter.size() >= sizeof head) {
     std::memcpy(&head, letter.data(), sizeof head);
     const auto item = static_cast<Item>(head.item);
