@@ -21,7 +21,7 @@ import timeline_text  # noqa: E402
 
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 QUERY = os.path.join(TOOLS, "trace_processor", "query.mjs")
-README = os.path.join(TOOLS, "..", "..", "README.md")
+GPT_PAGE = os.path.join(TOOLS, "..", "..", "docs", "gpt.md")
 STEPS, MICRO_BATCHES, LAYERS = 6, 2, 4
 WORDS = ["--steps", STEPS, "--micro-batches", MICRO_BATCHES, "--layers", LAYERS, "--hidden", 32, "--heads", 2, "--sequence", 16]
 
@@ -111,13 +111,13 @@ class Recorded(program.Case):
         sent = 2 * MICRO_BATCHES * STEPS  # from the first stage to the second, by both tp ranks
         self.assertEqual([(row["inside"], int(row["n"])) for row in arrows], [("backward", sent), ("forward", sent)])
 
-    def test_readme_shows_the_timeline_of_the_demo(self):
+    def test_the_page_on_the_gpt_shows_the_timeline_of_the_demo(self):
         self.need_trace_processor()
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.path("run"), "MEGASCOPE_EXPORT": "perfetto", "MEGASCOPE_REPORT": "off"}
         command = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", "4", GPT, "--tp", "2", "--pp", "2", "--steps", "40"]
         subprocess.run(command, capture_output=True, check=True, timeout=program.TIME_LIMIT_S)
         found = timeline_text.text_of(QUERY, self.path("run/trace.perfetto-trace"))
-        with open(README, encoding="utf-8") as file:
+        with open(GPT_PAGE, encoding="utf-8") as file:
             shown = re.findall(r"```text\n(.*?)\n```", file.read(), re.DOTALL)
         self.assertIn(found, shown, found)
 

@@ -1,4 +1,4 @@
-"""What a Perfetto trace of the GPT shows, as text: README.md has it, a test makes it.
+"""Prints what a Perfetto trace of the GPT contains, as text. docs/gpt.md shows the result; a test compares it.
 
   timeline_text.py TRACE QUERY_SCRIPT      TRACE_PROCESSOR in the environment
 """
