@@ -101,7 +101,7 @@ void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std
     case 7:
       return sum_tiles(at, 7, tiles, scale, cells);
     default:
-      return sum_tiles(at, kMostNarrow, tiles, scale, cells);
+      return sum_tiles(at, kMaxNarrow, tiles, scale, cells);
   }
 }
 

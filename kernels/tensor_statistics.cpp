@@ -87,8 +87,8 @@ struct Shape {
     }
     for (std::size_t d = 0; d < all_extents.size(); ++d) {
       if (all_strides[d] == 0)
-        repeats = all_extents[d] <= most_repeats() / repeats ? repeats * all_extents[d]
-                                                             : most_repeats();
+        repeats = all_extents[d] <= max_repeats() / repeats ? repeats * all_extents[d]
+                                                             : max_repeats();
       if (all_extents[d] == 1 || all_strides[d] == 0) continue;
       const bool goes_on = count != 0 &&
                            strides[count - 1] ==
@@ -99,7 +99,7 @@ struct Shape {
     }
   }
   /// Bounds the repeats, so that counts do not overflow.
-  std::uint64_t most_repeats() const {
+  std::uint64_t max_repeats() const {
     return std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(element_count, 1);
   }
 };

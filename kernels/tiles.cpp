@@ -166,7 +166,7 @@ template <class Element>
 void sum_narrow_tiles(std::uint64_t width, double scale, const unsigned char* at,
                       std::uint64_t start, std::uint64_t count, float* cells) {
   using WholeTiles = void (*)(const unsigned char*, std::uint64_t, double, float*);
-  constexpr std::array<WholeTiles, kMostNarrow> kOfWidth{
+  constexpr std::array<WholeTiles, kMaxNarrow> kOfWidth{
       &sum_whole_tiles<Element, 1>, &sum_whole_tiles<Element, 2>, &sum_whole_tiles<Element, 3>,
       &sum_whole_tiles<Element, 4>, &sum_whole_tiles<Element, 5>, &sum_whole_tiles<Element, 6>,
       &sum_whole_tiles<Element, 7>, &sum_whole_tiles<Element, 8>};
@@ -201,7 +201,7 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
 
 bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type,
                      std::int64_t stride) noexcept {
-  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMostNarrow &&
+  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMaxNarrow &&
          stride == 1 && (type == ElementType::kFloat32 || type == ElementType::kBfloat16);
 }
 

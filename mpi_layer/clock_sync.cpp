@@ -23,8 +23,8 @@ namespace {
 constexpr PingLimits kCheck{.least = 3, .patience = 1, .most = 4, .budget_ns = 1'000'000};
 constexpr PingLimits kMeasure{.least = 8, .patience = 32, .most = 400, .budget_ns = 2'000'000};
 constexpr std::uint32_t kFirstCollective = 16;
-constexpr double kMostGrowth = 8.0;
-constexpr double kMostAhead = 4096.0;  // collectives: bounds the delay if they become slower
+constexpr double kMaxGrowth = 8.0;
+constexpr double kMaxAhead = 4096.0;  // collectives: bounds the delay if they become slower
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where all ranks take part
 constexpr int kTagOfSome = 3;  // in between: late messages must not answer later questions
@@ -200,7 +200,7 @@ std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   const auto count = static_cast<double>(std::max(sequence - last_sequence_, std::uint32_t{1}));
   const auto elapsed_ns = static_cast<double>(
       std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
-  const double most = std::min(count * kMostGrowth, kMostAhead);
+  const double most = std::min(count * kMaxGrowth, kMaxAhead);
   const double ahead = std::clamp(count / elapsed_ns * static_cast<double>(wanted_ns), 1.0, most);
   last_planned_ns_ = now_ns;
   last_sequence_ = sequence;

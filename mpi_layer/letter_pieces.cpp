@@ -20,7 +20,7 @@ bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexce
   done_ = 0;
   is_received_ = false;
   count_ = (letter.size() + kBytes - 1) / kBytes;
-  if (count_ > kMost) return false;
+  if (count_ > kMax) return false;
   for (std::size_t i = 0; i < count_; ++i) {
     const std::span piece = letter.subspan(i * kBytes,
                                            std::min(kBytes, letter.size() - i * kBytes));
@@ -34,7 +34,7 @@ bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexce
 
 std::size_t LetterPieces::room_for(const MPI_Status& first) noexcept {
   const int bytes = count_of(first);
-  if (bytes <= 0 || first.MPI_TAG < 1 || static_cast<std::size_t>(first.MPI_TAG) > kMost) return 0;
+  if (bytes <= 0 || first.MPI_TAG < 1 || static_cast<std::size_t>(first.MPI_TAG) > kMax) return 0;
   if (first.MPI_TAG == 1)
     return static_cast<std::size_t>(bytes) <= kBytes ? static_cast<std::size_t>(bytes) : 0;
   return static_cast<std::size_t>(bytes) == kBytes

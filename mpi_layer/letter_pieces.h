@@ -17,7 +17,7 @@ namespace megascope::mpi {
 class LetterPieces {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 10;
-  static constexpr std::size_t kMost = ControlPort::kMostLetterBytes / kBytes;
+  static constexpr std::size_t kMax = ControlPort::kMaxLetterBytes / kBytes;
   static constexpr int kTagOfRest = 0;  ///< the tag of the first message is the number of messages
 
   /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
@@ -37,7 +37,7 @@ class LetterPieces {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  std::array<MPI_Request, kMost> requests_{};
+  std::array<MPI_Request, kMax> requests_{};
   std::size_t count_ = 0;
   std::size_t done_ = 0;
   std::size_t bytes_ = 0;

@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t kInitialSlots = 1024;
 constexpr std::size_t kEntriesPerBlock = 64;
 constexpr unsigned
-    kMostDisplaced = 4;  // older operations of one handle whose completion is being looked up
-constexpr unsigned kMostSharedLookedAt = 64;
+    kMaxDisplaced = 4;  // older operations of one handle whose completion is being looked up
+constexpr unsigned kMaxSharedLookedAt = 64;
 
 }  // namespace
 
@@ -121,7 +121,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location,
       slots_[at] = entry;
       ++count_;
     } else {
-      displace(slots_[at], entry, is_nested || is_multithreaded() ? kMostDisplaced : 0);
+      displace(slots_[at], entry, is_nested || is_multithreaded() ? kMaxDisplaced : 0);
     }
   }
   unlock();
@@ -131,7 +131,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location,
 RequestEntry* RequestTable::find_shared(std::uint64_t key, LocationId location) noexcept {
   RequestEntry* const first = shared_list(key).first;
   if (!is_multithreaded()) return first;
-  unsigned left = kMostSharedLookedAt;
+  unsigned left = kMaxSharedLookedAt;
   for (RequestEntry* entry = first; entry != nullptr && left > 0; entry = entry->next, --left) {
     if (entry->location == location) return entry;
   }

@@ -12,8 +12,8 @@
 namespace megascope::mpi {
 namespace {
 
-constexpr std::size_t kMostArrivals = 64;
-constexpr std::size_t kMostArrivingBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxArrivals = 64;
+constexpr std::size_t kMaxArrivingBytes = std::size_t{64} << 20;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
   twin<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(new (
-        std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // untouched pages take no memory
+        std::nothrow) std::byte[ControlPort::kMaxLetterBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
@@ -51,8 +51,8 @@ bool StepMail::receive() noexcept {
   if (!own.empty()) port_.receive_whole(0, std::move(own));
   if (is_alone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 &&
-                                arrivals_.size() < kMostArrivals &&
-                                arriving_bytes_ < kMostArrivingBytes;) {
+                                arrivals_.size() < kMaxArrivals &&
+                                arriving_bytes_ < kMaxArrivingBytes;) {
     if (!accept(has_message)) return false;
   }
   return deliver();

@@ -12,7 +12,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 /// Of equal bounds the earliest, so that nothing depends on who found it first.
-void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
+void ClockBounds::add_min(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).least;
   const auto time = static_cast<double>(time_ns);
   const bool is_tighter = shift_ns > bound.shift_ns ||
@@ -20,7 +20,7 @@ void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
   if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
 }
 
-void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
+void ClockBounds::add_max(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).most;
   const auto time = static_cast<double>(time_ns);
   const bool is_tighter = shift_ns < bound.shift_ns ||
@@ -31,9 +31,9 @@ void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
 void ClockBounds::merge(const ClockBounds& other) {
   for (const auto& [index, part] : other.parts_) {
     if (part.least.is_set)
-      add_least(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
+      add_min(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
     if (part.most.is_set)
-      add_most(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
+      add_max(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
   }
 }
 
@@ -52,17 +52,17 @@ ClockBounds::Room ClockBounds::room_at(double rate) const {
   Room room{-kInfinite, kInfinite};
   for (const auto& [index, part] : parts_) {
     if (part.least.is_set)
-      room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
+      room.min_ns = std::max(room.min_ns, part.least.shift_ns - rate * part.least.time_ns);
     if (part.most.is_set)
-      room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
+      room.max_ns = std::min(room.max_ns, part.most.shift_ns - rate * part.most.time_ns);
   }
   return room;
 }
 
 /// The room is a concave function of the rate.
 double ClockBounds::best_rate() const {
-  double low = -kMostRate;
-  double high = kMostRate;
+  double low = -kMaxRate;
+  double high = kMaxRate;
   for (int i = 0; i < 100; ++i) {
     const double a = low + (high - low) / 3;
     const double b = high - (high - low) / 3;
@@ -85,7 +85,7 @@ ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
     }
     return inside;
   };
-  return {edge(-kMostRate), edge(kMostRate)};
+  return {edge(-kMaxRate), edge(kMaxRate)};
 }
 
 /// From the line to any that obeys, at the run's begin or end.
@@ -95,7 +95,7 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
   for (int i = 0; i <= kSteps; ++i) {
     const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
     const Room room = room_at(rate);
-    for (const double at_zero : {room.least_ns, room.most_ns}) {
+    for (const double at_zero : {room.min_ns, room.max_ns}) {
       farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns),
                            std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
     }
@@ -108,13 +108,13 @@ ClockLine ClockBounds::middle() const {
   line.is_bounded = std::isfinite(room_at(0.0).width_ns());
   if (!line.is_bounded) return line;
   const double best = best_rate();
-  const double most_ns = room_at(best).width_ns();  // < 0: no line obeys all
-  const Rates roomy = rates_with(most_ns > 0.0 ? most_ns / 2 : most_ns, best);
+  const double max_ns = room_at(best).width_ns();  // < 0: no line obeys all
+  const Rates roomy = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
   line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
   const Room room = room_at(line.rate);
-  line.at_zero_ns = (room.least_ns + room.most_ns) / 2;
-  line.error_ns = std::max(0.0, -most_ns) +
-                  farthest_ns(line, most_ns > 0.0 ? rates_with(0.0, best) : roomy);
+  line.at_zero_ns = (room.min_ns + room.max_ns) / 2;
+  line.error_ns = std::max(0.0, -max_ns) +
+                  farthest_ns(line, max_ns > 0.0 ? rates_with(0.0, best) : roomy);
   return line;
 }
 

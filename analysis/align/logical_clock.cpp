@@ -211,14 +211,14 @@ bool raise_floors(const OrderConstraints& constraints,
   return is_violated;
 }
 
-constexpr int kMostRounds = 8;
+constexpr int kMaxRounds = 8;
 
 }  // namespace
 
 std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints) {
   std::vector<std::uint64_t> floors(constraints.group_count);
   std::vector<TimeCorrection> corrections = Clock(constraints, floors).run();
-  for (int round = 1; round < kMostRounds && raise_floors(constraints, corrections, floors);
+  for (int round = 1; round < kMaxRounds && raise_floors(constraints, corrections, floors);
        ++round) {
     corrections = Clock(constraints, floors).run();
   }

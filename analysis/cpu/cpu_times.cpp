@@ -18,7 +18,7 @@ constexpr double
     kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
 constexpr double kAlmostNone = 0.001;  ///< of an interval
 
-constexpr double kMostCount = 1e18;  ///< 30 years in ns
+constexpr double kMaxCount = 1e18;  ///< 30 years in ns
 
 /// The time between two readings, or the part of it that is of one step.
 struct Segment {
@@ -52,7 +52,7 @@ std::vector<Change> changes_of(const detect::StepTimes& steps) {
 }
 
 /// Of ns or switches; false of what is no number.
-bool is_count(double value) { return value >= 0 && value < kMostCount; }
+bool is_count(double value) { return value >= 0 && value < kMaxCount; }
 
 class RankTimes {
  public:

@@ -12,7 +12,7 @@ using detect::Cause;
 using detect::Culprit;
 
 constexpr double kExplained = 0.5;  ///< of the excess: from here on it is the cause
-constexpr double kLeastExcess = 1e-3;
+constexpr double kMinExcess = 1e-3;
 constexpr double
     kMeasured = 0.5;  ///< of a rank's time: below it, what is outside of MPI is estimated
 constexpr double kComputesMoreInAll = 1.05;  ///< and CPU time in all has to be longer as well
@@ -200,13 +200,13 @@ class Judge {
   /// Without the waits of all, would the culprit still be as slow? factor: its time over that of
   /// those that do the same work.
   static bool is_explained_by_share(const Compared& compared, double factor) {
-    if (factor - 1 < kLeastExcess) return false;
+    if (factor - 1 < kMinExcess) return false;
     const double waited = compared.mine.wait_ns / compared.mine.wall_ns;
     const double peers_waited = compared.peers.wall_ns > 0
                                     ? compared.peers.wait_ns / compared.peers.wall_ns
                                     : 0.0;
     const double left = factor * (1 - std::min(waited, 1.0)) /
-                        std::max(1 - peers_waited, kLeastExcess);
+                        std::max(1 - peers_waited, kMinExcess);
     return factor - left >= kExplained * (factor - 1);
   }
 
@@ -227,7 +227,7 @@ class Judge {
     const double usual_wall_ns = median(compared.peer_wall_ns);
     const double excess_ns = compared.of_one(&CpuSums::wall_ns) - usual_wall_ns;
     const double cpu_excess_ns = compared.of_one(&CpuSums::cpu_ns) - median(compared.peer_cpu_ns);
-    if (usual_wall_ns <= 0 || excess_ns <= kLeastExcess * usual_wall_ns) return false;
+    if (usual_wall_ns <= 0 || excess_ns <= kMinExcess * usual_wall_ns) return false;
     const double wait_excess_ns = compared.of_one(&CpuSums::wait_ns) -
                                   compared.of_one_peer(&CpuSums::wait_ns);
     return cpu_excess_ns < (1 - kExplained) * excess_ns && wait_excess_ns >= kExplained * excess_ns;

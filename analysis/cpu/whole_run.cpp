@@ -15,9 +15,9 @@ namespace {
 using detect::Cause;
 using detect::Culprit;
 
-constexpr double kLeastBlocked = 0.02;  ///< of the run, beyond what the others are
-constexpr double kLeastForeign = 0.05;  ///< of the run
-constexpr double kLeastComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
+constexpr double kMinBlocked = 0.02;  ///< of the run, beyond what the others are
+constexpr double kMinForeign = 0.05;  ///< of the run
+constexpr double kMinComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
                                         ///< better where ranks share cores
 constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
 constexpr double
@@ -26,7 +26,7 @@ constexpr double kExplained = 0.5;      ///< of what a culprit costs
 constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
                                         ///< because ranks have no core
-constexpr double kLeastSeen = 0.02;     ///< of the run: there, ranks' work differs by that
+constexpr double kMinSeen = 0.02;     ///< of the run: there, ranks' work differs by that
 constexpr double
     kAsSlow = 0.75;  ///< of what the worst costs: below it, something is a consequence of that
 constexpr double kSure = 0.9999;
@@ -134,7 +134,7 @@ class WholeRun {
         continue;
       const double told = culprit.cost_fraction * run_ns_;
       const bool is_blocked = account->blocked_ns >=
-                              std::max(kExplained * told, kLeastBlocked * run_ns_);
+                              std::max(kExplained * told, kMinBlocked * run_ns_);
       if (is_blocked &&
           excess_of(accounts_, *account, cpu_outside) < kExplained * told_ns(culprit)) {
         culprit.cause = Cause::kBlocked;
@@ -150,15 +150,15 @@ class WholeRun {
   void name_blocked() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, blocked);
-      if (excess_ns < kLeastBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked))
+      if (excess_ns < kMinBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked))
         continue;
       take_blocked(account, excess_ns);
     }
-    double most_ns = 0.0;
+    double max_ns = 0.0;
     for (const Culprit& culprit : detection_.culprits)
-      most_ns = std::max(most_ns, culprit.blocked_ns);
-    const std::size_t count = std::erase_if(detection_.culprits, [most_ns](const Culprit& culprit) {
-      return culprit.cause == Cause::kBlocked && culprit.blocked_ns < kAsSlow * most_ns;
+      max_ns = std::max(max_ns, culprit.blocked_ns);
+    const std::size_t count = std::erase_if(detection_.culprits, [max_ns](const Culprit& culprit) {
+      return culprit.cause == Cause::kBlocked && culprit.blocked_ns < kAsSlow * max_ns;
     });
     if (count == 0) return;
     detection_.limitations.push_back(
@@ -247,7 +247,7 @@ class WholeRun {
   void name_foreign() {
     std::vector<const Account*> hit;
     for (const Account& account : accounts_) {
-      if (account.foreign_ns >= kLeastForeign * account.wall_ns) hit.push_back(&account);
+      if (account.foreign_ns >= kMinForeign * account.wall_ns) hit.push_back(&account);
     }
     if (hit.empty()) return;
     Culprit found = foreign_culprit(hit);
@@ -298,7 +298,7 @@ class WholeRun {
         return false;
       const Account* const account = account_of(culprit.ranks.front());
       return account != nullptr &&
-             told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kLeastSeen) * run_ns_;
+             told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kMinSeen) * run_ns_;
     });
     const std::size_t count = before - detection_.culprits.size();
     if (count == 0) return;
@@ -317,7 +317,7 @@ class WholeRun {
   /// The library itself waits there for something else than a core.
   bool is_blocked_in_mpi(std::int32_t world_rank) const {
     const Account* const account = account_of(world_rank);
-    return account != nullptr && account->blocked_in_mpi_ns >= kLeastBlocked * run_ns_;
+    return account != nullptr && account->blocked_in_mpi_ns >= kMinBlocked * run_ns_;
   }
 
   /// A rank that is blocked in MPI by one link is late on its others.
@@ -353,7 +353,7 @@ class WholeRun {
   void name_computing() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, outside);
-      if (excess_ns < kLeastComputed * run_ns_ ||
+      if (excess_ns < kMinComputed * run_ns_ ||
           excess_of(accounts_, account, cpu_outside) < kExplained * excess_ns)
         continue;
       const std::vector<double> others = values_of_others(accounts_, account, outside);

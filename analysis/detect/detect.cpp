@@ -7,7 +7,7 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kLeastSteps = 5;
+constexpr std::size_t kMinSteps = 5;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Detection detect(const RecordSource& source, const Options& options) {
   detection.limitations = reduced.limitations;
   detection.steps = std::move(reduced.steps);
   for (const RankSteps& rank : reduced.ranks) detection.judged_ranks.push_back(rank.world_rank);
-  if (reduced.step_count < kLeastSteps) {
+  if (reduced.step_count < kMinSteps) {
     if (reduced.step_count > 0)
       detection.limitations.push_back("only " + std::to_string(reduced.step_count) +
                                       " steps: too few to judge");

@@ -113,7 +113,7 @@ struct Link;
 struct Options {
   double false_alarm_rate = 3e-4;    ///< chance that a healthy run gets any culprit, where noise is
                                      ///< as the model says
-  double least_factor = 1.012;       ///< below which a difference is not worth a word
+  double min_factor = 1.012;       ///< below which a difference is not worth a word
   double clock_error_ns = 1'000.0;   ///< between any two ranks; a link must be slower by more than
                                      ///< four times this
   unsigned jobs = 1;                 ///< threads to work with, the caller's among them

@@ -18,10 +18,10 @@ constexpr double
 /// Beside what it is in the middle: a steady machine shows the least unevenness of a rank that is
 /// slow all the time.
 bool varies_by_much(std::vector<double> excess) {
-  constexpr double kLeastShare = 0.25;
+  constexpr double kMinShare = 0.25;
   std::sort(excess.begin(), excess.end());
   const double spread = excess[excess.size() * 4 / 5] - excess[excess.size() / 5];
-  return spread > kLeastShare * std::fabs(excess[excess.size() / 2]);
+  return spread > kMinShare * std::fabs(excess[excess.size() / 2]);
 }
 
 /// How much higher a series is in the finding's steps than in the others.
@@ -46,7 +46,7 @@ class WorkJudge {
 
   std::vector<SlowUnit> judge() {
     const std::vector<Scan> scans = scan(tested_.strands, tested_.units,
-                                         std::log(options_.least_factor));
+                                         std::log(options_.min_factor));
     std::vector<std::size_t> order(tested_.units.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -109,7 +109,7 @@ class WorkJudge {
       }
     }
     const Scan scanned = scan({mean}, {{{0}, {1.0}, 0.0, true}},
-                              std::log(options_.least_factor))[0];
+                              std::log(options_.min_factor))[0];
     const auto begin = mean.values.begin();
     return scanned.uneven_score > scanned.even_score &&
            varies_by_much({begin + static_cast<std::ptrdiff_t>(found.first),

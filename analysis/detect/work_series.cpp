@@ -14,10 +14,10 @@ namespace {
 
 constexpr double
     kUsual = 1.0 / 3.0;  ///< quantile of a class that stands for it: up to two thirds may be slow
-constexpr double kLeastNoise = 2e-4;
+constexpr double kMinNoise = 2e-4;
 constexpr double kHeavyPart = 0.03;  ///< of the step's work: lighter parts say nothing of a factor
-constexpr std::size_t kLeastParts = 4;  ///< of them, to tell a pause from slow work
-constexpr std::size_t kLeastPeers = 4;  ///< members of a class that tell one step's usual parts
+constexpr std::size_t kMinParts = 4;  ///< of them, to tell a pause from slow work
+constexpr std::size_t kMinPeers = 4;  ///< members of a class that tell one step's usual parts
 constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
 
 using Parts = std::array<double, kParts>;
@@ -80,7 +80,7 @@ Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual
   }
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
   if (result.parts == 0 || sum <= 0.0) return result;
-  if (result.parts < kLeastParts) {
+  if (result.parts < kMinParts) {
     result.log_factor = std::log(sum / all);
     return result;
   }
@@ -99,7 +99,7 @@ Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual
   constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514,
                                1.704};  // of the second to the last but one of 4 … 8 normal values
   result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) /
-                      kRange[heavy.size() - kLeastParts];
+                      kRange[heavy.size() - kMinParts];
   const double factor = time / expected;
   const std::size_t worst = heavy.back();
   result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
@@ -169,11 +169,11 @@ void set_noise(const std::vector<std::size_t>& members, double part_noise, doubl
                                                        ((members.size() + 1) / 2));
   double shared = is_pair ? (part_noise > 0.0 ? 0.0 : usual) : noise_of_quiet(work.excess, members);
   shared = std::max({shared * widened_by_chance(count),
-                     (is_pair ? std::sqrt(2.0) : 1.0) * independent, kLeastNoise});
+                     (is_pair ? std::sqrt(2.0) : 1.0) * independent, kMinNoise});
   for (const std::size_t rank : members) {
     work.noise[rank] = std::max(shared, noise_below(work.excess[rank]));
     work.independent[rank] = part_noise > 0.0 ? independent
-                                              : std::max(kUnknownNoise * usual, kLeastNoise);
+                                              : std::max(kUnknownNoise * usual, kMinNoise);
   }
 }
 
@@ -234,7 +234,7 @@ class StepComparison {
     for (const auto& [layout, alike] : ranks) {
       if (alike.size() == members.size())
         usual_.emplace(layout, all_);
-      else if (alike.size() >= kLeastPeers)
+      else if (alike.size() >= kMinPeers)
         usual_.emplace(layout, usual_of(reduced, alike, step));
     }
   }
@@ -262,7 +262,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
     work.class_level.emplace_back(reduced.step_count, 0.0);
     return;
   }
-  const bool is_small = members.size() < kLeastPeers;
+  const bool is_small = members.size() < kMinPeers;
   const Usual of_all_steps = is_small ? usual_of_all_steps(reduced, members) : Usual{};
   std::vector<double> noises;
   std::vector<double> level;
@@ -277,7 +277,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
                                     : comparison->compare(rank);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
-      if (one.parts < kLeastParts) continue;
+      if (one.parts < kMinParts) continue;
       noises.push_back(one.part_noise);
       parts = std::max(parts, static_cast<double>(one.parts));
     }
@@ -292,7 +292,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
 double correlation_of(const std::vector<std::vector<double>>& levels) {
   std::vector<std::vector<double>> changes;
   for (const std::vector<double>& level : levels) {
-    const double most = 2.5 * std::max(noise_of_differences(level), kLeastNoise);
+    const double most = 2.5 * std::max(noise_of_differences(level), kMinNoise);
     std::vector<double>& mine = changes.emplace_back();
     double squares = 0.0;
     for (std::size_t step = 1; step < level.size(); ++step) {
@@ -353,8 +353,8 @@ void relate_classes(const Peers& peers, WorkSeries& work) {
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
     const double independent = work.independent[peers.classes[i][0]] /
                                std::sqrt(static_cast<double>(peers.classes[i].size()));
-    work.class_least_noise.push_back(independent);
-    work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
+    work.class_min_noise.push_back(independent);
+    work.class_noise.push_back(std::max({noise_of(level), independent, kMinNoise}));
   }
 }
 

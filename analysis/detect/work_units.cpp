@@ -100,7 +100,7 @@ class WorkUnitsBuilder {
 
   void add_class_strands() {
     const std::size_t count = peers_.classes.size();
-    const double least = std::log(options_.least_factor);
+    const double least = std::log(options_.min_factor);
     if (count > 2) {
       for (std::size_t i = 0; i < count; ++i)
         made_.strands.push_back(strand_of_change(work_.class_level[i],
@@ -113,7 +113,7 @@ class WorkUnitsBuilder {
     for (std::size_t step = 0; step < steps_; ++step)
       difference.push_back(work_.class_level[0][step] - work_.class_level[1][step]);
     const double noise = std::max(
-        noise_of(difference), std::hypot(work_.class_least_noise[0], work_.class_least_noise[1]));
+        noise_of(difference), std::hypot(work_.class_min_noise[0], work_.class_min_noise[1]));
     for (std::size_t i = 0; i < 2; ++i) {
       made_.strands.push_back(
           strand_of_change(difference, std::vector<double>(steps_, noise), kMinTailShare, least));

@@ -14,7 +14,7 @@ namespace {
 
 /// Above it MPI libraries wait for the receiver in standard sends: the greatest of Open MPI's eager
 /// limits (btl/tcp).
-constexpr std::uint64_t kMostEagerBytes = 64U << 10;
+constexpr std::uint64_t kMaxEagerBytes = 64U << 10;
 
 bool is_nonblocking(std::string_view name) {
   return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) ||
@@ -154,7 +154,7 @@ class Collecting {
       const std::string_view name = functions_.function(region).name;
       want.may_have_left = is_buffered(name) ||
                            (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
-                            fact.bytes <= kMostEagerBytes);
+                            fact.bytes <= kMaxEagerBytes);
     }
     want.partner = want.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, want.peer);
     return want;

@@ -15,7 +15,7 @@
 namespace megascope::importer {
 namespace {
 
-constexpr double kMostUs = 1e15;  // 31 years: further off is damage
+constexpr double kMaxUs = 1e15;  // 31 years: further off is damage
 
 struct TrackKey {
   std::int64_t process = 0;
@@ -67,7 +67,7 @@ class ChromeReader {
     if (phase == "X") return add_whole(event);
     const std::optional<double> time_us = event.number("ts");
     if (!time_us) return Status::error("\"ts\" is missing or no number");
-    if (!(std::fabs(*time_us) <= kMostUs)) return Status::error("\"ts\" is out of range");
+    if (!(std::fabs(*time_us) <= kMaxUs)) return Status::error("\"ts\" is out of range");
     const std::int64_t time_ns = rounded(*event.thousandths("ts"));
     return phase == "B" ? add_begin(event, time_ns) : add_end(event, time_ns);
   }
@@ -124,7 +124,7 @@ class ChromeReader {
 
   Status add_whole(const JsonEvent& event) {
     WholeEvent whole;
-    const Status status = read_whole(event, kMostUs, whole);
+    const Status status = read_whole(event, kMaxUs, whole);
     if (status.is_ok()) keep_in(operation_of(event, track_at(event).index), whole, event.index());
     return status;
   }

@@ -7,9 +7,9 @@
 namespace megascope::importer {
 namespace {
 
-constexpr double kMostUs = 4e15;  // since 1970: the year 2096
-constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr double kMaxUs = 4e15;  // since 1970: the year 2096
+constexpr std::int64_t kMaxNs = 4'000'000'000'000'000'000;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
@@ -28,7 +28,7 @@ std::vector<std::int32_t> ranks_in(const std::string& text) {
   bool is_whole = false;
   std::vector<std::int32_t> ranks;
   for (const double rank : numbers_in(text, is_whole)) {
-    if (!(rank >= 0 && rank < kMostRanks && rank == std::floor(rank))) return {};
+    if (!(rank >= 0 && rank < kMaxRanks && rank == std::floor(rank))) return {};
     ranks.push_back(static_cast<std::int32_t>(rank));
   }
   return is_whole ? ranks : std::vector<std::int32_t>();
@@ -50,11 +50,11 @@ Status KinetoFile::read(std::istream& from) {
   Status status = read_json_events(
       from, "traceEvents", [this](const JsonEvent& event) { return add(event); }, &header_);
   if (!status.is_ok()) return status;
-  if (header_.base_ns && !(*header_.base_ns >= 0 && *header_.base_ns <= kMostNs))
+  if (header_.base_ns && !(*header_.base_ns >= 0 && *header_.base_ns <= kMaxNs))
     return Status::error("\"baseTimeNanoseconds\" is out of range");
   const bool has_operations = timeline_.operations.size() > first_operation_;
   if (!has_operations) return Status::error("there are no operations in it");
-  if (has_clock() && header_.base_ns && (first_ns_ < -kMostNs || last_ns_ > kMostNs))
+  if (has_clock() && header_.base_ns && (first_ns_ < -kMaxNs || last_ns_ > kMaxNs))
     return Status::error("times are out of range");
   return status;
 }
@@ -89,7 +89,7 @@ Status KinetoFile::add_operation(const JsonEvent& event) {
   }
   timeline_.repairs.add_event();
   WholeEvent whole;
-  const Status status = read_whole(event, kMostUs, whole);
+  const Status status = read_whole(event, kMaxUs, whole);
   if (!status.is_ok()) return status;
   const std::string& name = event.text("name");
   const bool is_step = name.starts_with(kStepPrefix);
@@ -145,11 +145,11 @@ void KinetoFile::add_call(const JsonEvent& event, CommunicationName name,
   call.name = name;
   call.group = event.argument_text("Process Group Name");
   call.members = ranks_in(event.argument_text("Process Group Ranks"));
-  call.group_size = static_cast<std::int32_t>(integer(event, "Group size", 1, kMostRanks));
+  call.group_size = static_cast<std::int32_t>(integer(event, "Group size", 1, kMaxRanks));
   call.sequence = integer(event, "Seq", 0, UINT32_MAX);
   const bool is_send = name.kind == CommunicationName::Kind::kSend;
   call.peer = static_cast<std::int32_t>(
-      integer(event, is_send ? "Dst Rank" : "Src Rank", 0, kMostRanks - 1));
+      integer(event, is_send ? "Dst Rank" : "Src Rank", 0, kMaxRanks - 1));
   const std::uint64_t bytes = element_bytes(event.argument_text("dtype"));
   call.bytes_in = static_cast<std::uint64_t>(std::max<std::int64_t>(
                       integer(event, "In msg nelems", 0, INT64_C(1) << 48), 0)) *

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostNs = 1e18;
+constexpr double kMaxNs = 1e18;
 
 /// What its name says of a file's worker; nothing of other files.
 std::optional<Place> place_of(const std::string& file) {
@@ -80,7 +80,7 @@ class WorkerFile {
     timeline_.repairs.add_event();
     const std::optional<double> time_ns = event.number("rel_ts");
     if (!time_ns) return Status::error("\"rel_ts\" is missing or no number");
-    if (!(std::fabs(*time_ns) <= kMostNs)) return Status::error("\"rel_ts\" is out of range");
+    if (!(std::fabs(*time_ns) <= kMaxNs)) return Status::error("\"rel_ts\" is out of range");
     if (event.text("name") == "iteration") return end_iteration(event, *time_ns);
     return phase == "B" ? begin(event, *time_ns) : end(event, *time_ns);
   }
@@ -97,7 +97,7 @@ class WorkerFile {
   Status begin_iteration(const JsonEvent& event) {
     if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is no number");
     const double pause_ns = event.number("pad_before").value_or(0.0);
-    if (!(pause_ns >= 0 && pause_ns <= kMostNs))
+    if (!(pause_ns >= 0 && pause_ns <= kMaxNs))
       return Status::error("\"pad_before\" is out of range");
     timeline_.repairs.add_event();
     if (is_inside_ && is_iteration_empty_) {
@@ -111,7 +111,7 @@ class WorkerFile {
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
     const std::optional<double> begin_ns = event.number("begin_ns");
     const double step = event.number("step").value_or(0.0);
-    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMostNs))
+    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMaxNs))
       return Status::error("\"begin_ns\" is out of range");
     if (begin_ns && !(step >= kUnknown && step < 2e9))
       return Status::error("\"step\" is out of range");
@@ -125,7 +125,7 @@ class WorkerFile {
     }
     const double length_ns = event.number("duration_wall")
                                  .value_or(event.number("duration_cuda").value_or(time_ns));
-    if (!(length_ns >= 0 && length_ns <= kMostNs))
+    if (!(length_ns >= 0 && length_ns <= kMaxNs))
       return Status::error("the iteration's duration is out of range");
     iteration().length_ns = std::max({iteration().length_ns, length_ns, time_ns});
     is_inside_ = false;
@@ -188,7 +188,7 @@ class WorkerFile {
               double told_end_ns) {
     const double begin_ns = event.number("uncut_begin").value_or(told_begin_ns);
     const double end_ns = event.number("uncut_end").value_or(told_end_ns);
-    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs))
+    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMaxNs))
       return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
     operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
     operation.end_ns = static_cast<std::uint64_t>(end_ns);
@@ -200,7 +200,7 @@ class WorkerFile {
     }
     if (const auto value = event.number("model_chunk"); value && *value >= 0 && *value < 2e9)
       operation.model_chunk = static_cast<std::int32_t>(*value);
-    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMostNs)
+    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMaxNs)
       operation.bytes = static_cast<std::uint64_t>(*value);
     if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9)
       operation.sequence = static_cast<std::int32_t>(*value);
@@ -344,7 +344,7 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
   std::vector<double> begins_ns;
   const bool are_told = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (begins_ns[i] + iterations[i].length_ns <= kMostNs) continue;
+    if (begins_ns[i] + iterations[i].length_ns <= kMaxNs) continue;
     return Status::error("the iterations in " + folder + " are longer than can be: " +
                          std::to_string(iterations.size()) + " of them");
   }

@@ -12,9 +12,9 @@
 namespace megascope::importer {
 namespace {
 
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
-constexpr double kMostUs = 1e15;
-constexpr double kMostBytes = 9e15;
+constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
+constexpr double kMaxUs = 1e15;
+constexpr double kMaxBytes = 9e15;
 
 struct Collective {
   std::string_view name;
@@ -49,7 +49,7 @@ const Collective* collective_of(std::string_view name) {
 
 std::uint64_t bytes_in(const JsonEvent& event, const char* name) {
   const std::optional<double> value = event.argument(name);
-  return value && *value >= 0 && *value <= kMostBytes ? static_cast<std::uint64_t>(*value) : 0;
+  return value && *value >= 0 && *value <= kMaxBytes ? static_cast<std::uint64_t>(*value) : 0;
 }
 
 std::uint64_t ns_of(double time_us) {
@@ -66,7 +66,7 @@ std::string host_in(const std::string& name) {
 
 Status read_rank(const JsonEvent& event, std::int32_t& rank) {
   const std::optional<double> number = event.number("pid");
-  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMostRanks)
+  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMaxRanks)
     return Status::error("\"pid\" is no rank");
   rank = static_cast<std::int32_t>(*number);
   return Status::ok();
@@ -132,11 +132,11 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   if (!status.is_ok()) return status;
   const std::optional<double> begin_us = event.number("ts");
   const std::optional<double> length_us = event.number("dur");
-  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMostUs))
+  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMaxUs))
     return Status::error("\"ts\" is missing or out of range");
   if (!event.text("dur").empty() || event.list("dur") != nullptr)
     return Status::error("\"dur\" is no number");
-  if (length_us && !(std::fabs(*length_us) <= kMostUs))
+  if (length_us && !(std::fabs(*length_us) <= kMaxUs))
     return Status::error("\"dur\" is out of range");
   if (event.text("name").empty()) return Status::error("it has no name");
   TrackState& track = track_of(rank, event);

@@ -6,7 +6,7 @@
 namespace megascope::importer {
 namespace {
 
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 
 std::vector<std::string> words_of(std::string_view text, std::string_view separators) {
   std::vector<std::string> words(1);
@@ -22,7 +22,7 @@ std::vector<std::string> words_of(std::string_view text, std::string_view separa
 bool read_size(const std::string& text, std::int32_t& size) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   return error == std::errc{} && end == text.data() + text.size() && size >= 1 &&
-         size <= kMostRanks;
+         size <= kMaxRanks;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Status ParallelGrid::check() const {
   std::int64_t ranks = 1;
   for (const std::int32_t size : sizes_) {
     ranks *= size;
-    if (ranks > kMostRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
+    if (ranks > kMaxRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
   }
   return Status::ok();
 }
@@ -74,7 +74,7 @@ Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
     grid.sizes_[i] = std::max(coordinate(told, i), 1);
   for (const Track& track : timeline.tracks) {
     Place place = track.place;
-    if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMostRanks) {
+    if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMaxRanks) {
       return Status::error("track \"" + track.stream +
                            "\" has a rank beyond 2^24: its numbers are no ranks");
     }

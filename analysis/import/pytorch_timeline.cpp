@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 constexpr std::int64_t kLongestRunNs = 1'000'000'000'000'000'000;  // 31 years
 
 Status files_of(const std::vector<std::string>& sources, std::vector<fs::path>& files) {
@@ -95,7 +95,7 @@ class PytorchReader {
                           std::int32_t& rank) {
     rank = rank_in_name(path.filename().string());
     if (header.rank) {
-      if (!(*header.rank >= 0 && *header.rank < kMostRanks &&
+      if (!(*header.rank >= 0 && *header.rank < kMaxRanks &&
             *header.rank == std::floor(*header.rank)))
         return Status::error("\"distributedInfo.rank\" is no rank");
       rank = static_cast<std::int32_t>(*header.rank);
@@ -150,7 +150,7 @@ class PytorchReader {
       file.reader->place(file.rank, at->second, tracks[file.rank], file.end_operation);
       std::ranges::move(file.reader->calls(), std::back_inserter(calls_));
       const double told_size = file.reader->header().world_size.value_or(1);
-      if (told_size >= 1 && told_size <= kMostRanks)
+      if (told_size >= 1 && told_size <= kMaxRanks)
         world_size_ = std::max(world_size_, static_cast<std::int32_t>(told_size));
       world_size_ = std::max(world_size_, file.rank + 1);
       add_groups(file.reader->header());
@@ -168,7 +168,7 @@ class PytorchReader {
     for (const JsonHeader::Group& group : header.groups) {
       std::vector<std::int32_t> ranks;
       for (const double rank : group.ranks) {
-        if (rank >= 0 && rank < kMostRanks && rank == std::floor(rank))
+        if (rank >= 0 && rank < kMaxRanks && rank == std::floor(rank))
           ranks.push_back(static_cast<std::int32_t>(rank));
       }
       if (ranks.size() == group.ranks.size() && !ranks.empty())
@@ -196,7 +196,7 @@ std::int32_t rank_in_name(const std::string& file) {
     std::int32_t rank = 0;
     const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(),
                                               rank);
-    if (error == std::errc{} && rank >= 0 && rank < kMostRanks && end != text.data() + digits)
+    if (error == std::errc{} && rank >= 0 && rank < kMaxRanks && end != text.data() + digits)
       return rank;
   }
   return kUnknown;

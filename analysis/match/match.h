@@ -143,7 +143,7 @@ struct Matching {
   std::vector<Mismatch> mismatches;      ///< the first of each communicator
   std::vector<TrackTotals> tracks;       ///< by track
   RankStates states{0};              ///< also that a trace was cut short, which only its calls tell
-  std::uint64_t most_in_flight = 0;  ///< ends that waited for their other end at once, at the most
+  std::uint64_t max_in_flight = 0;  ///< ends that waited for their other end at once, at the most
 
   std::uint64_t unmatched() const;  ///< ends of messages and collectives
   /// What happens at late_ns cannot happen before what happens at early_ns.

@@ -56,8 +56,8 @@ struct WaitingStop {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }
   void set_later(std::int64_t time_ns) {
-    constexpr auto kMost = static_cast<std::int64_t>(kLongest / 2);
-    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMost, kMost)) & kLongest;
+    constexpr auto kMax = static_cast<std::int64_t>(kLongest / 2);
+    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMax, kMax)) & kLongest;
   }
   Track culprit() const {
     return static_cast<Track>(culprit_high) << 16 | static_cast<Track>(culprit_low);

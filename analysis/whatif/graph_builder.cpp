@@ -37,7 +37,7 @@ std::pair<std::int64_t, std::size_t> end_of_kept(const pieces::RegionRun& run, s
 
 KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options,
                        OperationGraph& graph) {
-  const auto [end, count] = end_of_kept(run, options.most_told_operations);
+  const auto [end, count] = end_of_kept(run, options.max_told_operations);
   if (end != std::numeric_limits<std::int64_t>::max()) {
     graph.limitations.push_back("only steps before " + std::to_string(end) + " of " +
                                 std::to_string(count) + " steps were replayed");

@@ -46,7 +46,7 @@ class LaneTimes {
  private:
   std::array<std::uint8_t, Count> others_ = {};
   std::array<std::uint8_t, Count> theirs_ = {};
-  std::array<std::uint32_t, kMostSubjects> lanes_of_ = {};  ///< by subject: a bit a lane
+  std::array<std::uint32_t, kMaxSubjects> lanes_of_ = {};  ///< by subject: a bit a lane
   SubjectBits all_ = 0;
   bool is_uniform_ = false;
 };

@@ -23,7 +23,7 @@ struct Subject {
 
 /// Subjects that are replayed in one go, by number: one bit each.
 using SubjectBits = std::uint32_t;
-inline constexpr std::size_t kMostSubjects = 32;
+inline constexpr std::size_t kMaxSubjects = 32;
 
 /// One replay of a graph: the time that operations of its subjects take, and that of all others.
 struct Variant {
@@ -45,7 +45,7 @@ class Player {
   /// the subject has some) is taken from all of its work alike.
   void expect(const Subject& subject, double factor, const std::vector<bool>& steps);
 
-  /// The subjects' bit by operation: subject i has bit i. At most kMostSubjects.
+  /// The subjects' bit by operation: subject i has bit i. At most kMaxSubjects.
   std::vector<SubjectBits> meant(std::span<const Subject> subjects) const;
   /// The time of each step in ns, by variant. meant: of the subjects that the variants name.
   std::vector<std::vector<double>> step_times_ns(std::span<const Variant> variants,

@@ -7,12 +7,12 @@
 namespace megascope::whatif {
 namespace {
 
-constexpr double kMostWithoutPeers = 0.25;
+constexpr double kMaxWithoutPeers = 0.25;
 
 /// Of the time of all operations: those of types that were seen so seldom that there is nothing
 /// usual about them.
 double share_without_peers(const OperationGraph& graph) {
-  constexpr std::size_t kLeastSeen = 4;
+  constexpr std::size_t kMinSeen = 4;
   std::vector<std::size_t> seen(graph.types.size());
   for (const Operation& operation : graph.operations) ++seen[operation.type];
   double all_ns = 0.0;
@@ -20,7 +20,7 @@ double share_without_peers(const OperationGraph& graph) {
   for (const Operation& operation : graph.operations) {
     const double duration_ns = std::max(0.0, static_cast<double>(operation.duration_ns));
     all_ns += duration_ns;
-    seldom_ns += seen[operation.type] < kLeastSeen ? duration_ns : 0.0;
+    seldom_ns += seen[operation.type] < kMinSeen ? duration_ns : 0.0;
   }
   return all_ns > 0.0 ? seldom_ns / all_ns : 0.0;
 }
@@ -30,7 +30,7 @@ double share_without_peers(const OperationGraph& graph) {
 PreparedGraph::PreparedGraph(OperationGraph& graph)
     : graph_(graph), limitations_(graph.limitations) {
   if (graph.operations.empty()) return;
-  if (share_without_peers(graph) > kMostWithoutPeers) {
+  if (share_without_peers(graph) > kMaxWithoutPeers) {
     limitations_.emplace_back(
         "nothing was replayed: the steps are too unlike each other to tell what their parts take "
         "usually");

@@ -24,7 +24,7 @@ SubjectBits bit(std::size_t subject) { return SubjectBits{1} << subject; }
 /// Subjects, the variants that are replayed together for them, and the times of their steps.
 class Batch {
  public:
-  /// subjects: at most kMostSubjects. Both outlive the object.
+  /// subjects: at most kMaxSubjects. Both outlive the object.
   Batch(const Player& player, std::span<Subject> subjects)
       : player_(player), subjects_(subjects), numbers_(subjects.size()) {}
 
@@ -77,18 +77,18 @@ class Batch {
 }  // namespace
 
 void Readings::read_asked(std::span<Subject> subjects) {
-  constexpr std::size_t kMostLeftIn = 8;  // of more, only what each costs with the others there
-  const std::span<Subject> some = subjects.first(std::min(subjects.size(), kMostSubjects));
+  constexpr std::size_t kMaxLeftIn = 8;  // of more, only what each costs with the others there
+  const std::span<Subject> some = subjects.first(std::min(subjects.size(), kMaxSubjects));
   Batch batch(player_, some);
   const std::size_t was = batch.add({.others = Time::kItWas});
   const std::size_t best = batch.add({.others = Time::kWithoutSlowness});
   const std::size_t ideal = has_costs_only_ ? was : batch.add({.others = Time::kUsual});
   batch.add_gains();
   if (!has_costs_only_) batch.add_alone();
-  const SubjectBits all = some.size() == kMostSubjects ? ~SubjectBits{0} : bit(some.size()) - 1;
+  const SubjectBits all = some.size() == kMaxSubjects ? ~SubjectBits{0} : bit(some.size()) - 1;
   const std::size_t none = batch.add({all, Time::kWithoutSlowness, Time::kItWas});
   std::vector<std::size_t> left_in;
-  for (std::size_t i = 0; i < some.size() && some.size() > 1 && subjects.size() <= kMostLeftIn; ++i)
+  for (std::size_t i = 0; i < some.size() && some.size() > 1 && subjects.size() <= kMaxLeftIn; ++i)
     left_in.push_back(batch.add({all & ~bit(i), Time::kWithoutSlowness, Time::kItWas}));
   batch.replay();
   steps_ns_ = batch.steps_ns(was);
@@ -101,12 +101,12 @@ void Readings::read_asked(std::span<Subject> subjects) {
   if (!has_costs_only_) batch.set_alone(ideal_step_ns_, best_step_ns_);
   for (const std::size_t number : left_in) without_others_ns_.push_back(batch.mean_ns(number));
   read(subjects.subspan(some.size()));
-  without_asked_ns_ = subjects.size() <= kMostSubjects ? batch.mean_ns(none) : without_ns(subjects);
+  without_asked_ns_ = subjects.size() <= kMaxSubjects ? batch.mean_ns(none) : without_ns(subjects);
 }
 
 void Readings::read(std::span<Subject> subjects) {
-  for (std::size_t first = 0; first < subjects.size(); first += kMostSubjects) {
-    Batch batch(player_, subjects.subspan(first, std::min(kMostSubjects, subjects.size() - first)));
+  for (std::size_t first = 0; first < subjects.size(); first += kMaxSubjects) {
+    Batch batch(player_, subjects.subspan(first, std::min(kMaxSubjects, subjects.size() - first)));
     batch.add_gains();
     if (!has_costs_only_) batch.add_alone();
     batch.replay();
@@ -118,8 +118,8 @@ void Readings::read(std::span<Subject> subjects) {
 /// Of more subjects than have bits.
 double Readings::without_ns(std::span<const Subject> subjects) const {
   std::vector<SubjectBits> any;
-  for (std::size_t first = 0; first < subjects.size(); first += kMostSubjects) {
-    const auto some = subjects.subspan(first, std::min(kMostSubjects, subjects.size() - first));
+  for (std::size_t first = 0; first < subjects.size(); first += kMaxSubjects) {
+    const auto some = subjects.subspan(first, std::min(kMaxSubjects, subjects.size() - first));
     const std::vector<SubjectBits> meant = player_.meant(some);
     any.resize(meant.size());
     for (std::size_t i = 0; i < meant.size(); ++i) any[i] |= meant[i] != 0 ? bit(0) : 0;

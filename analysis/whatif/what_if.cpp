@@ -192,11 +192,11 @@ WhatIf what_if(const PreparedGraph& prepared, const std::vector<std::vector<std:
   set_times(graph, readings, result);
   result.asked = scenarios_of(asked);
   split_loss(readings, result);
-  if (options.most_scenarios == 0) return result;
+  if (options.max_scenarios == 0) return result;
   std::vector<Subject> subjects;
-  add_ranks(graph, player, options.most_scenarios, subjects);
-  add_groups(graph, player, groups, options.most_scenarios, subjects);
-  add_operations(graph, player, options.most_scenarios, subjects);
+  add_ranks(graph, player, options.max_scenarios, subjects);
+  add_groups(graph, player, groups, options.max_scenarios, subjects);
+  add_operations(graph, player, options.max_scenarios, subjects);
   readings.read(subjects);
   result.scenarios = scenarios_of(subjects);
   std::stable_sort(result.scenarios.begin(), result.scenarios.end(),

@@ -15,7 +15,7 @@ namespace megascope {
 namespace {
 
 constexpr char kPath[] = "/proc/thread-self/schedstat";
-constexpr int kLeastNumber = 512;  // lowest number of our descriptor: applications expect low
+constexpr int kMinNumber = 512;  // lowest number of our descriptor: applications expect low
                                    // numbers for their own files
 
 /// Parses "<CPU time> <time on the run queue> <time slices>\n", in ns. Returns false if no time
@@ -38,7 +38,7 @@ void ThreadCpuReader::open() noexcept {
   state_ = kAbsent;
   const int low = ::open(kPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (low < 0) return;
-  const int high = ::fcntl(low, F_DUPFD_CLOEXEC, kLeastNumber);
+  const int high = ::fcntl(low, F_DUPFD_CLOEXEC, kMinNumber);
   if (high >= 0) ::close(low);
   file_ = high >= 0 ? high : low;
   struct stat info {};

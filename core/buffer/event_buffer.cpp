@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kFirstChunkBytes = std::size_t{64} << 10;
 constexpr std::size_t kMappedChunkBytes = std::size_t{256} << 10;
 constexpr std::size_t kWrittenChunkBytes = std::size_t{1} << 20;
-constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10;
+constexpr std::size_t kMinChunkBytes = std::size_t{16} << 10;
 
 std::size_t chunk_bytes_for(trace::Backing backing) {
   return backing == trace::Backing::kMapped ? kMappedChunkBytes : kWrittenChunkBytes;
@@ -30,7 +30,7 @@ EventBuffer::EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKi
     : location_(location), kind_(kind), recorder_(recorder) {
   is_lossy_ = recorder.options().policy == BufferPolicy::kFlight || recorder.options().has_windows;
   folded_.set_world_rank(recorder.definitions_.info.world_rank);
-  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kLeastChunkBytes);
+  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kMinChunkBytes);
   (void)begin_chunk(first != nullptr ? first : discard_chunk());
 }
 
@@ -124,7 +124,7 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
     return chunk_;
   }
   if (status.is_ok()) {
-    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes))
+    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kMinChunkBytes))
       return move_on(rest);
   } else {
     recorder_.note_storage(status);

@@ -15,7 +15,7 @@
 namespace megascope {
 namespace {
 
-constexpr std::size_t kMostThreadNames = 1U << 14;
+constexpr std::size_t kMaxThreadNames = 1U << 14;
 constexpr std::size_t kDefinitionChunkBytes = std::size_t{64} << 10;
 
 pthread_key_t g_thread_key;
@@ -144,12 +144,12 @@ std::vector<EventBuffer*> Recorder::all_buffers() const {
   return all;
 }
 
-trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept {
+trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t min_bytes) noexcept {
   if (!has_storage_) return nullptr;
   trace::ChunkHeader* chunk = nullptr;
   note_storage(status_of([&] {
     Status status;
-    chunk = store_.acquire(bytes, least_bytes, status);
+    chunk = store_.acquire(bytes, min_bytes, status);
     return status;
   }));
   return chunk;
@@ -205,7 +205,7 @@ void Recorder::name_thread(std::int64_t system_thread_id, const std::string& nam
                                         &LocationDefinition::system_thread_id);
     if (last == all.rend() ||
         last->has_ended) {  // the system reuses the thread ids of ended threads
-      if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
+      if (thread_names_.size() < kMaxThreadNames) thread_names_[system_thread_id] = name;
       return;
     }
     append_definition(trace::encode_location_name(last->id, name));

@@ -147,7 +147,7 @@ class Recorder {
  private:
   friend class EventBuffer;
 
-  trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept;
+  trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t min_bytes) noexcept;
   void append_definition(std::span<const std::byte> bytes) noexcept;
   bool make_definition_room(std::size_t bytes) noexcept;
   template <class Definition>

@@ -13,8 +13,8 @@
 namespace megascope::hooks {
 namespace {
 
-constexpr std::size_t kMostCounters = 4;
-constexpr std::size_t kMostWords = kMostCounters * hook_words::kCounterWords;
+constexpr std::size_t kMaxCounters = 4;
+constexpr std::size_t kMaxWords = kMaxCounters * hook_words::kCounterWords;
 
 struct Totals {
   std::atomic<std::uint64_t> cpu_ns{0};
@@ -61,7 +61,7 @@ std::uint64_t usable_processor_count() noexcept {
 
 void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexcept {
   EventBuffer& buffer = *thread.buffer;
-  if (now.cpu_ns == ThreadCpu::kUnknown || !has_room(buffer, kMostWords, ticks)) return;
+  if (now.cpu_ns == ThreadCpu::kUnknown || !has_room(buffer, kMaxWords, ticks)) return;
   encoding::Word* to = buffer.cursor();
   const auto put_counter = [&](CpuCounter counter, std::uint64_t value) {
     if (value == ThreadCpu::kUnknown) return;

@@ -80,7 +80,7 @@ std::uint8_t gate_where(bool is_kept) noexcept {
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
     EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + 2 * hook_words::kMostValueWords, now)) return;
+    if (!has_room(buffer, 1 + 2 * hook_words::kMaxValueWords, now)) return;
     encoding::Word* to = buffer.cursor();
     *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
     if (is_step(thread.open[i])) to = hook_words::encode_value(to, ValueName::kStep, thread.step);

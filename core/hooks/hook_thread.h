@@ -36,7 +36,7 @@ struct CpuState {
 
 /// Lies in fork_wiped_memory(): in a forked child it is zeroed, so that its gate is closed.
 struct HookThread {
-  static constexpr std::uint32_t kMostOpen = 256;
+  static constexpr std::uint32_t kMaxOpen = 256;
 
   std::uint8_t gate;
   bool use_tsc;
@@ -45,7 +45,7 @@ struct HookThread {
   bool is_outside;       ///< the thread's records are not kept in the trace
   bool is_held;          ///< the thread does not follow changes of is_kept() (KeptWhile)
   EventBuffer* buffer;
-  RegionId open[kMostOpen];  ///< open regions, outermost first
+  RegionId open[kMaxOpen];  ///< open regions, outermost first
   std::int64_t step;         ///< the step that the thread began last
   CpuState cpu;
 };
@@ -107,7 +107,7 @@ bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noex
 
 /// Adds the region to the open ones. Returns false if there are too many.
 [[gnu::always_inline]] inline bool push(HookThread& thread, RegionId region) noexcept {
-  if (thread.depth == HookThread::kMostOpen) [[unlikely]] {
+  if (thread.depth == HookThread::kMaxOpen) [[unlikely]] {
     ++thread.beyond;
     return false;
   }

@@ -21,11 +21,11 @@ void set_window(const StepWindow& window) noexcept;
 
 namespace {
 
-constexpr std::size_t kMostNameBytes = 1000;
-constexpr std::size_t kMostGroupBytes = 200;
-constexpr std::size_t kMostThreadNames = 1U << 14;
-constexpr std::uint32_t kMostRegions = kFirstReservedRegion - kFirstProgramRegion;
-constexpr std::uint32_t kMostCounters = 1U << 24;
+constexpr std::size_t kMaxNameBytes = 1000;
+constexpr std::size_t kMaxGroupBytes = 200;
+constexpr std::size_t kMaxThreadNames = 1U << 14;
+constexpr std::uint32_t kMaxRegions = kFirstReservedRegion - kFirstProgramRegion;
+constexpr std::uint32_t kMaxCounters = 1U << 24;
 
 struct RegionName {
   std::size_t bytes;  ///< bytes of the name in the key; a zero byte and the group follow, if there
@@ -66,7 +66,7 @@ RegionDefinition definition_of(std::uint32_t number) {
   return region;
 }
 
-std::string_view cut(std::string_view name) { return name.substr(0, kMostNameBytes); }
+std::string_view cut(std::string_view name) { return name.substr(0, kMaxNameBytes); }
 
 /// Returns the number of a name, and defines it if it is new: `define` adds it to the table and the
 /// recorder. Returns kAbsent if the name is refused.
@@ -131,10 +131,10 @@ bool is_known_counter(CounterId counter) {
 }  // namespace
 
 RegionId region(std::string_view name, std::string_view group) noexcept {
-  group = name.empty() ? group.substr(0, 0) : group.substr(0, kMostGroupBytes);
+  group = name.empty() ? group.substr(0, 0) : group.substr(0, kMaxGroupBytes);
   const std::size_t bytes = std::min(
-      name.size(), group.empty() ? kMostNameBytes : kMostNameBytes - 1 - group.size());
-  char key[kMostNameBytes];
+      name.size(), group.empty() ? kMaxNameBytes : kMaxNameBytes - 1 - group.size());
+  char key[kMaxNameBytes];
   std::copy_n(name.data(), bytes, key);
   std::size_t size = bytes;
   if (!group.empty()) {
@@ -142,7 +142,7 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
     size += group.copy(key + size, group.size());
   }
   const std::uint32_t number = number_of(
-      &Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
+      &Names::regions, {key, size}, kMaxRegions, [bytes](std::string_view whole) {
         const std::uint32_t added = names().regions.add(whole, {bytes});
         const std::uint32_t id = kFirstProgramRegion + added;
         if (bytes < whole.size())
@@ -165,7 +165,7 @@ bool may_cross(RegionId region) noexcept {
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {
     const ProcessGuard locked(names().lock);
-    if (!locked || name.empty() || names().threads.size() == kMostThreadNames) return;
+    if (!locked || name.empty() || names().threads.size() == kMaxThreadNames) return;
     const std::string whole(cut(name));
     names().threads[system_thread_id] = whole;
     if (Recorder* active = recorder()) active->name_thread(system_thread_id, whole);
@@ -190,10 +190,10 @@ void enter(RegionId region, std::span<const Number> numbers) noexcept {
   if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion ||
       !push(*thread, region))
     return;
-  numbers = numbers.first(std::min(numbers.size(), kMostNumbers));
+  numbers = numbers.first(std::min(numbers.size(), kMaxNumbers));
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, 1 + numbers.size() * hook_words::kMostValueWords, now)) return;
+  if (!has_room(buffer, 1 + numbers.size() * hook_words::kMaxValueWords, now)) return;
   encoding::Word* to = buffer.cursor();
   *to++ = hook_words::timed(now, buffer.base_ticks(), region);
   for (const Number& number : numbers) to = hook_words::encode_value(to, number.name, number.value);
@@ -210,7 +210,7 @@ void leave_innermost() noexcept {
 }
 
 CounterId counter(std::string_view name, std::string_view unit) noexcept {
-  return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
+  return number_of(&Names::counters, name, kMaxCounters, [unit](std::string_view whole) {
     const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
     const std::uint32_t kept = keep_if_defined(names().counters, added, [&](Recorder& active) {
       return active.define(

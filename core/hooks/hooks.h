@@ -38,7 +38,7 @@ void enter_slowly(RegionId region) noexcept;
 [[gnu::always_inline]] inline void enter(RegionId region) noexcept {
   HookThread* thread = t_hooks;
   const bool is_region = region >= kFirstProgramRegion && region < kFirstReservedRegion;
-  if ((gate_of(*thread) & kPlain) == 0 || !is_region || thread->depth == HookThread::kMostOpen)
+  if ((gate_of(*thread) & kPlain) == 0 || !is_region || thread->depth == HookThread::kMaxOpen)
       [[unlikely]] {
     if (gate_of(*thread) == 0 &&
         (g_gate.load(std::memory_order_relaxed) & (kRegions | kMayBegin)) == 0)
@@ -48,8 +48,8 @@ void enter_slowly(RegionId region) noexcept;
   thread->open[thread->depth++] = region;
   put_plainly(*thread, region);
 }
-/// As enter(), with at most kMostNumbers attributes; further ones are ignored.
-inline constexpr std::size_t kMostNumbers = 8;
+/// As enter(), with at most kMaxNumbers attributes; further ones are ignored.
+inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 
 /// The calling thread leaves a region, which should be the one that it entered last (leave_until).
@@ -87,8 +87,8 @@ void mark(RegionId name) noexcept;
 
 /// Starts a range: an interval that need not nest with regions and that any thread may stop.
 /// Returns its number, unique in the process; 0 if it is not recorded, because nothing is recorded
-/// or about kMostRanges are open (counted as refused). Takes no lock.
-inline constexpr std::size_t kMostRanges = 1U << 14;
+/// or about kMaxRanges are open (counted as refused). Takes no lock.
+inline constexpr std::size_t kMaxRanges = 1U << 14;
 std::uint64_t start_range(RegionId name) noexcept;
 /// Stops a range. 0 is ignored. A range that is not open is counted as unbalanced.
 void stop_range(std::uint64_t range) noexcept;

@@ -7,7 +7,7 @@
 namespace megascope::hooks {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 64;
+constexpr std::size_t kMaxNameBytes = 64;
 constexpr std::string_view kOrder = "order";
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -60,7 +60,7 @@ bool is_dimension_name(std::string_view name) {
   const auto is_allowed = [](unsigned char c) {
     return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
   };
-  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, is_allowed);
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::all_of(name, is_allowed);
 }
 
 std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std::int32_t world_rank,
@@ -77,7 +77,7 @@ std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std:
                         std::ranges::find(dimensions, dimension.name, &ParallelIndex::name) ==
                             dimensions.end();
     if (!is_new) {
-      problem = "parallel groups: " + item.substr(0, kMostNameBytes) +
+      problem = "parallel groups: " + item.substr(0, kMaxNameBytes) +
                 " is not <name>=<size>, or its name occurs twice";
       return {};
     }

@@ -7,9 +7,9 @@ namespace megascope::hooks {
 namespace {
 
 constexpr std::uint64_t kBeingMade = ~std::uint64_t{0};
-constexpr int kMostTries = 64;  ///< bounds the cost for an application that stops few of its ranges
+constexpr int kMaxTries = 64;  ///< bounds the cost for an application that stops few of its ranges
 
-/// An open range, stored at its number modulo kMostRanges. Numbers are not reused: the thread that
+/// An open range, stored at its number modulo kMaxRanges. Numbers are not reused: the thread that
 /// changes a number from open to free owns the entry, and what it read before that belongs to this
 /// range.
 struct OpenRange {
@@ -17,15 +17,15 @@ struct OpenRange {
   std::atomic<std::uint64_t> start_ticks{0};
   std::atomic<RegionId> name{kNoRegion};
 };
-constinit OpenRange g_open[kMostRanges];
+constinit OpenRange g_open[kMaxRanges];
 constinit std::atomic<std::uint64_t> g_last_number{0};
 
 /// Returns the number of a free entry; 0 if none was found.
 std::uint64_t take_number() noexcept {
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     const std::uint64_t number = g_last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     std::uint64_t free = 0;
-    if (g_open[number % kMostRanges].number.compare_exchange_strong(free, kBeingMade,
+    if (g_open[number % kMaxRanges].number.compare_exchange_strong(free, kBeingMade,
                                                                     std::memory_order_acquire))
       return number;
   }
@@ -43,7 +43,7 @@ std::uint64_t start_range(RegionId name) noexcept {
     return 0;
   }
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  OpenRange& range = g_open[number % kMostRanges];
+  OpenRange& range = g_open[number % kMaxRanges];
   range.start_ticks.store(now, std::memory_order_relaxed);
   range.name.store(name, std::memory_order_relaxed);
   range.number.store(number, std::memory_order_release);
@@ -58,7 +58,7 @@ std::uint64_t start_range(RegionId name) noexcept {
 void stop_range(std::uint64_t number) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr || number == 0) return;
-  OpenRange& range = g_open[number % kMostRanges];
+  OpenRange& range = g_open[number % kMaxRanges];
   std::uint64_t open = range.number.load(std::memory_order_acquire);
   const std::uint64_t start_ticks = range.start_ticks.load(std::memory_order_relaxed);
   const RegionId name = range.name.load(std::memory_order_relaxed);

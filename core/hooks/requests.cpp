@@ -90,7 +90,7 @@ void reply(std::string_view text) noexcept {
 void offer_request(std::string text) {
   const ProcessGuard locked(waiting().lock);
   if (!locked) return;
-  if (waiting().requests.size() == kMostWaitingRequests) {
+  if (waiting().requests.size() == kMaxWaitingRequests) {
     waiting().requests.pop_front();
     refuse(LossCause::kRefused,
            "a client's request was dropped: the application did not poll for requests in time");

@@ -10,7 +10,7 @@
 /// as all hooks.
 namespace megascope::hooks {
 
-inline constexpr std::size_t kMostWaitingRequests = 16;
+inline constexpr std::size_t kMaxWaitingRequests = 16;
 
 /// Takes the oldest request, as JSON text with a terminating zero. Returns its length without the
 /// zero; 0 if there is none. If it does not fit `size` bytes, it stays queued and nothing is
@@ -24,7 +24,7 @@ void note_step_end() noexcept;
 /// Passes the application's answer to the sink. Ignored if nothing is recorded or served.
 void reply(std::string_view text) noexcept;
 
-/// Queues a request on which all ranks agreed at this step boundary. If kMostWaitingRequests are
+/// Queues a request on which all ranks agreed at this step boundary. If kMaxWaitingRequests are
 /// queued, the oldest is dropped and counted as refused.
 void offer_request(std::string text);
 /// Sets the sink. Call before open(). It must exist until the process ends.

@@ -16,7 +16,7 @@ namespace megascope {
 class ControlPort {
  public:
   virtual ~ControlPort() = default;
-  static constexpr std::size_t kMostLetterBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMaxLetterBytes = std::size_t{8} << 20;
 
   /// Called at a step boundary. Returns false if `step` does not increase; the boundary is then
   /// ignored.
@@ -51,7 +51,7 @@ class ControlPort {
   /// Returns the time until the next tick, in ns.
   virtual std::uint64_t pulse() noexcept = 0;
   /// Returns this rank's next message to rank 0 (rank update), at a boundary or tick, after the
-  /// previous one was sent: at most kMostLetterBytes; empty: none.
+  /// previous one was sent: at most kMaxLetterBytes; empty: none.
   virtual std::vector<std::byte> take_letter() noexcept = 0;
   /// On rank 0: delivers a rank update, also rank 0's own. In the order in which that rank sent
   /// them.

@@ -42,7 +42,7 @@ struct LiveSettings {
   std::vector<LiveRank> ranks;  ///< as far as known
 };
 
-inline constexpr std::size_t kMostRequestBytes = 4096;
+inline constexpr std::size_t kMaxRequestBytes = 4096;
 
 /// Kind of the bytes passed to LiveServer::take().
 enum class LiveKind : std::uint32_t {
@@ -73,7 +73,7 @@ class LiveServer {
   /// last call; `wishes` then receives all of them.
   virtual bool changed_wishes(std::vector<std::byte>& wishes) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
-  /// request: JSON text of at most kMostRequestBytes. Each is returned once, in order; the
+  /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the
   /// application answers by rank updates (plugin/tensors/letter.h, Reply).
   virtual bool next_request(std::string& request) noexcept = 0;
   /// Informs the clients that the run ends, while the application continues to its end. Returns at

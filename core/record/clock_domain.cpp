@@ -9,8 +9,8 @@
 namespace megascope {
 namespace {
 
-constexpr std::size_t kMostDomains = std::size_t{1} << 24;
-constexpr std::size_t kMostSamples = std::size_t{1} << 24;
+constexpr std::size_t kMaxDomains = std::size_t{1} << 24;
+constexpr std::size_t kMaxSamples = std::size_t{1} << 24;
 
 std::uint64_t span_ticks(const ClockDomain& clock) { return clock.last.ticks - clock.first.ticks; }
 
@@ -36,7 +36,7 @@ ClockDomain parse_domain(WireReader& from) {
   domain.end_ticks = from.number();
   domain.first = parse_point(from);
   domain.last = parse_point(from);
-  domain.samples.resize(from.count(kMostSamples));
+  domain.samples.resize(from.count(kMaxSamples));
   for (ClockSample& sample : domain.samples) {
     sample = {.peer_domain = from.number(),
               .sent_ticks = from.number(),
@@ -149,7 +149,7 @@ void serialize(const std::vector<ClockDomain>& domains, WireWriter& to) {
 }
 
 std::vector<ClockDomain> parse_clock_domains(WireReader& from) {
-  std::vector<ClockDomain> domains(from.count(kMostDomains));
+  std::vector<ClockDomain> domains(from.count(kMaxDomains));
   for (ClockDomain& domain : domains) domain = parse_domain(from);
   return domains;
 }

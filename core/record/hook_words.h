@@ -45,13 +45,13 @@ inline constexpr std::size_t kMarkWords = 2;
 inline constexpr std::size_t kRangeStartWords = 3;
 inline constexpr std::size_t kRangeStopWords = 4;
 inline constexpr std::size_t kTensorWords = 3;  ///< plus one word for each extent
-inline constexpr std::size_t kMostValueWords = 2;
+inline constexpr std::size_t kMaxValueWords = 2;
 
 inline constexpr Word timed(std::uint64_t ticks, std::uint64_t base_ticks, unsigned what) {
   return (ticks - base_ticks) << 16 | what;
 }
 
-/// Writes a number that belongs to a region. Returns its end. to: room for kMostValueWords.
+/// Writes a number that belongs to a region. Returns its end. to: room for kMaxValueWords.
 inline Word* encode_value(Word* to, ValueName name, std::int64_t value) {
   const Word head = Word{static_cast<std::uint16_t>(name)} << 16;
   if (value == static_cast<std::int32_t>(value)) {

@@ -7,10 +7,10 @@
 namespace megascope {
 namespace {
 
-constexpr double kLeastRate = 1e-3;  // smallest plausible ns for each tick
-constexpr double kMostRate = 1e3;
+constexpr double kMinRate = 1e-3;  // smallest plausible ns for each tick
+constexpr double kMaxRate = 1e3;
 
-bool is_rate(double ns_per_tick) { return ns_per_tick >= kLeastRate && ns_per_tick <= kMostRate; }
+bool is_rate(double ns_per_tick) { return ns_per_tick >= kMinRate && ns_per_tick <= kMaxRate; }
 
 double ns_per_tick(const ClockDomain& clock) {
   if (clock.kind == ClockKind::kMonotonic) return 1.0;
@@ -51,8 +51,8 @@ std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   for (const Meeting& meeting : meetings) halves.push_back(meeting.half_ns);
   std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2),
                    halves.end());
-  constexpr double kMostOfMedian = 4.0;
-  const double most = kMostOfMedian * halves[halves.size() / 2];
+  constexpr double kMaxOfMedian = 4.0;
+  const double most = kMaxOfMedian * halves[halves.size() / 2];
   // Keep the first and the last, so that nothing between them is extrapolated.
   const auto end = std::remove_if(
       meetings.begin() + 1, meetings.end() - 1,
@@ -61,7 +61,7 @@ std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   return meetings;
 }
 
-constexpr double kMostNs = static_cast<double>(std::int64_t{1} << 61);
+constexpr double kMaxNs = static_cast<double>(std::int64_t{1} << 61);
 
 /// The knots of the meetings and their error bound. Two or more are far enough apart to give the
 /// rate; otherwise one remains.
@@ -73,7 +73,7 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
   Knots found;
   for (const Meeting& meeting : meetings) {
     const TimeMap::Knot knot{meeting.ticks, known.to_signed_ns(meeting.known_ticks)};
-    if (std::fabs(static_cast<double>(knot.time_ns)) > kMostNs) continue;
+    if (std::fabs(static_cast<double>(knot.time_ns)) > kMaxNs) continue;
     if (!found.knots.empty()) {
       const TimeMap::Knot& last = found.knots.back();
       const auto elapsed_ns = static_cast<double>(knot.time_ns - last.time_ns);

@@ -159,14 +159,14 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
   return static_cast<ChunkHeader*>(memory);
 }
 
-ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status,
+ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                                  Use use) {
   const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   status = Status::ok();
   const std::uint64_t limit = size_limit_bytes_ +
                               (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
-  if (header_ == nullptr || next_offset_ + least_bytes > limit ||
+  if (header_ == nullptr || next_offset_ + min_bytes > limit ||
       (use == Use::kEvents && is_out_of_room()))
     return nullptr;
   bytes = std::min<std::uint64_t>(bytes,

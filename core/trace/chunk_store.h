@@ -52,11 +52,11 @@ class ChunkStore {
   using Use = Room::Use;
 
   /// Returns a zeroed chunk with `magic`, `chunk_bytes` and `used_bytes` set. Its size is `bytes`,
-  /// or what the limit leaves if that is at least `least_bytes` (both multiples of
+  /// or what the limit leaves if that is at least `min_bytes` (both multiples of
   /// kChunkAlignment).
   /// On failure returns nullptr with the reason in `status`. Reaching the limit of create() is not
   /// an error (status stays ok); a refusal by Room is.
-  ChunkHeader* acquire(std::size_t bytes, std::size_t least_bytes, Status& status,
+  ChunkHeader* acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                        Use use = Use::kEvents);
   /// Ends writing to a chunk: unmaps it, or writes it to the file.
   Status release(ChunkHeader* chunk);

@@ -60,7 +60,7 @@ bool HookDecoder::decode_values(HookRecord& record) {
   while (!words_.empty() && is_value(words_[0])) {
     const auto name = static_cast<ValueName>(static_cast<std::uint8_t>(words_[0] >> 16));
     const bool is_wide = what_of(words_[0]) == hook_words::kWideValue;
-    if (is_wide && words_.size() < hook_words::kMostValueWords) return fail();
+    if (is_wide && words_.size() < hook_words::kMaxValueWords) return fail();
     const auto number = is_wide ? static_cast<std::int64_t>(words_[1])
                                 : static_cast<std::int32_t>(high32(words_[0]));
     values_.push_back(value_fact(name, number));

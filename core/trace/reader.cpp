@@ -21,15 +21,15 @@ namespace {
 
 /// Smallest size of a location in a file: its definition. Bounds the allocation that a damaged
 /// number can cause.
-constexpr std::size_t kLeastLocationBytes = 32;
+constexpr std::size_t kMinLocationBytes = 32;
 constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
 
 /// Bounds clock values, so that computations with damaged ones do not overflow; 2^61 ns are 73
 /// years.
 ClockPoint bounded(ClockPoint point) {
-  constexpr std::int64_t kMostNs = std::int64_t{1} << 61;
-  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMostNs);
-  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMostNs);
+  constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;
+  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMaxNs);
+  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMaxNs);
   return point;
 }
 
@@ -49,8 +49,8 @@ Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& resu
 
 Status TraceFile::open(const files::Base& directory, const std::string& name,
                        std::unique_ptr<TraceFile>& result) {
-  constexpr int kMostTries = 32;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  constexpr int kMaxTries = 32;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
   }
@@ -235,7 +235,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
     return;
   }
   const bool is_known = header->kind == ChunkKind::kEvents || header->kind == ChunkKind::kHooks;
-  if (!is_known || header->location >= bytes_.size() / kLeastLocationBytes) {
+  if (!is_known || header->location >= bytes_.size() / kMinLocationBytes) {
     if (size != 0) ++damaged_count_;
     return;
   }

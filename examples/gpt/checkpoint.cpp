@@ -17,7 +17,7 @@ namespace gpt {
 namespace {
 
 constexpr const char* kMagic = "megascope-gpt checkpoint 1";
-constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 24;
+constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 24;
 constexpr std::array<const char*, 3> kGroups = {"", "exp_avg/", "exp_avg_sq/"};
 
 /// File layout of a model.
@@ -59,7 +59,7 @@ std::string read_header(const std::string& path, std::string& header, std::size_
   std::ifstream file(path, std::ios::binary);
   if (!file) return path + ": " + std::strerror(errno);
   std::string line;
-  while (header.size() < kMostHeaderBytes && std::getline(file, line)) {
+  while (header.size() < kMaxHeaderBytes && std::getline(file, line)) {
     header += line + "\n";
     if (header.size() == line.size() + 1 && line != kMagic) break;
     if (line == "end") {

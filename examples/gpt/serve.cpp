@@ -17,8 +17,8 @@ using Json = nlohmann::json;
 
 // Time between two polls, each of which is a step; longer after a while without requests.
 constexpr std::chrono::milliseconds kPause(20), kLongPause(250), kShortIdle(2000);
-constexpr std::size_t kMostPrompts = 16;
-constexpr int kMostTokens = 4096;
+constexpr std::size_t kMaxPrompts = 16;
+constexpr int kMaxTokens = 4096;
 constexpr std::size_t kShown = 20;  // number of candidates in a reply
 
 /// Replaces invalid UTF-8 by U+FFFD.
@@ -97,15 +97,15 @@ class Server {
   void generate(const Json& id, const Json& request) {
     const auto prompts = request.at("prompts").get<std::vector<std::string>>();
     const int tokens = request.value("tokens", 64);
-    if (prompts.empty() || prompts.size() > kMostPrompts)
-      throw Refusal("this program takes 1 to " + std::to_string(kMostPrompts) +
+    if (prompts.empty() || prompts.size() > kMaxPrompts)
+      throw Refusal("this program takes 1 to " + std::to_string(kMaxPrompts) +
                     " prompts at a time");
     for (const std::string& prompt : prompts)
       if (prompt.empty()) throw Refusal("a prompt is empty");
-    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements)
+    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMaxElements)
       throw Refusal("the prompts need too much memory; send fewer");
-    if (tokens < 1 || tokens > kMostTokens)
-      throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) +
+    if (tokens < 1 || tokens > kMaxTokens)
+      throw Refusal("this program generates 1 to " + std::to_string(kMaxTokens) +
                     " tokens at a time");
     Generation generation(prompts, tokens,
                           {.temperature = request.value("temperature", 1.0F),

@@ -64,7 +64,7 @@ struct Settings {
 
 /// Elements of the largest array for this many sequences; array sizes are of type int.
 double largest_array(const ModelShape& model, int sequences);
-inline constexpr double kMostElements = 2e9;
+inline constexpr double kMaxElements = 2e9;
 
 /// Parses the command line, fills in defaults and checks all sizes. With --load the model is that
 /// of the checkpoint. Collective over the world. Throws Refusal. For --help sets `help` and does

@@ -38,9 +38,9 @@ DeflatePiece::DeflatePiece(timeline::JointFile& file, Collective& members)
 DeflatePiece::~DeflatePiece() { deflateEnd(&stream_); }
 
 void DeflatePiece::write(std::string_view text) {
-  constexpr std::size_t kMost = std::numeric_limits<uInt>::max() / 2;
-  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMost)))
-    run(text.substr(0, kMost), Z_NO_FLUSH);
+  constexpr std::size_t kMax = std::numeric_limits<uInt>::max() / 2;
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMax)))
+    run(text.substr(0, kMax), Z_NO_FLUSH);
 }
 
 void DeflatePiece::run(std::string_view text, int flush) {

@@ -72,7 +72,7 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (lost_counter_count != 0) {
     result.notes.push_back(human_count(lost_counter_count) +
                            " counters are not shown: the limit is " +
-                           std::to_string(tracks::kMostCounters) + " for each rank");
+                           std::to_string(tracks::kMaxCounters) + " for each rank");
   }
   result.records = slice_count;
   return status;

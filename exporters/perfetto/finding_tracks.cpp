@@ -21,7 +21,7 @@ using schema::TrackEvent;
 constexpr std::int32_t kFindings = -1;  ///< used in place of a world rank
 constexpr std::int32_t kAbove = -1;     ///< sort position among siblings
 /// Limit, so that their track numbers do not overlap those of threads.
-constexpr std::size_t kMostFindings = 1024;
+constexpr std::size_t kMaxFindings = 1024;
 
 struct Moment {
   std::uint64_t time_ns;
@@ -89,7 +89,7 @@ std::vector<Moment> write_tracks(const Annotations& annotations, std::int32_t wo
     moments.push_back({finding.begin_ns, uuid, &finding, true});
     moments.push_back({std::max(finding.begin_ns, finding.end_ns), uuid, &finding, false});
   };
-  const std::size_t count = std::min(annotations.findings.size(), kMostFindings);
+  const std::size_t count = std::min(annotations.findings.size(), kMaxFindings);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Annotation& finding = annotations.findings[i];
     add(finding, tracks::of_process(kFindings, 2 + i), tracks::of_process(kFindings, 1),

@@ -41,7 +41,7 @@ void PointEvents::count(const timeline::Event& event) {
   if (is_seen_.size() <= counter) is_seen_.resize(process_.counters.size());
   const bool is_new = !is_seen_[counter];
   is_seen_[counter] = true;
-  if (counter >= tracks::kMostCounters) {
+  if (counter >= tracks::kMaxCounters) {
     lost_counter_count_ += is_new ? 1 : 0;
     return;
   }

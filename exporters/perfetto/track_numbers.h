@@ -13,8 +13,8 @@ inline constexpr std::int32_t kFindingsPid = kFirstPid - 1;
 inline constexpr std::uint64_t kTracksPerRank = 1U << 20;
 inline constexpr std::uint32_t kProcess = 0;
 inline constexpr std::uint32_t kFirstCounter = 1U << 19;  ///< after the threads
-inline constexpr std::uint32_t kMostCounters = (1U << 19) - (1U << 16);
-inline constexpr std::uint32_t kFirstRange = kFirstCounter + kMostCounters;  ///< lanes of ranges
+inline constexpr std::uint32_t kMaxCounters = (1U << 19) - (1U << 16);
+inline constexpr std::uint32_t kFirstRange = kFirstCounter + kMaxCounters;  ///< lanes of ranges
 /// Findings use numbers from here downwards.
 inline constexpr std::uint32_t kLast = kTracksPerRank - 1;
 

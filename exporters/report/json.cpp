@@ -256,9 +256,9 @@ Json interfaces_of(std::uint8_t interfaces) {
 
 Json object_of(const RunReport& report) {
   const TimeShares shares = time_shares(report);
-  std::uint64_t most_overhead_ns = 0;
+  std::uint64_t max_overhead_ns = 0;
   for (const RankRow& rank : report.ranks)
-    most_overhead_ns = std::max(most_overhead_ns, rank.overhead_ns);
+    max_overhead_ns = std::max(max_overhead_ns, rank.overhead_ns);
   Json json;
   json["version"] = report.version;
   json["run_id"] = report.run_id;
@@ -297,7 +297,7 @@ Json object_of(const RunReport& report) {
   json["imbalance"] = shares.imbalance;
   json["verdict"] = report.verdict.empty() ? first_verdict(report, shares) : report.verdict;
   json["is_analyzed"] = !report.verdict.empty();
-  json["overhead_s"] = seconds(most_overhead_ns);
+  json["overhead_s"] = seconds(max_overhead_ns);
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
   json["regions"] = regions(report);

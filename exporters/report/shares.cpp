@@ -56,7 +56,7 @@ TimeShares time_shares(const RunReport& report) {
   TimeShares shares;
   double available = 0;
   double waiting = 0;
-  double most_outside = 0;
+  double max_outside = 0;
   for (const RankRow& rank : report.ranks) {
     shares.by_share.push_back(&rank);
     available += available_ns(rank);
@@ -65,8 +65,8 @@ TimeShares time_shares(const RunReport& report) {
     shares.startup_ns = std::max(shares.startup_ns, rank.startup_ns);
     const double outside = (available_ns(rank) - waiting_ns(rank)) /
                            std::max(1U, rank.thread_count);
-    if (shares.busiest_rank < 0 || outside > most_outside) {
-      most_outside = outside;
+    if (shares.busiest_rank < 0 || outside > max_outside) {
+      max_outside = outside;
       shares.busiest_rank = rank.world_rank;
     }
   }
@@ -83,8 +83,8 @@ TimeShares time_shares(const RunReport& report) {
   for (const RankRow& rank : report.ranks) {
     outside_sum += (available_ns(rank) - waiting_ns(rank)) / std::max(1U, rank.thread_count);
   }
-  if (most_outside > 0)
-    shares.imbalance = 1.0 - outside_sum / static_cast<double>(count) / most_outside;
+  if (max_outside > 0)
+    shares.imbalance = 1.0 - outside_sum / static_cast<double>(count) / max_outside;
   return shares;
 }
 

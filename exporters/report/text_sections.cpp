@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLabelColumns = 16;
 constexpr std::size_t kMaxRankParts = 12;
-constexpr std::size_t kMostEnds = 1024;
+constexpr std::size_t kMaxEnds = 1024;
 
 std::string plural(std::uint64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
@@ -67,11 +67,11 @@ std::string recorded_text(const RunReport& report) {
 }
 
 std::string own_time_text(const RunReport& report, const TimeShares& shares) {
-  std::uint64_t most_ns = 0;
-  for (const RankRow& rank : report.ranks) most_ns = std::max(most_ns, rank.overhead_ns);
-  std::string text = duration(most_ns) + " at most on one rank";
+  std::uint64_t max_ns = 0;
+  for (const RankRow& rank : report.ranks) max_ns = std::max(max_ns, rank.overhead_ns);
+  std::string text = duration(max_ns) + " at most on one rank";
   if (shares.wall_ns != 0) {
-    text += fmt::format(" ({} of the run)", percent_text(static_cast<double>(most_ns) /
+    text += fmt::format(" ({} of the run)", percent_text(static_cast<double>(max_ns) /
                                                          static_cast<double>(shares.wall_ns)));
   }
   return text + ", excluding the recording of each call";
@@ -247,7 +247,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   if (!end.empty()) append(lines, labelled("End", end));
   append(lines, report.open_ends.text.empty()
                     ? Lines()
-                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMostEnds));
+                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMaxEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
   if (!missing.empty() && is_alone) {
@@ -308,8 +308,8 @@ Lines collective_section(const RunReport& report) {
 
 Lines verdict_section(const RunReport& report) {
   constexpr std::size_t
-      kMostVerdict = 4096;  // our own text: not truncated, however many causes it names
-  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMostVerdict);
+      kMaxVerdict = 4096;  // our own text: not truncated, however many causes it names
+  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMaxVerdict);
   if (report.verdict_command.empty()) return {};
   return labelled("Verdict",
                   report.verdict_command + " shows which ranks delay the others, and why");

@@ -13,8 +13,8 @@ namespace {
 using detect::Culprit;
 using detect::StepTimes;
 
-constexpr std::uint64_t kLeastWaitNs = 1'000;
-constexpr std::size_t kMostCulprits = 64;
+constexpr std::uint64_t kMinWaitNs = 1'000;
+constexpr std::size_t kMaxCulprits = 64;
 
 /// How many steps came before the one with the program's number.
 std::size_t place_of(const AnswerView& view, std::int32_t number) {
@@ -76,7 +76,7 @@ Annotation evidence_annotation(const detect::Evidence& evidence) {
 void add_findings(const Answer& answer, Annotations& annotations) {
   const AnswerView& view = answer.view();
   for (const Culprit& culprit : view.detection.culprits) {
-    if (annotations.findings.size() >= 2 * kMostCulprits) break;
+    if (annotations.findings.size() >= 2 * kMaxCulprits) break;
     annotations.findings.push_back(culprit_annotation(view, culprit));
     if (culprit.evidence.observed_ns > 0)
       annotations.findings.push_back(evidence_annotation(culprit.evidence));
@@ -97,7 +97,7 @@ void add_waits(const Answer& answer, Annotations& annotations) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() &&
                                     all[i + 1].enter_ns < end_ns;  // a callback that waits
-      if (all[i].wait_ns < kLeastWaitNs || has_other_inside) continue;
+      if (all[i].wait_ns < kMinWaitNs || has_other_inside) continue;
       waits.push_back({.begin_ns = all[i].enter_ns,
                        .end_ns = end_ns,
                        .location = place.location,

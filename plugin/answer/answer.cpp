@@ -98,10 +98,10 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
 
 /// Where clocks were never compared, nothing can be said of the time between two ranks.
 void Answer::note_clock_errors() {
-  constexpr double kLeastNs = detect::Options{}.clock_error_ns;
+  constexpr double kMinNs = detect::Options{}.clock_error_ns;
   judge_.clock_error_ns = clock_errors_ns_.empty()
                               ? kNoIdeaNs
-                              : std::max(kLeastNs, 2 * clock_errors_ns_.back());
+                              : std::max(kMinNs, 2 * clock_errors_ns_.back());
 }
 
 template <class Sink>
@@ -160,10 +160,10 @@ void Answer::place_culprits() {
 
 /// Every machine disturbs ranks a little now and then.
 void Answer::pass_over_trifles() {
-  constexpr double kLeastCost = 0.001;
+  constexpr double kMinListedCost = 0.001;
   const std::size_t before = detection_.culprits.size();
   std::erase_if(detection_.culprits,
-                [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
+                [](const detect::Culprit& culprit) { return culprit.cost_fraction < kMinListedCost; });
   const std::size_t trifles = before - detection_.culprits.size();
   if (trifles == 0) return;
   detection_.limitations.push_back(
@@ -281,7 +281,7 @@ whatif::Asked asked_for(const detect::Culprit& culprit) {
 }  // namespace
 
 whatif::WhatIf Answer::replay() {
-  whatif::WhatIf what_if = play(whatif::WhatIfOptions{}.most_scenarios);
+  whatif::WhatIf what_if = play(whatif::WhatIfOptions{}.max_scenarios);
   for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
     if (detection_.culprits[i].is_in_mpi) raise_gain_to_cost(what_if.asked[i]);
   }
@@ -289,10 +289,10 @@ whatif::WhatIf Answer::replay() {
 }
 
 /// Besides the culprits, so many scenarios of each kind.
-whatif::WhatIf Answer::play(std::size_t most_scenarios) {
+whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   whatif::WhatIfOptions options;
-  options.most_scenarios = most_scenarios;
-  options.has_costs_only = most_scenarios == 0;
+  options.max_scenarios = max_scenarios;
+  options.has_costs_only = max_scenarios == 0;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
   pieces::RegionRun moved;
@@ -321,8 +321,8 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
 
 /// What is blocked in calls costs more than the replay shows. Its gains are those of its cost then.
 void raise_gain_to_cost(whatif::Scenario& scenario) {
-  constexpr double kMostCost = 0.999;
-  scenario.gain = std::max(scenario.gain, 1.0 / (1.0 - std::min(scenario.cost, kMostCost)));
+  constexpr double kMaxCost = 0.999;
+  scenario.gain = std::max(scenario.gain, 1.0 / (1.0 - std::min(scenario.cost, kMaxCost)));
   scenario.alone = std::max(scenario.alone, scenario.gain);
 }
 

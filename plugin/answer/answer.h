@@ -54,7 +54,7 @@ class Answer {
   void add_blocked_in_mpi(whatif::WhatIf& what_if) const;
   double caused_fraction(std::int32_t world_rank) const;
   void confirm();
-  whatif::WhatIf play(std::size_t most_scenarios);
+  whatif::WhatIf play(std::size_t max_scenarios);
   void drop_inferred_groups();
   void pass_over_trifles();
   void drop_advice_on_stages();

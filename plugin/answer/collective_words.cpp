@@ -15,8 +15,8 @@ using analysis::Mismatch;
 
 namespace {
 
-constexpr std::size_t kMostPartiesNamed = 4;
-constexpr std::size_t kMostListedRanks = 6;
+constexpr std::size_t kMaxPartiesNamed = 4;
+constexpr std::size_t kMaxListedRanks = 6;
 constexpr std::size_t kNameColumns = 60;
 
 std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
@@ -63,7 +63,7 @@ std::string place_name(const CommTable& comms, CommTable::Index place) {
 std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
   const std::string list = report::rank_list(ranks);
-  return ranks.size() <= kMostListedRanks ? "ranks " + list
+  return ranks.size() <= kMaxListedRanks ? "ranks " + list
                                           : fmt::format("{} ranks ({})", ranks.size(), list);
 }
 
@@ -77,8 +77,8 @@ std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
   for (auto party = mismatch.parties.rbegin(); party != mismatch.parties.rend(); ++party) {
     parties.push_back(party_text(mismatch, *party));
   }
-  if (parties.size() > kMostPartiesNamed) {
-    const std::size_t more = parties.size() - kMostPartiesNamed;
+  if (parties.size() > kMaxPartiesNamed) {
+    const std::size_t more = parties.size() - kMaxPartiesNamed;
     parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
     parties.push_back(fmt::format("and {} more groups of ranks differ", more));
   }

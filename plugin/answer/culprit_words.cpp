@@ -148,7 +148,7 @@ std::string capitalized(std::string text) {
 
 /// "since step 410", "in 13 of the 47 steps from step 12 to 58".
 std::string when_text(const AnswerView& view, const Culprit& culprit) {
-  constexpr double kMostSteps = 0.75;  ///< from here on they are not counted
+  constexpr double kMaxSteps = 0.75;  ///< from here on they are not counted
   const std::vector<std::int64_t>& numbers = view.step_numbers;
   const std::int64_t first = numbers.empty() ? 0 : numbers.front();
   const std::int64_t last = numbers.empty() ? view.detection.step_count - 1 : numbers.back();
@@ -157,7 +157,7 @@ std::string when_text(const AnswerView& view, const Culprit& culprit) {
                                  ? std::int64_t{culprit.last_step} - culprit.onset_step + 1
                                  : end - std::lower_bound(numbers.begin(), end, culprit.onset_step);
   const bool goes_on = culprit.last_step >= last;
-  const bool is_now_and_then = culprit.active_steps < kMostSteps * static_cast<double>(steps);
+  const bool is_now_and_then = culprit.active_steps < kMaxSteps * static_cast<double>(steps);
   const std::string some = is_now_and_then
                                ? fmt::format("in {} of the {} steps ", culprit.active_steps, steps)
                                : std::string();

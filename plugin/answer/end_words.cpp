@@ -18,7 +18,7 @@ using analysis::HangReport;
 using analysis::OpenEnd;
 using analysis::OpenEnds;
 
-constexpr std::size_t kMostPlaces = 4;
+constexpr std::size_t kMaxPlaces = 4;
 constexpr std::size_t kNameColumns = 60;
 
 /// "in MPI_Barrier, entered at 12.3 s"
@@ -55,7 +55,7 @@ std::string end_text(const HangReport& report, const OpenEnd& end) {
 std::string places_text(const HangReport& report, const OpenEnds& ends) {
   std::vector<OpenEnd> sorted = ends.ranks;
   std::ranges::stable_sort(sorted, {}, &OpenEnd::at_ns);
-  const std::size_t shown = std::min(sorted.size(), kMostPlaces);
+  const std::size_t shown = std::min(sorted.size(), kMaxPlaces);
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shown; ++i)
     parts.push_back(fmt::format("rank {} {}", sorted[i].world_rank, place_text(report, sorted[i])));

@@ -33,7 +33,7 @@ Status check(const trace::RunSource& run) {
 }
 
 Status find(const VerdictJob& job, std::string& text) {
-  const std::uint64_t until_ns = clock::monotonic_ns() + job.most_ns;
+  const std::uint64_t until_ns = clock::monotonic_ns() + job.max_ns;
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
   Status status = trace::RunSource::open(job.folder, {}, run, problems);

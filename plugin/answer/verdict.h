@@ -11,7 +11,7 @@ namespace megascope::answer {
 /// and whole.
 struct VerdictJob {
   std::string folder;         ///< the run folder
-  std::uint64_t most_ns = 0;  ///< time to work, by the wall clock
+  std::uint64_t max_ns = 0;  ///< time to work, by the wall clock
 };
 
 /// text: a sentence or two; empty: time was up. An error: there is none, and why. By one thread,

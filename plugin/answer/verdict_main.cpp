@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   megascope::answer::VerdictJob job;
   if (argc != 3) return 2;
   job.folder = argv[1];
-  std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), job.most_ns);
+  std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), job.max_ns);
   std::string text;
   const megascope::Status status = megascope::answer::make_verdict(job, text);
   const std::string& said = status.is_ok() ? text : status.message();

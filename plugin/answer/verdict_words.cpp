@@ -178,7 +178,7 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                     "moments were moved by up to {}, {} are left.",
                     human_count(view.causality.violations_before),
                     duration(static_cast<double>(view.causality.worst_before_ns)),
-                    duration(static_cast<double>(view.causality.moved_most_ns)),
+                    duration(static_cast<double>(view.causality.max_moved_ns)),
                     human_count(view.matching.violation_count)));
   }
   const analysis::Anchors& anchors = view.causality.anchors;
@@ -186,7 +186,7 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                                               [](double error_ns) { return error_ns >= 0.0; });
   if (is_bounded && !view.clock_errors_ns.empty()) {
     const std::string set = anchors.is_any() ? "they were set by up to " +
-                                                   duration(anchors.moved_most_ns) + ", by"
+                                                   duration(anchors.max_moved_ns) + ", by"
                                              : "they contradict nothing of";
     limits.push_back(
         fmt::format("Some clocks were never compared with the others: {} what the program's own "

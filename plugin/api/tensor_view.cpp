@@ -42,28 +42,28 @@ const char* problem_with(const megascope_tensor_view& view) {
 /// Returns whether every element lies within 2^48 elements of the first one, so that offsets in
 /// bytes cannot overflow. No extent is 0.
 bool is_within_reach(const TensorView& tensor) {
-  constexpr double kMostElements = 0x1p48;
+  constexpr double kMaxElements = 0x1p48;
   double reach = 0.0;
   for (std::size_t i = 0; i < tensor.shape.dimension_count; ++i) {
     reach += static_cast<double>(tensor.shape.extents[i] - 1) *
              std::abs(static_cast<double>(tensor.strides[i]));
   }
-  return reach <= kMostElements;
+  return reach <= kMaxElements;
 }
 
 /// Copies extents and strides. Returns false if one is out of range or `data` is missing.
 bool set_extents(const megascope_tensor_view& view, TensorView& tensor) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
   const auto count = static_cast<std::size_t>(view.dimensions);
   std::int64_t elements = 1;
   for (std::size_t i = count; i-- > 0;) {
-    if (view.shape[i] < 0 || view.shape[i] > kMostElements) return false;
+    if (view.shape[i] < 0 || view.shape[i] > kMaxElements) return false;
     tensor.shape.extents[i] = static_cast<std::uint64_t>(view.shape[i]);
     tensor.strides[i] = view.strides != nullptr ? view.strides[i] : elements;
     if (view.strides != nullptr &&
-        (view.strides[i] < -kMostElements || view.strides[i] > kMostElements))
+        (view.strides[i] < -kMaxElements || view.strides[i] > kMaxElements))
       return false;
-    if (elements != 0 && view.shape[i] > kMostElements / elements) return false;
+    if (elements != 0 && view.shape[i] > kMaxElements / elements) return false;
     elements *= view.shape[i];
   }
   return elements == 0 || (view.data != nullptr && is_within_reach(tensor));

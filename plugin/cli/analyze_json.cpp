@@ -43,8 +43,8 @@ Json clock_json(const AnalyzeView& view) {
           {"p99_ns", quantile(0.99)},
           {"violations_before", view.causality.violations_before},
           {"violations", view.matching.violation_count},
-          {"moved_ns_max", view.causality.moved_most_ns},
-          {"anchored_ns_max", view.causality.anchors.moved_most_ns}};
+          {"moved_ns_max", view.causality.max_moved_ns},
+          {"anchored_ns_max", view.causality.anchors.max_moved_ns}};
 }
 
 Json mismatches_json(const AnalyzeView& view) {

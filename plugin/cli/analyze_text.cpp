@@ -18,9 +18,9 @@ using analysis::RankWaits;
 using report::Lines;
 using report::Table;
 
-constexpr std::size_t kMostRanks = 8;
-constexpr std::size_t kMostFunctions = 6;
-constexpr std::size_t kMostComms = 6;
+constexpr std::size_t kMaxRanks = 8;
+constexpr std::size_t kMaxFunctions = 6;
+constexpr std::size_t kMaxComms = 6;
 constexpr std::size_t kMaxOtherFindings = 12;
 constexpr std::size_t kMaxImportNotes = 12;
 constexpr std::size_t kHostColumns = 24;
@@ -95,7 +95,7 @@ void rank_table(const AnalyzeView& view, Lines& lines) {
   for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
   std::ranges::stable_sort(
       ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
-  const std::size_t shown = std::min(ranks.size(), kMostRanks);
+  const std::size_t shown = std::min(ranks.size(), kMaxRanks);
   std::vector<Table::Column> columns = {{"rank", Table::Align::kLeft},
                                         {"node", Table::Align::kLeft, kHostColumns},
                                         {"suffered"},
@@ -149,12 +149,12 @@ std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analy
 
 void place_tables(const AnalyzeView& view, Lines& lines) {
   Table functions({{"function", Table::Align::kLeft}, {"waits"}, {"time"}});
-  for (const auto& [function, sum] : longest(view.waits.by_function, kMostFunctions)) {
+  for (const auto& [function, sum] : longest(view.waits.by_function, kMaxFunctions)) {
     functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
   }
   append(lines, "Wait states by function", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
-  for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
+  for (const auto& [comm, sum] : longest(view.waits.by_comm, kMaxComms)) {
     comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count),
                duration(sum.wait_ns)});
   }
@@ -168,7 +168,7 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
   std::ranges::stable_sort(costs, [](const auto& a, const auto& b) {
     return a.second.wire_ns + a.second.skew_ns > b.second.wire_ns + b.second.skew_ns;
   });
-  if (costs.size() > kMostFunctions) costs.resize(kMostFunctions);
+  if (costs.size() > kMaxFunctions) costs.resize(kMaxFunctions);
   Table table({{"collective", Table::Align::kLeft},
                {"on", Table::Align::kLeft, 40},
                {"count"},
@@ -191,7 +191,7 @@ void path_table(const AnalyzeView& view, Lines& lines) {
                                                                  path.by_function_ns.end());
   std::ranges::stable_sort(functions,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (functions.size() > kMostFunctions) functions.resize(kMostFunctions);
+  if (functions.size() > kMaxFunctions) functions.resize(kMaxFunctions);
   table.add({"computation and calls that never wait", duration(path.outside_ns),
              percent(path.outside_ns, path.length_ns)});
   for (const auto& [function, time_ns] : functions) {
@@ -211,7 +211,7 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
                      human_count(view.matching.collective_count),
                      human_count(view.matching.call_count), human_count(view.matching.unmatched())),
          0);
-  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms);
+  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMaxComms);
        ++i) {
     append(lines,
            "Mismatched collectives: " +

@@ -16,7 +16,7 @@ using report::Table;
 using whatif::Scenario;
 using whatif::WhatIf;
 
-constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kColumns = 100;
 constexpr double kWorthTelling = 1.005;
 
@@ -66,7 +66,7 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
                {"cost if nothing else is slow"}});
   std::size_t shown = 0;
   for (const Scenario& scenario : what_if.scenarios) {
-    if (shown == kMostRows || scenario.gain < kWorthTelling) break;
+    if (shown == kMaxRows || scenario.gain < kWorthTelling) break;
     table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain),
                fmt::format("{:.2f} ×", scenario.alone)});
     ++shown;

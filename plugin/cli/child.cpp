@@ -125,17 +125,17 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   return Status::ok();
 }
 
-bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until,
+bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view until,
                  std::string& text) {
   const std::uint64_t end_ns = clock::monotonic_ns() +
                                static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
   char buffer[4096];
-  while (text.size() < most_bytes) {
+  while (text.size() < max_bytes) {
     const std::uint64_t now_ns = clock::monotonic_ns();
     if (now_ns >= end_ns) return false;
     pollfd wait{file, POLLIN, 0};
     if (poll(&wait, 1, static_cast<int>((end_ns - now_ns) / kNsPerMs) + 1) <= 0) continue;
-    const ssize_t count = read(file, buffer, std::min(sizeof buffer, most_bytes - text.size()));
+    const ssize_t count = read(file, buffer, std::min(sizeof buffer, max_bytes - text.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return true;
     text.append(buffer, static_cast<std::size_t>(count));

@@ -31,9 +31,9 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
 /// Replaces this process by `command`. Returns only on error.
 Status become(const std::vector<std::string>& command, const std::vector<Setting>& settings);
 
-/// Reads from a pipe until end of file, until `most_bytes` were read, or until the text ends with
+/// Reads from a pipe until end of file, until `max_bytes` were read, or until the text ends with
 /// `until` (if not empty). False: none of these within `limit_ms`.
-bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until,
+bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view until,
                  std::string& text);
 
 /// Kills a child and waits for its end, at most half a second: a process blocked on a file server

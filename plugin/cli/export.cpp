@@ -79,7 +79,7 @@ void tell_moves(const analysis::Causality& causality) {
       "clocks: %s messages and collectives were in an impossible order; times were moved by up "
       "to %s\n",
       human_count(causality.violations_before).c_str(),
-      human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
+      human_duration(static_cast<std::int64_t>(causality.max_moved_ns)).c_str());
 }
 
 /// The run with times corrected for message order, if its ranks have several clocks. corrected:

@@ -19,9 +19,9 @@ using analysis::ThreadState;
 using analysis::Waiting;
 using report::Lines;
 
-constexpr std::size_t kMostCycles = 4;
-constexpr std::size_t kMostSteps = 8;
-constexpr std::size_t kMostMismatches = 8;
+constexpr std::size_t kMaxCycles = 4;
+constexpr std::size_t kMaxSteps = 8;
+constexpr std::size_t kMaxMismatches = 8;
 
 std::string duration(std::uint64_t time_ns) {
   return human_duration(static_cast<std::int64_t>(time_ns));
@@ -55,13 +55,13 @@ std::string title(const HangView& view) {
 void mismatch_section(const HangView& view, Lines& lines) {
   if (view.report.mismatches.empty()) return;
   lines.emplace_back("Mismatched collectives:");
-  for (std::size_t i = 0; i < std::min(kMostMismatches, view.report.mismatches.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxMismatches, view.report.mismatches.size()); ++i) {
     append(lines, mismatch_text(view.comms, view.report.mismatches[i]) + ".", 2);
   }
-  if (view.report.mismatches.size() > kMostMismatches) {
+  if (view.report.mismatches.size() > kMaxMismatches) {
     append(lines,
            fmt::format("and on {} more communicators.",
-                       view.report.mismatches.size() - kMostMismatches),
+                       view.report.mismatches.size() - kMaxMismatches),
            2);
   }
 }
@@ -108,7 +108,7 @@ void cycle_section(const HangView& view, Lines& lines) {
   const std::size_t told = std::erase_if(cycles,
                                          [&](const auto& cycle) { return is_told(view, cycle); });
   if (told != 0) append(lines, "So the ranks wait for each other.", 2);
-  for (std::size_t i = 0; i < std::min(kMostCycles, cycles.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxCycles, cycles.size()); ++i) {
     const std::vector<CycleStep>& cycle = cycles[i];
     const std::string what = is_doubtful(view, cycle) ? "Perhaps a deadlock" : "Deadlock";
     append(lines,
@@ -117,15 +117,15 @@ void cycle_section(const HangView& view, Lines& lines) {
                : fmt::format("{}: {} ranks wait for each other in a cycle.", what, cycle.size()),
            0);
     for (std::size_t k = 0; k < cycle.size(); ++k) {
-      if (cycle.size() > kMostSteps && k == kMostSteps / 2) {
-        append(lines, fmt::format("… {} more …", cycle.size() - kMostSteps), 2);
-        k = cycle.size() - kMostSteps / 2;
+      if (cycle.size() > kMaxSteps && k == kMaxSteps / 2) {
+        append(lines, fmt::format("… {} more …", cycle.size() - kMaxSteps), 2);
+        k = cycle.size() - kMaxSteps / 2;
       }
       append(lines, step_text(view, cycle[k]), 2);
     }
   }
-  if (cycles.size() > kMostCycles)
-    append(lines, fmt::format("{} more cycles like these.", cycles.size() - kMostCycles), 0);
+  if (cycles.size() > kMaxCycles)
+    append(lines, fmt::format("{} more cycles like these.", cycles.size() - kMaxCycles), 0);
 }
 
 /// What a rank that others wait for does instead.

@@ -17,7 +17,7 @@ using analysis::Want;
 
 namespace {
 
-constexpr std::size_t kMostWantsNamed = 4;
+constexpr std::size_t kMaxWantsNamed = 4;
 
 std::string duration(std::uint64_t time_ns) {
   return human_duration(static_cast<std::int64_t>(time_ns));
@@ -173,7 +173,7 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
                      (want.is_known ? "" : ", details unknown"));
   }
   if (open.empty() && unsure == 0) return "no rank: its partners have done their part";
-  const std::size_t left_out = open.size() > kMostWantsNamed ? open.size() - kMostWantsNamed : 0;
+  const std::size_t left_out = open.size() > kMaxWantsNamed ? open.size() - kMaxWantsNamed : 0;
   open.resize(open.size() - left_out);
   std::string text = joined(open, waiting.needs_all ? "; " : "; or ");
   if (left_out != 0) text += fmt::format("; and {} more", left_out);

@@ -85,19 +85,19 @@ std::vector<report::ExportRow> stored_exports(const json& stored, const std::str
 
 /// The verdict in the stored report.
 std::string stored_verdict(const json& stored) {
-  constexpr std::size_t kMostBytes = 4096;
+  constexpr std::size_t kMaxBytes = 4096;
   if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true ||
       !stored.contains("verdict"))
     return {};
   const json& verdict = stored["verdict"];
-  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes)
+  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMaxBytes)
                              : std::string();
 }
 
 /// Adds where ranks without an end stopped, and mismatched collectives. Searches for mismatches
 /// only if call counts differ, or cannot be compared because ranks stopped at different points.
 void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& report) {
-  constexpr std::size_t kMostNamed = 4;
+  constexpr std::size_t kMaxNamed = 4;
   const bool is_cut_short = has_open_ends(run);
   const bool may_differ = report.ranks.size() > 1 &&
                           (is_cut_short || !report::comms_that_differ(report).empty());
@@ -106,7 +106,7 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
   const auto members = static_cast<unsigned>(member_count(jobs, run.world_ranks().size()));
   const analysis::HangReport found = analysis::analyze_hang(run, comms, life_of, members);
   report.open_ends = open_ends_of(found, comms);
-  for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxNamed, found.mismatches.size()); ++i) {
     report.notes.insert(
         report.notes.begin() + static_cast<std::ptrdiff_t>(i),
         "mismatched collectives: " + answer::mismatch_text(comms, found.mismatches[i]));

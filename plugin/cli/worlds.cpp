@@ -12,7 +12,7 @@
 namespace megascope::cli {
 namespace {
 
-constexpr std::size_t kMostFoldersLookedAt = 10'000;
+constexpr std::size_t kMaxFoldersLookedAt = 10'000;
 
 /// The world of a run.
 struct World {
@@ -66,7 +66,7 @@ std::vector<std::string> find_beside(
   if (!trace::open_given_directory(parent_path.empty() ? "." : parent_path.string(), parent)
            .is_ok())
     return found;
-  for (const std::string& name : files::names_in(parent.base(), kMostFoldersLookedAt)) {
+  for (const std::string& name : files::names_in(parent.base(), kMaxFoldersLookedAt)) {
     World world;
     trace::OpenDirectory beside;
     if (!trace::open_inner_directory(parent, name, run, beside).is_ok() || are_same(run, beside))

@@ -10,13 +10,13 @@
 namespace megascope::live {
 
 /// Queue of the application's answers to a client's requests, in order. Answers that may be omitted
-/// (a text's tokens, which its end repeats) are kept up to kMostAnswerBytes; begin and end of each
+/// (a text's tokens, which its end repeats) are kept up to kMaxAnswerBytes; begin and end of each
 /// request are always kept. One thread.
 class AnswerQueue {
  public:
   /// Appends an answer. False: it may be omitted and there is no room.
   bool put(std::string text, bool may_be_left_out) {
-    if (may_be_left_out && bytes_ + text.size() > kMostAnswerBytes) return false;
+    if (may_be_left_out && bytes_ + text.size() > kMaxAnswerBytes) return false;
     bytes_ += text.size();
     texts_.push_back(std::move(text));
     return true;
@@ -30,7 +30,7 @@ class AnswerQueue {
     return true;
   }
   /// Whether the client does not read its answers. Further requests of it are rejected.
-  bool is_full() const { return bytes_ > kMostAnswerBytes; }
+  bool is_full() const { return bytes_ > kMaxAnswerBytes; }
   void clear() { *this = {}; }
 
  private:

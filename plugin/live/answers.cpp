@@ -41,19 +41,19 @@ Json run_json(const Hub& hub) {
 }
 
 Json bounds_json() {
-  return {{"clients", kMostClients},
-          {"panels", kMostPanels},
-          {"names", kMostNames},
+  return {{"clients", kMaxClients},
+          {"panels", kMaxPanels},
+          {"names", kMaxNames},
           {"name_bytes", tensors::kWishNameBytes - 1},
-          {"wishes", tensors::kMostWishes},
-          {"credits", kMostCredits},
-          {"message_bytes", kMostMessageBytes},
+          {"wishes", tensors::kMaxWishes},
+          {"credits", kMaxCredits},
+          {"message_bytes", kMaxMessageBytes},
           {"messages_per_second", kMessagesPerSecond},
-          {"frame_bytes", kMostFrameBytes},
-          {"steps", kMostSteps},
-          {"series_bytes", kMostSeriesBytes},
-          {"tiles", tensors::kMostTiles},
-          {"whole_elements", tensors::kMostWholeElements}};
+          {"frame_bytes", kMaxFrameBytes},
+          {"steps", kMaxSteps},
+          {"series_bytes", kMaxSeriesBytes},
+          {"tiles", tensors::kMaxTiles},
+          {"whole_elements", tensors::kMaxWholeElements}};
 }
 
 Json ranks_json(const LiveSettings& settings) {

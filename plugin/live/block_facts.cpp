@@ -37,8 +37,8 @@ bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks) {
   if (block.size() < sizeof(tensors::StepHeader)) return std::nullopt;
   const tensors::StepHeader header = tensors::header_of(block);
-  const bool is_whole = header.slots <= tensors::kMostSlots && header.used <= header.slots &&
-                        header.tail_ranks <= tensors::kMostLiveRanks &&
+  const bool is_whole = header.slots <= tensors::kMaxSlots && header.used <= header.slots &&
+                        header.tail_ranks <= tensors::kMaxLiveRanks &&
                         block.size() >= tensors::bytes_of_block(header.slots, header.tail_ranks);
   if (!is_whole || header.lowest_step > header.highest_step) return std::nullopt;
   BlockFacts facts;

@@ -22,7 +22,7 @@ struct KnownTensor {
   bool is_named = false;  ///< false: the name has not arrived yet
 };
 
-/// At most kMostEntries tensors.
+/// At most kMaxEntries tensors.
 class TensorCatalog {
  public:
   /// The tensor's id; adds the tensor if it is new. nullopt: the catalog is full.
@@ -55,7 +55,7 @@ struct KnownCounter {
   bool has_new = false;           ///< has a current value, so past values must not replace it
 };
 
-/// At most kMostEntries counters.
+/// At most kMaxEntries counters.
 class CounterCatalog {
  public:
   /// The counter's id. counter: id on that rank. nullopt: the name has not arrived.

@@ -28,7 +28,7 @@ ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Par
       party_(party),
       id_(id),
       socket_(std::move(stream)),
-      buffer_(kMostMessageBytes),
+      buffer_(kMaxMessageBytes),
       patience_(loop.context()),
       read_turn_(party.budget()),
       budget_timer_(loop.context()),
@@ -59,7 +59,7 @@ void ClientSession::set_options() {
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
     response.set(beast::http::field::cache_control, "no-store");
   }));
-  socket_.read_message_max(kMostMessageBytes);
+  socket_.read_message_max(kMaxMessageBytes);
   socket_.auto_fragment(false);
   error_code ignored;
   beast::get_lowest_layer(socket_).socket().set_option(

@@ -34,7 +34,7 @@ CompatHub::~CompatHub() {
 }
 
 std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
-  if (clients_.size() >= kMostCompatClients) return std::nullopt;
+  if (clients_.size() >= kMaxCompatClients) return std::nullopt;
   const ClientId id = next_client_++;
   clients_.try_emplace(id, budget_).first->second.rate = MessageRate(now_ns);
   return id;
@@ -58,7 +58,7 @@ bool CompatHub::count_message(ClientId id, std::int64_t now_ns) {
 }
 
 void CompatHub::reply(Client& client, std::string text) {
-  if (client.reply_bytes > kMostReplyBytes)
+  if (client.reply_bytes > kMaxReplyBytes)
     return hub_.count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
   client.replies.push_back(std::move(text));
@@ -90,7 +90,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
   } else {
     generate(id, *client, std::move(std::get<CompatGenerate>(request)), now_ns);
   }
-  return client->reply_bytes <= kMostReplyBytes;
+  return client->reply_bytes <= kMaxReplyBytes;
 }
 
 /// Ends the client's previous request. Queued replies stay.
@@ -134,8 +134,8 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
     // Otherwise its first views provide the shape and are not shown.
     (void)client.seen.back().lens.learn(shape);
   if (ask_ranks(client.seen.back())) return true;
-  problem = "The limit of capture requests is reached: " + std::to_string(kMostCompatWishes) +
-            " for all clients of this port, " + std::to_string(tensors::kMostWishes) +
+  problem = "The limit of capture requests is reached: " + std::to_string(kMaxCompatWishes) +
+            " for all clients of this port, " + std::to_string(tensors::kMaxWishes) +
             " for all clients.";
   return false;
 }

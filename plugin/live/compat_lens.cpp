@@ -37,7 +37,7 @@ Wish CompatLens::wish() const {
     wish.keep = is_attention ? 0 : kKept;
     set_method(wish, wanted_.compressor.method);
   } else {
-    wish.tiles = tensors::kMostTiles;  // one element for each tile
+    wish.tiles = tensors::kMaxTiles;  // one element for each tile
   }
   return wish;
 }
@@ -91,14 +91,14 @@ std::string CompatLens::why_not(const View& view) const {
   if (!problem_.empty()) return problem_;
   if (is_as_it_is && view.tile_width > 1 && !view.full_shape.empty())
     return "its last dimension has " + std::to_string(view.full_shape.back()) +
-           " elements; at most " + std::to_string(tensors::kMostTiles) +
+           " elements; at most " + std::to_string(tensors::kMaxTiles) +
            " can be sent without reduction";
   const std::size_t dimensions = std::min(view.shape.size(), view.full_shape.size());
   if (wanted_.flag == CompatFlag::kScores && dimensions < 3)
     return "of " + std::to_string(dimensions) +
            " dimensions; attention needs heads, queries and keys";
   const std::uint64_t numbers = numbers_of(view);
-  if (numbers <= kMostCompatNumbers) return {};
+  if (numbers <= kMaxCompatNumbers) return {};
   return std::to_string(numbers) + " values exceed the size of an update; request fewer tiles";
 }
 

@@ -15,7 +15,7 @@
 namespace megascope::live {
 
 /// Maximum number of values in one `update`.
-inline constexpr std::uint64_t kMostCompatNumbers = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxCompatNumbers = std::uint64_t{1} << 20;
 
 /// Converts the tensors of one flag to the values that a client of the compatibility endpoint
 /// expects. Pure.
@@ -30,7 +30,7 @@ class CompatLens {
   /// earlier request must then be ignored.
   bool learn(const std::vector<std::uint64_t>& shape);
   /// Converts a view. layer: from 0. On success the result has at least 3 dimensions and at most
-  /// kMostCompatNumbers values. nullopt: `problem` says why the view cannot be shown.
+  /// kMaxCompatNumbers values. nullopt: `problem` says why the view cannot be shown.
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
   /// The token dimensions of a result: `rows` is the dimension whose entries are sent, `counted`
   /// the one that shows the length of the text (for attention: keys).

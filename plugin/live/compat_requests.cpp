@@ -21,7 +21,7 @@ constexpr const char* kCompressors = "compressor_config";
 constexpr const char* kPerturbations = "disturbance_configs";
 constexpr std::uint32_t kQkvPixels = 96;
 constexpr std::uint32_t kMlpPixels = 64;
-constexpr std::size_t kMostPath = 4096;
+constexpr std::size_t kMaxPath = 4096;
 
 /// The reference implementations also send "True" and "False" as texts.
 std::optional<bool> truth_of(const Json& value) {
@@ -47,7 +47,7 @@ void read_method(Fields& fields, const std::string& where, kernels::TileMethod& 
   std::string problem;
   const bool is_empty = fields["method"].is_string() &&
                         fields["method"].get_ref<const std::string&>().empty();
-  if (!is_empty) fields.text("method", tensors::kMostMethodBytes, text);
+  if (!is_empty) fields.text("method", tensors::kMaxMethodBytes, text);
   if (!fields.problem().empty()) return;
   const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
   if (parsed)
@@ -74,7 +74,7 @@ Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRo
     return compressor;
   }
   Fields fields(*group);
-  fields.number("pixels", 1, tensors::kMostTiles, compressor.tiles);
+  fields.number("pixels", 1, tensors::kMaxTiles, compressor.tiles);
   read_method(fields, std::string(row.group), compressor.method);
   problem = fields.problem();
   return compressor;
@@ -117,11 +117,11 @@ Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row
   }
   Fields fields(settings);
   if (compressor.kind == CompressorKind::kTile) {
-    fields.number("tiles", 1, tensors::kMostTiles, compressor.tiles);
+    fields.number("tiles", 1, tensors::kMaxTiles, compressor.tiles);
     read_method(fields, where, compressor.method);
   }
   if (compressor.kind == CompressorKind::kProjection)
-    fields.text("vector_path", kMostPath, compressor.vector_path);
+    fields.text("vector_path", kMaxPath, compressor.vector_path);
   problem = fields.problem();
   return compressor;
 }
@@ -207,7 +207,7 @@ CompatRequest read_object(const Json& message) {
 }  // namespace
 
 CompatRequest read_compat_request(std::string_view text) {
-  if (text.size() > kMostMessageBytes) return CompatBad{"The message is larger than 64 KiB."};
+  if (text.size() > kMaxMessageBytes) return CompatBad{"The message is larger than 64 KiB."};
   std::string problem;
   const Json message = parsed_object(text, problem);
   return problem.empty() ? read_object(message) : CompatBad{problem};

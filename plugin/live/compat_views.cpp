@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 constexpr std::int64_t kFirstStepNs = 1'500'000'000;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
-constexpr std::size_t kMostNamesSaid = 12;
+constexpr std::size_t kMaxNamesSaid = 12;
 /// How long after the end of a text its last views are awaited.
 constexpr std::int64_t kLastViewsNs = 1'000'000'000;
 
@@ -64,10 +64,10 @@ void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::in
 }
 
 /// Queues a view. During generation every step's rows are sent, even to a slow client, up to
-/// kMostTextViewBytes; otherwise only the latest view is kept.
+/// kMaxTextViewBytes; otherwise only the latest view is kept.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
   const std::size_t bytes = bytes_of(*waiting.view);
-  if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
+  if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMaxTextViewBytes) {
     client.waiting_bytes += bytes;
     return client.waiting.push_back(std::move(waiting));
   }
@@ -124,7 +124,7 @@ std::string CompatHub::names_of(CompatFlag flag) const {
   text += " and the kind " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
   std::set<std::string> names;
   const TensorCatalog& known = hub_.store().tensors;
-  for (std::uint32_t id = 0; id < known.size() && names.size() < kMostNamesSaid; ++id) {
+  for (std::uint32_t id = 0; id < known.size() && names.size() < kMaxNamesSaid; ++id) {
     if (known[id].is_named) names.insert(known[id].name.name);
   }
   std::string list;
@@ -210,7 +210,7 @@ bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Nu
   if (seen.lens.has_positions()) move_positions(numbers, reach - extent);
   keep_last(numbers, rows, fresh);
   const std::uint64_t wanted = is_attention ? reach : fresh;
-  if (numbers.values.size() / numbers.shape[counted] * wanted > kMostCompatNumbers) return false;
+  if (numbers.values.size() / numbers.shape[counted] * wanted > kMaxCompatNumbers) return false;
   pad_front(numbers, counted, wanted,
             is_attention ? 0.0F : std::numeric_limits<float>::quiet_NaN());
   return true;

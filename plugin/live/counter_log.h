@@ -14,11 +14,11 @@ namespace megascope::live {
 /// Same reading interface as Log. One thread.
 class CounterLog {
  public:
-  explicit CounterLog(std::size_t most_bytes = kMostSeriesBytes)
-      : most_(std::max<std::size_t>(most_bytes / sizeof(Kept), 2)) {}
+  explicit CounterLog(std::size_t max_bytes = kMaxSeriesBytes)
+      : max_(std::max<std::size_t>(max_bytes / sizeof(Kept), 2)) {}
 
   void add(const CounterEntry& entry) {
-    if (kept_.size() >= most_) thin();
+    if (kept_.size() >= max_) thin();
     kept_.push_back({end_++, entry});
   }
   std::uint64_t end() const { return end_; }
@@ -52,7 +52,7 @@ class CounterLog {
       kept_.erase(kept_.begin(), middle);  // no counter has two values there
   }
 
-  std::size_t most_;
+  std::size_t max_;
   std::vector<Kept> kept_;
   std::uint64_t end_ = 0;
 };

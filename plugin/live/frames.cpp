@@ -27,7 +27,7 @@ static_assert(sizeof(Header) == kHeadBytes);
 inline std::uint16_t to_half(float value) {
   constexpr std::uint32_t kInfinity = 0x7F800000;
   constexpr std::uint32_t kTooLarge = 0x47800000;     // 2^16
-  constexpr std::uint32_t kLeastNormal = 0x38800000;  // 2^-14
+  constexpr std::uint32_t kMinNormal = 0x38800000;  // 2^-14
   constexpr std::uint32_t kRebias = 0x38000000;       // 127 - 15 as an exponent
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
@@ -36,7 +36,7 @@ inline std::uint16_t to_half(float value) {
   // The last bit of 0.5F is binary16's smallest subnormal, so this addition rounds correctly.
   const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
                               std::bit_cast<std::uint32_t>(0.5F);
-  std::uint32_t half = magnitude < kLeastNormal ? small : normal;
+  std::uint32_t half = magnitude < kMinNormal ? small : normal;
   half = magnitude >= kTooLarge ? 0x7C00 : half;
   half = magnitude > kInfinity ? 0x7E00 : half;
   return static_cast<std::uint16_t>(half | (bits >> 16 & 0x8000));

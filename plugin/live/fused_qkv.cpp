@@ -51,9 +51,9 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
                         .width;
     fused.cell_ = std::gcd(fused.cell_, section.width);
   }
-  if (fused.size_ / fused.cell_ <= tensors::kMostTiles) return fused;
+  if (fused.size_ / fused.cell_ <= tensors::kMaxTiles) return fused;
   problem = "a head has " + std::to_string(fused.size_) + " elements; at most " +
-            std::to_string(tensors::kMostTiles) + " can be distinguished";
+            std::to_string(tensors::kMaxTiles) + " can be distinguished";
   return std::nullopt;
 }
 

@@ -15,8 +15,8 @@ struct GenerateNames {
 inline constexpr GenerateNames kOwnNames{"tokens", "seed"};
 inline constexpr GenerateNames kCompatNames{"tokens_to_generate", "random_seed"};
 
-inline constexpr std::size_t kMostPrompts = 128;
-inline constexpr std::int64_t kMostGeneratedTokens = 1 << 20;
+inline constexpr std::size_t kMaxPrompts = 128;
+inline constexpr std::int64_t kMaxGeneratedTokens = 1 << 20;
 
 /// Converts a client's generate request to the form that the application gets, without its `id`:
 /// {"type":"generate","prompts":[…],"tokens":…,"temperature":…,"top_k":…,"top_p":…,"seed":…}

@@ -20,14 +20,14 @@ template <class Entry>
 class Log {
  public:
   Log() = default;
-  Log(std::size_t most_bytes, std::size_t most_steps)
-      : most_bytes_(most_bytes), most_steps_(most_steps) {}
+  Log(std::size_t max_bytes, std::size_t max_steps)
+      : max_bytes_(max_bytes), max_steps_(max_steps) {}
 
   void add(Entry entry) {
     if (entries_.empty() || entries_.back().step != entry.step) ++steps_;
     bytes_ += entry.bytes();
     entries_.push_back(std::move(entry));
-    while (entries_.size() > 1 && (bytes_ > most_bytes_ || steps_ > most_steps_)) forget_first();
+    while (entries_.size() > 1 && (bytes_ > max_bytes_ || steps_ > max_steps_)) forget_first();
   }
   std::uint64_t first() const { return first_; }
   std::uint64_t end() const { return first_ + entries_.size(); }
@@ -57,8 +57,8 @@ class Log {
   }
 
   std::deque<Entry> entries_;
-  std::size_t most_bytes_ = kMostSeriesBytes;
-  std::size_t most_steps_ = kMostSteps;
+  std::size_t max_bytes_ = kMaxSeriesBytes;
+  std::size_t max_steps_ = kMaxSteps;
   std::size_t bytes_ = 0;
   std::size_t steps_ = 0;  ///< number of step changes between adjacent entries, plus 1
   std::uint64_t first_ = 0;

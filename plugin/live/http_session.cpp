@@ -71,7 +71,7 @@ HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool i
       stream_(std::move(socket)),
       turn_(party().budget()),
       timer_(loop.context()),
-      buffer_(2 * kMostHeaderBytes) {
+      buffer_(2 * kMaxHeaderBytes) {
   loop_.count_connection(party(), 1);
 }
 
@@ -86,7 +86,7 @@ void HttpSession::start() {
   error_code ignored;
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
   parser_.emplace();
-  parser_->header_limit(kMostHeaderBytes);
+  parser_->header_limit(kMaxHeaderBytes);
   parser_->body_limit(0);
   stream_.rate_policy().charge(party().budget());
   GuestBudget* const budget = party().budget();
@@ -187,7 +187,7 @@ void HttpSession::serve(Request&& request, const std::string& host) {
   if (!id)
     return send(
         error_answer(503, "The limit of " +
-                              std::to_string(is_compat_ ? kMostCompatClients : kMostClients) +
+                              std::to_string(is_compat_ ? kMaxCompatClients : kMaxClients) +
                               " clients is reached, or the run has ended."),
         true, host);
   stream_.expires_never();

@@ -32,11 +32,11 @@ std::string error_text(const std::string& text, const std::string& panel) {
 Hub::Hub(LiveSettings settings)
     : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
   store_.ranks = static_cast<std::uint32_t>(
-      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks)));
+      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMaxLiveRanks)));
 }
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
-  if (clients_.size() >= kMostClients) return std::nullopt;
+  if (clients_.size() >= kMaxClients) return std::nullopt;
   const ClientId id = next_client_++;
   Client& client = clients_[id];
   client.rate = MessageRate(now_ns);
@@ -56,7 +56,7 @@ void Hub::disconnect(ClientId id) {
 /// Queues the answer to a client's message. A client that sends messages without reading is closed
 /// (receive()).
 void Hub::reply(Client& client, std::string text) {
-  if (client.reply_bytes > kMostReplyBytes)
+  if (client.reply_bytes > kMaxReplyBytes)
     return count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
   client.replies.push_back(std::move(text));
@@ -97,7 +97,7 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   } else if (auto* asked = std::get_if<Ask>(&request)) {
     ask(id, client, std::move(*asked));
   }
-  return client.reply_bytes <= kMostReplyBytes;
+  return client.reply_bytes <= kMaxReplyBytes;
 }
 
 void Hub::release(const std::vector<std::uint32_t>& wishes, From from) {
@@ -120,8 +120,8 @@ void Hub::unsubscribe(Client& client, const std::string& panel) {
 
 void Hub::subscribe(Client& client, const Subscribe& request) {
   const auto former = client.panels.find(request.panel);
-  if (former == client.panels.end() && client.panels.size() >= kMostPanels)
-    return reply(client, error_text("The limit of " + std::to_string(kMostPanels) +
+  if (former == client.panels.end() && client.panels.size() >= kMaxPanels)
+    return reply(client, error_text("The limit of " + std::to_string(kMaxPanels) +
                                         " panels is reached. Remove one first.",
                                     request.panel));
   const std::vector<std::uint32_t> former_wishes = former == client.panels.end()
@@ -130,7 +130,7 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(
       wishes_of(request), From::kClient, former_wishes);
   if (!wishes) {
-    const std::string most = std::to_string(tensors::kMostWishes);
+    const std::string most = std::to_string(tensors::kMaxWishes);
     return reply(client, error_text("The limit of " + most +
                                         " capture requests of all clients together is reached.",
                                     request.panel));

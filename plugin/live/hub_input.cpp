@@ -11,11 +11,11 @@
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostEvents = 1000;
-constexpr std::size_t kMostEventText = 512;
+constexpr std::size_t kMaxEvents = 1000;
+constexpr std::size_t kMaxEventText = 512;
 /// Different notices for a capture request.
-constexpr std::size_t kMostNotices = 64;
-constexpr std::uint64_t kMostViewCells = kMostFrameBytes / 2;  ///< encoded as f16
+constexpr std::size_t kMaxNotices = 64;
+constexpr std::uint64_t kMaxViewCells = kMaxFrameBytes / 2;  ///< encoded as f16
 
 std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorStatistics& found) {
   return {static_cast<double>(found.count),
@@ -91,7 +91,7 @@ void Hub::alert(std::int64_t step, const KnownCounter& counter) {
 
 void Hub::announce(std::string text) {
   events_.push_back(std::move(text));
-  if (events_.size() <= kMostEvents) return;
+  if (events_.size() <= kMaxEvents) return;
   events_.pop_front();
   ++first_event_;
 }
@@ -161,7 +161,7 @@ void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64
   if (wish == nullptr) return;  // no client requests it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
-  if (cells > kMostViewCells) {
+  if (cells > kMaxViewCells) {
     if (too_large_.insert(part.wish).second)
       notify({part.wish, "A view of " + std::to_string(cells) +
                              " values is too large for a frame; request fewer tiles."});
@@ -252,12 +252,12 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
 }
 
 void Hub::notify(const tensors::Notice& notice) {
-  const std::string text = notice.text.substr(0, kMostEventText);
+  const std::string text = notice.text.substr(0, kMaxEventText);
   if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
   if (store_.wishes.find(notice.wish) == nullptr) return;  // no client requests it any more
   std::vector<std::string>& told = notices_[notice.wish];
   if (std::ranges::find(told, text) != told.end()) return;
-  if (told.size() >= kMostNotices)
+  if (told.size() >= kMaxNotices)
     return count_drop("notices beyond the limit of a capture request", 1);
   told.push_back(text);
   if (onlooker_ != nullptr) onlooker_->hear(notice);
@@ -271,7 +271,7 @@ void Hub::notify(const tensors::Notice& notice) {
 /// Queues an unsolicited notice. A client that does not read loses the notice, but is not closed.
 void Hub::tell(Client& client, const std::string& panel, const std::string& text) {
   std::string message = dumped({{"type", "notice"}, {"panel", panel}, {"text", text}});
-  if (client.notice_bytes + message.size() > kMostReplyBytes)
+  if (client.notice_bytes + message.size() > kMaxReplyBytes)
     return count_drop("notices for clients that do not read", 1);
   client.notice_bytes += message.size();
   client.notices.push_back(std::move(message));

@@ -14,7 +14,7 @@
 
 namespace megascope::live {
 
-/// Queue from the application's threads to the live view's thread, at most kMostInboxBytes.
+/// Queue from the application's threads to the live view's thread, at most kMaxInboxBytes.
 /// Lock-free; any number of producers, one consumer.
 class Inbox {
  public:
@@ -46,7 +46,7 @@ class Inbox {
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
     const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
-                          kMostInboxBytes;
+                          kMaxInboxBytes;
     Item* const item = has_room ? new (std::nothrow) Item : nullptr;
     if (item == nullptr) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);
@@ -86,7 +86,7 @@ class Inbox {
 
  private:
   bool has_room(std::size_t size) const noexcept {
-    return bytes_.load(std::memory_order_relaxed) + size <= kMostInboxBytes;
+    return bytes_.load(std::memory_order_relaxed) + size <= kMaxInboxBytes;
   }
   bool refuse() noexcept {
     refused_.fetch_add(1, std::memory_order_relaxed);

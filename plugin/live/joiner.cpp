@@ -10,7 +10,7 @@
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostPlaces = 65'536;
+constexpr std::size_t kMaxPlaces = 65'536;
 
 std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first,
                       std::size_t last) {
@@ -111,20 +111,20 @@ bool Joiner::is_patient(std::int64_t since_ns, std::uint64_t since_block,
                         std::int64_t now_ns) const {
   const std::int64_t waited_ns = now_ns - since_ns;
   return waited_ns <= kPatienceNs ||
-         (waited_ns <= kMostPatienceNs && blocks_ - since_block < kPatienceBlocks);
+         (waited_ns <= kMaxPatienceNs && blocks_ - since_block < kPatienceBlocks);
 }
 
 Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
   const auto known = past_.find(place);
   if (known == past_.end()) {
-    if (past_.size() >= kMostPlaces) return Fate::kTooMany;
-    past_.emplace(place, Past{.least_copy = part.copy, .seen_ns = now_ns, .seen_block = blocks_});
+    if (past_.size() >= kMaxPlaces) return Fate::kTooMany;
+    past_.emplace(place, Past{.min_copy = part.copy, .seen_ns = now_ns, .seen_block = blocks_});
     return Fate::kTaken;
   }
   Past& past = known->second;
-  const Fate fate = part.copy > past.least_copy ? judge_copy(past, part, now_ns) : Fate::kTaken;
+  const Fate fate = part.copy > past.min_copy ? judge_copy(past, part, now_ns) : Fate::kTaken;
   if (fate == Fate::kCopy) return fate;
-  if (part.copy != std::exchange(past.least_copy, part.copy)) {
+  if (part.copy != std::exchange(past.min_copy, part.copy)) {
     if (const auto others = open_.find(place); others != open_.end()) drop(others);
   }
   past.seen_ns = now_ns;
@@ -136,10 +136,10 @@ Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, st
 /// A part of a higher replica is ignored as long as parts of the lowest one may still arrive.
 Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part,
                                 std::int64_t now_ns) const {
-  constexpr std::uint64_t kMostPassed = 4;
+  constexpr std::uint64_t kMaxPassed = 4;
   if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
   past.passed_step = std::max(past.passed_step, part.step);
-  const bool is_awaited = past.passed_steps < kMostPassed ||
+  const bool is_awaited = past.passed_steps < kMaxPassed ||
                           is_patient(past.seen_ns, past.seen_block, now_ns);
   return is_awaited ? Fate::kCopy : Fate::kInstead;
 }
@@ -186,7 +186,7 @@ Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
 }
 
 void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
-  while (bytes_ > kMostPartBytes && !open_.empty()) {
+  while (bytes_ > kMaxPartBytes && !open_.empty()) {
     auto oldest = open_.begin();
     for (auto at = open_.begin(); at != open_.end(); ++at) {
       if (at->second.begin()->second.since_ns < oldest->second.begin()->second.since_ns)

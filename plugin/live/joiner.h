@@ -35,15 +35,15 @@ using ViewPointer = std::shared_ptr<const View>;
 
 /// Assembles views from the parts that ranks send. An incomplete view is delivered as it is when
 /// - it has waited for more than kPatienceNs and for kPatienceBlocks blocks (or for
-///   kMostPatienceNs), or
+///   kMaxPatienceNs), or
 /// - a view of the same tensor of a later step is complete, or
-/// - all incomplete views exceed kMostPartBytes (the oldest first).
+/// - all incomplete views exceed kMaxPartBytes (the oldest first).
 /// One thread.
 class Joiner {
  public:
   static constexpr std::int64_t kPatienceNs = 2'000'000'000;
   /// Timeout if no more steps begin.
-  static constexpr std::int64_t kMostPatienceNs = 300'000'000'000;
+  static constexpr std::int64_t kMaxPatienceNs = 300'000'000'000;
   /// A rank update leaves at the rank's next step boundary, if the previous one has been delivered.
   /// Rank 0 receives it at its own next boundary, or one later if it is large. Rank 0's own parts
   /// arrive at once, and one boundary may process two blocks.
@@ -57,7 +57,7 @@ class Joiner {
     kInstead,  ///< used, and replaces a replica with a lower number that stopped sending
     kTwice,    ///< ignored: the rank has already sent it
     kUnlike,   ///< ignored: its shape contradicts the other parts
-    kTooMany,  ///< ignored: views of kMostPlaces tensors are assembled already
+    kTooMany,  ///< ignored: views of kMaxPlaces tensors are assembled already
   };
 
   /// Adds a part. part: validated by LetterReader. method: of its capture request, if it is tiled.
@@ -95,7 +95,7 @@ class Joiner {
   };
   struct Past {
     std::int64_t last_step = -1;   ///< parts of this step or earlier ones are too late
-    std::uint32_t least_copy = 0;  ///< lowest replica seen; parts of higher ones are ignored …
+    std::uint32_t min_copy = 0;  ///< lowest replica seen; parts of higher ones are ignored …
     std::int64_t seen_ns = 0;  ///< … unless its last part arrived too long ago, at this time …
     std::uint64_t seen_block = 0;  ///< … and this block, …
     /// … and other replicas sent later steps: this is the last one, …

@@ -17,20 +17,20 @@ inline std::string dumped(const nlohmann::json& message) {
 }
 
 /// Parses an untrusted JSON object. On error `problem` is set and the result is empty. Nesting is
-/// limited to kMostNesting, because copying and serializing JSON is recursive.
+/// limited to kMaxNesting, because copying and serializing JSON is recursive.
 inline nlohmann::json parsed_object(std::string_view text, std::string& problem) {
-  constexpr int kMostNesting = 16;
+  constexpr int kMaxNesting = 16;
   using Json = nlohmann::json;
   bool is_deep = false;
   Json message = Json::parse(
       text,
       [&](int depth, Json::parse_event_t, Json&) {
-        is_deep = is_deep || depth > kMostNesting;
+        is_deep = is_deep || depth > kMaxNesting;
         return !is_deep;
       },
       false);
   if (is_deep)
-    problem = "The message is nested deeper than " + std::to_string(kMostNesting) + " levels.";
+    problem = "The message is nested deeper than " + std::to_string(kMaxNesting) + " levels.";
   else if (message.is_discarded())
     problem = "The message is not valid JSON.";
   else if (!message.is_object())
@@ -67,13 +67,13 @@ class Fields {
       return fail(name, "a number from " + Json(least).dump() + " to " + Json(most).dump());
     to = value;
   }
-  /// A required text of 1 to most_bytes bytes.
-  void text(const char* name, std::size_t most_bytes, std::string& to) {
+  /// A required text of 1 to max_bytes bytes.
+  void text(const char* name, std::size_t max_bytes, std::string& to) {
     if (!problem_.empty()) return;
     if (!has(name) || !object_[name].is_string()) return fail(name, "a text");
     to = object_[name].get<std::string>();
-    if (to.empty() || to.size() > most_bytes)
-      fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
+    if (to.empty() || to.size() > max_bytes)
+      fail(name, "a text of 1 to " + std::to_string(max_bytes) + " bytes");
   }
   void fail(const std::string& name, const std::string& expected) {
     if (problem_.empty()) problem_ = "`" + name + "` must be " + expected + ".";

@@ -24,7 +24,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::milliseconds kAcceptLater{200};
-constexpr int kMostFailures = 1000;
+constexpr int kMaxFailures = 1000;
 
 /// Length of the longest prefix with at most `most` bytes that does not split a UTF-8 character.
 std::size_t length_of_start(std::string_view text, std::size_t most) {
@@ -42,7 +42,7 @@ error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (endpoint.protocol() == tcp::v6()) acceptor.set_option(boost::asio::ip::v6_only(true), error);
   acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(static_cast<int>(kMostConnections), error);
+  if (!error) acceptor.listen(static_cast<int>(kMaxConnections), error);
   error_code ignored;
   if (error) acceptor.close(ignored);
   return error;
@@ -109,7 +109,7 @@ Status Loop::listen_compat(std::uint16_t& port) {
 }
 
 void Loop::run() noexcept {
-  for (int failures = 0; failures < kMostFailures; ++failures) {
+  for (int failures = 0; failures < kMaxFailures; ++failures) {
     try {
       if (failures == 0) {
         wait_for_wake();
@@ -156,7 +156,7 @@ void Loop::conclude(std::string_view verdict) noexcept {
   if (is_to_close_) return;
   try {
     verdict_.put(std::make_unique<std::string>(
-        verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
+        verdict.substr(0, length_of_start(verdict, kMaxVerdictBytes))));
     ask_to_close();
   } catch (const std::bad_alloc&) {
     // As if there were no verdict.
@@ -268,7 +268,7 @@ void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
 /// clients cannot block authenticated ones.
 bool Loop::has_room(bool is_compat) {
   Connections& there = of(is_compat);
-  const int most = static_cast<int>(is_compat ? kMostCompatConnections : kMostConnections);
+  const int most = static_cast<int>(is_compat ? kMaxCompatConnections : kMaxConnections);
   while (there.connections >= most && !there.strangers.empty()) {
     const std::shared_ptr<HttpSession> oldest = there.strangers.front().lock();
     there.strangers.pop_front();

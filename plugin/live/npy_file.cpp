@@ -79,8 +79,8 @@ Status read_all(int descriptor, const std::string& path, std::vector<std::byte>&
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) return Status::from_errno(path, errno);
   if (!S_ISREG(facts.st_mode)) return Status::error(path + " is not a regular file");
-  if (facts.st_size > static_cast<off_t>(kMostNpyBytes))
-    return Status::error(path + " is larger than " + std::to_string(kMostNpyBytes >> 20) + " MiB");
+  if (facts.st_size > static_cast<off_t>(kMaxNpyBytes))
+    return Status::error(path + " is larger than " + std::to_string(kMaxNpyBytes >> 20) + " MiB");
   bytes.resize(static_cast<std::size_t>(facts.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {

@@ -10,7 +10,7 @@
 
 namespace megascope::live {
 
-inline constexpr std::size_t kMostNpyBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxNpyBytes = std::size_t{16} << 20;
 
 /// A two-dimensional array from a .npy file, converted to float, row-major.
 struct NpyArray {
@@ -24,7 +24,7 @@ struct NpyArray {
 Status read_npy(std::span<const std::byte> bytes, NpyArray& array);
 
 /// Loads the file `path` from `folder`. path: relative to the directory or starting with it,
-/// without `..`. Links that lead out of the directory are rejected. At most kMostNpyBytes. Errors
+/// without `..`. Links that lead out of the directory are rejected. At most kMaxNpyBytes. Errors
 /// name the path.
 Status load_npy(const std::string& folder, const std::string& path, NpyArray& array);
 

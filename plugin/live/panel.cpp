@@ -37,7 +37,7 @@ bool Panel::wants(std::uint32_t wish) const {
 }
 
 void Panel::add_credits(std::uint32_t count) {
-  credits_ = std::min(kMostCredits, credits_ + std::min(count, kMostCredits));
+  credits_ = std::min(kMaxCredits, credits_ + std::min(count, kMaxCredits));
 }
 
 std::size_t Panel::matches(const Store& store) const {
@@ -104,7 +104,7 @@ std::optional<std::vector<std::byte>> Panel::next_view(const Store& store,
     const ViewPointer view = store.shelf.find(waiting_.front());
     waiting_.pop_front();
     const std::size_t bytes = view ? view->values.size() * (request_.is_half ? 2 : 4) : 0;
-    if (view && bytes <= kMostFrameBytes - kMostMessageBytes)
+    if (view && bytes <= kMaxFrameBytes - kMaxMessageBytes)
       return view_frame(*view, store, frame_number);
     lose(1);
     if (!view || std::exchange(has_complained_, true)) continue;

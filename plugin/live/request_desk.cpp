@@ -21,19 +21,19 @@ std::string RequestDesk::why_not() const {
 std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
                                             std::string& problem) {
   problem = why_not();
-  if (problem.empty() && waiting_.size() >= kMostWaiting)
-    problem = std::to_string(kMostWaiting) + " requests are queued, which is the limit.";
+  if (problem.empty() && waiting_.size() >= kMaxWaiting)
+    problem = std::to_string(kMaxWaiting) + " requests are queued, which is the limit.";
   const auto is_of_compat = [](const Request& one) { return one.asker.is_compat; };
   if (problem.empty() && asker.is_compat &&
-      static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMostCompatWaiting)
-    problem = std::to_string(kMostCompatWaiting) +
+      static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMaxCompatWaiting)
+    problem = std::to_string(kMaxCompatWaiting) +
               " requests of unauthenticated clients are queued, which is the limit.";
   if (!problem.empty()) return std::nullopt;
   request["id"] = next_id_;
   std::string text = dumped(request);
-  if (text.size() > kMostRequestBytes) {
+  if (text.size() > kMaxRequestBytes) {
     problem = "The request has " + std::to_string(text.size()) + " bytes; the limit is " +
-              std::to_string(kMostRequestBytes) + ".";
+              std::to_string(kMaxRequestBytes) + ".";
     return std::nullopt;
   }
   waiting_.push_back({.id = next_id_++,

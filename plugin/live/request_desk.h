@@ -20,9 +20,9 @@ struct Asker {
 /// Queue of requests to the application. One request is active at a time. One thread.
 class RequestDesk {
  public:
-  static constexpr std::size_t kMostWaiting = 8;
+  static constexpr std::size_t kMaxWaiting = 8;
   /// Of these, from unauthenticated clients; leaves room for others.
-  static constexpr std::size_t kMostCompatWaiting = 4;
+  static constexpr std::size_t kMaxCompatWaiting = 4;
   /// Timeout if the application does not answer the active request …
   static constexpr std::int64_t kPatienceNs = 60'000'000'000;
   /// … and if its client has disconnected.

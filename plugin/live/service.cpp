@@ -175,9 +175,9 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
 
 /// After an abort, waits at most 100 ms for the last message to clients.
 void Service::wait_shortly() const noexcept {
-  constexpr int kMostMs = 100;
+  constexpr int kMaxMs = 100;
   constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
-  for (int waited_ms = 0; waited_ms < kMostMs && !loop_->is_over(); ++waited_ms)
+  for (int waited_ms = 0; waited_ms < kMaxMs && !loop_->is_over(); ++waited_ms)
     nanosleep(&kMillisecond, nullptr);
 }
 

@@ -16,7 +16,7 @@ void Shelf::put(ViewPointer view) {
   bytes_ += bytes_of(*view);
   by_age_.emplace(next_number_, place);
   views_.emplace(place, Entry{std::move(view), next_number_++});
-  while (bytes_ > kMostViewBytes && views_.size() > 1) remove(views_.find(by_age_.begin()->second));
+  while (bytes_ > kMaxViewBytes && views_.size() > 1) remove(views_.find(by_age_.begin()->second));
 }
 
 ViewPointer Shelf::find(const Place& place) const {

@@ -8,7 +8,7 @@
 
 namespace megascope::live {
 
-/// The latest view for each tensor and capture request. Keeps at most kMostViewBytes; the oldest
+/// The latest view for each tensor and capture request. Keeps at most kMaxViewBytes; the oldest
 /// views are removed first. One thread.
 class Shelf {
  public:

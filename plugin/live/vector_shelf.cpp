@@ -30,9 +30,9 @@ Status VectorShelf::take(const std::string& folder, const std::string& path,
     if (is_alike(*there, array)) return vector = there, Status::ok();
     bytes += there->values.size() * sizeof(float);
   }
-  if (bytes > kMostVectorBytes)
+  if (bytes > kMaxVectorBytes)
     return Status::error("the vectors of all projections together would exceed " +
-                         std::to_string(kMostVectorBytes >> 20) + " MiB");
+                         std::to_string(kMaxVectorBytes >> 20) + " MiB");
   vector = std::make_shared<const NpyArray>(std::move(array));
   arrays_.push_back(vector);
   return Status::ok();

@@ -9,7 +9,7 @@
 
 namespace megascope::live {
 
-/// The projection vectors in use, shared between clients: at most kMostVectorBytes. One thread.
+/// The projection vectors in use, shared between clients: at most kMaxVectorBytes. One thread.
 class VectorShelf {
  public:
   /// Loads vectors like load_npy(), with normalized rows. Reuses an equal array that is in use.

@@ -81,7 +81,7 @@ bool WishBook::is_within_bounds(From from, const std::vector<std::uint32_t>& for
     all += entry.wanted != given_up ? 1 : 0;
     of_guests += entry.wanted_by_guests > (from == From::kGuest ? given_up : 0) ? 1 : 0;
   }
-  return all <= tensors::kMostWishes && (from == From::kClient || of_guests <= kMostCompatWishes);
+  return all <= tensors::kMaxWishes && (from == From::kClient || of_guests <= kMaxCompatWishes);
 }
 
 void WishBook::release(const std::vector<std::uint32_t>& ids, From from) {

@@ -19,8 +19,8 @@ std::vector<tensors::Wish> wishes_of(const Subscribe& subscribe);
 /// which is unauthenticated.
 enum class From : std::uint8_t { kClient, kGuest };
 
-/// Registry of all clients' capture requests, without duplicates: at most kMostWishes, of which
-/// unauthenticated clients may use kMostCompatWishes. One thread.
+/// Registry of all clients' capture requests, without duplicates: at most kMaxWishes, of which
+/// unauthenticated clients may use kMaxCompatWishes. One thread.
 class WishBook {
  public:
   /// Adds requests and returns their ids, under which captured items are reported. nullopt: a limit

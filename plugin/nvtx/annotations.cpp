@@ -174,7 +174,7 @@ MEGASCOPE_NVTX_FROM(const wchar_t*)
 
 std::uint64_t register_text(std::uint64_t domain, std::string_view text) noexcept {
   const Message* const registered = message(
-      MessageKey{known_domain(domain), 0, text.substr(0, kMostMessageBytes)});
+      MessageKey{known_domain(domain), 0, text.substr(0, kMaxMessageBytes)});
   return registered != nullptr ? registered->number : 0;
 }
 

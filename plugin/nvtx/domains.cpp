@@ -12,8 +12,8 @@
 namespace megascope::nvtx {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 200;
-constexpr std::size_t kMostCategories = 1U << 16;
+constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::size_t kMaxCategories = 1U << 16;
 
 std::atomic<std::uint32_t> g_count{1};
 
@@ -37,14 +37,14 @@ DomainId domain(std::string_view name) noexcept {
     return kDefaultDomain;
   }
   try {
-    const std::string wanted(name.substr(0, kMostNameBytes));
+    const std::string wanted(name.substr(0, kMaxNameBytes));
     const hooks::ProcessGuard locked(names().lock);
     if (!locked) return kDefaultDomain;
     std::vector<std::string>& all = names().domains;
     for (std::size_t i = 1; i < all.size(); ++i) {
       if (all[i] == wanted) return static_cast<DomainId>(i);
     }
-    if (all.size() < kMostDomains) {
+    if (all.size() < kMaxDomains) {
       all.push_back(wanted);
       g_count.store(static_cast<std::uint32_t>(all.size()), std::memory_order_release);
       return static_cast<DomainId>(all.size() - 1);
@@ -62,10 +62,10 @@ DomainId known_domain(std::uint64_t number) noexcept {
 
 void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept {
   try {
-    std::string wanted(name.substr(0, kMostNameBytes));
+    std::string wanted(name.substr(0, kMaxNameBytes));
     const hooks::ProcessGuard locked(names().lock);
     if (!locked || wanted.empty()) return;
-    if (names().categories.size() < kMostCategories)
+    if (names().categories.size() < kMaxCategories)
       names().categories[{domain, category}] = std::move(wanted);
   } catch (const std::bad_alloc&) {
     refuse("a name was not defined: memory is exhausted");

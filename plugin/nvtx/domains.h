@@ -9,7 +9,7 @@ namespace megascope::nvtx {
 /// Number of a domain, which is its NVTX handle. 0 is the default domain.
 using DomainId = std::uint16_t;
 inline constexpr DomainId kDefaultDomain = 0;
-inline constexpr std::size_t kMostDomains = 4096;
+inline constexpr std::size_t kMaxDomains = 4096;
 
 /// Returns the domain of a name, and creates it if it is new. Returns the default domain if the
 /// name is empty or there are too many (counted as refused). Any thread; takes a lock.

@@ -24,7 +24,7 @@ Handle handle_of(std::uint64_t number) noexcept {
 }
 std::string_view text_of(const char* text) noexcept {
   return text == nullptr ? std::string_view()
-                         : std::string_view(text, strnlen(text, kMostMessageBytes));
+                         : std::string_view(text, strnlen(text, kMaxMessageBytes));
 }
 constexpr std::uint64_t kDefault = kDefaultDomain;
 

@@ -16,13 +16,13 @@ namespace megascope::nvtx {
 namespace {
 
 constexpr std::size_t kPlaces = 1U << 17;  ///< size of a table that is at most half full
-static_assert(kMostMessages <= kPlaces / 2);
-constexpr int kMostAlike = 8;
+static_assert(kMaxMessages <= kPlaces / 2);
+constexpr int kMaxAlike = 8;
 constexpr std::size_t kRecent = 1U << 12;
 
 // Pages are allocated at first use.
 constinit std::atomic<const Message*> g_table[kPlaces];
-constinit std::atomic<const Message*> g_by_number[kMostMessages + 1];
+constinit std::atomic<const Message*> g_by_number[kMaxMessages + 1];
 constinit std::atomic<const Message*>
     g_recent[kRecent];  ///< by the address of the application's text
 constinit std::atomic<DomainId>
@@ -81,11 +81,11 @@ const Message* find(const MessageKey& key, std::uint64_t hash, std::size_t& plac
 RegionId region_for(const MessageKey& key) {
   const std::string name = full_name(key.domain, key.text);
   std::string group = category_name(key.domain, key.category);
-  for (int i = 0; i < kMostAlike; ++i, group = "'" + group) {
+  for (int i = 0; i < kMaxAlike; ++i, group = "'" + group) {
     const RegionId region = hooks::region(name, group);
     if (region == kNoRegion) return kNoRegion;
     const DomainId known = domain_of(region);
-    if (known == key.domain || known == kMostDomains) return region;
+    if (known == key.domain || known == kMaxDomains) return region;
   }
   return kNoRegion;
 }
@@ -112,8 +112,8 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   const hooks::ProcessGuard locked(g_lock);
   if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
-  const bool has_room = g_count < kMostMessages - kMostDomains ||
-                        (key.text == kOtherText && g_count < kMostMessages);
+  const bool has_room = g_count < kMaxMessages - kMaxDomains ||
+                        (key.text == kOtherText && g_count < kMaxMessages);
   try {
     if (found == nullptr && has_room) found = add(key, hash, place);
   } catch (const std::bad_alloc&) {
@@ -149,20 +149,20 @@ const Message* message(const SaidText& said) noexcept {
   if (is_it) [[likely]]
     return known;
   const Message* const found = message(
-      {said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
+      {said.domain, said.category, {said.text, strnlen(said.text, kMaxMessageBytes)}});
   if (found != nullptr) recent.store(found, std::memory_order_release);
   return found;
 }
 
 const Message* message_of_number(std::uint64_t number) noexcept {
-  return number <= kMostMessages ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+  return number <= kMaxMessages ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
 }
 
 DomainId domain_of(RegionId region) noexcept {
   const DomainId after = region < kFirstReservedRegion
                              ? g_domain_after[region].load(std::memory_order_relaxed)
                              : DomainId{0};
-  return after == 0 ? static_cast<DomainId>(kMostDomains) : static_cast<DomainId>(after - 1);
+  return after == 0 ? static_cast<DomainId>(kMaxDomains) : static_cast<DomainId>(after - 1);
 }
 
 }  // namespace megascope::nvtx

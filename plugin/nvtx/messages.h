@@ -12,7 +12,7 @@ namespace megascope::nvtx {
 struct MessageKey {
   DomainId domain = kDefaultDomain;
   std::uint32_t category = 0;
-  std::string_view text;  ///< any bytes; at most kMostMessageBytes
+  std::string_view text;  ///< any bytes; at most kMaxMessageBytes
 };
 
 /// A message that the application has used. Never freed. Its text is zero-terminated.
@@ -24,7 +24,7 @@ struct Message {
 };
 
 /// Number of different messages; later ones share the message kOther.
-inline constexpr std::uint32_t kMostMessages = 60'000;
+inline constexpr std::uint32_t kMaxMessages = 60'000;
 inline constexpr std::string_view kOtherText = "(further messages)";
 inline constexpr std::string_view kNoText = "(no message)";
 
@@ -43,7 +43,7 @@ const Message* message(const SaidText& said) noexcept;
 /// Returns the message of an NVTX handle; nullptr if there is none.
 const Message* message_of_number(std::uint64_t number) noexcept;
 
-/// Returns the domain of a region that message() defined; kMostDomains for other regions.
+/// Returns the domain of a region that message() defined; kMaxDomains for other regions.
 DomainId domain_of(RegionId region) noexcept;
 
 }  // namespace megascope::nvtx

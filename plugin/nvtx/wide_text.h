@@ -7,9 +7,9 @@
 namespace megascope::nvtx {
 
 /// Largest size of a message; the rest is ignored.
-inline constexpr std::size_t kMostMessageBytes = 1000;
+inline constexpr std::size_t kMaxMessageBytes = 1000;
 
-/// Converts `wchar_t` text (UTF-32) to UTF-8: whole characters up to kMostMessageBytes; invalid
+/// Converts `wchar_t` text (UTF-32) to UTF-8: whole characters up to kMaxMessageBytes; invalid
 /// characters become U+FFFD. Allocates nothing.
 class WideText {
  public:
@@ -35,7 +35,7 @@ class WideText {
     return true;
   }
 
-  std::array<char, kMostMessageBytes> bytes_;
+  std::array<char, kMaxMessageBytes> bytes_;
   std::size_t size_ = 0;
 };
 

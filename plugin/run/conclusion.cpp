@@ -9,7 +9,7 @@
 namespace megascope::run {
 namespace {
 
-constexpr std::size_t kMostSharedSamples = 16'384;  // over all clocks; the traces have every sample
+constexpr std::size_t kMaxSharedSamples = 16'384;  // over all clocks; the traces have every sample
 
 Collective::Bytes bytes_of(const std::string& text) {
   const std::span bytes = std::as_bytes(std::span(text));
@@ -44,7 +44,7 @@ Status merge_clocks_up(Collective& group, Collective::Bytes& clocks) {
   return group.merge_up(clocks, [](Collective::Bytes& lower, std::span<const std::byte> higher) {
     std::vector<ClockDomain> all = domains_in(lower);
     merge_clock_domains(all, domains_in(higher));
-    thin_out(all, kMostSharedSamples);
+    thin_out(all, kMaxSharedSamples);
     lower = bytes_of(all);
   });
 }

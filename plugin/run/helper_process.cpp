@@ -16,7 +16,7 @@ namespace megascope::run {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr std::size_t kMostBytes = 64 * 1024;
+constexpr std::size_t kMaxBytes = 64 * 1024;
 
 struct Program {
   char* const* words;
@@ -85,16 +85,16 @@ bool read_all(int input, std::uint64_t until_ns, std::string& output) {
     const ssize_t count = read(input, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
-    if (output.size() < kMostBytes) output.append(bytes.data(), static_cast<std::size_t>(count));
+    if (output.size() < kMaxBytes) output.append(bytes.data(), static_cast<std::size_t>(count));
   }
 }
 
 }  // namespace
 
-Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, std::string& output,
+Status run_helper(const std::vector<std::string>& words, std::uint64_t max_ns, std::string& output,
                   bool& is_late) {
   is_late = false;
-  const std::uint64_t until_ns = clock::monotonic_ns() + most_ns;
+  const std::uint64_t until_ns = clock::monotonic_ns() + max_ns;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Status::from_errno("cannot create a pipe", errno);
   const pid_t child = start(words, ends[1]);

@@ -87,14 +87,14 @@ std::string slurm_job() {
 }
 
 std::vector<LauncherFact> slurm_facts() {
-  constexpr std::size_t kMostBytes = 1024;
+  constexpr std::size_t kMaxBytes = 1024;
   constexpr const char* kNames[] = {
       "SLURM_CLUSTER_NAME",  "SLURM_JOB_ID",       "SLURM_JOB_NAME",      "SLURM_STEP_ID",
       "SLURM_NODEID",        "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST", "SLURM_ARRAY_JOB_ID",
       "SLURM_ARRAY_TASK_ID", "SLURM_HET_SIZE",     "SLURM_HET_JOB_ID",    "SLURM_RESTART_COUNT"};
   std::vector<LauncherFact> facts;
   for (const char* name : kNames) {
-    std::string value = config::environment_value(name).substr(0, kMostBytes);
+    std::string value = config::environment_value(name).substr(0, kMaxBytes);
     if (!value.empty()) facts.push_back({name, std::move(value)});
   }
   return facts;
@@ -179,10 +179,10 @@ bool is_in_memory(const std::string& folder) {
 }  // namespace
 
 Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
   // Tmpfs has no quota, and reserving would consume memory.
   if (is_in_memory(folder)) return Status::ok();
-  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMostBytes);
+  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMaxBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);

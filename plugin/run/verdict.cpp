@@ -9,9 +9,9 @@ namespace megascope::run {
 namespace {
 
 // The analysis of this many calls takes 0.4 to 0.7 s with the shortest steps (docs/overhead.md).
-constexpr std::uint64_t kMostCalls = 1'000'000;
-constexpr std::size_t kMostRanks = 64;  // each rank has a file to open
-constexpr std::uint64_t kMostNs = 900'000'000;
+constexpr std::uint64_t kMaxCalls = 1'000'000;
+constexpr std::size_t kMaxRanks = 64;  // each rank has a file to open
+constexpr std::uint64_t kMaxNs = 900'000'000;
 
 /// Whether the run has the data for a verdict. Missing data is reported elsewhere in the report.
 bool can_be_judged(const report::RunReport& report) {
@@ -28,7 +28,7 @@ Status make_verdict(const std::string& library_folder, const std::string& run_fo
   std::string said;
   bool is_late = false;
   const Status status = run_helper(
-      {library_folder + "/megascope_verdict", run_folder, std::to_string(kMostNs)}, kMostNs, said,
+      {library_folder + "/megascope_verdict", run_folder, std::to_string(kMaxNs)}, kMaxNs, said,
       is_late);
   if (!status.is_ok() || is_late) return status;
   if (said.empty())
@@ -55,7 +55,7 @@ void add_verdict(const std::string& library_folder, const std::string& run_folde
   std::uint64_t call_count = 0;
   for (const report::RankRow& rank : report.ranks) call_count += rank.calls;
   const std::string command = command_for(run_folder);
-  if (call_count > kMostCalls || report.ranks.size() > kMostRanks) {
+  if (call_count > kMaxCalls || report.ranks.size() > kMaxRanks) {
     report.verdict_command = command;
     return;
   }

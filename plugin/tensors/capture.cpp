@@ -14,7 +14,7 @@
 namespace megascope::tensors {
 namespace {
 
-constexpr std::size_t kMostRefused = 4096;
+constexpr std::size_t kMaxRefused = 4096;
 
 bool is_view(const Wish& wish) {
   return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
@@ -147,7 +147,7 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
-  if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes)
+  if (letter_bytes(*part) > kMaxLetterBytes - kFirstBytes)
     return refuse(wish, tensor,
                   "makes a view that exceeds the size of a rank update; request fewer tiles");
   (void)name({.key = part->key,
@@ -163,7 +163,7 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
 void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::string& problem) {
   const std::lock_guard lock(mutex_);
   const std::pair once(wish.id, tensor.id);
-  if (refused_.size() == kMostRefused || refused_.contains(once)) return;
+  if (refused_.size() == kMaxRefused || refused_.contains(once)) return;
   if (writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
 }
 
@@ -183,7 +183,7 @@ void Capture::polls() noexcept {
 }
 
 void Capture::reply(std::string_view text) noexcept {
-  const char* problem = text.size() > kMostReplyBytes ? "a reply to a request is larger than 1 MiB"
+  const char* problem = text.size() > kMaxReplyBytes ? "a reply to a request is larger than 1 MiB"
                                                       : nullptr;
   try {
     const std::lock_guard lock(mutex_);
@@ -236,7 +236,7 @@ void Capture::tell_again() {
 
 void Capture::notify(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (notices_.size() < kMostNotices) notices_.push_back(text);
+  if (notices_.size() < kMaxNotices) notices_.push_back(text);
 }
 
 void Capture::fail_request(const std::string& why) {
@@ -256,8 +256,8 @@ void Capture::put_first(LetterWriter& letter) const {
 void Capture::put_parts(LetterWriter& letter) {
   constexpr std::size_t kRoomForLeftOut = 64;
   const std::vector<ViewPart> parts = parts_.take(
-      kMostLetterBytes - kRoomForLeftOut -
-      std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()));
+      kMaxLetterBytes - kRoomForLeftOut -
+      std::min(kMaxLetterBytes - kRoomForLeftOut, letter.size()));
   letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
                                        letter_bytes));
   for (const ViewPart& part : parts) letter.add(part);

@@ -27,7 +27,7 @@ namespace megascope::tensors {
 
 /// Captures on this process what clients of the live view requested: tensor statistics, tensor
 /// views, counter values, replies of the application. Captured items wait here until take_letter()
-/// packs them into the next rank update for rank 0 (at most kMostLetterBytes).
+/// packs them into the next rank update for rank 0 (at most kMaxLetterBytes).
 /// Any thread, except where a function says otherwise. Never destroyed, because hooks may call it
 /// until the process ends.
 class Capture final : public CounterSink, public RequestSink {
@@ -81,7 +81,7 @@ class Capture final : public CounterSink, public RequestSink {
   void tell_again();
   /// Queues again the counter values from `first_step` on.
   void tell_values_again(std::int64_t first_step);
-  /// Queues a text for all clients. At most kMostNotices per rank update; more are ignored.
+  /// Queues a text for all clients. At most kMaxNotices per rank update; more are ignored.
   void notify(const std::string& text);
   /// Packs everything queued into a rank update. Returns an empty vector if nothing is queued.
   std::vector<std::byte> take_letter() noexcept;
@@ -89,7 +89,7 @@ class Capture final : public CounterSink, public RequestSink {
  private:
   /// Bytes of a rank update reserved for put_first()
   static constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
-  static constexpr std::size_t kMostNotices = 8;
+  static constexpr std::size_t kMaxNotices = 8;
   struct State {
     std::vector<Wish> wishes;
     Layout layout;
@@ -110,15 +110,15 @@ class Capture final : public CounterSink, public RequestSink {
   std::atomic<std::uint64_t> request_until_ns_{
       0};  ///< of CLOCK_MONOTONIC: answers are expected until then
   std::atomic<std::uint64_t> shown_until_ns_{~std::uint64_t{0}};
-  LetterWriter writer_{kMostLetterBytes - kFirstBytes};
-  PartBox parts_{kMostLetterBytes - kFirstBytes};
+  LetterWriter writer_{kMaxLetterBytes - kFirstBytes};
+  PartBox parts_{kMaxLetterBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
   // What the next letter begins with, whatever else has no room.
   bool is_to_introduce_ = false;
   bool is_to_tell_polls_ = false;
   std::string failure_;                      ///< of a request; empty: none
-  std::vector<std::string> notices_;         ///< kMostNotices at most
+  std::vector<std::string> notices_;         ///< kMaxNotices at most
   std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
   std::uint64_t left_out_told_ = 0;
   CounterSlots slots_;

@@ -6,7 +6,7 @@
 namespace megascope::tensors {
 
 void CounterPast::share_with(std::size_t ranks) {
-  most_ = kMostOfAllRanks / std::max<std::size_t>(ranks, 1);
+  max_ = kMaxOfAllRanks / std::max<std::size_t>(ranks, 1);
   make_room();
 }
 
@@ -38,16 +38,16 @@ void CounterPast::keep(Counter& counter, const Sample& sample) const {
   if ((!kept.empty() && kept.back().step > sample.step) || counter.set_count % counter.stride != 0)
     return;
   if (kept.size() == kept.capacity())
-    kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), most_of_one_ + 1));
+    kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), max_of_one_ + 1));
   kept.push_back(sample);
   thin(counter);
 }
 
 void CounterPast::make_room() {
   const std::size_t most = std::bit_floor(
-      std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
-  if (most == most_of_one_) return;
-  most_of_one_ = most;
+      std::clamp<std::size_t>(max_ / std::max<std::size_t>(used_, 1), 1, kMaxOfOne));
+  if (most == max_of_one_) return;
+  max_of_one_ = most;
   for (Counter& counter : counters_) {
     thin(counter);
     if (counter.kept.capacity() > most + 1) counter.kept.shrink_to_fit();
@@ -56,7 +56,7 @@ void CounterPast::make_room() {
 
 void CounterPast::thin(Counter& counter) const {
   std::vector<Sample>& kept = counter.kept;
-  while (kept.size() > most_of_one_) {
+  while (kept.size() > max_of_one_) {
     for (std::size_t i = 0; 2 * i < kept.size(); ++i) kept[i] = kept[2 * i];
     kept.resize((kept.size() + 1) / 2);
     counter.stride *= 2;
@@ -130,14 +130,14 @@ void CounterPast::put_new(LetterWriter& letter) {
 /// Selects equally many values of every counter with unsent values, so that curves grow together.
 std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::vector<CounterId> behind;
-  for (CounterId id = 0; id < counters_.size() && behind.size() < kMostInALetter; ++id) {
+  for (CounterId id = 0; id < counters_.size() && behind.size() < kMaxInALetter; ++id) {
     if (is_shown(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
   }
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
     const std::span<const Sample> samples = untold(counters_[id]);
     for (const Sample& sample :
-         samples.first(std::min(samples.size(), kMostInALetter / behind.size()))) {
+         samples.first(std::min(samples.size(), kMaxInALetter / behind.size()))) {
       CounterReadings& readings = by_step[sample.step];
       readings.ids.push_back(id);
       readings.values.push_back(sample.value);

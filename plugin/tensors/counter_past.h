@@ -14,16 +14,16 @@ namespace megascope::tensors {
 
 /// History of counter values, and which of them rank 0 already has. It lets a client that connects
 /// late see curves from the start of the run.
-/// Keeps at most kMostOfOne values of each counter, evenly thinned; fewer if there are many
+/// Keeps at most kMaxOfOne values of each counter, evenly thinned; fewer if there are many
 /// counters.
 /// Not thread-safe: one thread at a time.
 class CounterPast {
  public:
-  static constexpr std::size_t kMostOfAllRanks = std::size_t{1} << 19;
-  static constexpr std::size_t kMostOfOne = 1024;
-  static constexpr std::size_t kMostInALetter = 8192;  ///< past values in one rank update
+  static constexpr std::size_t kMaxOfAllRanks = std::size_t{1} << 19;
+  static constexpr std::size_t kMaxOfOne = 1024;
+  static constexpr std::size_t kMaxInALetter = 8192;  ///< past values in one rank update
 
-  /// Sets this rank's share of kMostOfAllRanks. ranks: number of ranks in the run.
+  /// Sets this rank's share of kMaxOfAllRanks. ranks: number of ranks in the run.
   void share_with(std::size_t ranks);
   /// Records a value. Steps of one counter ascend; a value of an earlier step is sent but not kept.
   void set(CounterId counter, std::int64_t step, double value);
@@ -40,7 +40,7 @@ class CounterPast {
   /// Marks values from `first_step` on as not sent.
   void tell_again(std::int64_t first_step);
   /// Adds to a rank update the unsent values of wanted and named counters: the newest value of
-  /// each, then up to kMostInALetter earlier values, oldest first. Values that do not fit stay
+  /// each, then up to kMaxInALetter earlier values, oldest first. Values that do not fit stay
   /// queued.
   void put(LetterWriter& letter);
 
@@ -80,8 +80,8 @@ class CounterPast {
 
   std::vector<Counter> counters_;       ///< by CounterId
   std::size_t used_ = 0;                ///< counters with a value
-  std::size_t most_ = kMostOfAllRanks;  ///< values of all counters together
-  std::size_t most_of_one_ = kMostOfOne;
+  std::size_t max_ = kMaxOfAllRanks;  ///< values of all counters together
+  std::size_t max_of_one_ = kMaxOfOne;
 };
 
 }  // namespace megascope::tensors

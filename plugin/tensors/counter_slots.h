@@ -18,8 +18,8 @@ namespace megascope::tensors {
 /// value may come from different threads.
 class CounterSlots {
  public:
-  /// Counters with an id of kMost or more are ignored.
-  static constexpr std::uint32_t kMost = 65'536;
+  /// Counters with an id of kMax or more are ignored.
+  static constexpr std::uint32_t kMax = 65'536;
 
   struct Reading {
     std::int64_t step = 0;
@@ -28,7 +28,7 @@ class CounterSlots {
 
   /// Sets a counter. step >= -1. Lock-free.
   void set(CounterId counter, std::int64_t step, double value) noexcept {
-    if (counter >= kMost || slots_ == nullptr) return;
+    if (counter >= kMax || slots_ == nullptr) return;
     Slot& slot = slots_[counter];
     slot.stamp.store(static_cast<std::uint64_t>(step) + 2, std::memory_order_relaxed);
     slot.value.store(value, std::memory_order_release);
@@ -63,7 +63,7 @@ class CounterSlots {
   static_assert(std::atomic<double>::is_always_lock_free);
   /// Zeroed, demand-paged memory. Returns nullptr if the mapping fails; values are then ignored.
   static Slot* make_slots() noexcept {
-    void* const memory = mmap(nullptr, kMost * sizeof(Slot), PROT_READ | PROT_WRITE,
+    void* const memory = mmap(nullptr, kMax * sizeof(Slot), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<Slot*>(memory);
   }

@@ -18,7 +18,7 @@
 /// program on machines of one kind.
 namespace megascope::tensors {
 
-inline constexpr std::size_t kMostLetterBytes = ControlPort::kMostLetterBytes;
+inline constexpr std::size_t kMaxLetterBytes = ControlPort::kMaxLetterBytes;
 
 /// A contiguous range of a view's split dimension that a rank holds: elements [start, start +
 /// count) of the part are elements [whole_start, whole_start + count) of the whole view.
@@ -134,10 +134,10 @@ struct Notice {
 };
 
 /// Maximum size of Reply::text.
-inline constexpr std::size_t kMostReplyBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxReplyBytes = std::size_t{1} << 20;
 
 /// The application's reply to a client's request (LiveServer::next_request): JSON text with the
-/// request's `id`, at most kMostReplyBytes.
+/// request's `id`, at most kMaxReplyBytes.
 struct Reply {
   std::string text;
 };
@@ -164,11 +164,11 @@ struct RankFacts {
 
 /// Builds a rank update of at most `room` bytes. add() appends one item; if the item does not fit,
 /// it returns false and appends nothing. Strings longer than 4096 bytes are truncated, except that
-/// a Reply longer than kMostReplyBytes is rejected. Throws std::bad_alloc, with the contents
+/// a Reply longer than kMaxReplyBytes is rejected. Throws std::bad_alloc, with the contents
 /// unchanged.
 class LetterWriter {
  public:
-  explicit LetterWriter(std::size_t room = kMostLetterBytes) : room_(room) {}
+  explicit LetterWriter(std::size_t room = kMaxLetterBytes) : room_(room) {}
   bool add(const TensorName& name);
   bool add(const CounterName& name);
   bool add(const CounterReadings& values);

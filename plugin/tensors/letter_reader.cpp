@@ -68,12 +68,12 @@ bool has_sound_stretches(const ViewPart& part) {
 }
 
 bool is_sound(const ViewPart& part) {
-  constexpr std::uint64_t kMostCells = std::uint64_t{1} << 26;
+  constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 26;
   std::uint64_t cells = 0;
   std::uint64_t whole = 0;
   return part.shape.size() == part.whole_shape.size() && (part.columns == 1 || part.columns == 3) &&
-         part.parts != 0 && part.step >= 0 && has_cells(part.shape, kMostCells, cells) &&
-         has_cells(part.whole_shape, kMostCells, whole) &&
+         part.parts != 0 && part.step >= 0 && has_cells(part.shape, kMaxCells, cells) &&
+         has_cells(part.whole_shape, kMaxCells, whole) &&
          cells * part.columns == part.elements.size() &&
          (part.tile_width == 0 || !part.shape.empty()) && has_sound_stretches(part);
 }
@@ -106,8 +106,8 @@ bool read(Source source, CounterName& name) {
 
 bool read(Source source, CounterReadings& values) {
   source.get(values.step);
-  source.get_all(values.ids, kMostLetterBytes);
-  source.get_all(values.values, kMostLetterBytes);
+  source.get_all(values.ids, kMaxLetterBytes);
+  source.get_all(values.values, kMaxLetterBytes);
   return source.is_whole() && values.ids.size() == values.values.size();
 }
 
@@ -118,7 +118,7 @@ bool read(Source source, ViewPart& part) {
   source.get_all(part.whole_shape, kMaxPartDimensions);
   source.get_all(part.shape, kMaxPartDimensions);
   source.get_all(part.stretches, kMaxPartStretches);
-  source.get_all(part.elements, kMostLetterBytes);
+  source.get_all(part.elements, kMaxLetterBytes);
   if (!source.is_whole()) return false;
   part.key = facts.key;
   part.step = facts.step;
@@ -176,7 +176,7 @@ bool read(Source source, LeftOut& left_out) {
 }
 
 bool read(Source source, Reply& reply) {
-  source.get_all(reply.text, kMostReplyBytes);
+  source.get_all(reply.text, kMaxReplyBytes);
   return source.is_whole();
 }
 

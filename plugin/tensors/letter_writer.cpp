@@ -119,7 +119,7 @@ bool LetterWriter::add(const CallSums& sums) {
 }
 
 bool LetterWriter::add(const Reply& reply) {
-  if (reply.text.size() > kMostReplyBytes) return false;  // truncated JSON is useless
+  if (reply.text.size() > kMaxReplyBytes) return false;  // truncated JSON is useless
   return add_item(LetterReader::Item::kReply,
                   [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
 }

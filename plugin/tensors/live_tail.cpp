@@ -11,7 +11,7 @@ static_assert(std::is_trivially_copyable_v<TailRequest>);
 
 namespace {
 
-constexpr std::size_t kWishRoom = (kMostWishBytes + 7) / 8 * 8;
+constexpr std::size_t kWishRoom = (kMaxWishBytes + 7) / 8 * 8;
 
 }  // namespace
 

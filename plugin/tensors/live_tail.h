@@ -26,20 +26,20 @@ inline constexpr std::uint32_t kSaid = 1;
 /// The step was only a poll for requests that found none.
 inline constexpr std::uint32_t kIdle = 2;
 
-inline constexpr std::uint32_t kMostLiveRanks = 4096;
+inline constexpr std::uint32_t kMaxLiveRanks = 4096;
 
 /// The client request that is being distributed to all ranks. number 0: there has been none.
 struct TailRequest {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
-  std::array<char, kMostRequestBytes> text{};
+  std::array<char, kMaxRequestBytes> text{};
 };
 
 /// Size of a tail. ranks == 0: the block has no tail.
 constexpr std::size_t bytes_of_tail(std::uint32_t ranks) {
   return ranks == 0
              ? 0
-             : ranks * sizeof(RankTimes) + (kMostWishBytes + 7) / 8 * 8 + sizeof(TailRequest);
+             : ranks * sizeof(RankTimes) + (kMaxWishBytes + 7) / 8 * 8 + sizeof(TailRequest);
 }
 
 /// Functions below: `tail` has bytes_of_tail() bytes at any alignment. Clears a tail to zero: no

@@ -18,10 +18,10 @@ namespace megascope::tensors {
 /// StepHeader::lowest_next before any step has begun after the last one.
 inline constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
 
-/// Tensor slots of a block; a power of two from kLeastSlots to kMostSlots.
-inline constexpr std::uint32_t kLeastSlots = 64;
+/// Tensor slots of a block; a power of two from kMinSlots to kMaxSlots.
+inline constexpr std::uint32_t kMinSlots = 64;
 inline constexpr std::uint32_t kFirstSlots = 1024;
-inline constexpr std::uint32_t kMostSlots = 4096;
+inline constexpr std::uint32_t kMaxSlots = 4096;
 
 /// Bits of StepHeader::flags: why the statistics of a step cannot be used.
 /// A rank began a step whose number does not increase.
@@ -77,8 +77,8 @@ struct StepHeader {
   std::uint64_t lowest_request = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t shortest_step_ns = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t longest_step_ns = 0;
-  std::uint64_t most_own_ns = 0;   ///< maximum over ranks: time for statistics and exchange
-  std::uint64_t most_wait_ns = 0;  ///< maximum over ranks: of it, time waiting for other ranks
+  std::uint64_t max_own_ns = 0;   ///< maximum over ranks: time for statistics and exchange
+  std::uint64_t max_wait_ns = 0;  ///< maximum over ranks: of it, time waiting for other ranks
   ControlWord word;
 };
 

@@ -62,7 +62,7 @@ void StepTalk::put_request(std::span<std::byte> tail) {
   std::string text;
   if (own_request_.number == settled_request_ && server_->next_request(text)) {
     ++own_request_.number;
-    // Truncated to kMostRequestBytes, the limit that the server enforces.
+    // Truncated to kMaxRequestBytes, the limit that the server enforces.
     own_request_.bytes = std::min(text.size(), own_request_.text.size());
     std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(own_request_.bytes),
                         own_request_.text.begin());

@@ -32,7 +32,7 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
     auto found = by_identity_.find(
         {tensor.id, tensor.shape.layer, tensor.shape.kind, is_split, group});
     if (found == by_identity_.end()) {
-      if (tensors_.size() >= 16 * std::size_t{kMostSlots})
+      if (tensors_.size() >= 16 * std::size_t{kMaxSlots})
         return note(kNoRoom, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name),
                                                   .layer = tensor.shape.layer,
@@ -86,9 +86,9 @@ std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
   if (capture_ != nullptr) {
     capture_->follow_counters(static_cast<std::size_t>(std::max(world_size, 1)));
     tail_ranks_ = static_cast<std::uint32_t>(
-        std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
+        std::clamp(world_size, 1, static_cast<std::int32_t>(kMaxLiveRanks)));
   }
-  for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2)
+  for (std::uint32_t slots = kMinSlots; slots <= kMaxSlots; slots *= 2)
     sizes.push_back(bytes_of_block(slots, tail_ranks_));
   return sizes;
 }
@@ -178,8 +178,8 @@ StepHeader StepTalk::own_header() {
   header.place_sum = hash_of_place(layout_.place());
   if (step_ns_ != 0) header.shortest_step_ns = header.longest_step_ns = step_ns_;
   own_ns_ += tensors_ns_.exchange(0, std::memory_order_relaxed);
-  header.most_own_ns = own_ns_;
-  header.most_wait_ns = wait_ns_;
+  header.max_own_ns = own_ns_;
+  header.max_wait_ns = wait_ns_;
   header.tail_ranks = tail_ranks_;
   header.begin_realtime_ns = told_realtime_ns_;
   header.lowest_request = seen_request_;
@@ -244,7 +244,7 @@ void StepTalk::stop(const char* reason) noexcept {
 void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   const ControlWord word = header_of(merged).word;
   if (word.is_said == 0) return;
-  slots_ = std::clamp(std::bit_ceil(word.slots), kLeastSlots, kMostSlots);
+  slots_ = std::clamp(std::bit_ceil(word.slots), kMinSlots, kMaxSlots);
   try {
     if (capture_ != nullptr) obey_request(merged);
     if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
@@ -267,14 +267,14 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
     word_.capture_number = 1;
     word_.capture_count = capture_count_;
   }
-  most_used_ = std::max(most_used_, header.used);
+  max_used_ = std::max(max_used_, header.used);
   constexpr std::uint64_t kPatience = 8;
-  if (most_used_ == 0 && facts_.steps < kPatience)
+  if (max_used_ == 0 && facts_.steps < kPatience)
     return;  // no tensors so far; keep the initial number of slots, as many tensors may follow
   const std::uint64_t dropped = header.dropped + header.dropped_live;
-  const std::uint64_t wanted = dropped != 0 ? header.used + dropped : most_used_;
+  const std::uint64_t wanted = dropped != 0 ? header.used + dropped : max_used_;
   word_.slots = std::bit_ceil(
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kMinSlots, kMaxSlots)));
 }
 
 }  // namespace megascope::tensors

@@ -48,7 +48,7 @@ class StepTalk final : public ControlPort {
   /// none. capture: items requested by the live view, the same choice (null or not) on all ranks;
   /// nullptr: no live view. `capture` must outlive this object.
   StepTalk(bool has_tensors, std::uint64_t capture_count, Capture* capture)
-      : slots_(has_tensors ? kFirstSlots : kLeastSlots),
+      : slots_(has_tensors ? kFirstSlots : kMinSlots),
         capture_(capture),
         capture_count_(capture_count) {
     word_.is_said = 1;
@@ -224,7 +224,7 @@ class StepTalk final : public ControlPort {
   bool has_lost_names_ = false;  ///< as ControlWord::has_lost_names
   std::int64_t lost_counters_from_ = kNoStep;
   std::uint64_t told_again_ns_ = 0;  ///< when ranks were last asked to resend
-  std::uint32_t most_used_ = 0;
+  std::uint32_t max_used_ = 0;
   StepTalkFacts facts_;
 };
 

@@ -25,7 +25,7 @@ constexpr std::array<Named, 10> kReductions{{{"mean", TileReduction::kMean, fals
                                              {"sum", TileReduction::kSum, false},
                                              {"rms", TileReduction::kRms, false},
                                              {"absmax", TileReduction::kMax, true}}};
-constexpr unsigned kMostDepth = 16;
+constexpr unsigned kMaxDepth = 16;
 constexpr std::string_view kAlone = "mean, max, min, std, norm, sum, absmax and rms";
 constexpr std::string_view kChained = "abs, mean, max, min, std, norm and sum";
 
@@ -84,7 +84,7 @@ class Parser {
   }
 
   void chain(unsigned depth) {
-    if (depth == kMostDepth) return fail("less nesting");
+    if (depth == kMaxDepth) return fail("less nesting");
     value(depth);
     while (problem_.empty()) {
       if (take('['))
@@ -202,8 +202,8 @@ class Parser {
 }  // namespace
 
 std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& problem) {
-  if (text.size() > kMostMethodBytes) {
-    problem = "it is longer than " + std::to_string(kMostMethodBytes) + " characters";
+  if (text.size() > kMaxMethodBytes) {
+    problem = "it is longer than " + std::to_string(kMaxMethodBytes) + " characters";
     return std::nullopt;
   }
   if (text.find_first_not_of(' ') == std::string_view::npos) {

@@ -9,7 +9,7 @@
 
 namespace megascope::tensors {
 
-inline constexpr std::size_t kMostMethodBytes = 256;
+inline constexpr std::size_t kMaxMethodBytes = 256;
 
 /// Parses a client's specification of how a tile is reduced to one number: a name ("mean",
 /// "absmax") or a PyTorch expression ("data.abs().mean(dim=-1)", "torch.norm(data, dim=-1)",

@@ -15,7 +15,7 @@ using kernels::TileGrid;
 using kernels::TileState;
 using Shape = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t kMostViewBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMaxViewBytes = std::uint64_t{4} << 20;
 constexpr std::string_view kTensorParallel = "tp";
 constexpr const char* kBlocksProblem = "has blocks that do not divide its split dimension";
 constexpr std::string_view kDataParallel = "dp";
@@ -172,7 +172,7 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
                            ? 0
                            : part.stretches.back().start + part.stretches.back().count;
   }
-  if (product(part.shape) * part.columns * sizeof(float) > kMostViewBytes) return false;
+  if (product(part.shape) * part.columns * sizeof(float) > kMaxViewBytes) return false;
   part.elements.resize(product(part.shape) * part.columns);
   add_tiles(wish, tensor, shape, grid, stretches, part);
   return true;
@@ -181,7 +181,7 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
 bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
   part.whole_shape = part.full_shape;
   part.shape = shape;
-  if (product(part.whole_shape) > kMostWholeElements) return false;
+  if (product(part.whole_shape) > kMaxWholeElements) return false;
   part.elements.reserve(product(shape));
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
                                                                 : tensor.strides[shape.size() - 1];
@@ -265,9 +265,9 @@ std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, co
   if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part))
     return part;
   problem = is_tile
-                ? "has too many tiles: they exceed " + std::to_string(kMostViewBytes >> 20) + " MiB"
+                ? "has too many tiles: they exceed " + std::to_string(kMaxViewBytes >> 20) + " MiB"
                 : "has " + std::to_string(product(part.full_shape)) + " elements; at most " +
-                      std::to_string(kMostWholeElements) + " can be shown without reduction";
+                      std::to_string(kMaxWholeElements) + " can be shown without reduction";
   return std::nullopt;
 }
 

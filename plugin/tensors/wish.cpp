@@ -22,7 +22,7 @@ bool is_sound(const Wish& wish) {
          wish.reduction < static_cast<std::uint8_t>(kernels::TileReduction::kCount) &&
          (wish.tensor_kind == kAnyKind ||
           wish.tensor_kind < static_cast<std::uint8_t>(TensorKind::kCount)) &&
-         wish.every != 0 && wish.tiles != 0 && wish.tiles <= kMostTiles &&
+         wish.every != 0 && wish.tiles != 0 && wish.tiles <= kMaxTiles &&
          wish.name.back() == '\0' && wish.name.front() != '\0';
 }
 
@@ -49,7 +49,7 @@ bool set_pattern(Wish& wish, std::string_view pattern) {
 }
 
 std::vector<std::byte> pack_wishes(std::span<const Wish> wishes) {
-  const Head head{.magic = kMagic, .count = std::min(wishes.size(), kMostWishes)};
+  const Head head{.magic = kMagic, .count = std::min(wishes.size(), kMaxWishes)};
   std::vector<std::byte> bytes(sizeof head + head.count * sizeof(Wish));
   std::memcpy(bytes.data(), &head, sizeof head);
   if (head.count != 0)
@@ -61,7 +61,7 @@ std::vector<Wish> unpack_wishes(std::span<const std::byte> bytes) {
   Head head;
   if (bytes.size() < sizeof head) return {};
   std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.magic != kMagic || head.count > kMostWishes ||
+  if (head.magic != kMagic || head.count > kMaxWishes ||
       bytes.size() < sizeof head + head.count * sizeof(Wish))
     return {};
   std::vector<Wish> wishes(head.count);

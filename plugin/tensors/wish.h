@@ -20,11 +20,11 @@ enum class WishKind : std::uint8_t { kCounters, kStatistics, kTile, kWhole, kCou
 
 inline constexpr std::uint8_t kAnyKind = 0xFF;
 inline constexpr std::size_t kWishNameBytes = 72;  ///< including a final zero
-inline constexpr std::size_t kMostWishes = 64;
-inline constexpr std::uint64_t kMostWholeElements = 65'536;
-inline constexpr std::uint32_t kMostTiles = 4096;
+inline constexpr std::size_t kMaxWishes = 64;
+inline constexpr std::uint64_t kMaxWholeElements = 65'536;
+inline constexpr std::uint32_t kMaxTiles = 4096;
 /// Largest result of pack_wishes()
-inline constexpr std::size_t kMostWishBytes = 16 + kMostWishes * 108;
+inline constexpr std::size_t kMaxWishBytes = 16 + kMaxWishes * 108;
 
 /// One capture request. Trivially copyable; sent between processes as bytes.
 struct Wish {

@@ -162,7 +162,7 @@ TEST(Polling, IsToldFromAThousandPollsOn) {
   EXPECT_THAT(found_by(find_polling, facts), IsEmpty());
 }
 
-TEST(SerialFiles, CostAtMostWhatTheOthersWait) {
+TEST(SerialFiles, CostAtMaxWhatTheOthersWait) {
   Facts facts = facts_of(4);
   facts.ranks[0].rows.push_back(row(Pattern::kFileTransfer, 20, 0.3, 1 << 20));
   facts.ranks[0].waited_for_at_all = waited(60, 0.6, 3);

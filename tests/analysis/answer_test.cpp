@@ -49,8 +49,8 @@ class Folder : public ::testing::Test {
     const Status status = trace::write_run(synth::SynthRun(spec), path_);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  Status verdict(std::string& text, std::uint64_t most_ns = kLongNs) const {
-    return make_verdict({.folder = path_, .most_ns = most_ns}, text);
+  Status verdict(std::string& text, std::uint64_t max_ns = kLongNs) const {
+    return make_verdict({.folder = path_, .max_ns = max_ns}, text);
   }
 
   std::string path_;

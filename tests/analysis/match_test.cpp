@@ -74,7 +74,7 @@ TEST(Match, MemoryIsWhatIsInFlight) {
   }
   const Judged result = judge(*run.finish(200'000'000).source());
   EXPECT_EQ(result.matching.message_count, 100'000U);
-  EXPECT_LT(result.matching.most_in_flight, 10U);
+  EXPECT_LT(result.matching.max_in_flight, 10U);
 }
 
 TEST(Match, ACancelledReceiveDoesNotCount) {

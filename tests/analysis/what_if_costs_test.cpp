@@ -39,7 +39,7 @@ TEST(Costs, CostsAreTheSameWhereOnlyTheyAreAskedFor) {
   options.asked = {{.ranks = {0}, .links = {}, .factor = 2.0, .steps = graph.step_numbers},
                    {.ranks = {1}, .links = {}, .factor = 1.5, .steps = graph.step_numbers}};
   const WhatIf whole = what_if(prepared, {{}}, options);
-  options.most_scenarios = 0;
+  options.max_scenarios = 0;
   options.has_costs_only = true;
   const WhatIf brief = what_if(prepared, {{}}, options);
   ASSERT_EQ(brief.asked.size(), 2u);

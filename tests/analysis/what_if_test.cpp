@@ -302,7 +302,7 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   EXPECT_EQ(whole.steps.size(), 100u);
   EXPECT_TRUE(whole.limitations.empty());
   WhatIfOptions options;
-  options.graph.most_operations = 20 * 2 * run.call_count() / 100;
+  options.graph.max_operations = 20 * 2 * run.call_count() / 100;
   const WhatIf part = what_if(run, tables, options);
   EXPECT_EQ(part.steps.size(), 16u) << "eight stretches of two";
   EXPECT_EQ(part.steps.front(), 0);
@@ -310,7 +310,7 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   ASSERT_EQ(part.limitations.size(), 1u);
   EXPECT_EQ(part.limitations.front(), "16 of 100 steps, from all over the run, were replayed");
   EXPECT_NEAR(part.step_ns / whole.step_ns, 1.0, 0.05);
-  options.graph.most_operations = 2 * run.call_count() / 100 / 5;
+  options.graph.max_operations = 2 * run.call_count() / 100 / 5;
   EXPECT_FALSE(what_if(run, tables, options).is_there()) << "a step is too long";
 }
 

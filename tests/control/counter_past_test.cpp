@@ -22,7 +22,7 @@ using Curve = std::map<std::int64_t, double>;
 struct Told {
   CounterPast past;
   std::map<CounterId, Curve> curves;
-  std::size_t most_values = 0;  ///< of a letter
+  std::size_t max_values = 0;  ///< of a letter
   int twice = 0;
 
   void want(CounterId counter) {
@@ -30,7 +30,7 @@ struct Told {
     past.name(counter);
   }
   /// False: it had nothing.
-  bool letter(std::size_t room = kMostLetterBytes) {
+  bool letter(std::size_t room = kMaxLetterBytes) {
     LetterWriter writer(room);
     past.put(writer);
     const std::vector<std::byte> bytes = writer.take();
@@ -46,7 +46,7 @@ struct Told {
                      : 1;
       values += readings.ids.size();
     }
-    most_values = std::max(most_values, values);
+    max_values = std::max(max_values, values);
     return values != 0;
   }
 };
@@ -87,7 +87,7 @@ TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
     ASSERT_LT(letters, 50);
   }
   EXPECT_GT(letters, 5) << "90,000 values are not told at once";
-  EXPECT_LE(told.most_values, CounterPast::kMostInALetter + kCounters);
+  EXPECT_LE(told.max_values, CounterPast::kMaxInALetter + kCounters);
   EXPECT_EQ(told.twice, 0);
   for (const auto& [id, curve] : told.curves)
     EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
@@ -101,8 +101,8 @@ TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
   while (told.letter()) {
   }
   const Curve& curve = told.curves[0];
-  EXPECT_GT(curve.size(), CounterPast::kMostOfOne / 2);
-  EXPECT_LE(curve.size(), CounterPast::kMostOfOne + 1);
+  EXPECT_GT(curve.size(), CounterPast::kMaxOfOne / 2);
+  EXPECT_LE(curve.size(), CounterPast::kMaxOfOne + 1);
   EXPECT_EQ(curve.begin()->first, 0);
   EXPECT_EQ(curve.rbegin()->first, 99'999) << "the newest";
   std::int64_t before = -128;
@@ -125,8 +125,8 @@ TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
   std::size_t values = 0;
   for (const auto& [id, curve] : told.curves) values += curve.size();
   EXPECT_EQ(told.curves.size(), 100U);
-  EXPECT_LE(values, CounterPast::kMostOfAllRanks / 64 + 100);
-  EXPECT_GE(values, CounterPast::kMostOfAllRanks / 64 / 4);
+  EXPECT_LE(values, CounterPast::kMaxOfAllRanks / 64 + 100);
+  EXPECT_GE(values, CounterPast::kMaxOfAllRanks / 64 / 4);
 }
 
 TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
@@ -206,7 +206,7 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
     for (CounterId id = 0; id <= step * 4; id += 16) past->set(id, step, 1.0);
   }
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before,
-            3 * CounterPast::kMostOfAllRanks * 16 / 2)
+            3 * CounterPast::kMaxOfAllRanks * 16 / 2)
       << "of 8 MiB";
 }
 
@@ -240,7 +240,7 @@ TEST(CounterSlots, GiveTheLastValueOfEach) {
   EXPECT_EQ(slots.end(), 0U);
   slots.set(7, -1, 1.5);
   slots.set(7, 4, 2.5);
-  slots.set(CounterSlots::kMost, 4, 2.5);
+  slots.set(CounterSlots::kMax, 4, 2.5);
   EXPECT_EQ(slots.end(), 8U);
   const auto reading = slots.take(7);
   ASSERT_TRUE(reading.has_value());

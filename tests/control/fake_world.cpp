@@ -45,7 +45,7 @@ struct Reduction {
   std::size_t bytes;
   MPI_Datatype type;
 };
-std::array<Reduction, FakeWorld::kMostRounds> g_reductions;
+std::array<Reduction, FakeWorld::kMaxRounds> g_reductions;
 struct Sending {
   const void* data;
   std::size_t bytes;
@@ -143,11 +143,11 @@ struct FakeTwins {
   static int Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op, MPI_Comm,
                         MPI_Request* request) {
     if (g_fake->fails(Fn::Iallreduce) || key_of(type) < kFirstType || count != 1 ||
-        g_fake->round_ == FakeWorld::kMostRounds)
+        g_fake->round_ == FakeWorld::kMaxRounds)
       return MPI_ERR_OTHER;
     const std::size_t bytes = g_type_bytes[(key_of(type) - kFirstType) / kDistance];
     const auto round = static_cast<std::size_t>(g_fake->round_++);
-    if (bytes > FakeWorld::kMostBytes) return MPI_ERR_OTHER;
+    if (bytes > FakeWorld::kMaxBytes) return MPI_ERR_OTHER;
     g_reductions[round] = {static_cast<std::byte*>(all), bytes, type};
     std::memcpy(g_fake->shared_->blocks[round][g_fake->rank_], mine, bytes);
     g_fake->shared_->arrived[round].fetch_add(1, std::memory_order_release);
@@ -279,7 +279,7 @@ struct FakeTwins {
                    : 0;
     if (*is_done == 0) return MPI_SUCCESS;
     Reduction& reduction = g_reductions[round];
-    std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMostBytes] = g_fake->shared_->blocks[round];
+    std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMaxBytes] = g_fake->shared_->blocks[round];
     std::memcpy(reduction.all, blocks[0], reduction.bytes);
     for (int rank = 1; rank < FakeWorld::kRanks; ++rank) {
       int count = 1;

@@ -47,8 +47,8 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(Notice{.wish = 8, .text = "no such tensor"});
   writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
   writer.add(RequestFailed{"no step comes any more"});
-  EXPECT_TRUE(writer.add(Reply{std::string(kMostReplyBytes, 'r')}));
-  EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')}))
+  EXPECT_TRUE(writer.add(Reply{std::string(kMaxReplyBytes, 'r')}));
+  EXPECT_FALSE(writer.add(Reply{std::string(kMaxReplyBytes + 1, 'r')}))
       << "half of it would be no JSON";
   writer.add(RequestFailed{"nobody is there"});
   writer.add(LeftOut{12});
@@ -81,7 +81,7 @@ TEST(Letter, ComesBackAsItWasWritten) {
   ASSERT_EQ(reader.next(), Item::kRequestFailed);
   EXPECT_EQ(reader.request_failed.text, "no step comes any more");
   ASSERT_EQ(reader.next(), Item::kReply);
-  EXPECT_EQ(reader.reply.text.size(), kMostReplyBytes);
+  EXPECT_EQ(reader.reply.text.size(), kMaxReplyBytes);
   ASSERT_EQ(reader.next(), Item::kRequestFailed);
   EXPECT_EQ(reader.request_failed.text, "nobody is there");
   ASSERT_EQ(reader.next(), Item::kLeftOut);
@@ -109,7 +109,7 @@ TEST(Letter, LeavesOutWhatDoesNotFit) {
   EXPECT_FALSE(writer.add(part));
   EXPECT_TRUE(writer.add(Notice{.wish = 1, .text = "still fits"}));
   EXPECT_FALSE(LetterWriter(1 << 20).add(writer));
-  EXPECT_LE(writer.take().size(), kMostLetterBytes);
+  EXPECT_LE(writer.take().size(), kMaxLetterBytes);
 }
 
 /// A part that says what cannot be would be written outside of the whole.
@@ -177,7 +177,7 @@ TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
   EXPECT_EQ(back[0].pattern(), "layers.*.qkv");
   EXPECT_EQ(back[0].method(), (kernels::TileMethod{kernels::TileReduction::kStd, true, false}));
   EXPECT_TRUE(unpack_wishes({}).empty());
-  EXPECT_TRUE(unpack_wishes(std::vector<std::byte>(kMostWishBytes)).empty());
+  EXPECT_TRUE(unpack_wishes(std::vector<std::byte>(kMaxWishBytes)).empty());
   EXPECT_FALSE(set_pattern(wish, std::string(kWishNameBytes, 'a')));
   EXPECT_FALSE(set_pattern(wish, ""));
 }
@@ -185,10 +185,10 @@ TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
 std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
                                 const std::vector<std::byte>& wishes) {
   StepHeader header;
-  header.slots = kLeastSlots;
+  header.slots = kMinSlots;
   header.tail_ranks = ranks;
   header.word.is_said = rank == 0 ? 1 : 0;
-  std::vector<std::byte> block(bytes_of_block(kLeastSlots, ranks), std::byte{0xFF});
+  std::vector<std::byte> block(bytes_of_block(kMinSlots, ranks), std::byte{0xFF});
   write_block(header, {}, block);
   const std::span<std::byte> tail = tail_of(std::span(block));
   set_times(tail, rank,

@@ -126,7 +126,7 @@ TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
 /// of.
 TEST(LiveLetter, BeginsWithWhatIsToldOnce) {
   Capture capture;
-  for (int i = 0; i < 9; ++i) capture.reply(std::string(kMostReplyBytes - 100, 'r'));
+  for (int i = 0; i < 9; ++i) capture.reply(std::string(kMaxReplyBytes - 100, 'r'));
   capture.polls();
   capture.introduce({.pid = 1, .host = "here", .place = {}});
   capture.notify("note");
@@ -184,7 +184,7 @@ TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
 TEST_F(LiveTalk, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
   run([](int rank, Collective&) {
     poll(0);
-    hooks::reply(std::string(kMostReplyBytes + 1, 'x'));
+    hooks::reply(std::string(kMaxReplyBytes + 1, 'x'));
     hooks::reply("answer " + std::to_string(rank));
   });
   for (const int rank : {0, 1, 2})

@@ -24,12 +24,12 @@
 #include <vector>
 
 namespace {
-std::atomic<std::size_t> g_most_bytes{
+std::atomic<std::size_t> g_max_bytes{
     std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
 }  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = bytes <= g_most_bytes ? std::malloc(bytes) : nullptr;
+  void* const memory = bytes <= g_max_bytes ? std::malloc(bytes) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -94,10 +94,10 @@ void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
   auto* const control = new StepControl(
       &all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000},
       /*thread_level=*/1);
-  if (!port.keeps_texts && rank == 0) g_most_bytes = kLarge / 2;
+  if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
   while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
   control->finish();
-  g_most_bytes = std::numeric_limits<std::size_t>::max();
+  g_max_bytes = std::numeric_limits<std::size_t>::max();
 }
 
 TEST(StepMail, BringsAllLettersInOrderWithoutAnyStep) {
@@ -151,7 +151,7 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          if (rank != 0) port.to_send = {std::string(ControlPort::kMostLetterBytes, 'x'), "last"};
+          if (rank != 0) port.to_send = {std::string(ControlPort::kMaxLetterBytes, 'x'), "last"};
           auto* const control = new StepControl(
               &all,
               {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);

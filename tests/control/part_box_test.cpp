@@ -88,7 +88,7 @@ TEST(PartBox, RanksWhoseLettersLeaveAtDifferentStepsChooseTheSame) {
   for (const auto& [key, count] : both) EXPECT_GE(count, 4) << "layer " << key / 0x1234567;
 }
 
-TEST(PartBox, KeepsTwiceItsRoomAtMost) {
+TEST(PartBox, KeepsTwiceItsRoomAtMax) {
   PartBox box(kRoom);
   for (std::uint64_t key = 0; key < 1000; ++key) box.add(part_of(key, 3, 10 + key % 50));
   box.add(part_of(5000, 3, 3 * kRoom / sizeof(float)));

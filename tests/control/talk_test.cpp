@@ -36,7 +36,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-static_assert(bytes_of_block(kMostSlots) <= FakeWorld::kMostBytes);
+static_assert(bytes_of_block(kMaxSlots) <= FakeWorld::kMaxBytes);
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr const char* kNorm = "w/layer 0/grad_reduced/global norm";
 

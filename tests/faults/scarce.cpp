@@ -346,9 +346,9 @@ long run(const Part& part, long number, bool goes_on) {
 }
 
 long run_all(const Part& part, bool goes_on) {
-  constexpr long kMost = 3000;
+  constexpr long kMax = 3000;
   long number = 1;
-  while (number <= kMost && run(part, number, goes_on) >= number) {
+  while (number <= kMax && run(part, number, goes_on) >= number) {
     if (number % 16 == 0) std::fprintf(stderr, "%s: %ld\n", part.name, number);
     ++number;
   }

@@ -254,9 +254,9 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
 TEST(Memory, ThatIsScarceEndsNoProgram) {
   constexpr int kNoBook = 99;  // victim.cpp
   int passed = 0;
-  for (const rlim_t most_kib :
+  for (const rlim_t max_kib :
        {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
-    const auto scarce = [most_kib] { limit(RLIMIT_AS, most_kib << 10); };
+    const auto scarce = [max_kib] { limit(RLIMIT_AS, max_kib << 10); };
     Trial bare("cheap", kManyCalls);
     bare.before_exec(scarce);
     if (run(bare.bare()).exit_code != 0) continue;
@@ -268,7 +268,7 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     const bool is_too_little = ending.exit_code == kNoBook ||
                                ending.err.find("failed to map segment") != std::string::npos;
     if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
-    EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n"
+    EXPECT_EQ(ending.exit_code, 0) << max_kib << " KiB: signal " << ending.signal << "\n"
                                    << ending.err;
     ++passed;
   }

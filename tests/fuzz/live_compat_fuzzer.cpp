@@ -18,7 +18,7 @@ namespace {
 using namespace megascope;
 
 constexpr std::size_t kShapeBytes = 8;
-constexpr std::uint64_t kMostElements = 1 << 14;
+constexpr std::uint64_t kMaxElements = 1 << 14;
 constexpr std::array<std::string_view, 8> kNames{"qkv",  "scores",           "context", "mlp1",
                                                  "mlp2", "attention.output", "hidden",  "tokens"};
 
@@ -32,7 +32,7 @@ test::ShownTensor tensor_of(std::span<const std::uint8_t> bytes) {
   for (std::size_t i = 0; i < bytes[1] % 7U; ++i) {
     const std::uint64_t extent = bytes[2 + i] < 192 ? bytes[2 + i] % 8
                                                     : std::uint64_t{1} << (bytes[2 + i] % 13);
-    if (elements * extent > kMostElements) break;
+    if (elements * extent > kMaxElements) break;
     if (extent != 0) elements *= extent;
     tensor.shape.push_back(extent);
   }

@@ -222,7 +222,7 @@ TEST(Lanes, ThereAreNotEndlesslyMany) {
   timeline.names = {"work"};
   timeline.tracks = {{.place = {}, .stream = "stream"}};
   std::vector<std::uint32_t> indices;
-  for (std::uint32_t i = 0; i <= kMostLanes; ++i) {
+  for (std::uint32_t i = 0; i <= kMaxLanes; ++i) {
     timeline.operations.push_back({.begin_ns = i, .end_ns = 10000 + i});
     indices.push_back(i);
   }

@@ -107,9 +107,9 @@ TEST(LiveInbox, KeepsTheOrderAndItsBound) {
   inbox.take_all([&](const Inbox::Item& item) { EXPECT_EQ(item.world_rank, next++); });
   EXPECT_EQ(next, 32);
   EXPECT_TRUE(inbox.put(LiveKind::kBlock, 0, megabyte)) << "there is room again";
-  std::vector<std::byte> whole(kMostInboxBytes, std::byte{7});
+  std::vector<std::byte> whole(kMaxInboxBytes, std::byte{7});
   EXPECT_FALSE(inbox.put_whole(LiveKind::kLetter, 0, std::move(whole)));
-  ASSERT_EQ(whole.size(), kMostInboxBytes) << "it stays whose it is";
+  ASSERT_EQ(whole.size(), kMaxInboxBytes) << "it stays whose it is";
   EXPECT_EQ(inbox.take_refused(), 1U);
   inbox.take_all([](const Inbox::Item&) {});
   EXPECT_TRUE(inbox.put_whole(LiveKind::kLetter, 0, std::move(whole)));

@@ -131,7 +131,7 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
     const std::array<std::int64_t, 1> strides{1};
     slot.statistics.merge(kernels::statistics_of(&bad, ElementType::kFloat32, extents, strides));
     tensors::StepHeader header;
-    header.slots = tensors::kLeastSlots;
+    header.slots = tensors::kMinSlots;
     header.lowest_step = header.highest_step = 0;
     header.lowest_layout = header.highest_layout = 1;
     std::vector<std::byte> block(tensors::bytes_of_block(header.slots));

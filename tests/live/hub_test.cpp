@@ -278,7 +278,7 @@ TEST(LiveHub, OldStepsAreForgotten) {
   Scene scene;
   for (std::int64_t step = 0; step < 11'000; ++step) {
     tensors::StepHeader header;
-    header.slots = tensors::kLeastSlots;
+    header.slots = tensors::kMinSlots;
     header.lowest_step = header.highest_step = step;
     std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
     tensors::write_block(header, {}, block);

@@ -251,7 +251,7 @@ TEST(LiveJoiner, MemoryIsBounded) {
     one.whole_shape = one.full_shape = {1, std::uint64_t{1} << 18};
     one.shape = {1, 1};
     joined.add(0, std::move(one), kMean, static_cast<std::int64_t>(key));
-    ASSERT_LE(joined.joiner.waiting_bytes(), kMostPartBytes);
+    ASSERT_LE(joined.joiner.waiting_bytes(), kMaxPartBytes);
   }
   EXPECT_THAT(joined.whole, SizeIs(200 - 64));
   EXPECT_EQ(joined.whole[0]->key, 0U) << "the oldest goes first";
@@ -274,9 +274,9 @@ TEST(LiveJoiner, WaitsForSlowStepsByTheirNumber) {
   ASSERT_THAT(joined.whole, SizeIs(1));
   EXPECT_EQ(joined.whole[0]->missing, 0U);
   joined.add(0, part(4, 0, 3, {1, 2, 3, 5, 6, 7}));
-  joined.joiner.expire(kSecond + Joiner::kMostPatienceNs, false, joined.whole);
+  joined.joiner.expire(kSecond + Joiner::kMaxPatienceNs, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(1));
-  joined.joiner.expire(kSecond + Joiner::kMostPatienceNs + 1, false, joined.whole);
+  joined.joiner.expire(kSecond + Joiner::kMaxPatienceNs + 1, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(2)) << "no step begins any more";
 }
 

@@ -236,7 +236,7 @@ std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, s
         if (!is_wanted(wish, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
           continue;
         if (wish.kind == WishKind::kWhole &&
-            shape_.tokens * shape_.width > tensors::kMostWholeElements) {
+            shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
           letter.add(tensors::Notice{
               wish.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;

@@ -106,7 +106,7 @@ TEST(LiveRequests, AProgramThatIsSilentForAMinuteIsNotWaitedFor) {
   EXPECT_EQ(scene.next(), 2);
 }
 
-TEST(LiveRequests, WhoIsGoneHoldsUpTheOthersForTenSecondsAtMost) {
+TEST(LiveRequests, WhoIsGoneHoldsUpTheOthersForTenSecondsAtMax) {
   Scene scene;
   const Hub::ClientId gone = scene.connect();
   const Hub::ClientId other = scene.connect();

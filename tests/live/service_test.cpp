@@ -90,7 +90,7 @@ TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
     Reader reader(url);
     for (int step = 0; step < kSteps; ++step) {
       tensors::StepHeader header;
-      header.slots = tensors::kLeastSlots;
+      header.slots = tensors::kMinSlots;
       header.lowest_step = header.highest_step = step;
       header.lowest_layout = header.highest_layout = 0;
       std::vector<std::byte> block(tensors::bytes_of_block(header.slots));

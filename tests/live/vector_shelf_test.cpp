@@ -66,7 +66,7 @@ TEST_F(LiveVectorShelf, HasEachOnceWhoeverAsks) {
 }
 
 TEST_F(LiveVectorShelf, HoldsNoMoreThanIsAllowedAtOnce) {
-  const std::size_t columns = kMostNpyBytes / 2 - 64;  // a little below 32 MiB here
+  const std::size_t columns = kMaxNpyBytes / 2 - 64;  // a little below 32 MiB here
   for (const std::uint16_t first : {kTwo, kMinusOne})
     write(first == kTwo ? "a.npy" : "b.npy", columns, first);
   write("small.npy", 300, kTwo);

@@ -25,7 +25,7 @@ TEST(Messages, WhatIsTheSameIsOneAndWhatDiffersIsNot) {
   EXPECT_EQ(regions.size(), 5u);
   EXPECT_EQ(domain_of(message(MessageKey{solver, 0, "text"})->region), solver);
   EXPECT_EQ(domain_of(plain->region), kDefaultDomain);
-  EXPECT_EQ(domain_of(kNoRegion), kMostDomains);
+  EXPECT_EQ(domain_of(kNoRegion), kMaxDomains);
   EXPECT_EQ(message_of_number(plain->number), plain);
   EXPECT_EQ(message_of_number(0), nullptr);
   EXPECT_EQ(message_of_number(~std::uint64_t{0}), nullptr);
@@ -92,7 +92,7 @@ TEST(Messages, CategoriesHaveTheNamesThatTheyAreGiven) {
   name_category(kDefaultDomain, 9, "nine");
   EXPECT_EQ(category_name(kDefaultDomain, 9), "nine");
   EXPECT_EQ(category_name(domain("elsewhere"), 9), "category 9");
-  EXPECT_EQ(known_domain(kMostDomains + 5), kDefaultDomain);
+  EXPECT_EQ(known_domain(kMaxDomains + 5), kDefaultDomain);
 }
 
 TEST(WideText, IsUtf8OfWholeCharacters) {

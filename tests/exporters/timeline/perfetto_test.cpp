@@ -101,7 +101,7 @@ class ManyCounters final : public RecordSource {
     process_.info.world_size = 1;
     process_.locations.push_back(
         {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true});
-    for (CounterId id = 0; id < perfetto::tracks::kMostCounters + 2; ++id)
+    for (CounterId id = 0; id < perfetto::tracks::kMaxCounters + 2; ++id)
       process_.counters.push_back({id, "c" + std::to_string(id), ""});
   }
   std::int32_t world_size() const override { return 1; }
@@ -122,7 +122,7 @@ class ManyCounters final : public RecordSource {
   };
   struct Values final : PointStream {
     bool next(Point& point) override {
-      constexpr CounterId kFirst = perfetto::tracks::kMostCounters -
+      constexpr CounterId kFirst = perfetto::tracks::kMaxCounters -
                                    1;  // the last one that has a track
       if (index == 6) return false;
       point = {.time_ns = 10 + index,
