@@ -141,7 +141,7 @@ std::uint32_t learn_site(std::uintptr_t return_address) {
 
 }  // namespace
 
-std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept {
+std::uint32_t call_site_slow_path(MpiThread& thread, std::uintptr_t return_address) noexcept {
   std::uint32_t id = kNoCallSite;
   or_nothing([&] { id = learn_site(return_address); });
   if (id != kNoCallSite)

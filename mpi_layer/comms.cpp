@@ -219,7 +219,7 @@ CommState* comm_of_unseen(MPI_Group group) noexcept {
   return or_nothing([group] { return learn_comm_of(group); });
 }
 
-CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
+CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept {
   CommState* state = find_comm(comm);
   if (state == nullptr) return nullptr;
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
@@ -239,7 +239,7 @@ CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint6
   call.fn = fn;
   call.enter_ticks = enter_ticks;
   if (is_marked) mark_pending(*thread.buffer, call);
-  return comm_state_slowly(thread, comm);
+  return comm_state_slow_path(thread, comm);
 }
 
 CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept {
@@ -250,7 +250,7 @@ CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept
   if (size == state->size && remote_size == state->remote_size) [[likely]]
     return state;
   forget_comm(key_of(comm), *state);
-  return comm_state_slowly(thread, comm);
+  return comm_state_slow_path(thread, comm);
 }
 
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept {

@@ -69,7 +69,7 @@ CommState* comm_of_unseen(MPI_Group group) noexcept;
 
 /// Changes when a handle is freed, which invalidates the caches of all threads.
 extern std::atomic<std::uint64_t> g_comm_generation;
-CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
+CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
 
 /// Returns the state from the thread's cache, about 1 ns; nullptr if it is not there.
 [[gnu::always_inline]] inline CommState* known_to(const MpiThread& thread, MPI_Comm comm) noexcept {
@@ -83,7 +83,7 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
 [[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
   CommState* state = known_to(thread, comm);
   if (state == nullptr) [[unlikely]]
-    state = comm_state_slowly(thread, comm);
+    state = comm_state_slow_path(thread, comm);
   return state;
 }
 /// Returns the state of a communicator that is not in the thread's cache. Takes values and not the

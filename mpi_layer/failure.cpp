@@ -19,8 +19,8 @@ int class_of(int rc) noexcept {
 }  // namespace
 
 bool p2p::is_truncation_error(int rc) noexcept { return class_of(rc) == MPI_ERR_TRUNCATE; }
-bool completion::is_in_status_slowly(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
-bool completion::is_pending_slowly(int error) noexcept {
+bool completion::is_in_status_slow_path(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
+bool completion::is_pending_slow_path(int error) noexcept {
   return class_of(error) == MPI_ERR_PENDING;
 }
 
@@ -75,7 +75,7 @@ void one_sided::end_making(Rec& call, int rc, MPI_Win window, const WindowMaking
   call.main.bytes = making.size_bytes;
 }
 
-bool is_refused_slowly(int rc) noexcept {
+bool is_refused_slow_path(int rc) noexcept {
   const int error_class = class_of(rc);
   return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG;
 }

@@ -86,7 +86,7 @@ FileState* find(std::uint64_t key) {
 
 }  // namespace
 
-FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept {
+FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept {
   const std::uint64_t generation = g_file_generation.load(std::memory_order_acquire);
   if (thread.file_generation != generation) {
     for (MpiThread::FileSlot& slot : thread.files) slot = {};

@@ -28,7 +28,7 @@ struct FileState {
 
 /// Changes when a handle is freed or assigned, which invalidates the caches of all threads.
 extern std::atomic<std::uint64_t> g_file_generation;
-FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept;
+FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept;
 
 /// Returns the state of a known handle; nullptr for others. Makes no MPI call, because the handle
 /// may be invalid. About 1 ns through the thread's cache.
@@ -39,7 +39,7 @@ FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept;
                           g_file_generation.load(std::memory_order_acquire);
   if (slot.key == key && is_current) [[likely]]
     return slot.state;
-  return file_state_slowly(thread, file);
+  return file_state_slow_path(thread, file);
 }
 
 /// Registers a file opened by a call that is collective over `comm`, which all members count alike.

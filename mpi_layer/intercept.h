@@ -73,7 +73,7 @@ struct Nesting {
                                         const void* return_address) noexcept {
   if (thread.active_frame == 0) [[likely]]
     return true;
-  if (!nest_slowly(thread, {call.is_silent ? Fn::kNone : call.fn, nesting.frame, return_address}))
+  if (!nest_slow_path(thread, {call.is_silent ? Fn::kNone : call.fn, nesting.frame, return_address}))
     return false;
   nesting.outer_frame = thread.active_frame;
   nesting.outer_depth = thread.depth;
@@ -130,7 +130,7 @@ struct Wrapper<F, Result (*)(Args...)> {
 
   /// The thread's first call, or a call while recording is off.
   [[gnu::noinline]] static Result begin(Args... args) {
-    if (!enter_slowly(Interface::kC, g_selected[static_cast<unsigned>(F)]))
+    if (!enter_slow_path(Interface::kC, g_selected[static_cast<unsigned>(F)]))
       return twin<F>()(args...);
     return record(args...);
   }

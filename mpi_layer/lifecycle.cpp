@@ -77,7 +77,7 @@ namespace {
 
 /// Records the call that started MPI as the first call.
 void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
-  if (!enter_slowly(interface, kRecords)) return;
+  if (!enter_slow_path(interface, kRecords)) return;
   MpiThread* thread = t_thread;
   CallRecord call;
   call.fn = fn;
@@ -201,11 +201,11 @@ namespace {
 
 /// MPI_Finalize gets its return time when it is entered: what follows is measurement overhead.
 void record_end(Interface interface) noexcept {
-  if (!enter_slowly(interface, kRecords)) return;
+  if (!enter_slow_path(interface, kRecords)) return;
   MpiThread* thread = t_thread;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (thread->active_frame != 0)
-    (void)nest_slowly(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
+    (void)nest_slow_path(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);

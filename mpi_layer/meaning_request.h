@@ -14,9 +14,9 @@ namespace megascope::mpi {
 
 /// Returns whether MPI rejected the arguments of a completion call: nothing was completed, and its
 /// outputs were not written.
-bool is_refused_slowly(int rc) noexcept;
+bool is_refused_slow_path(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_refused(int rc) noexcept {
-  return rc != MPI_SUCCESS && is_refused_slowly(rc);
+  return rc != MPI_SUCCESS && is_refused_slow_path(rc);
 }
 
 namespace completion {
@@ -62,18 +62,18 @@ template <class Handles>
 }
 
 /// Returns whether the call reported the result of each operation.
-bool is_in_status_slowly(int rc) noexcept;
+bool is_in_status_slow_path(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_told(int rc) noexcept {
-  return rc == MPI_SUCCESS || is_in_status_slowly(rc);
+  return rc == MPI_SUCCESS || is_in_status_slow_path(rc);
 }
 /// Returns whether this operation is not complete.
-bool is_pending_slowly(int error) noexcept;
+bool is_pending_slow_path(int error) noexcept;
 
 /// rc: result of the whole call; is_told(rc) holds.
 [[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index,
                                                const MPI_Status* status, int rc) noexcept {
   const int error = rc != MPI_SUCCESS && status != nullptr ? status->MPI_ERROR : rc;
-  if (error != MPI_SUCCESS && is_pending_slowly(error)) return;
+  if (error != MPI_SUCCESS && is_pending_slow_path(error)) return;
   complete_request(thread, call.arrays->requests[index], call.horizon, status, error);
 }
 

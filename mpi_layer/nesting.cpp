@@ -72,7 +72,7 @@ std::uintptr_t outer_frame_of_innermost(const MpiThread& thread) noexcept {
 
 }  // namespace
 
-bool nest_slowly(MpiThread& thread, const NestedCall& call) noexcept {
+bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept {
   if (is_mpi_code(call.return_address)) return false;
   while (thread.active_frame != 0 && was_left(thread.active_frame, call.frame)) {
     write_innermost_left(thread);

@@ -21,7 +21,7 @@ double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
   return now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
 }
 
-/// Makes the next call take the slow path (enter_slowly()).
+/// Makes the next call take the slow path (enter_slow_path()).
 void close_gates(MpiThread& thread) noexcept {
   for (std::uint8_t& of_interface : thread.gate)
     std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);

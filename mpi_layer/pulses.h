@@ -11,7 +11,7 @@
 /// Readings come in threes: when the first call of a period returns, when the next call begins, and
 /// when that call returns. Between the first two the thread was in the application, between the
 /// last two in MPI. They add no instruction to other calls: the first reading closes the thread's
-/// gates, so that the next call takes the slow path (enter_slowly), which reads, opens the gates
+/// gates, so that the next call takes the slow path (enter_slow_path), which reads, opens the gates
 /// and makes a tick due.
 namespace megascope::mpi {
 
@@ -23,7 +23,7 @@ void begin_pulses(MpiThread& thread) noexcept;
 /// Runs a tick. Precondition: leave_ticks >= thread.next_pulse_ticks, and the thread is in no call.
 /// Schedules the next tick.
 void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
-/// Reads in enter_slowly() if thread.reads_at_entry.
+/// Reads in enter_slow_path() if thread.reads_at_entry.
 void read_at_entry(MpiThread& thread) noexcept;
 
 /// Progresses rank updates. Returns the time until the next tick in ns. nullptr: there are none.

@@ -15,7 +15,7 @@ constexpr unsigned kMaxSharedLookedAt = 64;
 
 constinit RequestTable g_requests;
 
-void RequestTable::lock_slowly() noexcept {
+void RequestTable::lock_slow_path() noexcept {
   while (lock_.test_and_set(std::memory_order_acquire)) {
     while (lock_.test(std::memory_order_relaxed)) {
 #if defined(__x86_64__)

@@ -82,7 +82,7 @@ class RequestTable {
   RequestEntry** slot_of(std::uint64_t key, Serial horizon) noexcept;
   void unlink(RequestEntry** link) noexcept;
   void forget(RequestEntry* entry) noexcept;
-  void lock_slowly() noexcept;
+  void lock_slow_path() noexcept;
 
   /// Returns the next number, never 0. Call with the lock held.
   Serial next_serial() noexcept {
@@ -96,7 +96,7 @@ class RequestTable {
   }
   void lock() noexcept {
     if (is_multithreaded()) [[unlikely]]
-      lock_slowly();
+      lock_slow_path();
   }
   void unlock() noexcept {
     if (is_multithreaded()) [[unlikely]]

@@ -150,7 +150,7 @@ std::uint8_t open_gate(MpiThread& thread, unsigned index, bool was_closed_to_rea
 
 }  // namespace
 
-bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
+bool enter_slow_path(Interface interface, std::uint8_t selected) noexcept {
   Recorder* active = recorder();
   if (active == nullptr) return false;
   MpiThread* thread = t_thread;
@@ -193,7 +193,7 @@ void learn_mpi_code() {
   g_mpi_code.store(code, std::memory_order_release);
 }
 
-RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int count) noexcept {
+RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int count) noexcept {
   RequestArrays& arrays = thread.arrays[depth];
   const auto wanted = static_cast<std::uint32_t>(std::max(count, 0));
   if (wanted <= arrays.capacity) return &arrays;

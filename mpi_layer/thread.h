@@ -154,7 +154,7 @@ inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
 
 /// The slow path into a wrapper: creates the thread's state if needed. selected: the function's
 /// entry in g_selected. Returns false if this call is not intercepted.
-bool enter_slowly(Interface interface, std::uint8_t selected) noexcept;
+bool enter_slow_path(Interface interface, std::uint8_t selected) noexcept;
 
 /// A call made while a recorded call has not returned.
 struct NestedCall {
@@ -165,7 +165,7 @@ struct NestedCall {
 /// Determines whether the call is made inside of a recorded one, by a callback of the application;
 /// then it is noted as open at depth thread.depth. Records calls that were left before. Returns
 /// false if MPI itself makes the call. Walks the stack: microseconds.
-bool nest_slowly(MpiThread& thread, const NestedCall& call) noexcept;
+bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept;
 
 /// Returns whether the call comes from the MPI library, one of its components, or this library. For
 /// nested calls only.
@@ -175,12 +175,12 @@ void learn_mpi_code();
 
 /// Returns space for `count` requests and statuses of a call of this depth; nullptr if memory ran
 /// out or the call is nested too deeply (counted).
-RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int count) noexcept;
+RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int count) noexcept;
 [[gnu::always_inline]] inline RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth,
                                                           int count) noexcept {
   RequestArrays& arrays = thread.arrays[depth];
   const bool has_room = count >= 0 && static_cast<std::uint32_t>(count) <= arrays.capacity;
-  return has_room ? &arrays : claim_arrays_slowly(thread, depth, count);
+  return has_room ? &arrays : claim_arrays_slow_path(thread, depth, count);
 }
 
 /// Appends a fact to the call being recorded.

@@ -4,7 +4,7 @@ namespace megascope::mpi {
 
 std::atomic<std::uint64_t> g_type_generation{1};
 
-std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept {
+std::uint64_t type_size_slow_path(MpiThread& thread, MPI_Datatype type) noexcept {
   // MPI would call an error handler.
   if (type == g_handles.datatype_null || type == MPI_Datatype{}) return 0;
   const std::uint64_t generation = g_type_generation.load(std::memory_order_relaxed);

@@ -13,7 +13,7 @@ namespace megascope::mpi {
 
 /// Changes when a datatype is freed, because MPI may reuse its handle.
 extern std::atomic<std::uint64_t> g_type_generation;
-std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
+std::uint64_t type_size_slow_path(MpiThread& thread, MPI_Datatype type) noexcept;
 
 /// Returns the size of one element in bytes (MPI_Type_size); 0 for the null type. About 1 ns
 /// through the thread's cache.
@@ -25,7 +25,7 @@ std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
                           g_type_generation.load(std::memory_order_relaxed);
   if (slot.key == key && is_current) [[likely]]
     return slot.size_bytes;
-  return type_size_slowly(thread, type);
+  return type_size_slow_path(thread, type);
 }
 
 /// Returns count * size; 0 for a negative count, which is an error that MPI will report.

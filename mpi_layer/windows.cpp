@@ -71,7 +71,7 @@ WindowFlavor flavor_of(int mpi_flavor) {
 
 }  // namespace
 
-WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
+WinState* window_state_slow_path(MpiThread& thread, MPI_Win window) noexcept {
   const std::uint64_t key = key_of(window);
   // Read before the table: handles freed meanwhile are looked up again.
   const std::uint64_t generation = g_window_generation.load(std::memory_order_relaxed);

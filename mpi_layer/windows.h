@@ -25,7 +25,7 @@ struct WinState {
 
 /// Changes when a handle is freed, which invalidates the caches of all threads.
 extern std::atomic<std::uint64_t> g_window_generation;
-WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept;
+WinState* window_state_slow_path(MpiThread& thread, MPI_Win window) noexcept;
 
 /// Returns the state of a known handle; nullptr for others, including MPI_WIN_NULL. About 1 ns
 /// through the thread's cache.
@@ -36,7 +36,7 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept;
       thread.window_generation == g_window_generation.load(std::memory_order_relaxed)) [[likely]] {
     return slot.state;
   }
-  return window_state_slowly(thread, window);
+  return window_state_slow_path(thread, window);
 }
 
 /// How a window was created.

@@ -166,7 +166,7 @@ KeptWhile::~KeptWhile() {
   (void)begin_thread(kSteps);  // follows changes of is_kept() in the meantime
 }
 
-void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept {
+void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept {
   put(thread, ticks, what);
 }
 

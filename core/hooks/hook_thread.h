@@ -116,12 +116,12 @@ bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noex
 }
 
 /// As put(), for a thread whose gate has kPlain, in as few instructions as possible.
-void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept;
+void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept;
 [[gnu::always_inline]] inline void put_plainly(HookThread& thread, unsigned what) noexcept {
   const std::uint64_t ticks = clock::tsc_ticks();
   EventBuffer& buffer = *thread.buffer;
   if (!buffer.has_room(1) || !encoding::time_fits(ticks, buffer.base_ticks())) [[unlikely]]
-    return put_slowly(thread, ticks, what);
+    return put_slow_path(thread, ticks, what);
   encoding::Word* to = buffer.cursor();
   *to = hook_words::timed(ticks, buffer.base_ticks(), what);
   buffer.commit(to + 1);

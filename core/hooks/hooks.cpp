@@ -174,13 +174,13 @@ void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept 
   }
 }
 
-void enter_slowly(RegionId region) noexcept {
+void enter_slow_path(RegionId region) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion) return;
   if (push(*thread, region)) put(*thread, clock::ticks(thread->use_tsc), region);
 }
 
-void leave_slowly(RegionId region) noexcept {
+void leave_slow_path(RegionId region) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread != nullptr && region >= kFirstProgramRegion) leave_until(*thread, region);
 }
@@ -244,7 +244,7 @@ void mark(RegionId name) noexcept {
   buffer.commit(hook_words::encode_mark(buffer.cursor(), now, buffer.base_ticks(), name));
 }
 
-void show_slowly(TensorView& view) noexcept {
+void show_slow_path(TensorView& view) noexcept {
   HookThread* thread = thread_for(kTensors | kShows);
   if (thread == nullptr) return;
   view.step = current_step();

@@ -34,7 +34,7 @@ struct Number {
 
 /// The calling thread enters a region. kNoRegion is ignored. The slow path creates the thread's
 /// state and checks everything; enter() is the hot path of a recording thread.
-void enter_slowly(RegionId region) noexcept;
+void enter_slow_path(RegionId region) noexcept;
 [[gnu::always_inline]] inline void enter(RegionId region) noexcept {
   HookThread* thread = t_hooks;
   const bool is_region = region >= kFirstProgramRegion && region < kFirstReservedRegion;
@@ -43,7 +43,7 @@ void enter_slowly(RegionId region) noexcept;
     if (gate_of(*thread) == 0 &&
         (g_gate.load(std::memory_order_relaxed) & (kRegions | kMayBegin)) == 0)
       return;
-    return enter_slowly(region);
+    return enter_slow_path(region);
   }
   thread->open[thread->depth++] = region;
   put_plainly(*thread, region);
@@ -53,7 +53,7 @@ inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 
 /// The calling thread leaves a region, which should be the one that it entered last (leave_until).
-void leave_slowly(RegionId region) noexcept;
+void leave_slow_path(RegionId region) noexcept;
 [[gnu::always_inline]] inline void leave(RegionId region) noexcept {
   HookThread* thread = t_hooks;
   if ((gate_of(*thread) & kPlain) == 0 || thread->depth == 0 ||
@@ -61,7 +61,7 @@ void leave_slowly(RegionId region) noexcept;
     if (gate_of(*thread) == 0 &&
         (g_gate.load(std::memory_order_relaxed) & (kRegions | kMayBegin)) == 0)
       return;
-    return leave_slowly(region);
+    return leave_slow_path(region);
   }
   --thread->depth;
   put_plainly(*thread, hook_words::kLeave);
@@ -98,7 +98,7 @@ void stop_range(std::uint64_t range) noexcept;
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept;
 
 /// Passes a tensor to the recording and to the TensorSink. Sets view.id and view.step.
-void show_slowly(TensorView& view) noexcept;
+void show_slow_path(TensorView& view) noexcept;
 /// Returns whether tensors are recorded or passed to the sink. One load and one branch if not.
 [[gnu::always_inline]] inline bool wants_tensors() noexcept {
   return thread_for(kTensors | kShows) != nullptr;

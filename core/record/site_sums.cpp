@@ -5,7 +5,7 @@
 
 namespace megascope {
 
-void SiteSums::add_slowly(const SiteTotals& calls) {
+void SiteSums::add_slow_path(const SiteTotals& calls) {
   const std::uint64_t key = key_of(calls);
   make_room(rows_);  // if memory runs out, neither grows
   const auto [found, is_new] = index_.try_emplace(key, rows_.size());

@@ -33,7 +33,7 @@ class SiteSums {
     const std::uint64_t key = key_of(calls);
     const Known& known = known_[slot_of(key)];
     if (known.key != key) [[unlikely]]
-      return add_slowly(calls);
+      return add_slow_path(calls);
     rows_[known.index].calls += calls.calls;
     rows_[known.index].time += calls.time;
   }
@@ -58,7 +58,7 @@ class SiteSums {
     return std::uint64_t{row.site} << 16 | row.region;
   }
   static std::size_t slot_of(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15U) >> 58; }
-  void add_slowly(const SiteTotals& calls);
+  void add_slow_path(const SiteTotals& calls);
 
   std::array<Known, kKnownCount> known_{};
   std::vector<SiteTotals> rows_;

@@ -163,10 +163,10 @@ bool CallDecoder::next(Call& call) {
   const Word* words = words_.data() + at_;
   const std::size_t available = words_.size() - at_;
   if (is_holding_ || available < kBareWords || ((words[1] >> 56) & kHasFacts) != 0)
-    return next_slowly(call);
+    return next_slow_path(call);
   std::size_t fact_count = 0;
   const std::size_t size = decode_words(words, available, base_ticks_, call, folded_, fact_count);
-  if (size == 0) return next_slowly(call);
+  if (size == 0) return next_slow_path(call);
   for (std::size_t i = 0; i < fact_count; ++i) (void)resolve(folded_[i]);
   if (call.depth == 0) last_outer_word_ = words[0];
   call.facts = {folded_, fact_count};
@@ -175,7 +175,7 @@ bool CallDecoder::next(Call& call) {
 }
 
 /// Decodes calls that have more than their own words.
-bool CallDecoder::next_slowly(Call& call) {
+bool CallDecoder::next_slow_path(Call& call) {
   while (at_ < words_.size()) {
     const std::size_t available = words_.size() - at_;
     const Word* words = words_.data() + at_;

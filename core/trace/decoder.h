@@ -44,7 +44,7 @@ class CallDecoder {
  private:
   std::size_t add_plain(const encoding::Word* words, std::uint64_t base_ticks, Profile& profile);
   std::size_t add_completions(std::span<const encoding::Word> words, Profile& profile);
-  bool next_slowly(Call& call);
+  bool next_slow_path(Call& call);
   bool decode_fact(std::size_t available);
   bool decode_run(encoding::Word word, FactKind kind);
   bool resolve(Fact& fact);

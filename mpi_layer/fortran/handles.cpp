@@ -37,14 +37,14 @@ Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept 
 
 }  // namespace
 
-MPI_Comm comm_of_slowly(MpiThread& thread, MPI_Fint number) noexcept {
+MPI_Comm comm_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
   if (thread.fortran_comm_generation != generation) forget_all(thread.fortran_comms);
   thread.fortran_comm_generation = generation;
   return remember(thread.fortran_comms, number, mpi::twin<Fn::Comm_f2c>()(number));
 }
 
-MPI_Datatype type_of_slowly(MpiThread& thread, MPI_Fint number) noexcept {
+MPI_Datatype type_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_type_generation.load(std::memory_order_relaxed);
   if (thread.fortran_type_generation != generation) forget_all(thread.fortran_types);
   thread.fortran_type_generation = generation;

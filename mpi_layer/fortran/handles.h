@@ -15,8 +15,8 @@
 /// Converts Fortran handles, which are integers, to C. MPI-4.1 §19.3.4.
 namespace megascope::mpi::fortran {
 
-MPI_Comm comm_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
-MPI_Datatype type_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
+MPI_Comm comm_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept;
+MPI_Datatype type_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept;
 
 // Out of line: an MPI call in a function that does not throw would put a landing pad into the
 // wrappers.
@@ -35,7 +35,7 @@ MPI_File file_of(MPI_Fint number) noexcept;
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
     return reinterpret_cast<MPI_Comm>(slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
-  return comm_of_slowly(thread, number);
+  return comm_of_slow_path(thread, number);
 }
 [[gnu::always_inline]] inline MPI_Datatype type_of(MpiThread& thread, MPI_Fint number) noexcept {
   const MpiThread::FortranSlot&
@@ -46,7 +46,7 @@ MPI_File file_of(MPI_Fint number) noexcept;
     return reinterpret_cast<MPI_Datatype>(
         slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
-  return type_of_slowly(thread, number);
+  return type_of_slow_path(thread, number);
 }
 
 template <class Handle>

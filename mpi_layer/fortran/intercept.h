@@ -49,7 +49,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
   [[gnu::noinline]] static void pass(Slots... slots) {
     if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
     const bool is_looked_at = selected() != 0 && recorder() != nullptr &&
-                              enter_slowly(I, selected());
+                              enter_slow_path(I, selected());
     if (!is_looked_at) {
       constexpr unsigned kRow = static_cast<unsigned>(R);
       if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]]

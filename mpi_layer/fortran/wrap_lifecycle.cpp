@@ -33,7 +33,7 @@ Result plain_call(Slots... slots) {
   const auto procedure = reinterpret_cast<Result (*)(Slots...)>(
       g_twins[family_of(I)][static_cast<unsigned>(R)]);
   const std::uint8_t selected = g_selected[family_of(I)][static_cast<unsigned>(R)];
-  const bool is_recorded = selected != 0 && recorder() != nullptr && enter_slowly(I, selected);
+  const bool is_recorded = selected != 0 && recorder() != nullptr && enter_slow_path(I, selected);
   if (!is_recorded || t_thread->active_frame != 0) return procedure(slots...);
   MpiThread& thread = *t_thread;
   CallRecord call;

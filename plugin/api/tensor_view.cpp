@@ -107,7 +107,7 @@ void show(const megascope_tensor_view* view) noexcept {
   tensor.data = view->data;
   tensor.is_on_device = view->is_on_device != 0;
   tensor.stream = view->stream;
-  hooks::show_slowly(tensor);
+  hooks::show_slow_path(tensor);
 }
 
 }  // namespace megascope::api

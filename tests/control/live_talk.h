@@ -127,7 +127,7 @@ inline void begin_and_show(int rank, std::int64_t step) {
   view.shape.extents[0] = part.size();
   view.strides[0] = 1;
   view.data = part.data();
-  hooks::show_slowly(view);
+  hooks::show_slow_path(view);
 }
 
 /// The application polls for a request after the begin of a step.

@@ -58,7 +58,7 @@ void show(const std::string& name, std::span<const double> part) {
   view.shape.extents[0] = part.size();
   view.strides[0] = 1;
   view.data = part.data();
-  hooks::show_slowly(view);
+  hooks::show_slow_path(view);
 }
 
 /// Rank r has r + 1 elements, each (r + 1) * (step + 1): the whole's norm is 6 (step + 1).

@@ -136,10 +136,10 @@ TEST_F(HookRecorder, AHundredThousandTensorsAndBadOnes) {
       view.name = name;
       view.shape.dimension_count = 2;
       view.shape.extents = {4, static_cast<std::uint64_t>(i)};
-      show_slowly(view);
+      show_slow_path(view);
     }
     TensorView nameless;
-    show_slowly(nameless);
+    show_slow_path(nameless);
   }));
   ASSERT_EQ(file_->definitions().tensors.size(), 100'000u);
   const auto points = file_->points(0);
@@ -354,7 +354,7 @@ TEST_F(HookRecorder, AForkedChildIsPassedOver) {
       count(counter("of the child", ""), 1);
       TensorView view;
       view.name = "t";
-      show_slowly(view);
+      show_slow_path(view);
       _exit(set_place("tp", 0, 1) ? 1 : 0);
     }
     int status = 0;
