@@ -23,9 +23,9 @@ constexpr std::uint64_t kWidth = 32;
 float value_at(std::uint64_t i) { return std::sin(static_cast<float>(i)) * 3.0F; }
 
 /// Half of the columns, as sums of tiles.
-std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint32_t wish) {
+std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint32_t capture_request) {
   tensors::ViewPart part;
-  part.wish = wish;
+  part.capture_request = capture_request;
   part.key = 1;
   part.step = step;
   part.micro_batch = 0;
@@ -60,15 +60,15 @@ void tiles_to_frame(benchmark::State& state, bool parts) {
       client,
       R"({"type":"subscribe","panel":"t","what":"tensor","name":"mlp","view":{"type":"tile","tiles":96}})",
       0);
-  std::vector<std::byte> wishes;
-  hub.take_changed_wishes(wishes);
-  const std::uint32_t wish = tensors::unpack_wishes(wishes).at(0).id;
+  std::vector<std::byte> capture_requests;
+  hub.take_changed_capture_requests(capture_requests);
+  const std::uint32_t capture_request = tensors::unpack_capture_requests(capture_requests).at(0).id;
   std::size_t bytes = 0;
   std::int64_t step = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    const std::vector<std::byte> first = letter_of(0, step, wish);
-    const std::vector<std::byte> second = letter_of(1, step, wish);
+    const std::vector<std::byte> first = letter_of(0, step, capture_request);
+    const std::vector<std::byte> second = letter_of(1, step, capture_request);
     hub.receive(client, R"({"type":"credit","panel":"t","frames":1})", step * 1'000'000'000);
     if (parts) state.ResumeTiming();
     hub.take_letter(0, first, step);

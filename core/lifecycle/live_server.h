@@ -69,9 +69,9 @@ class LiveServer {
   /// As take(), without a copy. Returns false with `bytes` unchanged if the queue is full.
   virtual bool take_whole(LiveKind kind, std::int32_t world_rank,
                           std::vector<std::byte>&& bytes) noexcept = 0;
-  /// Returns whether the capture requests of the clients (plugin/tensors/wish.h) changed since the
+  /// Returns whether the capture requests of the clients (plugin/tensors/capture_request.h) changed since the
   /// last call; `wishes` then receives all of them.
-  virtual bool changed_wishes(std::vector<std::byte>& wishes) noexcept = 0;
+  virtual bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
   /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the
   /// application answers by rank updates (plugin/tensors/letter.h, Reply).

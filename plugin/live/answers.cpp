@@ -4,7 +4,7 @@
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/live/page.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,8 +44,8 @@ Json bounds_json() {
   return {{"clients", kMaxClients},
           {"panels", kMaxPanels},
           {"names", kMaxNames},
-          {"name_bytes", tensors::kWishNameBytes - 1},
-          {"wishes", tensors::kMaxWishes},
+          {"name_bytes", tensors::kCaptureRequestNameBytes - 1},
+          {"wishes", tensors::kMaxCaptureRequests},
           {"credits", kMaxCredits},
           {"message_bytes", kMaxMessageBytes},
           {"messages_per_second", kMessagesPerSecond},

@@ -10,7 +10,7 @@ inline constexpr std::size_t kMaxClients = 16;
 inline constexpr std::size_t kMaxCompatClients = 8;
 /// Different capture requests from clients of the compatibility endpoint, which are not
 /// authenticated.
-inline constexpr std::size_t kMaxCompatWishes = 32;
+inline constexpr std::size_t kMaxCompatCaptureRequests = 32;
 /// Projection vectors, in total.
 inline constexpr std::size_t kMaxVectorBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxConnections = 32;  ///< WebSocket clients and HTTP connections

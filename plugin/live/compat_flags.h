@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <array>
 #include <cstddef>
@@ -50,6 +50,6 @@ bool is_passed_over(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
 /// One capture request for each pattern of the flag, based on `wish`.
-std::vector<tensors::Wish> wishes_of(CompatFlag flag, tensors::Wish wish);
+std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag, tensors::CaptureRequest capture_request);
 
 }  // namespace megascope::live

@@ -96,7 +96,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
 /// Ends the client's previous request. Queued replies stay.
 void CompatHub::stop(ClientId id, Client& client) {
   hub_.desk().forget(true, id);
-  for (const Seen& seen : client.seen) hub_.release(seen.wishes, From::kGuest);
+  for (const Seen& seen : client.seen) hub_.release(seen.capture_requests, From::kGuest);
   client.seen.clear();
   forget_views(client);
   client.answers.clear();
@@ -109,11 +109,11 @@ void CompatHub::stop(ClientId id, Client& client) {
 }
 
 bool CompatHub::ask_ranks(Seen& seen) {
-  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(
-      wishes_of(seen.lens.flag(), seen.lens.wish()), seen.wishes);
-  hub_.release(std::exchange(seen.wishes, {}), From::kGuest);
-  if (wishes) seen.wishes = std::move(*wishes);
-  return wishes.has_value();
+  std::optional<std::vector<std::uint32_t>> capture_requests = hub_.want(
+      capture_requests_of(seen.lens.flag(), seen.lens.capture_request()), seen.capture_requests);
+  hub_.release(std::exchange(seen.capture_requests, {}), From::kGuest);
+  if (capture_requests) seen.capture_requests = std::move(*capture_requests);
+  return capture_requests.has_value();
 }
 
 bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& problem) {
@@ -125,7 +125,7 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
     if (!status.is_ok()) return false;
   }
   client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)),
-                         .wishes = {},
+                         .capture_requests = {},
                          .sent_tokens = {}});
   const std::vector<std::uint64_t> shape = wanted.flag == CompatFlag::kQkv
                                                ? known_shape(wanted.flag)
@@ -134,8 +134,8 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
     // Otherwise its first views provide the shape and are not shown.
     (void)client.seen.back().lens.learn(shape);
   if (ask_ranks(client.seen.back())) return true;
-  problem = "The limit of capture requests is reached: " + std::to_string(kMaxCompatWishes) +
-            " for all clients of this port, " + std::to_string(tensors::kMaxWishes) +
+  problem = "The limit of capture requests is reached: " + std::to_string(kMaxCompatCaptureRequests) +
+            " for all clients of this port, " + std::to_string(tensors::kMaxCaptureRequests) +
             " for all clients.";
   return false;
 }

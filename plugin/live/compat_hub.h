@@ -51,7 +51,7 @@ class CompatHub final : public Party, public Onlooker {
   /// A flag that a client has switched on.
   struct Seen {
     CompatLens lens;
-    std::vector<std::uint32_t> wishes;
+    std::vector<std::uint32_t> capture_requests;
     /// Tokens already sent, by tensor, of the text being generated.
     std::map<std::uint64_t, std::uint64_t> sent_tokens;
     bool has_view = false;

@@ -6,8 +6,8 @@
 namespace megascope::live {
 namespace {
 
-using tensors::Wish;
-using tensors::WishKind;
+using tensors::CaptureRequest;
+using tensors::CaptureRequestKind;
 
 /// Leading dimensions that are kept: sequences and tokens.
 constexpr std::uint32_t kKept = 2;
@@ -26,20 +26,20 @@ CompatLens::CompatLens(const WantedFlag& wanted, CompatForm form,
                        std::shared_ptr<const NpyArray> vector)
     : wanted_(wanted), form_(form), vector_(std::move(vector)), is_known_(!is_fused_wanted()) {}
 
-Wish CompatLens::wish() const {
-  if (fused_) return fused_->wish();
-  Wish wish{.kind = WishKind::kTile};
+CaptureRequest CompatLens::capture_request() const {
+  if (fused_) return fused_->capture_request();
+  CaptureRequest capture_request{.kind = CaptureRequestKind::kTile};
   const bool is_attention = wanted_.flag == CompatFlag::kScores;
   if (!is_known_ || wanted_.compressor.kind == CompressorKind::kEmpty) {
-    wish.tiles = 1;
+    capture_request.tiles = 1;
   } else if (wanted_.compressor.kind == CompressorKind::kTile) {
-    wish.tiles = wanted_.compressor.tiles;
-    wish.keep = is_attention ? 0 : kKept;
-    set_method(wish, wanted_.compressor.method);
+    capture_request.tiles = wanted_.compressor.tiles;
+    capture_request.keep = is_attention ? 0 : kKept;
+    set_method(capture_request, wanted_.compressor.method);
   } else {
-    wish.tiles = tensors::kMaxTiles;  // one element for each tile
+    capture_request.tiles = tensors::kMaxTiles;  // one element for each tile
   }
-  return wish;
+  return capture_request;
 }
 
 bool CompatLens::learn(const std::vector<std::uint64_t>& shape) {

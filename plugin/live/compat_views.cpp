@@ -24,8 +24,8 @@ constexpr std::size_t kMaxNamesSaid = 12;
 /// How long after the end of a text its last views are awaited.
 constexpr std::int64_t kLastViewsNs = 1'000'000'000;
 
-bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) {
-  return std::ranges::find(wishes, wish) != wishes.end();
+bool has(const std::vector<std::uint32_t>& capture_requests, std::uint32_t capture_request) {
+  return std::ranges::find(capture_requests, capture_request) != capture_requests.end();
 }
 
 /// Adds an offset to the positions of input tokens.
@@ -40,7 +40,7 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place)
+      const ViewPointer view = has(seen.capture_requests, place.first) ? hub_.store().shelf.find(place)
                                                              : nullptr;
       if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
     }
@@ -95,7 +95,7 @@ void CompatHub::skip_update(Client& client) {
 void CompatHub::hear(const tensors::Notice& notice) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      if (has(seen.wishes, notice.wish)) complain(client, seen, notice.text);
+      if (has(seen.capture_requests, notice.capture_request)) complain(client, seen, notice.text);
     }
   }
 }
@@ -186,7 +186,7 @@ bool CompatHub::next_view(Client& client, std::string& text) {
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
     const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
     const auto seen = std::ranges::find_if(
-        client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
+        client.seen, [&](const Seen& other) { return has(other.capture_requests, one.place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;

@@ -57,11 +57,11 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
   return std::nullopt;
 }
 
-tensors::Wish FusedQkv::wish() const {
-  tensors::Wish wish{.kind = tensors::WishKind::kTile,
+tensors::CaptureRequest FusedQkv::capture_request() const {
+  tensors::CaptureRequest capture_request{.kind = tensors::CaptureRequestKind::kTile,
                      .tiles = static_cast<std::uint32_t>(size_ / cell_)};
-  set_method(wish, of_cells(method_));
-  return wish;
+  set_method(capture_request, of_cells(method_));
+  return capture_request;
 }
 
 /// row: the cells of one token.

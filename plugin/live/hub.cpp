@@ -48,7 +48,7 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
 void Hub::disconnect(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  for (const auto& [name, panel] : found->second.panels) release(panel.wishes(), From::kClient);
+  for (const auto& [name, panel] : found->second.panels) release(panel.capture_requests(), From::kClient);
   clients_.erase(found);
   desk_.forget(false, id);
 }
@@ -100,21 +100,21 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   return client.reply_bytes <= kMaxReplyBytes;
 }
 
-void Hub::release(const std::vector<std::uint32_t>& wishes, From from) {
-  store_.wishes.release(wishes, from);
-  for (const std::uint32_t wish : wishes) {
-    if (store_.wishes.find(wish) != nullptr) continue;
-    store_.shelf.forget(wish);
-    too_large_.erase(wish);
-    notices_.erase(wish);
-    joiner_.forget(wish);
+void Hub::release(const std::vector<std::uint32_t>& capture_requests, From from) {
+  store_.capture_requests.release(capture_requests, from);
+  for (const std::uint32_t capture_request : capture_requests) {
+    if (store_.capture_requests.find(capture_request) != nullptr) continue;
+    store_.shelf.forget(capture_request);
+    too_large_.erase(capture_request);
+    notices_.erase(capture_request);
+    joiner_.forget(capture_request);
   }
 }
 
 void Hub::unsubscribe(Client& client, const std::string& panel) {
   const auto found = client.panels.find(panel);
   if (found == client.panels.end()) return;
-  release(found->second.wishes(), From::kClient);
+  release(found->second.capture_requests(), From::kClient);
   client.panels.erase(found);
 }
 
@@ -124,13 +124,13 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
     return reply(client, error_text("The limit of " + std::to_string(kMaxPanels) +
                                         " panels is reached. Remove one first.",
                                     request.panel));
-  const std::vector<std::uint32_t> former_wishes = former == client.panels.end()
+  const std::vector<std::uint32_t> former_capture_requests = former == client.panels.end()
                                                        ? std::vector<std::uint32_t>()
-                                                       : former->second.wishes();
-  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(
-      wishes_of(request), From::kClient, former_wishes);
-  if (!wishes) {
-    const std::string most = std::to_string(tensors::kMaxWishes);
+                                                       : former->second.capture_requests();
+  std::optional<std::vector<std::uint32_t>> capture_requests = store_.capture_requests.add(
+      capture_requests_of(request), From::kClient, former_capture_requests);
+  if (!capture_requests) {
+    const std::string most = std::to_string(tensors::kMaxCaptureRequests);
     return reply(client, error_text("The limit of " + most +
                                         " capture requests of all clients together is reached.",
                                     request.panel));
@@ -138,12 +138,12 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   // Released after adding, so that shared capture requests continue.
   unsubscribe(client, request.panel);
   const Panel& panel = client.panels
-                           .emplace(request.panel, Panel(request, std::move(*wishes), store_))
+                           .emplace(request.panel, Panel(request, std::move(*capture_requests), store_))
                            .first->second;
   reply(client, dumped({{"type", "subscribed"},
                         {"panel", request.panel},
                         {"matches", panel.matches(store_)}}));
-  tell_again(client, request.panel, panel.wishes());
+  tell_again(client, request.panel, panel.capture_requests());
 }
 
 bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {

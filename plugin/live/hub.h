@@ -71,8 +71,8 @@ class Hub final : public Party {
   bool is_waiting_for_verdict(ClientId client) const override;
   bool has_heard_all(ClientId client) const override;
 
-  bool take_changed_wishes(std::vector<std::byte>& wishes) {
-    return store_.wishes.take_changed(wishes);
+  bool take_changed_capture_requests(std::vector<std::byte>& capture_requests) {
+    return store_.capture_requests.take_changed(capture_requests);
   }
   /// Ends the run. Clients that have received the end stay connected until close(), except after an
   /// abort; their messages are no longer answered.
@@ -84,12 +84,12 @@ class Hub final : public Party {
   // The functions below are for the compatibility endpoint.
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
   /// Adds capture requests. Returns the ids under which their views are reported to the observer
-  /// (Onlooker), until release(). nullopt: too many requests. former: as WishBook::add().
-  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes,
+  /// (Onlooker), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
+  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::CaptureRequest>& capture_requests,
                                                  const std::vector<std::uint32_t>& former) {
-    return store_.wishes.add(wishes, From::kGuest, former);
+    return store_.capture_requests.add(capture_requests, From::kGuest, former);
   }
-  void release(const std::vector<std::uint32_t>& wishes, From from);
+  void release(const std::vector<std::uint32_t>& capture_requests, From from);
   /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
   void set_guest_budget(const GuestBudget* budget) { guest_budget_ = budget; }
   const GuestBudget* guest_budget() const { return guest_budget_; }
@@ -112,7 +112,7 @@ class Hub final : public Party {
   void watch(std::int64_t step, std::uint32_t id, double value);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
                 std::vector<ViewPointer>& whole);
-  void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
+  void count_fate(Joiner::Fate fate, std::uint32_t capture_request, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
@@ -121,7 +121,7 @@ class Hub final : public Party {
   void notify(const tensors::Notice& notice);
   void tell(Client& client, const std::string& panel, const std::string& text);
   void tell_again(Client& client, const std::string& panel,
-                  const std::vector<std::uint32_t>& wishes);
+                  const std::vector<std::uint32_t>& capture_requests);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);

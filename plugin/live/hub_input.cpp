@@ -157,22 +157,22 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
                    std::vector<ViewPointer>& whole) {
-  const tensors::Wish* const wish = store_.wishes.find(part.wish);
-  if (wish == nullptr) return;  // no client requests it any more
+  const tensors::CaptureRequest* const capture_request = store_.capture_requests.find(part.capture_request);
+  if (capture_request == nullptr) return;  // no client requests it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
   if (cells > kMaxViewCells) {
-    if (too_large_.insert(part.wish).second)
-      notify({part.wish, "A view of " + std::to_string(cells) +
+    if (too_large_.insert(part.capture_request).second)
+      notify({part.capture_request, "A view of " + std::to_string(cells) +
                              " values is too large for a frame; request fewer tiles."});
     return;
   }
-  const std::uint32_t wish_id = part.wish;
+  const std::uint32_t capture_request_id = part.capture_request;
   const std::uint64_t key = part.key;
-  count_fate(joiner_.add(world_rank, std::move(part), wish->method(), now_ns, whole), wish_id, key);
+  count_fate(joiner_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole), capture_request_id, key);
 }
 
-void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
+void Hub::count_fate(Joiner::Fate fate, std::uint32_t capture_request, std::uint64_t key) {
   switch (fate) {
     case Joiner::Fate::kTaken:
     case Joiner::Fate::kCopy:
@@ -192,7 +192,7 @@ void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
   const std::optional<std::uint32_t> id = store_.tensors.find(key);
   const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name
                                                               : "A tensor";
-  notify({wish, name + " has parts with inconsistent shapes: ranks have unequal parts, or "
+  notify({capture_request, name + " has parts with inconsistent shapes: ranks have unequal parts, or "
                        "reported different shapes"});
 }
 
@@ -239,7 +239,7 @@ void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interva
 
 void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
   for (ViewPointer& view : views) {
-    const Shelf::Place place{view->wish, view->key};
+    const Shelf::Place place{view->capture_request, view->key};
     if (view->missing != 0) count_drop("missing view parts", view->missing);
     store_.shelf.put(std::move(view));
     for (auto& [id, client] : clients_) {
@@ -253,9 +253,9 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
 
 void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMaxEventText);
-  if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
-  if (store_.wishes.find(notice.wish) == nullptr) return;  // no client requests it any more
-  std::vector<std::string>& told = notices_[notice.wish];
+  if (notice.capture_request == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
+  if (store_.capture_requests.find(notice.capture_request) == nullptr) return;  // no client requests it any more
+  std::vector<std::string>& told = notices_[notice.capture_request];
   if (std::ranges::find(told, text) != told.end()) return;
   if (told.size() >= kMaxNotices)
     return count_drop("notices beyond the limit of a capture request", 1);
@@ -263,7 +263,7 @@ void Hub::notify(const tensors::Notice& notice) {
   if (onlooker_ != nullptr) onlooker_->hear(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, panel] : client.panels) {
-      if (panel.wants(notice.wish)) tell(client, name, text);
+      if (panel.wants(notice.capture_request)) tell(client, name, text);
     }
   }
 }
@@ -279,9 +279,9 @@ void Hub::tell(Client& client, const std::string& panel, const std::string& text
 
 /// Sends the notices about the panel's capture requests that were raised before the panel existed.
 void Hub::tell_again(Client& client, const std::string& panel,
-                     const std::vector<std::uint32_t>& wishes) {
-  for (const std::uint32_t wish : wishes) {
-    const auto told = notices_.find(wish);
+                     const std::vector<std::uint32_t>& capture_requests) {
+  for (const std::uint32_t capture_request : capture_requests) {
+    const auto told = notices_.find(capture_request);
     if (told == notices_.end()) continue;
     for (const std::string& text : told->second) tell(client, panel, text);
   }

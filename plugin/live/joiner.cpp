@@ -31,7 +31,7 @@ Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMe
   open.split_dimension = part.split_dimension;
   open.since_ns = now_ns;
   View& view = open.view;
-  view.wish = part.wish;
+  view.capture_request = part.capture_request;
   view.key = part.key;
   view.step = part.step;
   view.micro_batch = part.micro_batch;
@@ -152,7 +152,7 @@ void Joiner::drop(std::map<Place, Steps>::iterator at) {
 Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
                          const kernels::TileMethod& method, std::int64_t now_ns,
                          std::vector<ViewPointer>& whole) {
-  const Place place{part.wish, part.key, part.micro_batch, part.replica};
+  const Place place{part.capture_request, part.key, part.micro_batch, part.replica};
   const Fate fate = judge(place, part, now_ns);
   if (fate != Fate::kTaken && fate != Fate::kInstead) return fate;
   Steps& steps = open_[place];
@@ -207,12 +207,12 @@ void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& who
   }
 }
 
-void Joiner::forget(std::uint32_t wish) {
+void Joiner::forget(std::uint32_t capture_request) {
   for (auto at = open_.begin(); at != open_.end();) {
     const auto one = at++;
-    if (one->first.wish == wish) drop(one);
+    if (one->first.capture_request == capture_request) drop(one);
   }
-  std::erase_if(past_, [&](const auto& entry) { return entry.first.wish == wish; });
+  std::erase_if(past_, [&](const auto& entry) { return entry.first.capture_request == capture_request; });
 }
 
 }  // namespace megascope::live

@@ -12,7 +12,7 @@ namespace megascope::live {
 
 /// A view of a whole tensor, as sent to clients.
 struct View {
-  std::uint32_t wish = 0;
+  std::uint32_t capture_request = 0;
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
@@ -69,12 +69,12 @@ class Joiner {
   /// Delivers the views that waited too long. all: delivers every incomplete view.
   void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);
   /// Discards everything about a capture request.
-  void forget(std::uint32_t wish);
+  void forget(std::uint32_t capture_request);
   std::size_t waiting_bytes() const { return bytes_; }
 
  private:
   struct Place {  ///< identifies a tensor view across steps
-    std::uint32_t wish;
+    std::uint32_t capture_request;
     std::uint64_t key;
     std::int32_t micro_batch;
     std::uint32_t replica;

@@ -141,7 +141,7 @@ bool Loop::take_whole(LiveKind kind, std::int32_t world_rank,
   return is_taken;
 }
 
-bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept { return wishes_.take(wishes); }
+bool Loop::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept { return capture_requests_.take(capture_requests); }
 
 bool Loop::next_request(std::string& request) noexcept { return request_.take(request); }
 
@@ -229,9 +229,9 @@ void Loop::serve_all() {
 
 /// Publishes capture requests before the client request, so that views for the answer are captured.
 void Loop::publish() {
-  auto wishes = std::make_unique<std::vector<std::byte>>();
+  auto capture_requests = std::make_unique<std::vector<std::byte>>();
   auto request = std::make_unique<std::string>();
-  if (hub_.take_changed_wishes(*wishes)) wishes_.put(std::move(wishes));
+  if (hub_.take_changed_capture_requests(*capture_requests)) capture_requests_.put(std::move(capture_requests));
   if (hub_.desk().is_unwanted() && request_.take(*request)) hub_.desk().take_back();
   if (hub_.desk().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
 }

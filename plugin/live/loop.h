@@ -55,7 +55,7 @@ class Loop {
   // For the application's threads; none of these blocks.
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
   bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept;
-  bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
+  bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
   /// After ask_to_end(): passes the verdict to send to the clients before closing them. Ignored if
@@ -121,7 +121,7 @@ class Loop {
   std::optional<GuestTurn> accept_turn_;  ///< for the acceptors of the compatibility endpoint
   Access access_;
   Inbox inbox_;
-  Newest<std::vector<std::byte>> wishes_;
+  Newest<std::vector<std::byte>> capture_requests_;
   Newest<std::string> request_;
   Newest<std::string> verdict_;
   std::atomic<bool> is_to_end_{false};

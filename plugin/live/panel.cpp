@@ -11,8 +11,8 @@
 
 namespace megascope::live {
 
-Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& store)
-    : request_(std::move(request)), wishes_(std::move(wishes)) {
+Panel::Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store)
+    : request_(std::move(request)), capture_requests_(std::move(capture_requests)) {
   const History& history = store.history;
   switch (request_.what) {
     case Subject::kSteps:
@@ -25,15 +25,15 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& 
       next_entry_ = history.statistics.since(request_.since);
       break;
     case Subject::kTensor:
-      for (const std::uint32_t wish : wishes_)
-        store.shelf.for_each(wish,
+      for (const std::uint32_t capture_request : capture_requests_)
+        store.shelf.for_each(capture_request,
                              [this](const Shelf::Place& place) { waiting_.push_back(place); });
       break;
   }
 }
 
-bool Panel::wants(std::uint32_t wish) const {
-  return std::ranges::find(wishes_, wish) != wishes_.end();
+bool Panel::wants(std::uint32_t capture_request) const {
+  return std::ranges::find(capture_requests_, capture_request) != capture_requests_.end();
 }
 
 void Panel::add_credits(std::uint32_t count) {

@@ -7,7 +7,7 @@
 #include "plugin/live/history.h"
 #include "plugin/live/requests.h"
 #include "plugin/live/shelf.h"
-#include "plugin/live/wish_book.h"
+#include "plugin/live/capture_registry.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -33,7 +33,7 @@ struct Store {
   CounterCatalog counters;
   History history;
   Shelf shelf;
-  WishBook wishes;
+  CaptureRegistry capture_requests;
   CallTable calls;
   std::uint32_t ranks = 1;     ///< number of ranks with times
   bool has_intervals = false;  ///< the application annotates no steps; "steps" are time intervals
@@ -43,13 +43,13 @@ struct Store {
 /// next(). One thread.
 class Panel {
  public:
-  /// wishes: ids of the WishBook; released by the caller.
-  Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& store);
+  /// wishes: ids of the CaptureRegistry; released by the caller.
+  Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store);
 
   const Subscribe& request() const { return request_; }
-  const std::vector<std::uint32_t>& wishes() const { return wishes_; }
+  const std::vector<std::uint32_t>& capture_requests() const { return capture_requests_; }
   /// Whether the panel shows this capture request.
-  bool wants(std::uint32_t wish) const;
+  bool wants(std::uint32_t capture_request) const;
   void add_credits(std::uint32_t count);
   /// Number of tensors, counters or ranks that match now.
   std::size_t matches(const Store& store) const;
@@ -93,7 +93,7 @@ class Panel {
   Match& match_of(std::uint32_t id);
 
   Subscribe request_;
-  std::vector<std::uint32_t> wishes_;
+  std::vector<std::uint32_t> capture_requests_;
   std::uint32_t credits_ = kFirstCredits;
   std::uint64_t next_entry_ = 0;         ///< position in the log
   std::deque<Shelf::Place> waiting_;     ///< views to send, without duplicates

@@ -4,7 +4,7 @@
 #include "plugin/live/generate_request.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tile_method.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxName = tensors::kWishNameBytes - 1;
+constexpr std::size_t kMaxName = tensors::kCaptureRequestNameBytes - 1;
 constexpr std::int64_t kInt32Min = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 

@@ -136,8 +136,8 @@ bool Service::take_whole(LiveKind kind, std::int32_t world_rank,
   return is_open() && loop_->take_whole(kind, world_rank, std::move(bytes));
 }
 
-bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept {
-  return is_open() && loop_->changed_wishes(wishes);
+bool Service::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept {
+  return is_open() && loop_->changed_capture_requests(capture_requests);
 }
 
 bool Service::next_request(std::string& request) noexcept {

@@ -28,7 +28,7 @@ class Service final : public LiveServer {
             std::span<const std::byte> bytes) noexcept override;
   bool take_whole(LiveKind kind, std::int32_t world_rank,
                   std::vector<std::byte>&& bytes) noexcept override;
-  bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
+  bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept override;
   bool next_request(std::string& request) noexcept override;
   void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
   void conclude(std::string_view verdict) noexcept override;

@@ -11,7 +11,7 @@ void Shelf::remove(std::map<Place, Entry>::iterator at) {
 }
 
 void Shelf::put(ViewPointer view) {
-  const Place place{view->wish, view->key};
+  const Place place{view->capture_request, view->key};
   if (const auto found = views_.find(place); found != views_.end()) remove(found);
   bytes_ += bytes_of(*view);
   by_age_.emplace(next_number_, place);
@@ -24,8 +24,8 @@ ViewPointer Shelf::find(const Place& place) const {
   return found == views_.end() ? nullptr : found->second.view;
 }
 
-void Shelf::forget(std::uint32_t wish) {
-  for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;)
+void Shelf::forget(std::uint32_t capture_request) {
+  for (auto at = views_.lower_bound({capture_request, 0}); at != views_.end() && at->first.first == capture_request;)
     remove(at++);
 }
 

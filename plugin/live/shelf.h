@@ -18,11 +18,11 @@ class Shelf {
   /// Null: there is none.
   ViewPointer find(const Place& place) const;
   /// Removes all views of a capture request.
-  void forget(std::uint32_t wish);
+  void forget(std::uint32_t capture_request);
   /// Calls function(place) for all views of a capture request.
   template <class Function>
-  void for_each(std::uint32_t wish, Function function) const {
-    for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;
+  void for_each(std::uint32_t capture_request, Function function) const {
+    for (auto at = views_.lower_bound({capture_request, 0}); at != views_.end() && at->first.first == capture_request;
          ++at)
       function(at->first);
   }

@@ -36,7 +36,7 @@ Status open_live_view(const std::string& folder, const LiveSettings& settings, L
 void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept {
   try {
     tensors::LetterWriter letter;
-    letter.add(tensors::Notice{.wish = 0, .text = text});
+    letter.add(tensors::Notice{.capture_request = 0, .text = text});
     server.take(LiveKind::kLetter, world_rank, letter.take());
   } catch (const std::bad_alloc&) {
     // The text is also on standard error.

@@ -16,32 +16,32 @@ namespace {
 
 constexpr std::size_t kMaxRefused = 4096;
 
-bool is_view(const Wish& wish) {
-  return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
+bool is_view(const CaptureRequest& capture_request) {
+  return capture_request.kind == CaptureRequestKind::kTile || capture_request.kind == CaptureRequestKind::kWhole;
 }
 
-bool is_of(const Wish& wish, const TensorView& tensor) {
+bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
   const TensorShape& shape = tensor.shape;
-  return matches(wish.pattern(), tensor.name) &&
-         (wish.tensor_kind == kAnyKind ||
-          wish.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
-         wish.first_layer <= shape.layer && shape.layer <= wish.last_layer;
+  return matches(capture_request.pattern(), tensor.name) &&
+         (capture_request.tensor_kind == kAnyKind ||
+          capture_request.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
+         capture_request.first_layer <= shape.layer && shape.layer <= capture_request.last_layer;
 }
 
 /// For views, step, micro-batch and replica must match, too.
-bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
+bool is_now(const CaptureRequest& capture_request, const TensorView& tensor, std::uint32_t replica) {
   const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch ||
-                              tensor.shape.micro_batch == wish.micro_batch;
-  const bool is_replica = is_of_model(tensor.shape.kind) || wish.replica == replica;
-  return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
+                              tensor.shape.micro_batch == capture_request.micro_batch;
+  const bool is_replica = is_of_model(tensor.shape.kind) || capture_request.replica == replica;
+  return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % capture_request.every == 0;
 }
 
 /// Whether both lists request the same counter patterns in the same order.
-bool asks_for_same_counters(const std::vector<Wish>& before, const std::vector<Wish>& now) {
-  const auto patterns_of = [](const std::vector<Wish>& wishes) {
+bool asks_for_same_counters(const std::vector<CaptureRequest>& before, const std::vector<CaptureRequest>& now) {
+  const auto patterns_of = [](const std::vector<CaptureRequest>& capture_requests) {
     std::vector<std::string_view> patterns;
-    for (const Wish& wish : wishes) {
-      if (wish.kind == WishKind::kCounters) patterns.push_back(wish.pattern());
+    for (const CaptureRequest& capture_request : capture_requests) {
+      if (capture_request.kind == CaptureRequestKind::kCounters) patterns.push_back(capture_request.pattern());
     }
     return patterns;
   };
@@ -66,17 +66,17 @@ std::shared_ptr<const Capture::State> Capture::state() const noexcept {
   return state_;
 }
 
-void Capture::set_wishes(std::vector<Wish> wishes) {
+void Capture::set_capture_requests(std::vector<CaptureRequest> capture_requests) {
   auto next = std::make_shared<State>(*state());
-  next->wishes = std::move(wishes);
+  next->capture_requests = std::move(capture_requests);
   const bool wants_counters = std::ranges::any_of(
-      next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) { return capture_request.kind == CaptureRequestKind::kCounters; });
   const bool has_tensors = std::ranges::any_of(
-      next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) { return capture_request.kind != CaptureRequestKind::kCounters; });
   {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<const State> state_before = std::exchange(state_, std::move(next));
-    if (!asks_for_same_counters(state_before->wishes, state_->wishes)) past_.forget_wishes();
+    if (!asks_for_same_counters(state_before->capture_requests, state_->capture_requests)) past_.forget_capture_requests();
     if (wants_counters_ && !wants_counters) {
       for (const CounterId counter : past_.unknown()) past_.want(counter, false);
     }
@@ -100,10 +100,10 @@ void Capture::set_layout(const Layout& layout) {
 
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   TensorKinds kinds = 0;
-  for (const Wish& wish : state()->wishes) {
-    if (wish.kind == WishKind::kCounters || !matches(wish.pattern(), name)) continue;
-    kinds |= wish.tensor_kind == kAnyKind ? kAllTensorKinds
-                                          : kinds_with(static_cast<TensorKind>(wish.tensor_kind));
+  for (const CaptureRequest& capture_request : state()->capture_requests) {
+    if (capture_request.kind == CaptureRequestKind::kCounters || !matches(capture_request.pattern(), name)) continue;
+    kinds |= capture_request.tensor_kind == kAnyKind ? kAllTensorKinds
+                                          : kinds_with(static_cast<TensorKind>(capture_request.tensor_kind));
   }
   return kinds;
 }
@@ -113,42 +113,42 @@ bool Capture::is_asleep() const noexcept {
 }
 
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
-    return wish.kind == WishKind::kStatistics && is_of(wish, tensor);
+  return !is_asleep() && std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
+    return capture_request.kind == CaptureRequestKind::kStatistics && is_of(capture_request, tensor);
   });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
   const std::shared_ptr<const State> now = state();
-  if (now->wishes.empty() || is_asleep()) return;
+  if (now->capture_requests.empty() || is_asleep()) return;
   try {
-    for (const Wish& wish : now->wishes) {
-      if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica))
-        show(wish, tensor, *now);
+    for (const CaptureRequest& capture_request : now->capture_requests) {
+      if (is_view(capture_request) && is_of(capture_request, tensor) && is_now(capture_request, tensor, now->replica))
+        show(capture_request, tensor, *now);
     }
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "out of memory for a tensor view");
   }
 }
 
-void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
+void Capture::show(const CaptureRequest& capture_request, const TensorView& tensor, const State& state) {
   std::string problem;
-  if (tensor.is_on_device) return refuse(wish, tensor, "is in device memory and cannot be shown");
+  if (tensor.is_on_device) return refuse(capture_request, tensor, "is in device memory and cannot be shown");
   const std::optional<TensorView> flat = flattened(
-      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
-  if (!flat) return refuse(wish, tensor, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
+  if (!flat) return refuse(capture_request, tensor, problem);
   const std::optional<Spread> spread = spread_of(*flat, state.layout, problem);
-  if (!spread) return refuse(wish, tensor, problem);
+  if (!spread) return refuse(capture_request, tensor, problem);
   if (!spread->is_first_copy) return;
-  std::optional<ViewPart> part = make_part(wish, *flat, *spread, problem);
-  if (!part) return refuse(wish, tensor, problem);
-  part->wish = wish.id;
+  std::optional<ViewPart> part = make_part(capture_request, *flat, *spread, problem);
+  if (!part) return refuse(capture_request, tensor, problem);
+  part->capture_request = capture_request.id;
   part->key = shard_of(facts_of(tensor), state.layout).key;
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
   if (letter_bytes(*part) > kMaxLetterBytes - kFirstBytes)
-    return refuse(wish, tensor,
+    return refuse(capture_request, tensor,
                   "makes a view that exceeds the size of a rank update; request fewer tiles");
   (void)name({.key = part->key,
               .layer = tensor.shape.layer,
@@ -160,11 +160,11 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   parts_.add(std::move(*part));
 }
 
-void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::string& problem) {
+void Capture::refuse(const CaptureRequest& capture_request, const TensorView& tensor, const std::string& problem) {
   const std::lock_guard lock(mutex_);
-  const std::pair once(wish.id, tensor.id);
+  const std::pair once(capture_request.id, tensor.id);
   if (refused_.size() == kMaxRefused || refused_.contains(once)) return;
-  if (writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
+  if (writer_.add(Notice{capture_request.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
 }
 
 void Capture::add(const Interval& interval) {

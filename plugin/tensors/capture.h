@@ -8,7 +8,7 @@
 #include "plugin/tensors/letter.h"
 #include "plugin/tensors/part_box.h"
 #include "plugin/tensors/shards.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <atomic>
 #include <cstdint>
@@ -36,7 +36,7 @@ class Capture final : public CounterSink, public RequestSink {
   /// ranks: size of MPI_COMM_WORLD; the history is bounded over all ranks together.
   void follow_counters(std::size_t ranks);
   /// Replaces the set of capture requests. Only on the thread that begins steps.
-  void set_wishes(std::vector<Wish> wishes);
+  void set_capture_requests(std::vector<CaptureRequest> capture_requests);
   /// Suspends capture after this time (CLOCK_MONOTONIC, ns) until the next call. Any thread.
   void show_until(std::uint64_t ns) noexcept {
     shown_until_ns_.store(ns, std::memory_order_relaxed);
@@ -91,14 +91,14 @@ class Capture final : public CounterSink, public RequestSink {
   static constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
   static constexpr std::size_t kMaxNotices = 8;
   struct State {
-    std::vector<Wish> wishes;
+    std::vector<CaptureRequest> capture_requests;
     Layout layout;
     std::uint32_t replica = 0;
   };
   std::shared_ptr<const State> state() const noexcept;
   bool is_asleep() const noexcept;
-  void show(const Wish& wish, const TensorView& tensor, const State& state);
-  void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
+  void show(const CaptureRequest& capture_request, const TensorView& tensor, const State& state);
+  void refuse(const CaptureRequest& capture_request, const TensorView& tensor, const std::string& problem);
   void learn_counters();
   void learn(CounterId counter, const std::string& name);
   void put_first(LetterWriter& letter) const;

@@ -51,8 +51,8 @@ void Capture::learn_counters() {
 }
 
 void Capture::learn(CounterId counter, const std::string& name) {
-  const bool is_wanted = std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
-    return wish.kind == WishKind::kCounters && matches(wish.pattern(), name);
+  const bool is_wanted = std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
+    return capture_request.kind == CaptureRequestKind::kCounters && matches(capture_request.pattern(), name);
   });
   const std::string unit = is_wanted ? hooks::counter_unit(counter) : std::string();
   const std::lock_guard lock(mutex_);

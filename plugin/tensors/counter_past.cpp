@@ -78,7 +78,7 @@ void CounterPast::want(CounterId id, bool is_wanted) {
   counter.is_wanted = is_wanted;
 }
 
-void CounterPast::forget_wishes() {
+void CounterPast::forget_capture_requests() {
   for (Counter& counter : counters_) counter.is_known = false;
 }
 

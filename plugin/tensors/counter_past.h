@@ -27,11 +27,11 @@ class CounterPast {
   void share_with(std::size_t ranks);
   /// Records a value. Steps of one counter ascend; a value of an earlier step is sent but not kept.
   void set(CounterId counter, std::int64_t step, double value);
-  /// Counters that have a value and for which want() has not been called since forget_wishes().
+  /// Counters that have a value and for which want() has not been called since forget_capture_requests().
   std::vector<CounterId> unknown() const;
   void want(CounterId counter, bool is_wanted);
   /// Marks all counters as unknown(), because the set of capture requests changed.
-  void forget_wishes();
+  void forget_capture_requests();
   /// Marks the counter's name as sent to rank 0.
   void name(CounterId counter) { counters_[counter].is_named = true; }
   bool is_named(CounterId counter) const { return counters_[counter].is_named; }

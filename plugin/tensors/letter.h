@@ -103,7 +103,7 @@ inline constexpr std::size_t kMaxPeerSums = 64;  ///< peers in one report
 /// One rank's part of a view. elements: `columns` float32 for each cell, last dimension fastest.
 /// One column: the value, or TileState::a of a tile. Three columns: count, a and b of TileState.
 struct ViewPart {
-  std::uint32_t wish = 0;  ///< Wish::id
+  std::uint32_t capture_request = 0;  ///< Wish::id
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
@@ -129,7 +129,7 @@ struct ViewPart {
 /// Why a requested item is not captured.
 struct Notice {
   /// Wish::id; 0: for all clients
-  std::uint32_t wish = 0;
+  std::uint32_t capture_request = 0;
   std::string text;
 };
 

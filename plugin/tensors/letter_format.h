@@ -25,7 +25,7 @@ struct PartFields {
   std::int64_t realtime_ns;
   std::uint64_t tile_width;
   std::uint64_t tile_extent;
-  std::uint32_t wish;
+  std::uint32_t capture_request;
   std::int32_t micro_batch;
   std::uint32_t replica;
   std::uint32_t parts;

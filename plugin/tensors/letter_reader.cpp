@@ -125,7 +125,7 @@ bool read(Source source, ViewPart& part) {
   part.realtime_ns = facts.realtime_ns;
   part.tile_width = facts.tile_width;
   part.tile_extent = facts.tile_extent;
-  part.wish = facts.wish;
+  part.capture_request = facts.capture_request;
   part.micro_batch = facts.micro_batch;
   part.replica = facts.replica;
   part.copy = facts.copy;
@@ -136,10 +136,10 @@ bool read(Source source, ViewPart& part) {
 }
 
 bool read(Source source, Notice& notice) {
-  std::uint64_t wish = 0;
-  source.get(wish);
+  std::uint64_t capture_request = 0;
+  source.get(capture_request);
   source.get_all(notice.text, kMaxText);
-  notice.wish = static_cast<std::uint32_t>(wish);
+  notice.capture_request = static_cast<std::uint32_t>(capture_request);
   return source.is_whole();
 }
 

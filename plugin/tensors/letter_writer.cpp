@@ -86,7 +86,7 @@ bool LetterWriter::add(const ViewPart& part) {
   if (letter_bytes(part) > room_ - bytes_.size()) return false;  // checked before copying
   return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
     put(to, PartFields{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
-                       part.wish, part.micro_batch, part.replica, part.parts, part.columns,
+                       part.capture_request, part.micro_batch, part.replica, part.parts, part.columns,
                        part.split_dimension, part.copy, 0});
     put_all(to, part.full_shape);
     put_all(to, part.whole_shape);
@@ -98,7 +98,7 @@ bool LetterWriter::add(const ViewPart& part) {
 
 bool LetterWriter::add(const Notice& notice) {
   return add_item(LetterReader::Item::kNotice, [&](std::vector<std::byte>& to) {
-    put(to, std::uint64_t{notice.wish});
+    put(to, std::uint64_t{notice.capture_request});
     put_all(to, notice.text.substr(0, kMaxText));
   });
 }

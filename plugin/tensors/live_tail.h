@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/live_server.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <array>
 #include <cstddef>
@@ -39,7 +39,7 @@ struct TailRequest {
 constexpr std::size_t bytes_of_tail(std::uint32_t ranks) {
   return ranks == 0
              ? 0
-             : ranks * sizeof(RankTimes) + (kMaxWishBytes + 7) / 8 * 8 + sizeof(TailRequest);
+             : ranks * sizeof(RankTimes) + (kMaxCaptureRequestBytes + 7) / 8 * 8 + sizeof(TailRequest);
 }
 
 /// Functions below: `tail` has bytes_of_tail() bytes at any alignment. Clears a tail to zero: no
@@ -48,16 +48,16 @@ void clear_tail(std::span<std::byte> tail) noexcept;
 /// Writes, or reads, one rank's row. times_of() returns a default row if the row is not filled.
 void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& times) noexcept;
 RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept;
-/// Writes the capture requests. wishes: made by pack_wishes().
-void set_wishes(std::span<std::byte> tail, std::uint32_t ranks,
-                std::span<const std::byte> wishes) noexcept;
-std::span<const std::byte> wishes_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept;
+/// Writes the capture requests. wishes: made by pack_capture_requests().
+void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
+                std::span<const std::byte> capture_requests) noexcept;
+std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept;
 void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept;
 TailRequest request_in(std::span<const std::byte> tail) noexcept;
 /// Merges `theirs` into `mine`: takes the filled rows of `theirs`, and its capture requests and
-/// client request if has_their_wishes. Associative, and commutative because no row is filled by two
+/// client request if has_their_capture_requests. Associative, and commutative because no row is filled by two
 /// ranks.
 void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks,
-                 bool has_their_wishes) noexcept;
+                 bool has_their_capture_requests) noexcept;
 
 }  // namespace megascope::tensors

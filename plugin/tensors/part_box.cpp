@@ -18,14 +18,14 @@ std::uint64_t mixed(std::uint64_t number) {
 }
 
 auto place_of(const ViewPart& part) {
-  return std::tuple(part.wish, part.key, part.micro_batch, part.replica);
+  return std::tuple(part.capture_request, part.key, part.micro_batch, part.replica);
 }
 
 /// Position of the tensor on a circle that turns with each step. The lowest position is sent first.
 std::uint64_t turn_of(const ViewPart& part) {
   const std::uint64_t tensor = mixed(
       part.key ^
-      mixed((std::uint64_t{part.wish} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
+      mixed((std::uint64_t{part.capture_request} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
   return tensor + static_cast<std::uint64_t>(part.step) * kGolden;
 }
 

@@ -52,8 +52,8 @@ void StepTalk::put_tail(std::span<std::byte> block) {
                .is_said = is_idle ? kSaid | kIdle : kSaid});
   if (server_ == nullptr) return;
   bid_tell_again();
-  (void)server_->changed_wishes(own_wishes_);
-  set_wishes(tail, tail_ranks_, own_wishes_);
+  (void)server_->changed_capture_requests(own_capture_requests_);
+  set_capture_requests(tail, tail_ranks_, own_capture_requests_);
   put_request(tail);
 }
 
@@ -70,14 +70,14 @@ void StepTalk::put_request(std::span<std::byte> tail) {
   set_request(tail, own_request_);
 }
 
-void StepTalk::obey_wishes(std::span<const std::byte> merged) {
-  const std::span<const std::byte> wishes = wishes_in(tail_of(merged), tail_ranks_);
-  if (wishes.size() == wishes_.size() &&
-      (wishes.empty() || std::memcmp(wishes.data(), wishes_.data(), wishes.size()) == 0))
+void StepTalk::apply_capture_requests(std::span<const std::byte> merged) {
+  const std::span<const std::byte> capture_requests = capture_requests_in(tail_of(merged), tail_ranks_);
+  if (capture_requests.size() == capture_requests_.size() &&
+      (capture_requests.empty() || std::memcmp(capture_requests.data(), capture_requests_.data(), capture_requests.size()) == 0))
     return;
-  wishes_.clear();  // if memory runs out below, the next block applies the requests again
-  capture_->set_wishes(unpack_wishes(wishes));
-  wishes_.assign(wishes.begin(), wishes.end());
+  capture_requests_.clear();  // if memory runs out below, the next block applies the requests again
+  capture_->set_capture_requests(unpack_capture_requests(capture_requests));
+  capture_requests_.assign(capture_requests.begin(), capture_requests.end());
 }
 
 /// Two-phase commit of a client request, because some ranks may have stopped. A rank that has
@@ -125,7 +125,7 @@ void StepTalk::wake(std::uint64_t now_ns) noexcept {
   capture_->show_until(awake_until_ns_);
   if (!is_asleep_) return;
   try {
-    capture_->set_wishes(unpack_wishes(wishes_));
+    capture_->set_capture_requests(unpack_capture_requests(capture_requests_));
     is_asleep_ = false;
   } catch (const std::bad_alloc&) {
   }
@@ -135,8 +135,8 @@ void StepTalk::wake(std::uint64_t now_ns) noexcept {
 /// it any more.
 void StepTalk::fall_asleep() noexcept {
   try {
-    if (unpack_wishes(wishes_).empty()) return;
-    capture_->set_wishes({});
+    if (unpack_capture_requests(capture_requests_).empty()) return;
+    capture_->set_capture_requests({});
     is_asleep_ = true;
     if (is_speaker())
       capture_->notify("no step has begun since step " + std::to_string(step_) +

@@ -214,7 +214,7 @@ void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   write_block(header, {}, block);
   if (server_ == nullptr || tail_ranks_ == 0) return;
   // Rank 0's requests are part of every block it fills.
-  set_wishes(tail_of(block), tail_ranks_, own_wishes_);
+  set_capture_requests(tail_of(block), tail_ranks_, own_capture_requests_);
   set_request(tail_of(block), own_request_);
 }
 
@@ -225,10 +225,10 @@ void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
 
 void StepTalk::stop(const char* reason) noexcept {
   is_spoiled_ = has_stopped_ = true;
-  own_wishes_.clear();  // on rank 0: the other ranks do not receive requests any more
+  own_capture_requests_.clear();  // on rank 0: the other ranks do not receive requests any more
   try {
     if (capture_ != nullptr) {
-      capture_->set_wishes({});
+      capture_->set_capture_requests({});
       if (own_request_.number > settled_request_)
         fail_request("rank 0 left the step exchange before all ranks had the request: " +
                      std::string(reason));
@@ -247,7 +247,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   slots_ = std::clamp(std::bit_ceil(word.slots), kMinSlots, kMaxSlots);
   try {
     if (capture_ != nullptr) obey_request(merged);
-    if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
+    if (capture_ != nullptr && !has_stopped_) apply_capture_requests(merged);
     if (capture_ != nullptr && word.lost_number != lost_number_ &&
         is_between(word.first_teller, layout_.world_rank, word.last_teller))
       tell_again(word);

@@ -146,7 +146,7 @@ class StepTalk final : public ControlPort {
   void name(Tensor& tensor);
   void tell_interval() noexcept;
   void put_tail(std::span<std::byte> block);
-  void obey_wishes(std::span<const std::byte> merged);
+  void apply_capture_requests(std::span<const std::byte> merged);
   void obey_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
   void tell_again(const ControlWord& word);
@@ -193,7 +193,7 @@ class StepTalk final : public ControlPort {
   CallReport call_report_;      ///< used where no step begins
   Capture* capture_;            ///< nullptr: no live view
   std::uint32_t tail_ranks_ = 0;
-  std::vector<std::byte> wishes_;   ///< capture requests in effect
+  std::vector<std::byte> capture_requests_;   ///< capture requests in effect
   std::uint64_t seen_request_ = 0;  ///< number of the last client request received from rank 0
   std::string request_;             ///< text of that request
   /// Number of the last request handed to the application, or rejected on all ranks.
@@ -213,7 +213,7 @@ class StepTalk final : public ControlPort {
 
   // Used only on rank 0.
   LiveServer* server_ = nullptr;
-  std::vector<std::byte> own_wishes_;  ///< capture requests of the server's clients
+  std::vector<std::byte> own_capture_requests_;  ///< capture requests of the server's clients
   TailRequest own_request_;            ///< the latest request of a client
   std::uint64_t capture_count_;
   ControlWord word_;

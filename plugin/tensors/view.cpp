@@ -123,14 +123,14 @@ void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stre
   }
 }
 
-void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid,
+void add_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Shape& shape, const TileGrid& grid,
                const std::vector<PartStretch>& stretches, ViewPart& part) {
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
                                                                 : tensor.strides[shape.size() - 1];
   const std::int64_t element_step = stride * static_cast<std::int64_t>(
                                                  kernels::element_bytes(tensor.shape.type));
   const ElementType type = tensor.shape.type;
-  const kernels::TileMethod method = wish.method();
+  const kernels::TileMethod method = capture_request.method();
   const bool is_short = kernels::has_narrow_sums(method, grid, type, stride);
   std::vector<TileState> states(part.shape.back());
   float* cells = part.elements.data();
@@ -152,14 +152,14 @@ void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, c
   });
 }
 
-bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread,
+bool make_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Spread& spread,
                 const Shape& shape, ViewPart& part) {
   const std::size_t last = shape.size() - 1;
   const bool splits_tiles = spread.dimension == static_cast<std::int32_t>(last);
-  const TileGrid grid = TileGrid::of(part.full_shape[last], wish.tiles);
+  const TileGrid grid = TileGrid::of(part.full_shape[last], capture_request.tiles);
   part.tile_width = grid.width;
   part.tile_extent = grid.extent;
-  part.columns = wish.method().reduction == kernels::TileReduction::kStd ? 3 : 1;
+  part.columns = capture_request.method().reduction == kernels::TileReduction::kStd ? 3 : 1;
   part.whole_shape = part.full_shape;
   part.whole_shape[last] = grid.count();
   part.shape = shape;
@@ -174,7 +174,7 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
   }
   if (product(part.shape) * part.columns * sizeof(float) > kMaxViewBytes) return false;
   part.elements.resize(product(part.shape) * part.columns);
-  add_tiles(wish, tensor, shape, grid, stretches, part);
+  add_tiles(capture_request, tensor, shape, grid, stretches, part);
   return true;
 }
 
@@ -248,7 +248,7 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
   return std::nullopt;
 }
 
-std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, const Spread& spread,
+std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor, const Spread& spread,
                                   std::string& problem) {
   const Shape shape = shape_of(tensor);
   ViewPart part;
@@ -261,8 +261,8 @@ std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, co
     part.split_dimension = spread.dimension;
     part.stretches = spread.stretches;
   }
-  const bool is_tile = wish.kind == WishKind::kTile;
-  if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part))
+  const bool is_tile = capture_request.kind == CaptureRequestKind::kTile;
+  if (is_tile ? make_tiles(capture_request, tensor, spread, shape, part) : make_whole(tensor, shape, part))
     return part;
   problem = is_tile
                 ? "has too many tiles: they exceed " + std::to_string(kMaxViewBytes >> 20) + " MiB"

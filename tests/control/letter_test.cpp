@@ -1,7 +1,7 @@
 #include "plugin/tensors/letter.h"
 
 #include "plugin/tensors/step_block.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <gmock/gmock.h>
 
@@ -15,7 +15,7 @@ using Item = LetterReader::Item;
 
 ViewPart some_part() {
   ViewPart part;
-  part.wish = 3;
+  part.capture_request = 3;
   part.key = 77;
   part.step = 12;
   part.micro_batch = 1;
@@ -44,7 +44,7 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(CounterName{.id = 9, .name = "loss", .unit = "nat"});
   writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   writer.add(some_part());
-  writer.add(Notice{.wish = 8, .text = "no such tensor"});
+  writer.add(Notice{.capture_request = 8, .text = "no such tensor"});
   writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
   writer.add(RequestFailed{"no step comes any more"});
   EXPECT_TRUE(writer.add(Reply{std::string(kMaxReplyBytes, 'r')}));
@@ -107,7 +107,7 @@ TEST(Letter, LeavesOutWhatDoesNotFit) {
   EXPECT_TRUE(writer.add(part));
   EXPECT_LE(writer.size(), letter_bytes(part));
   EXPECT_FALSE(writer.add(part));
-  EXPECT_TRUE(writer.add(Notice{.wish = 1, .text = "still fits"}));
+  EXPECT_TRUE(writer.add(Notice{.capture_request = 1, .text = "still fits"}));
   EXPECT_FALSE(LetterWriter(1 << 20).add(writer));
   EXPECT_LE(writer.take().size(), kMaxLetterBytes);
 }
@@ -159,31 +159,31 @@ TEST(Letter, SurvivesAnyBytes) {
   EXPECT_GT(damaged, 10'000U);
 }
 
-TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
-  Wish wish;
-  wish.id = 4;
-  wish.kind = WishKind::kTile;
-  ASSERT_TRUE(set_pattern(wish, "layers.*.qkv"));
-  set_method(wish, {kernels::TileReduction::kStd, true, false});
-  Wish wrong = wish;
+TEST(CaptureRequests, ComeBackAndWhatIsNoneIsLeftOut) {
+  CaptureRequest capture_request;
+  capture_request.id = 4;
+  capture_request.kind = CaptureRequestKind::kTile;
+  ASSERT_TRUE(set_pattern(capture_request, "layers.*.qkv"));
+  set_method(capture_request, {kernels::TileReduction::kStd, true, false});
+  CaptureRequest wrong = capture_request;
   wrong.tiles = 0;
-  Wish nameless = wish;
+  CaptureRequest nameless = capture_request;
   nameless.name.fill('\0');
-  Wish unending = wish;
+  CaptureRequest unending = capture_request;
   unending.name.fill('x');
-  const std::vector<Wish> back = unpack_wishes(
-      pack_wishes(std::vector{wish, wrong, nameless, unending}));
+  const std::vector<CaptureRequest> back = unpack_capture_requests(
+      pack_capture_requests(std::vector{capture_request, wrong, nameless, unending}));
   ASSERT_EQ(back.size(), 1U);
   EXPECT_EQ(back[0].pattern(), "layers.*.qkv");
   EXPECT_EQ(back[0].method(), (kernels::TileMethod{kernels::TileReduction::kStd, true, false}));
-  EXPECT_TRUE(unpack_wishes({}).empty());
-  EXPECT_TRUE(unpack_wishes(std::vector<std::byte>(kMaxWishBytes)).empty());
-  EXPECT_FALSE(set_pattern(wish, std::string(kWishNameBytes, 'a')));
-  EXPECT_FALSE(set_pattern(wish, ""));
+  EXPECT_TRUE(unpack_capture_requests({}).empty());
+  EXPECT_TRUE(unpack_capture_requests(std::vector<std::byte>(kMaxCaptureRequestBytes)).empty());
+  EXPECT_FALSE(set_pattern(capture_request, std::string(kCaptureRequestNameBytes, 'a')));
+  EXPECT_FALSE(set_pattern(capture_request, ""));
 }
 
 std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
-                                const std::vector<std::byte>& wishes) {
+                                const std::vector<std::byte>& capture_requests) {
   StepHeader header;
   header.slots = kMinSlots;
   header.tail_ranks = ranks;
@@ -193,27 +193,27 @@ std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
   const std::span<std::byte> tail = tail_of(std::span(block));
   set_times(tail, rank,
             {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_said = 1});
-  if (rank == 0) set_wishes(tail, ranks, wishes);
+  if (rank == 0) set_capture_requests(tail, ranks, capture_requests);
   return block;
 }
 
 /// In whatever order MPI merges.
-TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosWishes) {
-  Wish wish;
-  set_pattern(wish, "w");
-  const std::vector<std::byte> wishes = pack_wishes(std::vector{wish});
+TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosCaptureRequests) {
+  CaptureRequest capture_request;
+  set_pattern(capture_request, "w");
+  const std::vector<std::byte> capture_requests = pack_capture_requests(std::vector{capture_request});
   constexpr std::uint32_t kRanks = 5;
   for (const std::vector<std::uint32_t>& order :
        {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3
-    std::vector<std::byte> all = block_of(order[0], kRanks, wishes);
+    std::vector<std::byte> all = block_of(order[0], kRanks, capture_requests);
     for (std::size_t i = 1; i < order.size(); ++i)
-      merge_blocks(block_of(order[i], kRanks, wishes).data(), all.data());
+      merge_blocks(block_of(order[i], kRanks, capture_requests).data(), all.data());
     const std::span<const std::byte> tail = tail_of(std::span<const std::byte>(all));
     for (const std::uint32_t rank : order)
       EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
     EXPECT_EQ(times_of(tail, 3).is_said, 0U);
     EXPECT_TRUE(times_of(tail, 3).step_ms != times_of(tail, 3).step_ms);
-    ASSERT_EQ(unpack_wishes(wishes_in(tail, kRanks)).size(), 1U);
+    ASSERT_EQ(unpack_capture_requests(capture_requests_in(tail, kRanks)).size(), 1U);
   }
 }
 

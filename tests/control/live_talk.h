@@ -38,7 +38,7 @@ struct ScriptedServer final : LiveServer {
   int rank_to_lose = -1;  ///< drops rank updates of this rank only; -1: of all
   bool has_room_for_answers = true;
   int requests = 0;
-  bool has_wishes = true;
+  bool has_capture_requests = true;
   std::vector<std::string> no_notes;
 
   Status open(const LiveSettings&, std::string&) override { return Status::ok(); }
@@ -82,17 +82,17 @@ struct ScriptedServer final : LiveServer {
     }
     return true;
   }
-  bool changed_wishes(std::vector<std::byte>& wishes) noexcept override {
-    if (!std::exchange(has_wishes, false)) return false;
-    Wish wish;
-    wish.id = 1;
-    wish.kind = WishKind::kStatistics;
-    set_pattern(wish, "*");
-    Wish loss;
+  bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept override {
+    if (!std::exchange(has_capture_requests, false)) return false;
+    CaptureRequest capture_request;
+    capture_request.id = 1;
+    capture_request.kind = CaptureRequestKind::kStatistics;
+    set_pattern(capture_request, "*");
+    CaptureRequest loss;
     loss.id = 2;
-    loss.kind = WishKind::kCounters;
+    loss.kind = CaptureRequestKind::kCounters;
     set_pattern(loss, "loss");
-    wishes = pack_wishes(std::vector{wish, loss});
+    capture_requests = pack_capture_requests(std::vector{capture_request, loss});
     return true;
   }
   bool next_request(std::string& request) noexcept override {

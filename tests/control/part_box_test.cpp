@@ -17,7 +17,7 @@ constexpr std::uint64_t kLayers = 12;
 
 ViewPart part_of(std::uint64_t key, std::int64_t step, std::size_t elements = kElements) {
   ViewPart part;
-  part.wish = 1;
+  part.capture_request = 1;
   part.key = key;
   part.step = step;
   part.full_shape = part.whole_shape = part.shape = {elements};

@@ -47,11 +47,11 @@ void drain(live::CompatHub& compat, live::Party::ClientId client, std::int64_t n
 
 void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
           test::ShownTensor tensor) {
-  std::vector<tensors::Wish> wishes;
+  std::vector<tensors::CaptureRequest> capture_requests;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
-    if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
-    hub.take_letter(0, test::letter_of(tensor, wishes), tensor.step + 1);
+    if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
+    hub.take_letter(0, test::letter_of(tensor, capture_requests), tensor.step + 1);
     drain(compat, client, tensor.step + 1);
     if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows
   }

@@ -85,7 +85,7 @@ struct Generation {
 
 struct Feed {
   live::Service service;
-  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(
+  std::deque<std::vector<tensors::CaptureRequest>> capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
       3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
@@ -114,7 +114,7 @@ struct Feed {
   }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
-    if (service.changed_wishes(news)) wishes.back() = tensors::unpack_wishes(news);
+    if (service.changed_capture_requests(news)) capture_requests.back() = tensors::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
       tensors::LetterWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
@@ -122,7 +122,7 @@ struct Feed {
       if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
       const std::vector<std::byte> letter = MadeUpTransformer::letter(
-          rank, step, sequences, tokens, wishes.front(), std::move(writer));
+          rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
       if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
     }
     tensors::LetterWriter writer;
@@ -137,8 +137,8 @@ struct Feed {
     std::vector<std::byte> block(tensors::bytes_of_block(header.slots, 0));
     tensors::write_block(header, {}, block);
     refused += service.take(LiveKind::kBlock, 0, block) ? 0 : 1;
-    wishes.push_back(wishes.back());
-    wishes.pop_front();
+    capture_requests.push_back(capture_requests.back());
+    capture_requests.pop_front();
   }
 };
 

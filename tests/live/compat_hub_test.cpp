@@ -22,7 +22,7 @@ struct Scene {
   Hub hub{settings()};
   CompatHub compat{hub};
   Party::ClientId client = compat.connect(0).value();
-  std::vector<tensors::Wish> wishes;
+  std::vector<tensors::CaptureRequest> capture_requests;
   std::int64_t now_ns = kSecond;
   std::int64_t steps = 0;
 
@@ -35,9 +35,9 @@ struct Scene {
   void show(ShownTensor tensor, int times = 4) {
     for (int i = 0; i < times; ++i) {
       std::vector<std::byte> news;
-      if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
+      if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
       tensor.step = steps++;
-      hub.take_letter(0, test::letter_of(tensor, wishes), now_ns);
+      hub.take_letter(0, test::letter_of(tensor, capture_requests), now_ns);
     }
   }
   void answer(const json& answer) {
@@ -310,7 +310,7 @@ TEST(LiveCompatHub, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
 }
 
 /// Clients that need no token leave half of the wishes to those that have one.
-TEST(LiveCompatHub, MayNotTakeAllWishes) {
+TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   Scene scene;
   std::uint32_t tiles = 0;
   std::string refusal;

@@ -27,7 +27,7 @@ TEST(LiveHub, NoticesGoToThePanelThatAsked) {
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
   scene.step(0);
   tensors::LetterWriter letter;
-  letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
+  letter.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
   scene.hub.take_letter(1, letter.take(), kSecond);
   std::vector<json> notices;
   for (const json& text : scene.texts()) {
@@ -50,7 +50,7 @@ TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
   scene.step(0);
   const auto notice = [&] {
     tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
+    letter.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
     scene.hub.take_letter(1, letter.take(), kSecond);
   };
   for (int i = 0; i < 3; ++i) notice();  // as with each change of wishes
@@ -71,10 +71,10 @@ TEST(LiveHub, NoticesCloseNoClient) {
                {"name", "hidden"},
                {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
   scene.step(0);
-  for (const tensors::Wish& wish : scene.wishes) {
+  for (const tensors::CaptureRequest& capture_request : scene.capture_requests) {
     for (int i = 0; i < 64; ++i) {
       tensors::LetterWriter letter;
-      letter.add(tensors::Notice{wish.id, std::string(450, 'x') + std::to_string(i)});
+      letter.add(tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
       scene.hub.take_letter(1, letter.take(), kSecond);
     }
   }
@@ -93,11 +93,11 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
   scene.step(0);
   scene.texts();
   const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
-  const std::vector<tensors::Wish> wishes = scene.wishes;
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(1, wider.letter(1, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, wishes, false), kSecond);
+  const std::vector<tensors::CaptureRequest> capture_requests = scene.capture_requests;
+  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_letter(1, wider.letter(1, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, capture_requests, false), kSecond);
   const std::vector<json> notices = notices_in(scene.texts());
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_THAT(notices[0]["text"].get<std::string>(),

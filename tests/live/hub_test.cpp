@@ -78,24 +78,24 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
   EXPECT_EQ(frame.payload.size(), 2 * 16 + 3 * 2 * 4 * 4U);
 }
 
-TEST(LiveHub, WishesAreMergedAndGoWithTheLastThatHasThem) {
+TEST(LiveHub, CaptureRequestsAreMergedAndGoWithTheLastThatHasThem) {
   Scene scene;
   const json subscribe{
       {"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}};
   std::vector<std::byte> bytes;
   scene.say(subscribe);
-  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
-  EXPECT_EQ(tensors::unpack_wishes(bytes).size(), 1U);
+  ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
+  EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), 1U);
   const Hub::ClientId other = scene.hub.connect(0).value();
   ASSERT_TRUE(scene.hub.receive(other, subscribe.dump(), kSecond));
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the same";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the same";
   scene.say(subscribe);
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "again the same";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "again the same";
   scene.hub.disconnect(scene.client);
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the other still wants it";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the other still wants it";
   scene.hub.disconnect(other);
-  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
-  EXPECT_TRUE(tensors::unpack_wishes(bytes).empty());
+  ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
+  EXPECT_TRUE(tensors::unpack_capture_requests(bytes).empty());
 }
 
 TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
@@ -219,8 +219,8 @@ TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
   scene.step(0);
-  std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.wishes, true);
-  std::vector<std::byte> block = scene.run.block(1, kSecond, scene.wishes);
+  std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.capture_requests, true);
+  std::vector<std::byte> block = scene.run.block(1, kSecond, scene.capture_requests);
   const std::size_t before = scene.hub.store().history.steps.end();
   for (std::size_t length = 0; length < letter.size(); length += 97)
     scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
@@ -237,7 +237,7 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   scene.step(0);
   for (int i = 0; i < 10'000; ++i) {
     tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.wishes.at(0).id, std::string(400, 'x') + std::to_string(i)});
+    letter.add(tensors::Notice{scene.capture_requests.at(0).id, std::string(400, 'x') + std::to_string(i)});
     scene.hub.take_letter(1, letter.take(), kSecond);
   }
   EXPECT_LT(scene.texts().size(), 100U);

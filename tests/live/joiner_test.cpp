@@ -24,7 +24,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count,
               std::vector<float> elements) {
   ViewPart made;
-  made.wish = 1;
+  made.capture_request = 1;
   made.key = 7;
   made.step = step;
   made.parts = 2;

@@ -14,8 +14,8 @@
 namespace megascope::test {
 namespace {
 
-using tensors::Wish;
-using tensors::WishKind;
+using tensors::CaptureRequest;
+using tensors::CaptureRequestKind;
 
 constexpr std::array<std::string_view, 4> kFamilies{"attention/qkv", "mlp/fc1", "mlp/fc2",
                                                     "hidden"};
@@ -26,11 +26,11 @@ constexpr std::uint32_t kMemory = 2;
 
 double noise(std::uint64_t seed) { return static_cast<double>(mix(seed) >> 11) * 0x1p-53 - 0.5; }
 
-bool is_wanted(const Wish& wish, const tensors::TensorName& name) {
-  return name.layer >= wish.first_layer && name.layer <= wish.last_layer &&
-         tensors::matches(wish.pattern(), name.name) &&
-         (wish.tensor_kind == tensors::kAnyKind ||
-          wish.tensor_kind == static_cast<std::uint8_t>(name.kind));
+bool is_wanted(const CaptureRequest& capture_request, const tensors::TensorName& name) {
+  return name.layer >= capture_request.first_layer && name.layer <= capture_request.last_layer &&
+         tensors::matches(capture_request.pattern(), name.name) &&
+         (capture_request.tensor_kind == tensors::kAnyKind ||
+          capture_request.tensor_kind == static_cast<std::uint8_t>(name.kind));
 }
 
 }  // namespace
@@ -104,13 +104,13 @@ tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer
 }
 
 std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns,
-                                        const std::vector<Wish>& wishes) const {
+                                        const std::vector<CaptureRequest>& capture_requests) const {
   std::vector<tensors::TensorSlot> slots;
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       const tensors::TensorName name = name_of(family, layer);
-      if (std::ranges::any_of(wishes, [&](const Wish& wish) {
-            return wish.kind == WishKind::kStatistics && is_wanted(wish, name);
+      if (std::ranges::any_of(capture_requests, [&](const CaptureRequest& capture_request) {
+            return capture_request.kind == CaptureRequestKind::kStatistics && is_wanted(capture_request, name);
           }))
         slots.push_back(statistics(family, layer, step));
     }
@@ -158,18 +158,18 @@ void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
   letter.add(values);
 }
 
-tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::int32_t layer,
+tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
                                    std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint64_t>(is_split ? shards() : 1);
-  const auto grid = kernels::TileGrid::of(shape_.width, wish.tiles);
+  const auto grid = kernels::TileGrid::of(shape_.width, capture_request.tiles);
   const std::uint64_t begin = shape_.width * shard / parts;
   const std::uint64_t end = shape_.width * (shard + 1) / parts;
   const std::uint64_t first_tile = begin / grid.width;
   const std::uint64_t tile_count = (end - 1) / grid.width + 1 - first_tile;
-  const bool has_states = wish.method().reduction == kernels::TileReduction::kStd;
-  tensors::ViewPart part = whole(wish, family, layer, rank, step);
+  const bool has_states = capture_request.method().reduction == kernels::TileReduction::kStd;
+  tensors::ViewPart part = whole(capture_request, family, layer, rank, step);
   part.columns = has_states ? 3 : 1;
   part.whole_shape = {shape_.tokens, grid.count()};
   part.shape = {shape_.tokens, tile_count};
@@ -180,11 +180,11 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   part.elements = {};
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
     std::vector<kernels::TileState> states(tile_count);
-    kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32,
+    kernels::add_to_tiles(capture_request.method(), grid, ElementType::kFloat32,
                           elements.data() + token * (end - begin), 1, begin, end - begin,
                           first_tile, states.data());
     for (const kernels::TileState& made : states) {
-      const kernels::TileState state = kernels::packed_tile(wish.method(), grid.width, made);
+      const kernels::TileState state = kernels::packed_tile(capture_request.method(), grid.width, made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
       part.elements.push_back(static_cast<float>(state.a));
       if (has_states) part.elements.push_back(static_cast<float>(state.b));
@@ -193,7 +193,7 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   return part;
 }
 
-tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::int32_t layer,
+tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
                                    std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
@@ -201,7 +201,7 @@ tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::in
   const std::uint64_t begin = shape_.width * shard / parts;
   const std::uint64_t end = shape_.width * (shard + 1) / parts;
   tensors::ViewPart part;
-  part.wish = wish.id;
+  part.capture_request = capture_request.id;
   part.key = name_of(family, layer).key;
   part.step = step;
   part.micro_batch = 0;
@@ -221,29 +221,29 @@ tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::in
 }
 
 std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                         const std::vector<Wish>& wishes, bool has_names) const {
+                                         const std::vector<CaptureRequest>& capture_requests, bool has_names) const {
   tensors::LetterWriter letter;
   if (has_names) add_names(letter, rank);
-  for (const Wish& wish : wishes) {
-    if (wish.kind == WishKind::kCounters) {
+  for (const CaptureRequest& capture_request : capture_requests) {
+    if (capture_request.kind == CaptureRequestKind::kCounters) {
       add_counters(letter, rank, step);
       continue;
     }
-    if (wish.kind == WishKind::kStatistics || step % wish.every != 0) continue;
+    if (capture_request.kind == CaptureRequestKind::kStatistics || step % capture_request.every != 0) continue;
     for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
       if (layer * 2 / shape_.layers != rank / shards()) continue;
       for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-        if (!is_wanted(wish, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
+        if (!is_wanted(capture_request, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
           continue;
-        if (wish.kind == WishKind::kWhole &&
+        if (capture_request.kind == CaptureRequestKind::kWhole &&
             shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
           letter.add(tensors::Notice{
-              wish.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
+              capture_request.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
-        tensors::ViewPart part = wish.kind == WishKind::kTile
-                                     ? tiles(wish, family, layer, rank, step)
-                                     : whole(wish, family, layer, rank, step);
+        tensors::ViewPart part = capture_request.kind == CaptureRequestKind::kTile
+                                     ? tiles(capture_request, family, layer, rank, step)
+                                     : whole(capture_request, family, layer, rank, step);
         part.realtime_ns = now_ns;
         letter.add(part);
       }

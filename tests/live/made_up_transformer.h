@@ -4,7 +4,7 @@
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/letter.h"
 #include "plugin/tensors/shards.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ class MadeUpTransformer {
   /// What a rank writes of a step in which it computed so many sequences and tokens.
   static std::vector<std::byte> letter(std::int32_t rank, std::int64_t step,
                                        std::uint64_t sequences, std::uint64_t tokens,
-                                       const std::vector<tensors::Wish>& wishes,
+                                       const std::vector<tensors::CaptureRequest>& capture_requests,
                                        tensors::LetterWriter writer);
 };
 

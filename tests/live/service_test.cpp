@@ -30,9 +30,9 @@ TEST(LiveService, MayBeClosedWhileAnotherThreadHandsOver) {
       std::atomic<int> taken{0};
       std::thread other([&] {
         const std::array<std::byte, 100> bytes{};
-        std::vector<std::byte> wishes;
+        std::vector<std::byte> capture_requests;
         while (service.take(LiveKind::kLetter, 0, bytes)) {
-          (void)service.changed_wishes(wishes);
+          (void)service.changed_capture_requests(capture_requests);
           ++taken;
         }
       });

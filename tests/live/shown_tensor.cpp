@@ -14,7 +14,7 @@
 namespace megascope::test {
 namespace {
 
-using tensors::WishKind;
+using tensors::CaptureRequestKind;
 
 TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) {
   TensorView view;
@@ -35,21 +35,21 @@ TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) 
   return view;
 }
 
-void show(const TensorView& tensor, const tensors::Wish& wish, std::uint64_t key,
+void show(const TensorView& tensor, const tensors::CaptureRequest& capture_request, std::uint64_t key,
           tensors::LetterWriter& letter) {
   std::string problem;
   const std::optional<TensorView> flat = tensors::flattened(
-      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
   const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(
                                                            *flat, tensors::Layout::of({}, 0, 1),
                                                            problem)
                                                      : std::nullopt;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem)
+  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat, *spread, problem)
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(
-        letter.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
-  part->wish = wish.id;
+        letter.add(tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
+  part->capture_request = capture_request.id;
   part->key = key;
   part->step = tensor.step;
   part->realtime_ns = 1;
@@ -59,7 +59,7 @@ void show(const TensorView& tensor, const tensors::Wish& wish, std::uint64_t key
 }  // namespace
 
 std::vector<std::byte> letter_of(const ShownTensor& tensor,
-                                 const std::vector<tensors::Wish>& wishes) {
+                                 const std::vector<tensors::CaptureRequest>& capture_requests) {
   const std::uint64_t count = std::accumulate(tensor.shape.begin(), tensor.shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
   std::vector<float> values(count);
@@ -74,12 +74,12 @@ std::vector<std::byte> letter_of(const ShownTensor& tensor,
                                  .type = ElementType::kFloat32,
                                  .name = std::string(tensor.name),
                                  .shape = tensor.shape});
-  for (const tensors::Wish& wish : wishes) {
-    const bool is_kind = wish.tensor_kind == tensors::kAnyKind ||
-                         wish.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
-    const bool is_view = wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
-    if (is_view && is_kind && tensors::matches(wish.pattern(), tensor.name))
-      show(view, wish, key, letter);
+  for (const tensors::CaptureRequest& capture_request : capture_requests) {
+    const bool is_kind = capture_request.tensor_kind == tensors::kAnyKind ||
+                         capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
+    const bool is_view = capture_request.kind == CaptureRequestKind::kTile || capture_request.kind == CaptureRequestKind::kWhole;
+    if (is_view && is_kind && tensors::matches(capture_request.pattern(), tensor.name))
+      show(view, capture_request, key, letter);
   }
   return letter.take();
 }

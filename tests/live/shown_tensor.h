@@ -2,7 +2,7 @@
 
 #include "core/record/point.h"
 #include "plugin/tensors/letter.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <cstdint>
 #include <string_view>
@@ -20,6 +20,6 @@ struct ShownTensor {
   std::int64_t step = 0;
 };
 std::vector<std::byte> letter_of(const ShownTensor& tensor,
-                                 const std::vector<tensors::Wish>& wishes);
+                                 const std::vector<tensors::CaptureRequest>& capture_requests);
 
 }  // namespace megascope::test

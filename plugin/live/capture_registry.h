@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plugin/live/requests.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,36 +13,36 @@ namespace megascope::live {
 
 /// The capture requests that a subscription needs, without ids. None for step times, which are
 /// always sent.
-std::vector<tensors::Wish> wishes_of(const Subscribe& subscribe);
+std::vector<tensors::CaptureRequest> capture_requests_of(const Subscribe& subscribe);
 
 /// Origin of a capture request: an authenticated client, or one of the compatibility endpoint,
 /// which is unauthenticated.
 enum class From : std::uint8_t { kClient, kGuest };
 
-/// Registry of all clients' capture requests, without duplicates: at most kMaxWishes, of which
-/// unauthenticated clients may use kMaxCompatWishes. One thread.
-class WishBook {
+/// Registry of all clients' capture requests, without duplicates: at most kMaxCaptureRequests, of which
+/// unauthenticated clients may use kMaxCompatCaptureRequests. One thread.
+class CaptureRegistry {
  public:
   /// Adds requests and returns their ids, under which captured items are reported. nullopt: a limit
   /// would be exceeded; nothing is added. former: ids that the same client will release next, which
   /// do not count.
-  std::optional<std::vector<std::uint32_t>> add(const std::vector<tensors::Wish>& wishes, From from,
+  std::optional<std::vector<std::uint32_t>> add(const std::vector<tensors::CaptureRequest>& capture_requests, From from,
                                                 const std::vector<std::uint32_t>& former = {});
   /// Releases ids. A request that nobody uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
   /// Null: no such request. Valid until the registry changes.
-  const tensors::Wish* find(std::uint32_t id) const;
+  const tensors::CaptureRequest* find(std::uint32_t id) const;
   /// True if the requests changed since the last call; `bytes` then has all of them
-  /// (pack_wishes()).
+  /// (pack_capture_requests()).
   bool take_changed(std::vector<std::byte>& bytes);
 
  private:
   struct Entry {
-    tensors::Wish wish;
+    tensors::CaptureRequest capture_request;
     std::uint32_t wanted = 0;            ///< reference count
     std::uint32_t wanted_by_guests = 0;  ///< of these, by unauthenticated clients
   };
-  std::map<std::uint32_t, Entry>::iterator find_or_enter(const tensors::Wish& wish);
+  std::map<std::uint32_t, Entry>::iterator find_or_enter(const tensors::CaptureRequest& capture_request);
   bool is_within_bounds(From from, const std::vector<std::uint32_t>& former) const;
   std::map<std::uint32_t, Entry> entries_;  ///< by id
   std::uint32_t next_id_ = 1;

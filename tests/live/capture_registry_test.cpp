@@ -1,0 +1,82 @@
+#include "plugin/live/capture_registry.h"
+
+#include "plugin/live/bounds.h"
+
+#include <gmock/gmock.h>
+
+namespace megascope::live {
+namespace {
+
+using tensors::CaptureRequest;
+
+CaptureRequest capture_request_of(int number) {
+  CaptureRequest capture_request;
+  capture_request.kind = tensors::CaptureRequestKind::kStatistics;
+  tensors::set_pattern(capture_request, "tensor " + std::to_string(number));
+  return capture_request;
+}
+
+/// Wishes [begin, end).
+std::vector<CaptureRequest> capture_requests(int begin, int end) {
+  std::vector<CaptureRequest> made;
+  for (int i = begin; i < end; ++i) made.push_back(capture_request_of(i));
+  return made;
+}
+
+constexpr int kMax = static_cast<int>(tensors::kMaxCaptureRequests);
+constexpr int kMaxOfGuests = static_cast<int>(kMaxCompatCaptureRequests);
+
+TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
+  CaptureRegistry book;
+  const auto all = book.add(capture_requests(0, kMax), From::kClient);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(book.add(capture_requests(0, kMax), From::kClient), all)
+      << "the same again is under the same ids";
+  EXPECT_FALSE(book.add(capture_requests(kMax, kMax + 1), From::kClient).has_value());
+  EXPECT_TRUE(book.add(capture_requests(3, 4), From::kGuest).has_value()) << "is there already";
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(book.take_changed(bytes));
+  EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), tensors::kMaxCaptureRequests)
+      << "nothing of what was refused is left";
+}
+
+TEST(LiveCaptureRegistry, WhatIsReplacedDoesNotCount) {
+  CaptureRegistry book;
+  const std::vector<std::uint32_t> most = book.add(capture_requests(0, kMax - 2), From::kClient).value();
+  const std::vector<std::uint32_t> mine = book.add(capture_requests(100, 102), From::kClient).value();
+  EXPECT_FALSE(book.add(capture_requests(200, 203), From::kClient, mine).has_value()) << "three for two";
+  const auto others = book.add(capture_requests(200, 202), From::kClient, mine);
+  ASSERT_TRUE(others.has_value());
+  book.release(mine, From::kClient);
+  EXPECT_EQ(book.find(mine[0]), nullptr);
+  EXPECT_NE(book.find((*others)[0]), nullptr);
+  EXPECT_FALSE(book.add(capture_requests(300, 301), From::kClient).has_value());
+}
+
+TEST(LiveCaptureRegistry, GuestsHaveHalfOfIt) {
+  CaptureRegistry book;
+  const auto mine = book.add(capture_requests(0, kMaxOfGuests), From::kGuest);
+  ASSERT_TRUE(mine.has_value());
+  EXPECT_FALSE(book.add(capture_requests(500, 501), From::kGuest).has_value());
+  EXPECT_TRUE(book.add(capture_requests(500, 501), From::kGuest, {mine->front()}).has_value())
+      << "instead of another";
+  book.release({mine->front()}, From::kGuest);
+  EXPECT_TRUE(book.add(capture_requests(1000, 1000 + kMax - kMaxOfGuests), From::kClient).has_value())
+      << "and the others the other half";
+  EXPECT_FALSE(book.add(capture_requests(600, 601), From::kClient).has_value());
+}
+
+TEST(LiveCaptureRegistry, WhatGuestsShareWithClientsIsOfTheirHalfToo) {
+  CaptureRegistry book;
+  ASSERT_TRUE(book.add(capture_requests(0, kMaxOfGuests), From::kClient).has_value());
+  const auto shared = book.add(capture_requests(0, kMaxOfGuests), From::kGuest);
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_FALSE(book.add(capture_requests(100, 101), From::kGuest).has_value())
+      << "else they had all once the client leaves";
+  book.release(*shared, From::kClient);
+  EXPECT_NE(book.find(shared->front()), nullptr) << "guests want it still";
+  EXPECT_TRUE(book.add(capture_requests(200, 200 + kMax - kMaxOfGuests), From::kClient).has_value());
+}
+
+}  // namespace
+}  // namespace megascope::live
