@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-LetterPulse g_letters = nullptr;
+RankUpdatePulse g_rank_updates = nullptr;
 
 double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
   static const clock::Moment origin = clock::measure_moment(use_tsc);
@@ -41,9 +41,9 @@ std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
 
 void begin_pulses(MpiThread& thread) noexcept {
   thread.next_pulse_ticks = 0;
-  thread.next_letter_ticks = g_letters != nullptr ? 0 : kNever;
+  thread.next_rank_update_ticks = g_rank_updates != nullptr ? 0 : kNever;
   thread.next_reading_ticks = hooks::reads_cpu() ? 0 : kNever;
-  if (thread.next_letter_ticks == kNever && thread.next_reading_ticks == kNever)
+  if (thread.next_rank_update_ticks == kNever && thread.next_reading_ticks == kNever)
     thread.next_pulse_ticks = kNever;
 }
 
@@ -51,15 +51,15 @@ void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   const double rate = ticks_per_ns(thread.use_tsc, leave_ticks);
   const bool ends_a_reading = leave_ticks < thread.next_reading_ticks &&
                               leave_ticks <
-                                  thread.next_letter_ticks;  // a reading of read_at_entry()
+                                  thread.next_rank_update_ticks;  // a reading of read_at_entry()
   if (ends_a_reading) (void)hooks::read_cpu();
   if (leave_ticks >= thread.next_reading_ticks)
     thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
-  if (leave_ticks >= thread.next_letter_ticks) {
-    thread.next_letter_ticks = leave_ticks +
-                               static_cast<std::uint64_t>(static_cast<double>(g_letters()) * rate);
+  if (leave_ticks >= thread.next_rank_update_ticks) {
+    thread.next_rank_update_ticks = leave_ticks +
+                               static_cast<std::uint64_t>(static_cast<double>(g_rank_updates()) * rate);
   }
-  thread.next_pulse_ticks = std::min(thread.next_reading_ticks, thread.next_letter_ticks);
+  thread.next_pulse_ticks = std::min(thread.next_reading_ticks, thread.next_rank_update_ticks);
 }
 
 void read_at_entry(MpiThread& thread) noexcept {
@@ -70,10 +70,10 @@ void read_at_entry(MpiThread& thread) noexcept {
   thread.next_pulse_ticks = 0;
 }
 
-void set_letter_pulse(LetterPulse letters) noexcept { g_letters = letters; }
+void set_rank_update_pulse(RankUpdatePulse rank_updates) noexcept { g_rank_updates = rank_updates; }
 
-void hasten_letters(MpiThread& thread) noexcept {
-  thread.next_letter_ticks = thread.next_pulse_ticks = 0;
+void hasten_rank_updates(MpiThread& thread) noexcept {
+  thread.next_rank_update_ticks = thread.next_pulse_ticks = 0;
 }
 
 }  // namespace megascope::mpi

@@ -27,10 +27,10 @@ void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
 void read_at_entry(MpiThread& thread) noexcept;
 
 /// Progresses rank updates. Returns the time until the next tick in ns. nullptr: there are none.
-using LetterPulse = std::uint64_t (*)() noexcept;
+using RankUpdatePulse = std::uint64_t (*)() noexcept;
 /// Sets the function. Call before open_recording().
-void set_letter_pulse(LetterPulse letters) noexcept;
+void set_rank_update_pulse(RankUpdatePulse rank_updates) noexcept;
 /// Makes rank updates progress after the thread's next call.
-void hasten_letters(MpiThread& thread) noexcept;
+void hasten_rank_updates(MpiThread& thread) noexcept;
 
 }  // namespace megascope::mpi

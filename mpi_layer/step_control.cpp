@@ -40,7 +40,7 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
-std::uint64_t carry_letters_of_pulse() noexcept { return g_step_control->pulse(); }
+std::uint64_t carry_rank_updates_of_progress_tick() noexcept { return g_step_control->pulse(); }
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); },
@@ -75,17 +75,17 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
       thread_level_(thread_level),
       main_thread_(pthread_self()),
       op_{},
-      has_letters_(plan.has_letters) {
+      has_rank_updates_(plan.has_rank_updates) {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
   const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
-  if (world == nullptr && plan.has_letters) mail_.emplace(port_, g_handles.comm_world, true);
+  if (world == nullptr && plan.has_rank_updates) mail_.emplace(port_, g_handles.comm_world, true);
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || !make_objects(sizes);
   if (is_broken_)
     stop("MPI failed to create a communicator, operator or datatype");
-  else if (plan.has_letters)
+  else if (plan.has_rank_updates)
     mail_.emplace(port_, own_comm(*group_), false);
 }
 
@@ -165,18 +165,18 @@ std::uint64_t StepControl::pulse() noexcept {
   if (is_forked_child() || !may_call) return kLaterNs;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
-  return turn ? carry_letters() : kLaterNs;
+  return turn ? carry_rank_updates() : kLaterNs;
 }
 
 void StepControl::pulse_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
-  if (turn && may_talk()) (void)carry_letters();
+  if (turn && may_talk()) (void)carry_rank_updates();
 }
 
 /// Progresses rank updates where MPI may be called. Returns the time until the next tick.
-std::uint64_t StepControl::carry_letters() noexcept {
+std::uint64_t StepControl::carry_rank_updates() noexcept {
   if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
@@ -205,7 +205,7 @@ void StepControl::at_boundary() noexcept {
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized)
-    hasten_letters(*t_thread);      // progress soon: a client waits for an answer
+    hasten_rank_updates(*t_thread);      // progress soon: a client waits for an answer
   (void)test(round(started_ - 1));  // lets MPI progress
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
@@ -336,11 +336,11 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
 /// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed;
 /// a rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
-  if (!has_letters_) return;
+  if (!has_rank_updates_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
-  const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound,
+  const std::optional<std::uint64_t> rank_updates = agree(mail_ ? mail_->sent_count() : 0, is_sound,
                                                      true);
-  const bool has_taken = letters && mail_->receive_all(*letters);
+  const bool has_taken = rank_updates && mail_->receive_all(*rank_updates);
   const bool is_all_taken = agree(0, has_taken, false).has_value();
   is_mail_broken_ = !is_all_taken || !mail_->see_off();
 }
@@ -373,8 +373,8 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
-  if (!plan.has_letters) return;
-  set_letter_pulse(&carry_letters_of_pulse);
+  if (!plan.has_rank_updates) return;
+  set_rank_update_pulse(&carry_rank_updates_of_progress_tick);
   hooks::set_reply_follower(&follow_reply);
 }
 

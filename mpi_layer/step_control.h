@@ -80,7 +80,7 @@ class StepControl {
   MPI_Datatype type_of(std::size_t bytes) const noexcept;
   std::optional<std::uint64_t> agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept;
   void tell_time_in_calls(bool is_boundary) noexcept;
-  std::uint64_t carry_letters() noexcept;
+  std::uint64_t carry_rank_updates() noexcept;
   void start_missing(std::uint64_t end) noexcept;
   void finish_mail() noexcept;
   void stop(const char* reason) noexcept;
@@ -98,7 +98,7 @@ class StepControl {
   MPI_Op op_;
   std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< datatypes of a block, by its size
   std::array<Round, 2> rounds_;
-  bool has_letters_;  ///< equal on all ranks
+  bool has_rank_updates_;  ///< equal on all ranks
   std::optional<StepMail> mail_;
   struct CallTime {
     const MpiThread* thread = nullptr;

@@ -23,31 +23,31 @@ StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
   twin<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(new (
-        std::nothrow) std::byte[ControlPort::kMaxLetterBytes]);  // untouched pages take no memory
+        std::nothrow) std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
 
 bool StepMail::send() noexcept {
-  if (!letter_.empty()) {
+  if (!rank_update_.empty()) {
     bool is_done = false;
     if (!pieces_.test(is_done)) return false;
     if (!is_done) return true;  // the next one waits, and grows
   }
-  letter_ = port_.take_letter();
-  return start(letter_, pieces_);
+  rank_update_ = port_.take_rank_update();
+  return start(rank_update_, pieces_);
 }
 
 /// Counts a rank update once it is being sent: rank 0 waits for no other.
-bool StepMail::start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept {
-  if (letter.empty()) return true;
-  if (!pieces.send(letter, comm_)) return false;
+bool StepMail::start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept {
+  if (rank_update.empty()) return true;
+  if (!pieces.send(rank_update, comm_)) return false;
   ++sent_count_;
   return true;
 }
 
 bool StepMail::receive() noexcept {
-  std::vector<std::byte> own = port_.take_letter();
+  std::vector<std::byte> own = port_.take_rank_update();
   if (!own.empty()) port_.receive_whole(0, std::move(own));
   if (is_alone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 &&
@@ -68,7 +68,7 @@ bool StepMail::accept(bool& has_message) noexcept {
       MPI_SUCCESS)
     return false;
   if (is_there == 0) return true;
-  const std::size_t bytes = LetterPieces::room_for(status);
+  const std::size_t bytes = RankUpdateSegments::room_for(status);
   if (bytes == 0) return false;
   has_message = true;
   if (Arrival* const arrival = make_arrival(bytes)) {
@@ -134,8 +134,8 @@ bool StepMail::deliver() noexcept {
 
 bool StepMail::send_last() noexcept {
   if (rank_ == 0) return true;
-  last_letter_ = port_.take_letter();
-  return start(last_letter_, last_pieces_);
+  last_rank_update_ = port_.take_rank_update();
+  return start(last_rank_update_, last_pieces_);
 }
 
 bool StepMail::receive_all(std::uint64_t sent_count) noexcept {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/control_port.h"
-#include "mpi_layer/letter_pieces.h"
+#include "mpi_layer/rank_update_segments.h"
 
 #include <mpi.h>
 
@@ -14,8 +14,8 @@
 
 namespace megascope::mpi {
 
-/// Sends rank updates of all ranks to rank 0 (ControlPort::take_letter), one at a time from each
-/// rank, by nonblocking messages (LetterPieces) that progress at boundaries. Only receive_all()
+/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from each
+/// rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only receive_all()
 /// waits. One thread at a time. Must not be destroyed while MPI may access a rank update.
 class StepMail {
  public:
@@ -38,18 +38,18 @@ class StepMail {
  private:
   struct Arrival {
     std::vector<std::byte> bytes;
-    LetterPieces pieces;
+    RankUpdateSegments pieces;
     std::int32_t from = 0;
   };
   /// Receive buffer if no memory is left for another: a matched message must be received.
   struct Spare {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t used = 0;  ///< 0: free
-    LetterPieces pieces;
+    RankUpdateSegments pieces;
     std::int32_t from = 0;
   };
   bool send() noexcept;
-  bool start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept;
+  bool start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept;
   bool receive() noexcept;
   bool accept(bool& has_message) noexcept;
   Arrival* make_arrival(std::size_t bytes) noexcept;
@@ -61,10 +61,10 @@ class StepMail {
   MPI_Comm comm_;
   bool is_alone_;
   int rank_ = 0;
-  std::vector<std::byte> letter_;  ///< being sent
-  LetterPieces pieces_;
-  std::vector<std::byte> last_letter_;  ///< sent after `letter_`, at the end
-  LetterPieces last_pieces_;
+  std::vector<std::byte> rank_update_;  ///< being sent
+  RankUpdateSegments pieces_;
+  std::vector<std::byte> last_rank_update_;  ///< sent after `rank_update_`, at the end
+  RankUpdateSegments last_pieces_;
   std::uint64_t sent_count_ = 0;
   std::list<Arrival> arrivals_;  ///< being received, in the order of matching
   std::size_t arriving_bytes_ = 0;

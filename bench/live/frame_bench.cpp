@@ -3,7 +3,7 @@
 // float16. Counters: bytes sent.
 
 #include "plugin/live/hub.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ constexpr std::uint64_t kWidth = 32;
 float value_at(std::uint64_t i) { return std::sin(static_cast<float>(i)) * 3.0F; }
 
 /// Half of the columns, as sums of tiles.
-std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint32_t capture_request) {
+std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step, std::uint32_t capture_request) {
   tensors::ViewPart part;
   part.capture_request = capture_request;
   part.key = 1;
@@ -39,15 +39,15 @@ std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint
   part.stretches = {{0, rank * (kTiles / 2), kTiles / 2}};
   for (std::uint64_t i = 0; i < kTokens * kTiles / 2; ++i)
     part.elements.push_back(value_at(i) * kWidth);
-  tensors::LetterWriter letter;
-  letter.add(tensors::TensorName{.key = 1,
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::TensorName{.key = 1,
                                  .layer = 0,
                                  .kind = TensorKind::kActvOut,
                                  .type = ElementType::kBfloat16,
                                  .name = "mlp",
                                  .shape = part.full_shape});
-  letter.add(part);
-  return letter.take();
+  rank_update.add(part);
+  return rank_update.take();
 }
 
 /// parts: letters are read, joined and finished too; else a view that is whole becomes a frame.
@@ -67,12 +67,12 @@ void tiles_to_frame(benchmark::State& state, bool parts) {
   std::int64_t step = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    const std::vector<std::byte> first = letter_of(0, step, capture_request);
-    const std::vector<std::byte> second = letter_of(1, step, capture_request);
+    const std::vector<std::byte> first = rank_update_of(0, step, capture_request);
+    const std::vector<std::byte> second = rank_update_of(1, step, capture_request);
     hub.receive(client, R"({"type":"credit","panel":"t","frames":1})", step * 1'000'000'000);
     if (parts) state.ResumeTiming();
-    hub.take_letter(0, first, step);
-    hub.take_letter(1, second, step);
+    hub.take_rank_update(0, first, step);
+    hub.take_rank_update(1, second, step);
     if (!parts) state.ResumeTiming();
     live::Outgoing message;
     bool has_frame = false;

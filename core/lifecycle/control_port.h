@@ -16,7 +16,7 @@ namespace megascope {
 class ControlPort {
  public:
   virtual ~ControlPort() = default;
-  static constexpr std::size_t kMaxLetterBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMaxRankUpdateBytes = std::size_t{8} << 20;
 
   /// Called at a step boundary. Returns false if `step` does not increase; the boundary is then
   /// ignored.
@@ -51,14 +51,14 @@ class ControlPort {
   /// Returns the time until the next tick, in ns.
   virtual std::uint64_t pulse() noexcept = 0;
   /// Returns this rank's next message to rank 0 (rank update), at a boundary or tick, after the
-  /// previous one was sent: at most kMaxLetterBytes; empty: none.
-  virtual std::vector<std::byte> take_letter() noexcept = 0;
+  /// previous one was sent: at most kMaxRankUpdateBytes; empty: none.
+  virtual std::vector<std::byte> take_rank_update() noexcept = 0;
   /// On rank 0: delivers a rank update, also rank 0's own. In the order in which that rank sent
   /// them.
-  virtual void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept = 0;
+  virtual void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept = 0;
   /// As receive(); may take the bytes without a copy. `letter` is unspecified afterwards.
-  virtual void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept {
-    receive(world_rank, letter);
+  virtual void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
+    receive(world_rank, rank_update);
   }
   /// From now on this rank contributes fill_absent() only and decides nothing. It still applies
   /// blocks that other ranks rely on. reason: for the user.
@@ -69,7 +69,7 @@ class ControlPort {
 struct ControlPlan {
   ControlPort* port = nullptr;  ///< nullptr: they do not
   std::uint64_t settings = 0;   ///< a number that must be equal on all ranks
-  bool has_letters = false;     ///< take_letter() is called; equal on all ranks
+  bool has_rank_updates = false;     ///< take_rank_update() is called; equal on all ranks
   std::uint64_t
       patience_ns = 0;  ///< timeout of a boundary that waits for the block that takes effect at it
 };

@@ -47,7 +47,7 @@ inline constexpr std::size_t kMaxRequestBytes = 4096;
 /// Kind of the bytes passed to LiveServer::take().
 enum class LiveKind : std::uint32_t {
   kBlock,   ///< merged block of all ranks at a step boundary (plugin/tensors/step_block.h)
-  kLetter,  ///< rank update of one rank (plugin/tensors/letter.h)
+  kRankUpdate,  ///< rank update of one rank (plugin/tensors/rank_update.h)
 };
 
 /// The live view as the application's thread on rank 0 uses it. It is a module with a thread of its
@@ -74,7 +74,7 @@ class LiveServer {
   virtual bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
   /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the
-  /// application answers by rank updates (plugin/tensors/letter.h, Reply).
+  /// application answers by rank updates (plugin/tensors/rank_update.h, Reply).
   virtual bool next_request(std::string& request) noexcept = 0;
   /// Informs the clients that the run ends, while the application continues to its end. Returns at
   /// once. Further bytes are ignored. linger_ms: as close().

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>

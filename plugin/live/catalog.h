@@ -2,7 +2,7 @@
 
 #include "plugin/live/bounds.h"
 #include "plugin/live/requests.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
 

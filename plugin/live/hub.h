@@ -55,7 +55,7 @@ class Hub final : public Party {
   /// Adds the merged block of a step. block: any bytes.
   void take_block(std::span<const std::byte> block);
   /// Adds a rank update. letter: any bytes; the valid items before an error are used.
-  void take_letter(std::int32_t world_rank, std::span<const std::byte> letter, std::int64_t now_ns);
+  void take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update, std::int64_t now_ns);
   /// Counts data that could not be kept. reason: a noun phrase in the plural, shown to users after
   /// the count.
   void count_drop(const std::string& reason, std::uint64_t count);

@@ -96,11 +96,11 @@ void Hub::announce(std::string text) {
   ++first_event_;
 }
 
-void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter,
+void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
                       std::int64_t now_ns) {
-  tensors::LetterReader reader(letter);
+  tensors::RankUpdateReader reader(rank_update);
   std::vector<ViewPointer> whole;
-  using Item = tensors::LetterReader::Item;
+  using Item = tensors::RankUpdateReader::Item;
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
     switch (item) {
       case Item::kTensorName:

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/tiles.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <map>
@@ -60,7 +60,7 @@ class Joiner {
     kTooMany,  ///< ignored: views of kMaxPlaces tensors are assembled already
   };
 
-  /// Adds a part. part: validated by LetterReader. method: of its capture request, if it is tiled.
+  /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is tiled.
   /// now_ns: since the epoch. whole: receives the views completed or given up by this call.
   Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);

@@ -207,7 +207,7 @@ void Loop::take_in() {
     if (item.kind == LiveKind::kBlock)
       hub_.take_block(item.bytes);
     else
-      hub_.take_letter(item.world_rank, item.bytes, now_ns);
+      hub_.take_rank_update(item.world_rank, item.bytes, now_ns);
   });
   if (const std::uint64_t refused = inbox_.take_refused(); refused != 0)
     hub_.count_drop("data of ranks that arrived faster than the live view could process", refused);

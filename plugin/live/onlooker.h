@@ -2,7 +2,7 @@
 
 #include "plugin/live/request_desk.h"
 #include "plugin/live/shelf.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -60,7 +60,7 @@ ControlPlan Session::control_plan() const {
     settings = combined(settings, value);
   return {.port = talk_,
           .settings = settings,
-          .has_letters = capture_ != nullptr,
+          .has_rank_updates = capture_ != nullptr,
           .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/record/profile.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <map>

@@ -147,7 +147,7 @@ void Capture::show(const CaptureRequest& capture_request, const TensorView& tens
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
-  if (letter_bytes(*part) > kMaxLetterBytes - kFirstBytes)
+  if (rank_update_bytes(*part) > kMaxRankUpdateBytes - kFirstBytes)
     return refuse(capture_request, tensor,
                   "makes a view that exceeds the size of a rank update; request fewer tiles");
   (void)name({.key = part->key,
@@ -246,45 +246,45 @@ void Capture::fail_request(const std::string& why) {
 
 /// Call put_first() and put_parts() with mutex_ held. Adds at most kFirstBytes, together with the
 /// LeftOut item of put_parts().
-void Capture::put_first(LetterWriter& letter) const {
-  if (is_to_introduce_) letter.add(rank_facts_);
-  if (is_to_tell_polls_) letter.add(Polls{});
-  if (!failure_.empty()) letter.add(RequestFailed{failure_});
-  for (const std::string& notice : notices_) letter.add(Notice{0, notice});
+void Capture::put_first(RankUpdateWriter& rank_update) const {
+  if (is_to_introduce_) rank_update.add(rank_facts_);
+  if (is_to_tell_polls_) rank_update.add(Polls{});
+  if (!failure_.empty()) rank_update.add(RequestFailed{failure_});
+  for (const std::string& notice : notices_) rank_update.add(Notice{0, notice});
 }
 
-void Capture::put_parts(LetterWriter& letter) {
+void Capture::put_parts(RankUpdateWriter& rank_update) {
   constexpr std::size_t kRoomForLeftOut = 64;
   const std::vector<ViewPart> parts = parts_.take(
-      kMaxLetterBytes - kRoomForLeftOut -
-      std::min(kMaxLetterBytes - kRoomForLeftOut, letter.size()));
-  letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
-                                       letter_bytes));
-  for (const ViewPart& part : parts) letter.add(part);
+      kMaxRankUpdateBytes - kRoomForLeftOut -
+      std::min(kMaxRankUpdateBytes - kRoomForLeftOut, rank_update.size()));
+  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
+                                       rank_update_bytes));
+  for (const ViewPart& part : parts) rank_update.add(part);
   const std::uint64_t left_out = parts_.left_out();
-  if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_}))
+  if (left_out != left_out_told_ && rank_update.add(LeftOut{left_out - left_out_told_}))
     left_out_told_ = left_out;
 }
 
 /// If memory runs out, items that were not packed stay queued; some view parts may be discarded.
-std::vector<std::byte> Capture::take_letter() noexcept {
-  LetterWriter letter;
+std::vector<std::byte> Capture::take_rank_update() noexcept {
+  RankUpdateWriter rank_update;
   try {
     read_counters();
     learn_counters();
     const std::lock_guard lock(mutex_);
     past_.put(writer_);
-    put_first(letter);
-    letter.add(writer_);
+    put_first(rank_update);
+    rank_update.add(writer_);
     writer_.clear();
     is_to_introduce_ = is_to_tell_polls_ = false;
     failure_.clear();
     notices_.clear();
-    put_parts(letter);
+    put_parts(rank_update);
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "out of memory for the rank update to rank 0");
   }
-  return letter.take();
+  return rank_update.take();
 }
 
 }  // namespace megascope::tensors

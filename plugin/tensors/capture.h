@@ -5,7 +5,7 @@
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/counter_past.h"
 #include "plugin/tensors/counter_slots.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/part_box.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/capture_request.h"
@@ -26,8 +26,8 @@
 namespace megascope::tensors {
 
 /// Captures on this process what clients of the live view requested: tensor statistics, tensor
-/// views, counter values, replies of the application. Captured items wait here until take_letter()
-/// packs them into the next rank update for rank 0 (at most kMaxLetterBytes).
+/// views, counter values, replies of the application. Captured items wait here until take_rank_update()
+/// packs them into the next rank update for rank 0 (at most kMaxRankUpdateBytes).
 /// Any thread, except where a function says otherwise. Never destroyed, because hooks may call it
 /// until the process ends.
 class Capture final : public CounterSink, public RequestSink {
@@ -84,7 +84,7 @@ class Capture final : public CounterSink, public RequestSink {
   /// Queues a text for all clients. At most kMaxNotices per rank update; more are ignored.
   void notify(const std::string& text);
   /// Packs everything queued into a rank update. Returns an empty vector if nothing is queued.
-  std::vector<std::byte> take_letter() noexcept;
+  std::vector<std::byte> take_rank_update() noexcept;
 
  private:
   /// Bytes of a rank update reserved for put_first()
@@ -101,8 +101,8 @@ class Capture final : public CounterSink, public RequestSink {
   void refuse(const CaptureRequest& capture_request, const TensorView& tensor, const std::string& problem);
   void learn_counters();
   void learn(CounterId counter, const std::string& name);
-  void put_first(LetterWriter& letter) const;
-  void put_parts(LetterWriter& letter);
+  void put_first(RankUpdateWriter& rank_update) const;
+  void put_parts(RankUpdateWriter& rank_update);
 
   std::atomic<bool> was_idle_{false};
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
@@ -110,8 +110,8 @@ class Capture final : public CounterSink, public RequestSink {
   std::atomic<std::uint64_t> request_until_ns_{
       0};  ///< of CLOCK_MONOTONIC: answers are expected until then
   std::atomic<std::uint64_t> shown_until_ns_{~std::uint64_t{0}};
-  LetterWriter writer_{kMaxLetterBytes - kFirstBytes};
-  PartBox parts_{kMaxLetterBytes - kFirstBytes};
+  RankUpdateWriter writer_{kMaxRankUpdateBytes - kFirstBytes};
+  PartBox parts_{kMaxRankUpdateBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
   // What the next letter begins with, whatever else has no room.

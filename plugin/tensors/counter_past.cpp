@@ -101,12 +101,12 @@ std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter)
           std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
 }
 
-void CounterPast::put(LetterWriter& letter) {
-  put_new(letter);
-  put_past(letter);
+void CounterPast::put(RankUpdateWriter& rank_update) {
+  put_new(rank_update);
+  put_past(rank_update);
 }
 
-void CounterPast::put_new(LetterWriter& letter) {
+void CounterPast::put_new(RankUpdateWriter& rank_update) {
   std::map<std::int64_t, CounterReadings> by_step;
   for (CounterId id = 0; id < counters_.size(); ++id) {
     Counter& counter = counters_[id];
@@ -117,7 +117,7 @@ void CounterPast::put_new(LetterWriter& letter) {
   }
   for (auto& [step, readings] : by_step) {
     readings.step = step;
-    if (!letter.add(readings)) continue;  // stays queued, unless a newer value replaces it
+    if (!rank_update.add(readings)) continue;  // stays queued, unless a newer value replaces it
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.has_new = false;
@@ -130,14 +130,14 @@ void CounterPast::put_new(LetterWriter& letter) {
 /// Selects equally many values of every counter with unsent values, so that curves grow together.
 std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::vector<CounterId> behind;
-  for (CounterId id = 0; id < counters_.size() && behind.size() < kMaxInALetter; ++id) {
+  for (CounterId id = 0; id < counters_.size() && behind.size() < kMaxInARankUpdate; ++id) {
     if (is_shown(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
   }
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
     const std::span<const Sample> samples = untold(counters_[id]);
     for (const Sample& sample :
-         samples.first(std::min(samples.size(), kMaxInALetter / behind.size()))) {
+         samples.first(std::min(samples.size(), kMaxInARankUpdate / behind.size()))) {
       CounterReadings& readings = by_step[sample.step];
       readings.ids.push_back(id);
       readings.values.push_back(sample.value);
@@ -146,10 +146,10 @@ std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   return by_step;
 }
 
-void CounterPast::put_past(LetterWriter& letter) {
+void CounterPast::put_past(RankUpdateWriter& rank_update) {
   for (auto& [step, readings] : oldest_untold()) {
     PastReadings past{{.step = step, .ids = readings.ids, .values = readings.values}};
-    if (!letter.add(past)) return;
+    if (!rank_update.add(past)) return;
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.told = step;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/record/ids.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class CounterPast {
  public:
   static constexpr std::size_t kMaxOfAllRanks = std::size_t{1} << 19;
   static constexpr std::size_t kMaxOfOne = 1024;
-  static constexpr std::size_t kMaxInALetter = 8192;  ///< past values in one rank update
+  static constexpr std::size_t kMaxInARankUpdate = 8192;  ///< past values in one rank update
 
   /// Sets this rank's share of kMaxOfAllRanks. ranks: number of ranks in the run.
   void share_with(std::size_t ranks);
@@ -40,9 +40,9 @@ class CounterPast {
   /// Marks values from `first_step` on as not sent.
   void tell_again(std::int64_t first_step);
   /// Adds to a rank update the unsent values of wanted and named counters: the newest value of
-  /// each, then up to kMaxInALetter earlier values, oldest first. Values that do not fit stay
+  /// each, then up to kMaxInARankUpdate earlier values, oldest first. Values that do not fit stay
   /// queued.
-  void put(LetterWriter& letter);
+  void put(RankUpdateWriter& rank_update);
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -74,8 +74,8 @@ class CounterPast {
   }
   static bool is_shown(const Counter& counter) { return counter.is_wanted && counter.is_named; }
   void keep(Counter& counter, const Sample& sample) const;
-  void put_new(LetterWriter& letter);
-  void put_past(LetterWriter& letter);
+  void put_new(RankUpdateWriter& rank_update);
+  void put_past(RankUpdateWriter& rank_update);
   std::map<std::int64_t, CounterReadings> oldest_untold() const;
 
   std::vector<Counter> counters_;       ///< by CounterId

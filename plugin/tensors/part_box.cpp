@@ -66,7 +66,7 @@ std::vector<Candidate> ranked(const std::vector<ViewPart>& parts) {
 }  // namespace
 
 void PartBox::add(ViewPart&& part) {
-  const std::size_t bytes = letter_bytes(part);
+  const std::size_t bytes = rank_update_bytes(part);
   parts_.push_back(std::move(part));
   bytes_ += bytes;
   if (bytes_ > 2 * room_) prune(room_);
@@ -78,7 +78,7 @@ void PartBox::prune(std::size_t room) {
   std::vector<bool> stays(parts_.size(), false);
   std::size_t bytes = 0;
   for (const Candidate& one : ranked(parts_)) {
-    const std::size_t needed = letter_bytes(parts_[one.index]);
+    const std::size_t needed = rank_update_bytes(parts_[one.index]);
     if (needed > room - bytes) continue;
     bytes += needed;
     stays[one.index] = true;

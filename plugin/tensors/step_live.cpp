@@ -180,26 +180,26 @@ void StepTalk::tell_interval() noexcept {
   }
 }
 
-std::vector<std::byte> StepTalk::take_letter() noexcept {
+std::vector<std::byte> StepTalk::take_rank_update() noexcept {
   if (capture_ == nullptr) return {};
-  std::vector<std::byte> letter = capture_->take_letter();
+  std::vector<std::byte> rank_update = capture_->take_rank_update();
   refuse_requests();  // one request a call
-  return letter;
+  return rank_update;
 }
 
-void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept {
-  if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter))
-    lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept {
+  if (server_ != nullptr && !server_->take(LiveKind::kRankUpdate, world_rank, rank_update))
+    lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 
-void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept {
-  if (server_ != nullptr && !server_->take_whole(LiveKind::kLetter, world_rank, std::move(letter)))
-    lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
+  if (server_ != nullptr && !server_->take_whole(LiveKind::kRankUpdate, world_rank, std::move(rank_update)))
+    lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 
 /// The server's queue is full; the server counts the drop. Remembers what must be sent again.
-void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept {
-  if (lost.has_names || lost.counters_from != LetterContents().counters_from) {
+void StepTalk::lose_rank_update(std::uint32_t world_rank, RankUpdateContents lost) noexcept {
+  if (lost.has_names || lost.counters_from != RankUpdateContents().counters_from) {
     first_lost_ = std::min(first_lost_, world_rank);
     last_lost_ = std::max(last_lost_, world_rank);
     has_lost_names_ |= lost.has_names;

@@ -86,9 +86,9 @@ class StepTalk final : public ControlPort {
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
   std::uint64_t pulse() noexcept override;
-  std::vector<std::byte> take_letter() noexcept override;
-  void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override;
-  void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept override;
+  std::vector<std::byte> take_rank_update() noexcept override;
+  void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept override;
+  void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept override;
   void stop(const char* reason) noexcept override;
 
   /// Totals; only after the last block.
@@ -152,7 +152,7 @@ class StepTalk final : public ControlPort {
   void tell_again(const ControlWord& word);
   void wake(std::uint64_t now_ns) noexcept;
   void fall_asleep() noexcept;
-  void lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept;
+  void lose_rank_update(std::uint32_t world_rank, RankUpdateContents lost) noexcept;
   void bid_tell_again() noexcept;
   void fail_request(const std::string& why);
   void refuse_requests() noexcept;

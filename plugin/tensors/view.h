@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/tensor_sink.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/capture_request.h"
 

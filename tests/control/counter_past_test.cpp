@@ -30,15 +30,15 @@ struct Told {
     past.name(counter);
   }
   /// False: it had nothing.
-  bool letter(std::size_t room = kMaxLetterBytes) {
-    LetterWriter writer(room);
+  bool rank_update(std::size_t room = kMaxRankUpdateBytes) {
+    RankUpdateWriter writer(room);
     past.put(writer);
     const std::vector<std::byte> bytes = writer.take();
-    LetterReader reader(bytes);
+    RankUpdateReader reader(bytes);
     std::size_t values = 0;
-    for (auto item = reader.next(); item != LetterReader::Item::kEnd; item = reader.next()) {
-      EXPECT_TRUE(item == LetterReader::Item::kCounterReadings ||
-                  item == LetterReader::Item::kPastReadings);
+    for (auto item = reader.next(); item != RankUpdateReader::Item::kEnd; item = reader.next()) {
+      EXPECT_TRUE(item == RankUpdateReader::Item::kCounterReadings ||
+                  item == RankUpdateReader::Item::kPastReadings);
       const CounterReadings& readings = reader.counter_readings;
       for (std::size_t i = 0; i < readings.ids.size(); ++i)
         twice += curves[readings.ids[i]].insert_or_assign(readings.step, readings.values[i]).second
@@ -55,16 +55,16 @@ TEST(CounterPast, TellsWhatWasBeforeAnybodyLooked) {
   Told told;
   for (std::int64_t step = 0; step < 10; ++step)
     told.past.set(3, step, static_cast<double>(step) * 2);
-  EXPECT_FALSE(told.letter()) << "nobody looks";
+  EXPECT_FALSE(told.rank_update()) << "nobody looks";
   told.want(3);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[3].size(), 10U);
   EXPECT_EQ(told.curves[3].at(7), 14.0);
   told.past.set(3, 10, 5.0);
-  EXPECT_TRUE(told.letter());
+  EXPECT_TRUE(told.rank_update());
   EXPECT_EQ(told.curves[3].at(10), 5.0);
-  EXPECT_FALSE(told.letter());
+  EXPECT_FALSE(told.rank_update());
   EXPECT_EQ(told.twice, 0);
 }
 
@@ -77,17 +77,17 @@ TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
   };
   for (std::int64_t step = 0; step < 900; ++step) set_all(step);
   for (CounterId id = 0; id < kCounters; ++id) told.want(id);
-  int letters = 0;
+  int rank_updates = 0;
   std::int64_t step = 900;
-  for (; letters == 0 || told.curves[0].size() < static_cast<std::size_t>(step);
-       ++letters, ++step) {
+  for (; rank_updates == 0 || told.curves[0].size() < static_cast<std::size_t>(step);
+       ++rank_updates, ++step) {
     set_all(step);
-    ASSERT_TRUE(told.letter());
+    ASSERT_TRUE(told.rank_update());
     EXPECT_TRUE(told.curves[99].contains(step)) << "the newest is not held up by the past";
-    ASSERT_LT(letters, 50);
+    ASSERT_LT(rank_updates, 50);
   }
-  EXPECT_GT(letters, 5) << "90,000 values are not told at once";
-  EXPECT_LE(told.max_values, CounterPast::kMaxInALetter + kCounters);
+  EXPECT_GT(rank_updates, 5) << "90,000 values are not told at once";
+  EXPECT_LE(told.max_values, CounterPast::kMaxInARankUpdate + kCounters);
   EXPECT_EQ(told.twice, 0);
   for (const auto& [id, curve] : told.curves)
     EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
@@ -98,7 +98,7 @@ TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
   for (std::int64_t step = 0; step < 100'000; ++step)
     told.past.set(0, step, std::sqrt(static_cast<double>(step)));
   told.want(0);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   const Curve& curve = told.curves[0];
   EXPECT_GT(curve.size(), CounterPast::kMaxOfOne / 2);
@@ -120,7 +120,7 @@ TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
     for (CounterId id = 0; id < 100; ++id) told.past.set(id, step, 1.0);
   }
   for (CounterId id = 0; id < 100; ++id) told.want(id);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   std::size_t values = 0;
   for (const auto& [id, curve] : told.curves) values += curve.size();
@@ -134,7 +134,7 @@ TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
   const auto set = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t step = begin; step < end; ++step) {
       told.past.set(0, step, static_cast<double>(step));
-      (void)told.letter();
+      (void)told.rank_update();
     }
   };
   set(0, 5);
@@ -153,33 +153,33 @@ TEST(CounterPast, WhatWasLostIsToldAgain) {
   Told told;
   for (std::int64_t step = 0; step < 6; ++step) told.past.set(0, step, 1.0);
   told.want(0);
-  ASSERT_TRUE(told.letter());
+  ASSERT_TRUE(told.rank_update());
   for (std::int64_t step = 6; step < 12; ++step) {
     told.past.set(0, step, 2.0);
-    (void)told.letter();
+    (void)told.rank_update();
   }
   std::erase_if(told.curves[0],
                 [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
   told.past.name_again();
   told.past.tell_again(4);
-  EXPECT_FALSE(told.letter()) << "before its name";
+  EXPECT_FALSE(told.rank_update()) << "before its name";
   EXPECT_THAT(told.past.unknown(), ElementsAre(0));
   told.want(0);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[0].size(), 12U);
   EXPECT_EQ(told.twice, 0) << "what came before is not told again";
 }
 
-TEST(CounterPast, WhatIsSetWhileALetterIsUnderWayIsNotLost) {
+TEST(CounterPast, WhatIsSetWhileARankUpdateIsUnderWayIsNotLost) {
   Told told;
   told.past.set(0, 0, 0.0);
   told.want(0);
   for (std::int64_t step = 0; step < 40; ++step) {
     told.past.set(0, step, static_cast<double>(step));
-    if (step % 5 == 3) (void)told.letter();
+    if (step % 5 == 3) (void)told.rank_update();
   }
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[0].size(), 40U);
   EXPECT_LE(told.twice, 1);
@@ -189,12 +189,12 @@ TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsToldToTheNextWhoLooks) {
   Told told;
   told.past.set(0, -1, 1.0);
   told.want(0);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   told.past.want(0, false);
   told.past.set(0, -1, 2.0);
   told.past.want(0, true);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[0].at(-1), 2.0);
 }
@@ -210,13 +210,13 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
       << "of 8 MiB";
 }
 
-TEST(CounterPast, WhatHasNoRoomIsInTheNextLetter) {
+TEST(CounterPast, WhatHasNoRoomIsInTheNextRankUpdate) {
   Told told;
   for (std::int64_t step = 0; step < 20; ++step) told.past.set(0, step, 1.0);
   told.want(0);
-  int letters = 0;
-  while (told.letter(200)) ++letters;
-  EXPECT_GT(letters, 3);
+  int rank_updates = 0;
+  while (told.rank_update(200)) ++rank_updates;
+  EXPECT_GT(rank_updates, 3);
   EXPECT_EQ(told.curves[0].size(), 20U);
 }
 
@@ -226,11 +226,11 @@ TEST(CounterPast, AValueThatIsSetAgainInItsStepIsTheLastOne) {
   told.past.set(0, 1, 2.0);
   told.past.set(0, 0, 9.0);  // back in time: a second pass
   told.want(0);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[0].at(0), 9.0) << "the newest";
   told.past.set(0, 2, 3.0);
-  while (told.letter()) {
+  while (told.rank_update()) {
   }
   EXPECT_EQ(told.curves[0].at(2), 3.0);
 }

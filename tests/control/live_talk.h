@@ -34,7 +34,7 @@ inline Capture* g_capture = nullptr;  ///< of this rank
 
 /// A server with one client, which requests all statistics and makes `requests` requests.
 struct ScriptedServer final : LiveServer {
-  int letters_to_lose = 0;
+  int rank_updates_to_lose = 0;
   int rank_to_lose = -1;  ///< drops rank updates of this rank only; -1: of all
   bool has_room_for_answers = true;
   int requests = 0;
@@ -57,12 +57,12 @@ struct ScriptedServer final : LiveServer {
       return true;
     }
     const std::string from = " of rank " + std::to_string(world_rank);
-    if (letters_to_lose > 0 && (rank_to_lose < 0 || rank_to_lose == world_rank)) {
+    if (rank_updates_to_lose > 0 && (rank_to_lose < 0 || rank_to_lose == world_rank)) {
       if (contents_of(bytes).has_names) g_told.push_back("lost names" + from);
-      return letters_to_lose--, false;
+      return rank_updates_to_lose--, false;
     }
-    LetterReader reader(bytes);
-    using Item = LetterReader::Item;
+    RankUpdateReader reader(bytes);
+    using Item = RankUpdateReader::Item;
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
       if (item == Item::kTensorName) g_told.push_back("name " + reader.tensor_name.name + from);
       if (item == Item::kTensorName)
@@ -108,7 +108,7 @@ struct Plan {
   std::uint64_t patience_ns = 60 * kSecond;
   std::uint64_t patience_of_rank_0_ns = 60 * kSecond;
   int thread_level = 1;
-  int letters_to_lose = 0;
+  int rank_updates_to_lose = 0;
   int rank_to_lose = -1;
   bool has_room_for_answers = true;
   int requests = 0;
@@ -182,7 +182,7 @@ class LiveTalk : public testing::Test {
     g_capture = new Capture;
     auto* const talk = new StepTalk(false, 0, g_capture);
     auto* const server = new ScriptedServer;
-    server->letters_to_lose = plan.letters_to_lose;
+    server->rank_updates_to_lose = plan.rank_updates_to_lose;
     server->rank_to_lose = plan.rank_to_lose;
     server->has_room_for_answers = plan.has_room_for_answers;
     server->requests = plan.requests;
@@ -196,7 +196,7 @@ class LiveTalk : public testing::Test {
         all,
         {.port = talk,
          .settings = 0,
-         .has_letters = true,
+         .has_rank_updates = true,
          .patience_ns = rank == 0 ? plan.patience_of_rank_0_ns : plan.patience_ns},
         plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});

@@ -48,7 +48,7 @@ TEST_F(LiveTalk, NamesComeWithShapeAndTypeOfTheWhole) {
     EXPECT_THAT(told(0, "host "), Contains("host here of rank " + std::to_string(rank)));
 }
 
-TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
+TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
   run(
       [](int rank, Collective& all) {
         poll(0);
@@ -60,7 +60,7 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.letters_to_lose = 18});
+      {.rank_updates_to_lose = 18});
   for (const int rank : {0, 1, 2}) {
     for (int step = 0; step < 29; ++step)
       EXPECT_THAT(told(0), Contains("loss " + std::to_string(100 + step) + " of rank " +
@@ -80,7 +80,7 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.letters_to_lose = 1'000'000, .rank_to_lose = 2});
+      {.rank_updates_to_lose = 1'000'000, .rank_to_lose = 2});
   EXPECT_GE(told(0, "lost names of rank 2").size(), 2U);
   EXPECT_LE(told(0, "lost names of rank 2").size(), 20U);
   for (const int rank : {0, 1})
@@ -108,7 +108,7 @@ TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
                                    "again when the next step begins"));
 }
 
-TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
+TEST_F(LiveTalk, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 20; ++step) {
@@ -124,23 +124,23 @@ TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
 
 /// What is told once is not lost for answers that fill the letter, and of these none goes unheard
 /// of.
-TEST(LiveLetter, BeginsWithWhatIsToldOnce) {
+TEST(LiveRankUpdate, BeginsWithWhatIsToldOnce) {
   Capture capture;
   for (int i = 0; i < 9; ++i) capture.reply(std::string(kMaxReplyBytes - 100, 'r'));
   capture.polls();
   capture.introduce({.pid = 1, .host = "here", .place = {}});
   capture.notify("note");
-  using Item = LetterReader::Item;
+  using Item = RankUpdateReader::Item;
   std::vector<Item> items;
-  const std::vector<std::byte> letter = capture.take_letter();
-  LetterReader reader(letter);
+  const std::vector<std::byte> rank_update = capture.take_rank_update();
+  RankUpdateReader reader(rank_update);
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) items.push_back(item);
   ASSERT_GE(items.size(), 5U);
   EXPECT_THAT(
       std::vector(items.begin(), items.begin() + 4),
       testing::ElementsAre(Item::kRankFacts, Item::kPolls, Item::kRequestFailed, Item::kNotice));
   EXPECT_THAT(std::vector(items.begin() + 4, items.end()), testing::Each(Item::kReply));
-  EXPECT_THAT(capture.take_letter(), IsEmpty());
+  EXPECT_THAT(capture.take_rank_update(), IsEmpty());
 }
 
 TEST_F(LiveTalk, AllRanksAreGivenARequestAtOneBoundary) {

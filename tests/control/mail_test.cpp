@@ -43,9 +43,9 @@ namespace {
 using test::CountingPort;
 using test::FakeWorld;
 
-constexpr std::size_t kLarge = 2 * LetterPieces::kBytes + 10'000;
+constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
 constexpr std::size_t kLargest = 40 *
-                                 LetterPieces::kBytes;  ///< more than there is room for on the way:
+                                 RankUpdateSegments::kBytes;  ///< more than there is room for on the way:
                                                         ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
@@ -68,31 +68,31 @@ void run(const std::function<void(int rank, Collective& all)>& program,
   }
 }
 
-std::vector<std::string> letters_of(int rank) {
-  std::vector<std::string> letters;
+std::vector<std::string> rank_updates_of(int rank) {
+  std::vector<std::string> rank_updates;
   for (int i = 0; i < 5; ++i)
-    letters.push_back(std::to_string(rank) + ": " + std::to_string(i) +
+    rank_updates.push_back(std::to_string(rank) + ": " + std::to_string(i) +
                       std::string(i == 2   ? kLarge
                                   : i == 3 ? kLargest
                                            : 10,
                                   'x'));
-  return letters;
+  return rank_updates;
 }
 
-void expect_all_letters(const CountingPort& port) {
+void expect_all_rank_updates(const CountingPort& port) {
   for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
     std::vector<std::string> mine;
     for (const auto& [from, text] : port.received) {
       if (from == rank) mine.push_back(text);
     }
-    EXPECT_EQ(mine, letters_of(rank)) << "rank " << rank;
+    EXPECT_EQ(mine, rank_updates_of(rank)) << "rank " << rank;
   }
 }
 
 /// All begin no step: what they have to say is sent by pulses, and at the end.
 void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
   auto* const control = new StepControl(
-      &all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000},
+      &all, {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000},
       /*thread_level=*/1);
   if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
   while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
@@ -100,27 +100,27 @@ void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
   g_max_bytes = std::numeric_limits<std::size_t>::max();
 }
 
-TEST(StepMail, BringsAllLettersInOrderWithoutAnyStep) {
+TEST(StepMail, BringsAllRankUpdatesInOrderWithoutAnyStep) {
   for (int trial = 0; trial < 4;
        ++trial) {  // the last letter overtakes the one before it in most of them
     run([](int rank, Collective& all) {
       CountingPort port;
-      port.to_send = letters_of(rank);
+      port.to_send = rank_updates_of(rank);
       pulse_and_finish(rank, all, port);
-      if (rank == 0) expect_all_letters(port);
+      if (rank == 0) expect_all_rank_updates(port);
     });
   }
 }
 
-TEST(StepMail, WhereMemoryRunsOutNoLetterIsLost) {
+TEST(StepMail, WhereMemoryRunsOutNoRankUpdateIsLost) {
   run([](int rank, Collective& all) {
     std::size_t bytes = 0;
     for (const int from : {1, 2}) {
-      for (const std::string& letter : letters_of(from)) bytes += letter.size();
+      for (const std::string& rank_update : rank_updates_of(from)) bytes += rank_update.size();
     }
     CountingPort port;
     port.keeps_texts = false;
-    if (rank != 0) port.to_send = letters_of(rank);
+    if (rank != 0) port.to_send = rank_updates_of(rank);
     pulse_and_finish(rank, all, port);
     if (rank == 0) {
       EXPECT_EQ(port.received_bytes, bytes);
@@ -133,10 +133,10 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          port.to_send = letters_of(rank);
+          port.to_send = rank_updates_of(rank);
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+              {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000}, 1);
           for (int i = 0; i < 100; ++i) (void)control->pulse();
           control->finish();
         },
@@ -151,10 +151,10 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          if (rank != 0) port.to_send = {std::string(ControlPort::kMaxLetterBytes, 'x'), "last"};
+          if (rank != 0) port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+              {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000}, 1);
           if (rank != 0) (void)control->pulse();
           control->finish();
         },
@@ -168,7 +168,7 @@ struct Pulses : testing::Test {
     static std::vector<std::unique_ptr<StepControl>> all;
     return all
         .emplace_back(new StepControl(
-            nullptr, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1}, level))
+            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1}, level))
         .get();
   }
   /// (here, here in a hook, on another thread, there in a hook): who carries letters?

@@ -26,7 +26,7 @@ ViewPart part_of(std::uint64_t key, std::int64_t step, std::size_t elements = kE
 }
 
 /// A letter has room for five of twelve layers.
-const std::size_t kRoom = 5 * letter_bytes(part_of(0, 0)) + 100;
+const std::size_t kRoom = 5 * rank_update_bytes(part_of(0, 0)) + 100;
 
 using Seen = std::set<std::pair<std::uint64_t, std::int64_t>>;
 
@@ -77,7 +77,7 @@ TEST(PartBox, EachLayerHasItsTurn) {
 
 /// Of views of which two ranks have a part each, which leave at different steps: one part is of no
 /// use.
-TEST(PartBox, RanksWhoseLettersLeaveAtDifferentStepsChooseTheSame) {
+TEST(PartBox, RanksWhoseRankUpdatesLeaveAtDifferentStepsChooseTheSame) {
   PartBox often(kRoom);
   PartBox seldom(kRoom);
   const Seen of_one = seen_of(often, 120, 1);
@@ -93,7 +93,7 @@ TEST(PartBox, KeepsTwiceItsRoomAtMax) {
   for (std::uint64_t key = 0; key < 1000; ++key) box.add(part_of(key, 3, 10 + key % 50));
   box.add(part_of(5000, 3, 3 * kRoom / sizeof(float)));
   std::size_t bytes = 0;
-  for (const ViewPart& part : box.take(10 * kRoom)) bytes += letter_bytes(part);
+  for (const ViewPart& part : box.take(10 * kRoom)) bytes += rank_update_bytes(part);
   EXPECT_LE(bytes, 2 * kRoom);
   EXPECT_GT(bytes, kRoom / 2);
 }

@@ -51,7 +51,7 @@ void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
     if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
-    hub.take_letter(0, test::letter_of(tensor, capture_requests), tensor.step + 1);
+    hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), tensor.step + 1);
     drain(compat, client, tensor.step + 1);
     if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows
   }
@@ -61,10 +61,10 @@ void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
 void answer(live::Hub& hub) {
   std::string request;
   if (!hub.desk().next(request, 1)) return;
-  tensors::LetterWriter letter;
-  letter.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
-  letter.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
-  hub.take_letter(0, letter.take(), 1);
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
+  rank_update.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
+  hub.take_rank_update(0, rank_update.take(), 1);
 }
 
 }  // namespace

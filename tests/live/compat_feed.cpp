@@ -48,8 +48,8 @@ struct Generation {
     Json prompts = Json::array();
     for (const std::string& text : texts) {
       Json tokens = Json::array();
-      for (const char letter : text)
-        tokens.push_back({{"id", letter}, {"token", std::string(1, letter)}});
+      for (const char rank_update : text)
+        tokens.push_back({{"id", rank_update}, {"token", std::string(1, rank_update)}});
       prompts.push_back(tokens);
     }
     return Json{{"id", request["id"]},
@@ -92,7 +92,7 @@ struct Feed {
   std::uint64_t window = 0;
   std::uint64_t refused = 0;
 
-  void poll(tensors::LetterWriter& writer) {
+  void poll(tensors::RankUpdateWriter& writer) {
     std::string text;
     if (generation || !service.next_request(text)) return;
     std::printf("request %s\n", text.c_str());
@@ -107,7 +107,7 @@ struct Feed {
     generation = std::move(begun);
     writer.add(tensors::Reply{generation->start()});
   }
-  void go_on(tensors::LetterWriter& writer, std::int64_t step) {
+  void go_on(tensors::RankUpdateWriter& writer, std::int64_t step) {
     if (!generation) return;
     writer.add(tensors::Reply{generation->token(step)});
     if (generation->is_whole()) writer.add(tensors::Reply{generation->finish()});
@@ -116,19 +116,19 @@ struct Feed {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news)) capture_requests.back() = tensors::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
-      tensors::LetterWriter writer;
+      tensors::RankUpdateWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
       const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
       if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
-      const std::vector<std::byte> letter = MadeUpTransformer::letter(
+      const std::vector<std::byte> rank_update = MadeUpTransformer::rank_update(
           rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
-      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+      if (!rank_update.empty()) refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
-    tensors::LetterWriter writer;
+    tensors::RankUpdateWriter writer;
     if (generation && generation->is_whole()) generation.reset();
     if (has_polls) poll(writer);
-    if (!writer.is_empty()) refused += service.take(LiveKind::kLetter, 0, writer.take()) ? 0 : 1;
+    if (!writer.is_empty()) refused += service.take(LiveKind::kRankUpdate, 0, writer.take()) ? 0 : 1;
     tensors::StepHeader header;
     header.slots = tensors::kFirstSlots;
     header.lowest_step = header.highest_step = step;

@@ -37,13 +37,13 @@ struct Scene {
       std::vector<std::byte> news;
       if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
       tensor.step = steps++;
-      hub.take_letter(0, test::letter_of(tensor, capture_requests), now_ns);
+      hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), now_ns);
     }
   }
   void answer(const json& answer) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Reply{answer.dump()});
-    hub.take_letter(0, letter.take(), now_ns);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Reply{answer.dump()});
+    hub.take_rank_update(0, rank_update.take(), now_ns);
   }
   std::vector<json> texts() {
     std::vector<json> all;

@@ -46,9 +46,9 @@ struct Feed {
       std::fflush(stdout);
     }
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<std::byte> letter = run.letter(rank, step, now_ns(), capture_requests.front(),
+      const std::vector<std::byte> rank_update = run.rank_update(rank, step, now_ns(), capture_requests.front(),
                                                        has_names);
-      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+      if (!rank_update.empty()) refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
     refused += service.take(LiveKind::kBlock, 0, run.block(step, now_ns(), capture_requests.front())) ? 0 : 1;
     capture_requests.push_back(capture_requests.back());

@@ -26,9 +26,9 @@ TEST(LiveHub, NoticesGoToThePanelThatAsked) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
   scene.step(0);
-  tensors::LetterWriter letter;
-  letter.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
-  scene.hub.take_letter(1, letter.take(), kSecond);
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
+  scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   std::vector<json> notices;
   for (const json& text : scene.texts()) {
     if (text["type"] == "notice") notices.push_back(text);
@@ -49,9 +49,9 @@ TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);
   const auto notice = [&] {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
-    scene.hub.take_letter(1, letter.take(), kSecond);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
+    scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   };
   for (int i = 0; i < 3; ++i) notice();  // as with each change of wishes
   EXPECT_EQ(notices_in(scene.texts()).size(), 1U);
@@ -73,9 +73,9 @@ TEST(LiveHub, NoticesCloseNoClient) {
   scene.step(0);
   for (const tensors::CaptureRequest& capture_request : scene.capture_requests) {
     for (int i = 0; i < 64; ++i) {
-      tensors::LetterWriter letter;
-      letter.add(tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
-      scene.hub.take_letter(1, letter.take(), kSecond);
+      tensors::RankUpdateWriter rank_update;
+      rank_update.add(tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
+      scene.hub.take_rank_update(1, rank_update.take(), kSecond);
     }
   }
   scene.say({{"type", "ping"}});
@@ -94,10 +94,10 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
   scene.texts();
   const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
   const std::vector<tensors::CaptureRequest> capture_requests = scene.capture_requests;
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, capture_requests, false), kSecond);
-  scene.hub.take_letter(1, wider.letter(1, 1, kSecond, capture_requests, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, capture_requests, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(1, wider.rank_update(1, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 0, kSecond, capture_requests, false), kSecond);
   const std::vector<json> notices = notices_in(scene.texts());
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_THAT(notices[0]["text"].get<std::string>(),
@@ -148,10 +148,10 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
 TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
   Scene scene;
   const auto set = [&](std::int64_t step, double value) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
-    letter.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
-    scene.hub.take_letter(2, letter.take(), scene.now_ns);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
+    rank_update.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
+    scene.hub.take_rank_update(2, rank_update.take(), scene.now_ns);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{

@@ -142,10 +142,10 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
 TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
   Scene scene;
   const auto tell = [&](std::int32_t rank, std::int64_t index, float length_ms) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Interval{
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Interval{
         .index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
-    scene.hub.take_letter(rank, letter.take(), kSecond);
+    scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   };
   for (std::int32_t rank = 0; rank < 4; ++rank) tell(rank, 100, 500);
   for (std::int64_t index = 101; index < 104; ++index) {
@@ -168,9 +168,9 @@ TEST(LiveHub, StretchesOfTimeThatMakeNoSenseDoNoHarm) {
                                 std::numeric_limits<float>::quiet_NaN(), 0.0F}) {
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 40,
                                      std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}}) {
-      tensors::LetterWriter letter;
-      letter.add(tensors::Interval{.index = index, .length_ms = length_ms});
-      scene.hub.take_letter(2, letter.take(), kSecond);
+      tensors::RankUpdateWriter rank_update;
+      rank_update.add(tensors::Interval{.index = index, .length_ms = length_ms});
+      scene.hub.take_rank_update(2, rank_update.take(), kSecond);
     }
   }
   EXPECT_LT(scene.hub.store().history.steps.end(), 30U);
@@ -180,10 +180,10 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   Scene scene;
   for (std::int64_t index = 100; index < 103; ++index) {
     for (std::int32_t rank = 0; rank < (index == 101 ? 3 : 4); ++rank) {  // rank 3 is silent once
-      tensors::LetterWriter letter;
-      letter.add(tensors::Interval{
+      tensors::RankUpdateWriter rank_update;
+      rank_update.add(tensors::Interval{
           .index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
-      scene.hub.take_letter(rank, letter.take(), kSecond);
+      scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
     }
   }
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
@@ -197,14 +197,14 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
 TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::RankFacts{
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::RankFacts{
         .pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
-    scene.hub.take_letter(rank, letter.take(), kSecond);
+    scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   }
-  tensors::LetterWriter later;
+  tensors::RankUpdateWriter later;
   later.add(tensors::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
-  scene.hub.take_letter(2, later.take(), kSecond);
+  scene.hub.take_rank_update(2, later.take(), kSecond);
   const json ranks = json::parse(answer_to("/api/v1/ranks", scene.hub).body);
   EXPECT_EQ(
       ranks,
@@ -215,15 +215,15 @@ TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
               ElementsAre("node0", "node1"));
 }
 
-TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
+TEST(LiveHub, DamagedRankUpdatesAndBlocksAreCountedOrPassedOver) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
   scene.step(0);
-  std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.capture_requests, true);
+  std::vector<std::byte> rank_update = scene.run.rank_update(0, 1, kSecond, scene.capture_requests, true);
   std::vector<std::byte> block = scene.run.block(1, kSecond, scene.capture_requests);
   const std::size_t before = scene.hub.store().history.steps.end();
-  for (std::size_t length = 0; length < letter.size(); length += 97)
-    scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
+  for (std::size_t length = 0; length < rank_update.size(); length += 97)
+    scene.hub.take_rank_update(0, std::span(rank_update).first(length), kSecond);
   for (std::size_t length = 0; length < block.size(); length += 997)
     scene.hub.take_block(std::span(block).first(length));
   EXPECT_EQ(scene.hub.store().history.steps.end(), before);
@@ -236,9 +236,9 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);
   for (int i = 0; i < 10'000; ++i) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.capture_requests.at(0).id, std::string(400, 'x') + std::to_string(i)});
-    scene.hub.take_letter(1, letter.take(), kSecond);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, std::string(400, 'x') + std::to_string(i)});
+    scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   }
   EXPECT_LT(scene.texts().size(), 100U);
 }
@@ -251,9 +251,9 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
              {"names", {"temperature"}},
              {"since", 4}});
   const auto write = [&](const auto&... items) {
-    tensors::LetterWriter letter;
-    (letter.add(items), ...);
-    scene.hub.take_letter(0, letter.take(), scene.now_ns);
+    tensors::RankUpdateWriter rank_update;
+    (rank_update.add(items), ...);
+    scene.hub.take_rank_update(0, rank_update.take(), scene.now_ns);
   };
   const auto past = [](std::int64_t step, double value) {
     return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}};

@@ -131,20 +131,20 @@ std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns
   return block;
 }
 
-void MadeUpRun::add_names(tensors::LetterWriter& letter, std::int32_t rank) const {
+void MadeUpRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const {
   if (rank == 0) {
-    letter.add(tensors::CounterName{kLoss, "loss", ""});
-    letter.add(tensors::CounterName{kNorm, "gradient norm", ""});
+    rank_update.add(tensors::CounterName{kLoss, "loss", ""});
+    rank_update.add(tensors::CounterName{kNorm, "gradient norm", ""});
   }
-  letter.add(tensors::CounterName{kMemory, "memory", "MiB"});
+  rank_update.add(tensors::CounterName{kMemory, "memory", "MiB"});
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     if (layer * 2 / shape_.layers != rank / shards()) continue;
     for (std::size_t family = 0; family < kFamilies.size(); ++family)
-      letter.add(name_of(family, layer));
+      rank_update.add(name_of(family, layer));
   }
 }
 
-void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
+void MadeUpRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
                              std::int64_t step) const {
   tensors::CounterReadings values{
       .step = step,
@@ -155,7 +155,7 @@ void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
     values.values.insert(values.values.end(),
                          {loss(step), 1.0 + 0.5 * noise(static_cast<std::uint64_t>(step) + 77)});
   }
-  letter.add(values);
+  rank_update.add(values);
 }
 
 tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
@@ -220,13 +220,13 @@ tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::s
   return part;
 }
 
-std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
+std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
                                          const std::vector<CaptureRequest>& capture_requests, bool has_names) const {
-  tensors::LetterWriter letter;
-  if (has_names) add_names(letter, rank);
+  tensors::RankUpdateWriter rank_update;
+  if (has_names) add_names(rank_update, rank);
   for (const CaptureRequest& capture_request : capture_requests) {
     if (capture_request.kind == CaptureRequestKind::kCounters) {
-      add_counters(letter, rank, step);
+      add_counters(rank_update, rank, step);
       continue;
     }
     if (capture_request.kind == CaptureRequestKind::kStatistics || step % capture_request.every != 0) continue;
@@ -237,7 +237,7 @@ std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, s
           continue;
         if (capture_request.kind == CaptureRequestKind::kWhole &&
             shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
-          letter.add(tensors::Notice{
+          rank_update.add(tensors::Notice{
               capture_request.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
@@ -245,11 +245,11 @@ std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, s
                                      ? tiles(capture_request, family, layer, rank, step)
                                      : whole(capture_request, family, layer, rank, step);
         part.realtime_ns = now_ns;
-        letter.add(part);
+        rank_update.add(part);
       }
     }
   }
-  return letter.take();
+  return rank_update.take();
 }
 
 }  // namespace megascope::test

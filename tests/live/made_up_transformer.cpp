@@ -96,7 +96,7 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
 
 /// As Capture::show().
 void show(const CaptureRequest& capture_request, const TensorView& tensor, const tensors::Layout& layout,
-          tensors::LetterWriter& writer) {
+          tensors::RankUpdateWriter& writer) {
   std::string problem;
   const std::optional<TensorView> flat = tensors::flattened(
       tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
@@ -142,10 +142,10 @@ std::vector<LiveRank> MadeUpTransformer::ranks() {
   return ranks;
 }
 
-std::vector<std::byte> MadeUpTransformer::letter(std::int32_t rank, std::int64_t step,
+std::vector<std::byte> MadeUpTransformer::rank_update(std::int32_t rank, std::int64_t step,
                                                  std::uint64_t sequences, std::uint64_t tokens,
                                                  const std::vector<CaptureRequest>& capture_requests,
-                                                 tensors::LetterWriter writer) {
+                                                 tensors::RankUpdateWriter writer) {
   const tensors::Layout layout = tensors::Layout::of(
       {{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {

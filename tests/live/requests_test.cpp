@@ -41,9 +41,9 @@ struct Scene {
   }
   template <class Item>
   void tell(const Item& item) {
-    tensors::LetterWriter letter;
-    letter.add(item);
-    hub.take_letter(0, letter.take(), now_ns);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(item);
+    hub.take_rank_update(0, rank_update.take(), now_ns);
   }
   void answer(const json& answer) { tell(tensors::Reply{answer.dump()}); }
   std::vector<json> texts(Hub::ClientId client) {

@@ -36,7 +36,7 @@ TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) 
 }
 
 void show(const TensorView& tensor, const tensors::CaptureRequest& capture_request, std::uint64_t key,
-          tensors::LetterWriter& letter) {
+          tensors::RankUpdateWriter& rank_update) {
   std::string problem;
   const std::optional<TensorView> flat = tensors::flattened(
       tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
@@ -48,17 +48,17 @@ void show(const TensorView& tensor, const tensors::CaptureRequest& capture_reque
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(
-        letter.add(tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
+        rank_update.add(tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
   part->capture_request = capture_request.id;
   part->key = key;
   part->step = tensor.step;
   part->realtime_ns = 1;
-  letter.add(*part);
+  rank_update.add(*part);
 }
 
 }  // namespace
 
-std::vector<std::byte> letter_of(const ShownTensor& tensor,
+std::vector<std::byte> rank_update_of(const ShownTensor& tensor,
                                  const std::vector<tensors::CaptureRequest>& capture_requests) {
   const std::uint64_t count = std::accumulate(tensor.shape.begin(), tensor.shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
@@ -67,8 +67,8 @@ std::vector<std::byte> letter_of(const ShownTensor& tensor,
   const TensorView view = view_of(tensor, values);
   const std::uint64_t key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
                                               static_cast<std::uint64_t>(tensor.layer)));
-  tensors::LetterWriter letter;
-  letter.add(tensors::TensorName{.key = key,
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::TensorName{.key = key,
                                  .layer = tensor.layer,
                                  .kind = tensor.kind,
                                  .type = ElementType::kFloat32,
@@ -79,9 +79,9 @@ std::vector<std::byte> letter_of(const ShownTensor& tensor,
                          capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
     const bool is_view = capture_request.kind == CaptureRequestKind::kTile || capture_request.kind == CaptureRequestKind::kWhole;
     if (is_view && is_kind && tensors::matches(capture_request.pattern(), tensor.name))
-      show(view, capture_request, key, letter);
+      show(view, capture_request, key, rank_update);
   }
-  return letter.take();
+  return rank_update.take();
 }
 
 }  // namespace megascope::test

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/record/point.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/capture_request.h"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ShownTensor {
   std::vector<std::uint64_t> shape;  ///< at most kMaxTensorDimensions
   std::int64_t step = 0;
 };
-std::vector<std::byte> letter_of(const ShownTensor& tensor,
+std::vector<std::byte> rank_update_of(const ShownTensor& tensor,
                                  const std::vector<tensors::CaptureRequest>& capture_requests);
 
 }  // namespace megascope::test

@@ -1,4 +1,4 @@
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include "plugin/tensors/step_block.h"
 #include "plugin/tensors/capture_request.h"
@@ -11,7 +11,7 @@
 namespace megascope::tensors {
 namespace {
 
-using Item = LetterReader::Item;
+using Item = RankUpdateReader::Item;
 
 ViewPart some_part() {
   ViewPart part;
@@ -33,8 +33,8 @@ ViewPart some_part() {
   return part;
 }
 
-TEST(Letter, ComesBackAsItWasWritten) {
-  LetterWriter writer;
+TEST(RankUpdate, ComesBackAsItWasWritten) {
+  RankUpdateWriter writer;
   writer.add(TensorName{.key = 5,
                         .layer = 2,
                         .kind = TensorKind::kWeight,
@@ -57,9 +57,9 @@ TEST(Letter, ComesBackAsItWasWritten) {
                       .names = "MPI_Send\nMPI_Barrier\n",
                       .functions = {{.calls = 3, .time_ms = 1.5, .bytes_sent = 24}, {.calls = 1}},
                       .peers = {{.world_rank = 2, .messages = 3, .bytes = 24}}});
-  const std::vector<std::byte> letter = writer.take();
+  const std::vector<std::byte> rank_update = writer.take();
   EXPECT_TRUE(writer.is_empty());
-  LetterReader reader(letter);
+  RankUpdateReader reader(rank_update);
   ASSERT_EQ(reader.next(), Item::kTensorName);
   EXPECT_EQ(reader.tensor_name.name, "layers.2.w");
   EXPECT_EQ(reader.tensor_name.type, ElementType::kBfloat16);
@@ -96,24 +96,24 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_EQ(reader.next(), Item::kEnd);
 }
 
-TEST(Letter, LeavesOutWhatDoesNotFit) {
+TEST(RankUpdate, LeavesOutWhatDoesNotFit) {
   ViewPart part = some_part();
   part.shape = part.whole_shape = {1U << 20};
   part.split_dimension = -1;
   part.stretches.clear();
   part.columns = 1;
   part.elements.assign(1U << 20, 1.0F);
-  LetterWriter writer;
+  RankUpdateWriter writer;
   EXPECT_TRUE(writer.add(part));
-  EXPECT_LE(writer.size(), letter_bytes(part));
+  EXPECT_LE(writer.size(), rank_update_bytes(part));
   EXPECT_FALSE(writer.add(part));
   EXPECT_TRUE(writer.add(Notice{.capture_request = 1, .text = "still fits"}));
-  EXPECT_FALSE(LetterWriter(1 << 20).add(writer));
-  EXPECT_LE(writer.take().size(), kMaxLetterBytes);
+  EXPECT_FALSE(RankUpdateWriter(1 << 20).add(writer));
+  EXPECT_LE(writer.take().size(), kMaxRankUpdateBytes);
 }
 
 /// A part that says what cannot be would be written outside of the whole.
-TEST(Letter, RefusesPartsThatDoNotFitTheirWhole) {
+TEST(RankUpdate, RefusesPartsThatDoNotFitTheirWhole) {
   const std::vector<void (*)(ViewPart&)> faults{
       [](ViewPart& part) { part.stretches[0].whole_start = 3; },
       [](ViewPart& part) { part.stretches[0].start = ~std::uint64_t{0}; },
@@ -131,26 +131,26 @@ TEST(Letter, RefusesPartsThatDoNotFitTheirWhole) {
   for (const auto& fault : faults) {
     ViewPart part = some_part();
     fault(part);
-    LetterWriter writer;
+    RankUpdateWriter writer;
     writer.add(part);
-    const std::vector<std::byte> letter = writer.take();
-    EXPECT_EQ(LetterReader(letter).next(), Item::kDamaged);
+    const std::vector<std::byte> rank_update = writer.take();
+    EXPECT_EQ(RankUpdateReader(rank_update).next(), Item::kDamaged);
   }
 }
 
-TEST(Letter, SurvivesAnyBytes) {
-  LetterWriter writer;
+TEST(RankUpdate, SurvivesAnyBytes) {
+  RankUpdateWriter writer;
   writer.add(some_part());
   writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   const std::vector<std::byte> whole = writer.take();
   std::mt19937 random(3);
   unsigned damaged = 0;
   for (int trial = 0; trial < 20'000; ++trial) {
-    std::vector<std::byte> letter = whole;
-    letter.resize(random() % (whole.size() + 1));
-    for (unsigned flips = random() % 4; flips-- > 0 && !letter.empty();)
-      letter[random() % letter.size()] = static_cast<std::byte>(random());
-    LetterReader reader(letter);
+    std::vector<std::byte> rank_update = whole;
+    rank_update.resize(random() % (whole.size() + 1));
+    for (unsigned flips = random() % 4; flips-- > 0 && !rank_update.empty();)
+      rank_update[random() % rank_update.size()] = static_cast<std::byte>(random());
+    RankUpdateReader reader(rank_update);
     Item item = Item::kEnd;
     while ((item = reader.next()) != Item::kEnd && item != Item::kDamaged) {
     }

@@ -1,5 +1,5 @@
-#include "plugin/tensors/letter.h"
-#include "plugin/tensors/letter_format.h"
+#include "plugin/tensors/rank_update.h"
+#include "plugin/tensors/rank_update_format.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,8 +26,8 @@ class Source {
     std::uint64_t count = 0;
     get(count);
     if (!is_sound_ || count > most || count > bytes_.size() / sizeof(Value)) return fail();
-    const std::size_t padded = (count * sizeof(Value) + kLetterAlign - 1) / kLetterAlign *
-                               kLetterAlign;
+    const std::size_t padded = (count * sizeof(Value) + kRankUpdateAlign - 1) / kRankUpdateAlign *
+                               kRankUpdateAlign;
     if (padded > bytes_.size()) return fail();
     values.resize(count);
     if (count != 0) std::memcpy(values.data(), bytes_.data(), count * sizeof(Value));
@@ -106,8 +106,8 @@ bool read(Source source, CounterName& name) {
 
 bool read(Source source, CounterReadings& values) {
   source.get(values.step);
-  source.get_all(values.ids, kMaxLetterBytes);
-  source.get_all(values.values, kMaxLetterBytes);
+  source.get_all(values.ids, kMaxRankUpdateBytes);
+  source.get_all(values.values, kMaxRankUpdateBytes);
   return source.is_whole() && values.ids.size() == values.values.size();
 }
 
@@ -118,7 +118,7 @@ bool read(Source source, ViewPart& part) {
   source.get_all(part.whole_shape, kMaxPartDimensions);
   source.get_all(part.shape, kMaxPartDimensions);
   source.get_all(part.stretches, kMaxPartStretches);
-  source.get_all(part.elements, kMaxLetterBytes);
+  source.get_all(part.elements, kMaxRankUpdateBytes);
   if (!source.is_whole()) return false;
   part.key = facts.key;
   part.step = facts.step;
@@ -182,8 +182,8 @@ bool read(Source source, Reply& reply) {
 
 }  // namespace
 
-LetterReader::Item LetterReader::next() {
-  LetterHead head;
+RankUpdateReader::Item RankUpdateReader::next() {
+  RankUpdateHead head;
   if (bytes_.empty()) return Item::kEnd;
   const bool has_head = bytes_.size() >= sizeof head;
   if (has_head) std::memcpy(&head, bytes_.data(), sizeof head);
@@ -241,22 +241,22 @@ LetterReader::Item LetterReader::next() {
   return Item::kDamaged;
 }
 
-LetterContents contents_of(std::span<const std::byte> letter) noexcept {
-  using Item = LetterReader::Item;
-  LetterContents contents;
-  LetterHead head;
-  while (letter.size() >= sizeof head) {
-    std::memcpy(&head, letter.data(), sizeof head);
+RankUpdateContents contents_of(std::span<const std::byte> rank_update) noexcept {
+  using Item = RankUpdateReader::Item;
+  RankUpdateContents contents;
+  RankUpdateHead head;
+  while (rank_update.size() >= sizeof head) {
+    std::memcpy(&head, rank_update.data(), sizeof head);
     const auto item = static_cast<Item>(head.item);
     contents.has_names |= item == Item::kTensorName || item == Item::kCounterName ||
                           item == Item::kRankFacts || item == Item::kPolls;
     contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
     std::int64_t step = 0;
     const bool has_counters = (item == Item::kCounterReadings || item == Item::kPastReadings) &&
-                              letter.size() >= sizeof head + sizeof step;
-    if (has_counters) std::memcpy(&step, letter.data() + sizeof head, sizeof step);
+                              rank_update.size() >= sizeof head + sizeof step;
+    if (has_counters) std::memcpy(&step, rank_update.data() + sizeof head, sizeof step);
     if (has_counters) contents.counters_from = std::min(contents.counters_from, step);
-    letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));
+    rank_update = rank_update.subspan(std::min(rank_update.size(), sizeof head + head.bytes));
   }
   return contents;
 }

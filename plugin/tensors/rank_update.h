@@ -18,7 +18,7 @@
 /// program on machines of one kind.
 namespace megascope::tensors {
 
-inline constexpr std::size_t kMaxLetterBytes = ControlPort::kMaxLetterBytes;
+inline constexpr std::size_t kMaxRankUpdateBytes = ControlPort::kMaxRankUpdateBytes;
 
 /// A contiguous range of a view's split dimension that a rank holds: elements [start, start +
 /// count) of the part are elements [whole_start, whole_start + count) of the whole view.
@@ -166,9 +166,9 @@ struct RankFacts {
 /// it returns false and appends nothing. Strings longer than 4096 bytes are truncated, except that
 /// a Reply longer than kMaxReplyBytes is rejected. Throws std::bad_alloc, with the contents
 /// unchanged.
-class LetterWriter {
+class RankUpdateWriter {
  public:
-  explicit LetterWriter(std::size_t room = kMaxLetterBytes) : room_(room) {}
+  explicit RankUpdateWriter(std::size_t room = kMaxRankUpdateBytes) : room_(room) {}
   bool add(const TensorName& name);
   bool add(const CounterName& name);
   bool add(const CounterReadings& values);
@@ -183,7 +183,7 @@ class LetterWriter {
   bool add(const RequestFailed& failed);
   bool add(const LeftOut& left_out);
   /// Appends all items of `other`. False: they do not fit.
-  bool add(const LetterWriter& other);
+  bool add(const RankUpdateWriter& other);
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
   /// Reserves memory for this many more bytes, within `room`.
@@ -202,22 +202,22 @@ class LetterWriter {
 };
 
 /// Upper bound of the bytes that a part needs in a rank update.
-std::size_t letter_bytes(const ViewPart& part);
+std::size_t rank_update_bytes(const ViewPart& part);
 
 /// Which items of a rank update must be sent again if it is dropped. Read from item headers only.
-struct LetterContents {
+struct RankUpdateContents {
   bool has_names = false;    ///< names, process facts or other items that are sent once
   bool has_answers = false;  ///< replies to requests
   /// First step with counter values; max(): none.
   std::int64_t counters_from = std::numeric_limits<std::int64_t>::max();
 };
 /// Inspects a rank update. letter: any bytes.
-LetterContents contents_of(std::span<const std::byte> letter) noexcept;
+RankUpdateContents contents_of(std::span<const std::byte> rank_update) noexcept;
 
 /// Reads a rank update item by item. bytes: any bytes; they must outlive the reader. next() returns
 /// the kind of the next item and stores it in the matching member; kEnd after the last one;
 /// kDamaged if the rest is malformed, and then kEnd.
-class LetterReader {
+class RankUpdateReader {
  public:
   enum class Item {
     kEnd,
@@ -236,7 +236,7 @@ class LetterReader {
     kPastReadings,
     kCallSums
   };
-  explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit RankUpdateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // Filled by next(); valid until the next call.
   TensorName tensor_name;

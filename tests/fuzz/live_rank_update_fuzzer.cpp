@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] % 2 == 0)
     hub.take_block(bytes);
   else
-    hub.take_letter(data[0] % 3, bytes, 2);
+    hub.take_rank_update(data[0] % 3, bytes, 2);
   hub.end(false, 3);
   Outgoing message;
   while (hub.next(*client, 3, message)) {

@@ -1,5 +1,5 @@
-#include "plugin/tensors/letter.h"
-#include "plugin/tensors/letter_format.h"
+#include "plugin/tensors/rank_update.h"
+#include "plugin/tensors/rank_update_format.h"
 
 #include <cstring>
 #include <new>
@@ -25,32 +25,32 @@ void put_all(std::vector<std::byte>& to, const Values& values) {
   const auto* const first = reinterpret_cast<const std::byte*>(values.data());
   const std::size_t bytes = values.size() * sizeof(Value);
   to.insert(to.end(), first, first + bytes);
-  to.resize(to.size() + (kLetterAlign - bytes % kLetterAlign) % kLetterAlign);
+  to.resize(to.size() + (kRankUpdateAlign - bytes % kRankUpdateAlign) % kRankUpdateAlign);
 }
 
 }  // namespace
 
 /// Appends one item in place, because view parts are large. On std::bad_alloc nothing is appended.
 template <class Item, class Fill>
-bool LetterWriter::add_item(Item item, Fill fill) {
+bool RankUpdateWriter::add_item(Item item, Fill fill) {
   const std::size_t at = bytes_.size();
   try {
-    put(bytes_, LetterHead{});
+    put(bytes_, RankUpdateHead{});
     fill(bytes_);
   } catch (const std::bad_alloc&) {
     bytes_.resize(at);
     throw;
   }
-  const LetterHead head{static_cast<std::uint32_t>(item),
-                        static_cast<std::uint32_t>(bytes_.size() - at - sizeof(LetterHead))};
+  const RankUpdateHead head{static_cast<std::uint32_t>(item),
+                        static_cast<std::uint32_t>(bytes_.size() - at - sizeof(RankUpdateHead))};
   std::memcpy(bytes_.data() + at, &head, sizeof head);
   const bool fits = bytes_.size() <= room_;
   if (!fits) bytes_.resize(at);
   return fits;
 }
 
-bool LetterWriter::add(const TensorName& name) {
-  return add_item(LetterReader::Item::kTensorName, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const TensorName& name) {
+  return add_item(RankUpdateReader::Item::kTensorName, [&](std::vector<std::byte>& to) {
     put(to, name.key);
     put(to, name.layer);
     put(to, static_cast<std::uint16_t>(name.kind));
@@ -60,21 +60,21 @@ bool LetterWriter::add(const TensorName& name) {
   });
 }
 
-bool LetterWriter::add(const CounterName& name) {
-  return add_item(LetterReader::Item::kCounterName, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const CounterName& name) {
+  return add_item(RankUpdateReader::Item::kCounterName, [&](std::vector<std::byte>& to) {
     put(to, std::uint64_t{name.id});
     put_all(to, name.name.substr(0, kMaxText));
     put_all(to, name.unit.substr(0, kMaxText));
   });
 }
 
-bool LetterWriter::add(const CounterReadings& values) { return add_readings(false, values); }
+bool RankUpdateWriter::add(const CounterReadings& values) { return add_readings(false, values); }
 
-bool LetterWriter::add(const PastReadings& past) { return add_readings(true, past.readings); }
+bool RankUpdateWriter::add(const PastReadings& past) { return add_readings(true, past.readings); }
 
-bool LetterWriter::add_readings(bool is_past, const CounterReadings& values) {
+bool RankUpdateWriter::add_readings(bool is_past, const CounterReadings& values) {
   return add_item(
-      is_past ? LetterReader::Item::kPastReadings : LetterReader::Item::kCounterReadings,
+      is_past ? RankUpdateReader::Item::kPastReadings : RankUpdateReader::Item::kCounterReadings,
       [&](std::vector<std::byte>& to) {
         put(to, values.step);
         put_all(to, values.ids);
@@ -82,9 +82,9 @@ bool LetterWriter::add_readings(bool is_past, const CounterReadings& values) {
       });
 }
 
-bool LetterWriter::add(const ViewPart& part) {
-  if (letter_bytes(part) > room_ - bytes_.size()) return false;  // checked before copying
-  return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const ViewPart& part) {
+  if (rank_update_bytes(part) > room_ - bytes_.size()) return false;  // checked before copying
+  return add_item(RankUpdateReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
     put(to, PartFields{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
                        part.capture_request, part.micro_batch, part.replica, part.parts, part.columns,
                        part.split_dimension, part.copy, 0});
@@ -96,20 +96,20 @@ bool LetterWriter::add(const ViewPart& part) {
   });
 }
 
-bool LetterWriter::add(const Notice& notice) {
-  return add_item(LetterReader::Item::kNotice, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const Notice& notice) {
+  return add_item(RankUpdateReader::Item::kNotice, [&](std::vector<std::byte>& to) {
     put(to, std::uint64_t{notice.capture_request});
     put_all(to, notice.text.substr(0, kMaxText));
   });
 }
 
-bool LetterWriter::add(const Interval& interval) {
-  return add_item(LetterReader::Item::kInterval,
+bool RankUpdateWriter::add(const Interval& interval) {
+  return add_item(RankUpdateReader::Item::kInterval,
                   [&](std::vector<std::byte>& to) { put(to, interval); });
 }
 
-bool LetterWriter::add(const CallSums& sums) {
-  return add_item(LetterReader::Item::kCallSums, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const CallSums& sums) {
+  return add_item(RankUpdateReader::Item::kCallSums, [&](std::vector<std::byte>& to) {
     put(to, sums.index);
     put(to, sums.elapsed_ms);
     put_all(to, sums.names.substr(0, kMaxText));
@@ -118,49 +118,49 @@ bool LetterWriter::add(const CallSums& sums) {
   });
 }
 
-bool LetterWriter::add(const Reply& reply) {
+bool RankUpdateWriter::add(const Reply& reply) {
   if (reply.text.size() > kMaxReplyBytes) return false;  // truncated JSON is useless
-  return add_item(LetterReader::Item::kReply,
+  return add_item(RankUpdateReader::Item::kReply,
                   [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
 }
 
-bool LetterWriter::add(const Polls&) {
-  return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {});
+bool RankUpdateWriter::add(const Polls&) {
+  return add_item(RankUpdateReader::Item::kPolls, [](std::vector<std::byte>&) {});
 }
 
-bool LetterWriter::add(const RankFacts& facts) {
-  return add_item(LetterReader::Item::kRankFacts, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const RankFacts& facts) {
+  return add_item(RankUpdateReader::Item::kRankFacts, [&](std::vector<std::byte>& to) {
     put(to, facts.pid);
     put_all(to, facts.host.substr(0, kMaxText));
     put_all(to, facts.place.substr(0, kMaxText));
   });
 }
 
-bool LetterWriter::add(const RequestFailed& failed) {
-  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
+bool RankUpdateWriter::add(const RequestFailed& failed) {
+  return add_item(RankUpdateReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
     put_all(to, failed.text.substr(0, kMaxText));
   });
 }
 
-bool LetterWriter::add(const LeftOut& left_out) {
-  return add_item(LetterReader::Item::kLeftOut,
+bool RankUpdateWriter::add(const LeftOut& left_out) {
+  return add_item(RankUpdateReader::Item::kLeftOut,
                   [&](std::vector<std::byte>& to) { put(to, left_out.parts); });
 }
 
-bool LetterWriter::add(const LetterWriter& other) {
+bool RankUpdateWriter::add(const RankUpdateWriter& other) {
   if (other.bytes_.size() > room_ - bytes_.size()) return false;
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
   return true;
 }
 
-std::size_t letter_bytes(const ViewPart& part) {
+std::size_t rank_update_bytes(const ViewPart& part) {
   constexpr std::size_t kRound = 5 * (sizeof(std::uint64_t) +
-                                      kLetterAlign);  // counts and padding of the five lists
+                                      kRankUpdateAlign);  // counts and padding of the five lists
   const std::size_t extents = part.full_shape.size() + part.whole_shape.size() + part.shape.size();
-  return sizeof(LetterHead) + sizeof(PartFields) + kRound + extents * sizeof(std::uint64_t) +
+  return sizeof(RankUpdateHead) + sizeof(PartFields) + kRound + extents * sizeof(std::uint64_t) +
          part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
 }
 
-std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
+std::vector<std::byte> RankUpdateWriter::take() { return std::exchange(bytes_, {}); }
 
 }  // namespace megascope::tensors

@@ -1,4 +1,4 @@
-#include "mpi_layer/letter_pieces.h"
+#include "mpi_layer/rank_update_segments.h"
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
@@ -16,14 +16,14 @@ int count_of(const MPI_Status& status) noexcept {
 
 }  // namespace
 
-bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexcept {
+bool RankUpdateSegments::send(std::span<const std::byte> rank_update, MPI_Comm comm) noexcept {
   done_ = 0;
   is_received_ = false;
-  count_ = (letter.size() + kBytes - 1) / kBytes;
+  count_ = (rank_update.size() + kBytes - 1) / kBytes;
   if (count_ > kMax) return false;
   for (std::size_t i = 0; i < count_; ++i) {
-    const std::span piece = letter.subspan(i * kBytes,
-                                           std::min(kBytes, letter.size() - i * kBytes));
+    const std::span piece = rank_update.subspan(i * kBytes,
+                                           std::min(kBytes, rank_update.size() - i * kBytes));
     const int tag = i == 0 ? static_cast<int>(count_) : kTagOfRest;
     if (twin<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag,
                           comm, &requests_[i]) != MPI_SUCCESS)
@@ -32,7 +32,7 @@ bool LetterPieces::send(std::span<const std::byte> letter, MPI_Comm comm) noexce
   return true;
 }
 
-std::size_t LetterPieces::room_for(const MPI_Status& first) noexcept {
+std::size_t RankUpdateSegments::room_for(const MPI_Status& first) noexcept {
   const int bytes = count_of(first);
   if (bytes <= 0 || first.MPI_TAG < 1 || static_cast<std::size_t>(first.MPI_TAG) > kMax) return 0;
   if (first.MPI_TAG == 1)
@@ -42,7 +42,7 @@ std::size_t LetterPieces::room_for(const MPI_Status& first) noexcept {
              : 0;
 }
 
-bool LetterPieces::receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
+bool RankUpdateSegments::receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
                            MPI_Comm comm) noexcept {
   const auto room = static_cast<int>(room_for(status));
   const int piece = std::min(room, static_cast<int>(kBytes));
@@ -61,7 +61,7 @@ bool LetterPieces::receive(MPI_Message& first, const MPI_Status& status, std::by
 }
 
 /// Tests in order: the test of an incomplete request lets MPI progress all of them.
-bool LetterPieces::test(bool& is_done) noexcept {
+bool RankUpdateSegments::test(bool& is_done) noexcept {
   for (; done_ < count_; ++done_) {
     int is_one_done = 0;
     MPI_Status status{};
@@ -76,7 +76,7 @@ bool LetterPieces::test(bool& is_done) noexcept {
   return true;
 }
 
-bool LetterPieces::wait() noexcept {
+bool RankUpdateSegments::wait() noexcept {
   for (; done_ < count_; ++done_) {
     if (twin<Fn::Wait>()(&requests_[done_], MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
   }

@@ -14,15 +14,15 @@ namespace megascope::mpi {
 /// or RDMA, both sides must progress a large message for every few fragments, which takes dozens of
 /// steps between ranks that enter MPI only at step boundaries. Small messages need two progress
 /// calls each, and all the same two. One thread at a time.
-class LetterPieces {
+class RankUpdateSegments {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 10;
-  static constexpr std::size_t kMax = ControlPort::kMaxLetterBytes / kBytes;
+  static constexpr std::size_t kMax = ControlPort::kMaxRankUpdateBytes / kBytes;
   static constexpr int kTagOfRest = 0;  ///< the tag of the first message is the number of messages
 
   /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
   /// messages are sent. Returns false if MPI failed.
-  bool send(std::span<const std::byte> letter, MPI_Comm comm) noexcept;
+  bool send(std::span<const std::byte> rank_update, MPI_Comm comm) noexcept;
   /// Starts receiving the rank update whose first message was matched. into: room_for() bytes,
   /// which must stay valid. Returns false if MPI failed.
   bool receive(MPI_Message& first, const MPI_Status& status, std::byte* into,

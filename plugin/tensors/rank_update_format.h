@@ -5,15 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Byte format of rank updates, shared by LetterWriter and LetterReader.
+/// Byte format of rank updates, shared by RankUpdateWriter and RankUpdateReader.
 namespace megascope::tensors {
 
 /// Precedes each item.
-struct LetterHead {
-  std::uint32_t item = 0;   ///< LetterReader::Item
-  std::uint32_t bytes = 0;  ///< size of the item without this head; a multiple of kLetterAlign
+struct RankUpdateHead {
+  std::uint32_t item = 0;   ///< RankUpdateReader::Item
+  std::uint32_t bytes = 0;  ///< size of the item without this head; a multiple of kRankUpdateAlign
 };
-inline constexpr std::size_t kLetterAlign = 8;
+inline constexpr std::size_t kRankUpdateAlign = 8;
 inline constexpr std::size_t kMaxText = 4096;
 inline constexpr std::size_t kMaxPartDimensions = kMaxTensorDimensions + 1;
 inline constexpr std::size_t kMaxPartStretches = 4096;
