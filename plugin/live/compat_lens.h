@@ -3,7 +3,7 @@
 #include "plugin/live/compat_numbers.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/fused_qkv.h"
-#include "plugin/live/joiner.h"
+#include "plugin/live/view_assembler.h"
 #include "plugin/live/npy_file.h"
 
 #include <cstdint>

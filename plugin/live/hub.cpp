@@ -107,7 +107,7 @@ void Hub::release(const std::vector<std::uint32_t>& capture_requests, From from)
     store_.shelf.forget(capture_request);
     too_large_.erase(capture_request);
     notices_.erase(capture_request);
-    joiner_.forget(capture_request);
+    assembler_.forget(capture_request);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "plugin/live/block_facts.h"
 #include "plugin/live/divergence.h"
 #include "plugin/live/interval_rows.h"
-#include "plugin/live/joiner.h"
+#include "plugin/live/view_assembler.h"
 #include "plugin/live/message_rate.h"
 #include "plugin/live/onlooker.h"
 #include "plugin/live/panel.h"
@@ -112,7 +112,7 @@ class Hub final : public Party {
   void watch(std::int64_t step, std::uint32_t id, double value);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
                 std::vector<ViewPointer>& whole);
-  void count_fate(Joiner::Fate fate, std::uint32_t capture_request, std::uint64_t key);
+  void count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
@@ -142,7 +142,7 @@ class Hub final : public Party {
 
   LiveSettings settings_;
   Store store_;
-  Joiner joiner_;
+  ViewAssembler assembler_;
   IntervalRows intervals_;
   RequestDesk desk_;
   Onlooker* onlooker_ = nullptr;

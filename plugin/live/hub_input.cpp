@@ -30,7 +30,7 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
 }  // namespace
 
 void Hub::take_block(std::span<const std::byte> block) {
-  joiner_.hear_block();
+  assembler_.hear_block();
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
   if (!facts || facts->times.step < 0) return;  // activity before the first step
   if (facts->is_idle) return;                   // a poll for requests is not a step
@@ -169,23 +169,23 @@ void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64
   }
   const std::uint32_t capture_request_id = part.capture_request;
   const std::uint64_t key = part.key;
-  count_fate(joiner_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole), capture_request_id, key);
+  count_fate(assembler_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole), capture_request_id, key);
 }
 
-void Hub::count_fate(Joiner::Fate fate, std::uint32_t capture_request, std::uint64_t key) {
+void Hub::count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, std::uint64_t key) {
   switch (fate) {
-    case Joiner::Fate::kTaken:
-    case Joiner::Fate::kCopy:
+    case ViewAssembler::Fate::kTaken:
+    case ViewAssembler::Fate::kCopy:
       return;
-    case Joiner::Fate::kInstead:
+    case ViewAssembler::Fate::kInstead:
       return count_drop("views of another replica, because the first one stopped sending", 1);
-    case Joiner::Fate::kPast:
+    case ViewAssembler::Fate::kPast:
       return count_drop("view parts that arrived too late", 1);
-    case Joiner::Fate::kTwice:
+    case ViewAssembler::Fate::kTwice:
       return count_drop("view parts that a rank sent twice in one step", 1);
-    case Joiner::Fate::kTooMany:
+    case ViewAssembler::Fate::kTooMany:
       return count_drop("views beyond the limit of assembled tensors", 1);
-    case Joiner::Fate::kUnlike:
+    case ViewAssembler::Fate::kUnlike:
       break;
   }
   count_drop("view parts with inconsistent shapes", 1);
@@ -291,7 +291,7 @@ void Hub::count_drop(const std::string& reason, std::uint64_t count) { drops_[re
 
 void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
-  joiner_.expire(now_ns, has_ended_, whole);
+  assembler_.expire(now_ns, has_ended_, whole);
   shelve(whole, now_ns);
   if (desk_.is_overdue(now_ns))
     fail_request("The application did not answer for a minute; the request was abandoned.");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/live/joiner.h"
+#include "plugin/live/view_assembler.h"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "plugin/live/joiner.h"
+#include "plugin/live/view_assembler.h"
 
 #include "plugin/live/bounds.h"
 
@@ -38,19 +38,19 @@ ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count,
 }
 
 struct Joined {
-  Joiner joiner;
+  ViewAssembler assembler;
   std::vector<ViewPointer> whole;
-  Joiner::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean,
+  ViewAssembler::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean,
                    std::int64_t now_ns = kSecond) {
-    return joiner.add(rank, std::move(one), method, now_ns, whole);
+    return assembler.add(rank, std::move(one), method, now_ns, whole);
   }
 };
 
-void hear_blocks(Joiner& joiner, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) joiner.hear_block();
+void hear_blocks(ViewAssembler& assembler, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) assembler.hear_block();
 }
 
-TEST(LiveJoiner, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
+TEST(LiveViewAssembler, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
   Joined joined;
   joined.add(5, part(3, 3, 1, {4, 8}));
   EXPECT_THAT(joined.whole, IsEmpty());
@@ -62,10 +62,10 @@ TEST(LiveJoiner, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
   EXPECT_EQ(view.missing, 0U);
   EXPECT_EQ(view.begin_ns, 997) << "of the first that had it";
   EXPECT_EQ(view.end_ns, kSecond);
-  EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
+  EXPECT_EQ(joined.assembler.waiting_bytes(), 0U);
 }
 
-TEST(LiveJoiner, PutsBlocksOfAFusedTensorWhereTheyBelong) {
+TEST(LiveViewAssembler, PutsBlocksOfAFusedTensorWhereTheyBelong) {
   Joined joined;  // Q K V of two ranks, one column each: rank 0 has columns 0 2 4, rank 1 has 1 3 5
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     const auto first = static_cast<std::uint64_t>(rank);
@@ -80,7 +80,7 @@ TEST(LiveJoiner, PutsBlocksOfAFusedTensorWhereTheyBelong) {
   EXPECT_THAT(joined.whole[0]->values, ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(LiveJoiner, PutsRowsBelowEachOther) {
+TEST(LiveViewAssembler, PutsRowsBelowEachOther) {
   Joined joined;  // sequence parallel: the first dimension is split
   for (std::int32_t rank : {1, 0}) {
     ViewPart one = part(0, 0, 4, {});
@@ -107,7 +107,7 @@ ViewPart tiles(std::int32_t rank, std::uint32_t columns, std::vector<float> elem
   return made;
 }
 
-TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
+TEST(LiveViewAssembler, MergesTilesThatTwoRanksShare) {
   Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15; in cells their
                 // quarters
   mean.add(0, tiles(0, 1, {1.5F, 1}));
@@ -133,7 +133,7 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
               ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
 }
 
-TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
+TEST(LiveViewAssembler, TilesMayHaveMoreElementsThanAFloatCanCount) {
   constexpr std::uint64_t kCount = (std::uint64_t{1} << 24) + 1;
   Joined joined;
   ViewPart one = part(
@@ -150,13 +150,13 @@ TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
   EXPECT_THAT(joined.whole.at(0)->values, ElementsAre(testing::FloatEq(1)));
 }
 
-TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
+TEST(LiveViewAssembler, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
   joined.add(0, tiles(0, 1, {1.5F, 1}));
-  hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
-  joined.joiner.expire(kSecond + Joiner::kPatienceNs, false, joined.whole);
+  hear_blocks(joined.assembler, ViewAssembler::kPatienceBlocks);
+  joined.assembler.expire(kSecond + ViewAssembler::kPatienceNs, false, joined.whole);
   EXPECT_THAT(joined.whole, IsEmpty());
-  joined.joiner.expire(kSecond + Joiner::kPatienceNs + 1, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kPatienceNs + 1, false, joined.whole);
   ASSERT_THAT(joined.whole, SizeIs(1));
   const View& view = *joined.whole[0];
   EXPECT_EQ(view.missing, 1U);
@@ -169,12 +169,12 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   Joined states;
   states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F) / 2, 2, 7.5F, std::sqrt(0.5F) / 2}),
              {.reduction = TileReduction::kStd});
-  states.joiner.expire(0, true, states.whole);
+  states.assembler.expire(0, true, states.whole);
   EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
   EXPECT_FLOAT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
 }
 
-TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
+TEST(LiveViewAssembler, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
   Joined joined;  // 8 elements in tiles of 4, of ranks with 2 each; rank 1 has none but the last
                   // two of tile 0
   for (const std::int32_t rank : {0, 2, 3}) {
@@ -189,14 +189,14 @@ TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
         {0, static_cast<std::uint64_t>(rank / 2), 1, static_cast<std::uint64_t>(rank) * 2, 2}};
     joined.add(rank, std::move(one));
   }
-  joined.joiner.expire(0, true, joined.whole);
+  joined.assembler.expire(0, true, joined.whole);
   EXPECT_TRUE(std::isnan(joined.whole.at(0)->values[0])) << "the mean of half of the tile";
   EXPECT_EQ(joined.whole[0]->values[1], 5);
   EXPECT_EQ(joined.whole[0]->missing, 1U);
 }
 
-TEST(LiveJoiner, SaysWhatBecameOfAPart) {
-  using Fate = Joiner::Fate;
+TEST(LiveViewAssembler, SaysWhatBecameOfAPart) {
+  using Fate = ViewAssembler::Fate;
   Joined joined;
   EXPECT_EQ(joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kTaken);
   EXPECT_EQ(joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kTwice);
@@ -213,7 +213,7 @@ TEST(LiveJoiner, SaysWhatBecameOfAPart) {
   EXPECT_EQ(joined.add(0, std::move(copy)), Fate::kCopy);
 }
 
-TEST(LiveJoiner, ALaterStepThatIsWholeEndsTheWaitForEarlierOnes) {
+TEST(LiveViewAssembler, ALaterStepThatIsWholeEndsTheWaitForEarlierOnes) {
   Joined joined;
   joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7}));
   joined.add(0, part(2, 0, 3, {1, 2, 3, 5, 6, 7}));
@@ -225,7 +225,7 @@ TEST(LiveJoiner, ALaterStepThatIsWholeEndsTheWaitForEarlierOnes) {
   EXPECT_EQ(joined.whole[1]->missing, 0U);
 }
 
-TEST(LiveJoiner, TheLowestCopyCounts) {
+TEST(LiveViewAssembler, TheLowestCopyCounts) {
   Joined joined;
   const auto copy = [](std::uint32_t number, std::int64_t step, float value) {
     ViewPart one = part(step, 0, 4, std::vector<float>(8, value));
@@ -243,7 +243,7 @@ TEST(LiveJoiner, TheLowestCopyCounts) {
   EXPECT_THAT(joined.whole[2]->ranks, ElementsAre(0));
 }
 
-TEST(LiveJoiner, MemoryIsBounded) {
+TEST(LiveViewAssembler, MemoryIsBounded) {
   Joined joined;
   for (std::uint64_t key = 0; key < 200; ++key) {
     ViewPart one = part(0, 0, 1, {1});
@@ -251,22 +251,22 @@ TEST(LiveJoiner, MemoryIsBounded) {
     one.whole_shape = one.full_shape = {1, std::uint64_t{1} << 18};
     one.shape = {1, 1};
     joined.add(0, std::move(one), kMean, static_cast<std::int64_t>(key));
-    ASSERT_LE(joined.joiner.waiting_bytes(), kMaxPartBytes);
+    ASSERT_LE(joined.assembler.waiting_bytes(), kMaxPartBytes);
   }
   EXPECT_THAT(joined.whole, SizeIs(200 - 64));
   EXPECT_EQ(joined.whole[0]->key, 0U) << "the oldest goes first";
-  joined.joiner.forget(1);
-  EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
+  joined.assembler.forget(1);
+  EXPECT_EQ(joined.assembler.waiting_bytes(), 0U);
 }
 
 /// Steps of 30 s: the other rank's letter leaves where its next one begins, and is there one or two
 /// later.
-TEST(LiveJoiner, WaitsForSlowStepsByTheirNumber) {
+TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
   Joined joined;
   joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
-  for (std::uint64_t block = 1; block < Joiner::kPatienceBlocks; ++block) {
-    joined.joiner.hear_block();
-    joined.joiner.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
+  for (std::uint64_t block = 1; block < ViewAssembler::kPatienceBlocks; ++block) {
+    joined.assembler.hear_block();
+    joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
                          joined.whole);
     ASSERT_THAT(joined.whole, IsEmpty());
   }
@@ -274,15 +274,15 @@ TEST(LiveJoiner, WaitsForSlowStepsByTheirNumber) {
   ASSERT_THAT(joined.whole, SizeIs(1));
   EXPECT_EQ(joined.whole[0]->missing, 0U);
   joined.add(0, part(4, 0, 3, {1, 2, 3, 5, 6, 7}));
-  joined.joiner.expire(kSecond + Joiner::kMaxPatienceNs, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kMaxPatienceNs, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(1));
-  joined.joiner.expire(kSecond + Joiner::kMaxPatienceNs + 1, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kMaxPatienceNs + 1, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(2)) << "no step begins any more";
 }
 
 /// The rank with the lowest copy has stopped, or showed it once only.
-TEST(LiveJoiner, AnotherCopyIsShownWhereTheLowestComesNoMore) {
-  using Fate = Joiner::Fate;
+TEST(LiveViewAssembler, AnotherCopyIsShownWhereTheLowestComesNoMore) {
+  using Fate = ViewAssembler::Fate;
   const auto copy = [](std::uint32_t number, std::int64_t step) {
     ViewPart one = part(step, 0, 4, {1, 2, 3, 4, 5, 6, 7, 8});
     one.split_dimension = -1;
@@ -295,8 +295,8 @@ TEST(LiveJoiner, AnotherCopyIsShownWhereTheLowestComesNoMore) {
   for (std::int64_t step = 0; step < 20; ++step)
     EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy)
         << "rank 0's letter is late: it may have as many";
-  hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
-  const std::int64_t later_ns = kSecond + Joiner::kPatienceNs + 1;
+  hear_blocks(joined.assembler, ViewAssembler::kPatienceBlocks);
+  const std::int64_t later_ns = kSecond + ViewAssembler::kPatienceNs + 1;
   EXPECT_EQ(joined.add(2, copy(1, 20), kMean, later_ns), Fate::kInstead);
   EXPECT_EQ(joined.add(2, copy(1, 21), kMean, later_ns), Fate::kTaken);
   EXPECT_THAT(joined.whole, SizeIs(3));

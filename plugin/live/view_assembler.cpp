@@ -1,4 +1,4 @@
-#include "plugin/live/joiner.h"
+#include "plugin/live/view_assembler.h"
 
 #include "plugin/live/bounds.h"
 #include "plugin/live/cells.h"
@@ -21,7 +21,7 @@ std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first
 
 }  // namespace
 
-Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMethod& method,
+ViewAssembler::Open ViewAssembler::opened(const tensors::ViewPart& part, const kernels::TileMethod& method,
                             std::int64_t now_ns) {
   Open open;
   open.method = method;
@@ -52,13 +52,13 @@ Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMe
 }
 
 /// Whether the part's shape is consistent with the view's other parts.
-bool Joiner::fits(const Open& open, const tensors::ViewPart& part) {
+bool ViewAssembler::fits(const Open& open, const tensors::ViewPart& part) {
   return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension &&
          open.columns == part.columns && open.view.tile_width == part.tile_width &&
          open.tile_extent == part.tile_extent;
 }
 
-void Joiner::put(Open& open, const tensors::ViewPart& part) {
+void ViewAssembler::put(Open& open, const tensors::ViewPart& part) {
   const auto split = static_cast<std::size_t>(part.split_dimension);
   const std::size_t inner = product(part.shape, split + 1, part.shape.size()) * part.columns;
   const std::size_t rows = product(part.shape, 0, split);
@@ -82,7 +82,7 @@ void Joiner::put(Open& open, const tensors::ViewPart& part) {
   }
 }
 
-ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
+ViewPointer ViewAssembler::finished(Open&& open, std::int64_t now_ns) {
   View& view = open.view;
   view.end_ns = now_ns;
   std::ranges::sort(view.ranks);
@@ -98,7 +98,7 @@ ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
   return std::make_shared<const View>(std::move(view));
 }
 
-void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns,
+void ViewAssembler::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns,
                    std::vector<ViewPointer>& whole) {
   bytes_ -= at->second.view.values.size() * sizeof(float);
   std::int64_t& last_step = past_[place].last_step;
@@ -107,14 +107,14 @@ void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::in
   steps.erase(at);
 }
 
-bool Joiner::is_patient(std::int64_t since_ns, std::uint64_t since_block,
+bool ViewAssembler::is_patient(std::int64_t since_ns, std::uint64_t since_block,
                         std::int64_t now_ns) const {
   const std::int64_t waited_ns = now_ns - since_ns;
   return waited_ns <= kPatienceNs ||
          (waited_ns <= kMaxPatienceNs && blocks_ - since_block < kPatienceBlocks);
 }
 
-Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
+ViewAssembler::Fate ViewAssembler::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
   const auto known = past_.find(place);
   if (known == past_.end()) {
     if (past_.size() >= kMaxPlaces) return Fate::kTooMany;
@@ -134,7 +134,7 @@ Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, st
 }
 
 /// A part of a higher replica is ignored as long as parts of the lowest one may still arrive.
-Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part,
+ViewAssembler::Fate ViewAssembler::judge_copy(Past& past, const tensors::ViewPart& part,
                                 std::int64_t now_ns) const {
   constexpr std::uint64_t kMaxPassed = 4;
   if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
@@ -144,12 +144,12 @@ Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part,
   return is_awaited ? Fate::kCopy : Fate::kInstead;
 }
 
-void Joiner::drop(std::map<Place, Steps>::iterator at) {
+void ViewAssembler::drop(std::map<Place, Steps>::iterator at) {
   for (const auto& [step, open] : at->second) bytes_ -= open.view.values.size() * sizeof(float);
   open_.erase(at);
 }
 
-Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
+ViewAssembler::Fate ViewAssembler::add(std::int32_t world_rank, tensors::ViewPart&& part,
                          const kernels::TileMethod& method, std::int64_t now_ns,
                          std::vector<ViewPointer>& whole) {
   const Place place{part.capture_request, part.key, part.micro_batch, part.replica};
@@ -185,7 +185,7 @@ Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part,
   return fate;
 }
 
-void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+void ViewAssembler::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   while (bytes_ > kMaxPartBytes && !open_.empty()) {
     auto oldest = open_.begin();
     for (auto at = open_.begin(); at != open_.end(); ++at) {
@@ -197,7 +197,7 @@ void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   }
 }
 
-void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole) {
+void ViewAssembler::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole) {
   for (auto at = open_.begin(); at != open_.end();) {
     Steps& steps = at->second;
     while (!steps.empty() && (all || !is_patient(steps.begin()->second.since_ns,
@@ -207,7 +207,7 @@ void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& who
   }
 }
 
-void Joiner::forget(std::uint32_t capture_request) {
+void ViewAssembler::forget(std::uint32_t capture_request) {
   for (auto at = open_.begin(); at != open_.end();) {
     const auto one = at++;
     if (one->first.capture_request == capture_request) drop(one);

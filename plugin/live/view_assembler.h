@@ -39,7 +39,7 @@ using ViewPointer = std::shared_ptr<const View>;
 /// - a view of the same tensor of a later step is complete, or
 /// - all incomplete views exceed kMaxPartBytes (the oldest first).
 /// One thread.
-class Joiner {
+class ViewAssembler {
  public:
   static constexpr std::int64_t kPatienceNs = 2'000'000'000;
   /// Timeout if no more steps begin.
