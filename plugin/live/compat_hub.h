@@ -8,7 +8,7 @@
 #include "plugin/live/onlooker.h"
 #include "plugin/live/party.h"
 #include "plugin/live/text_progress.h"
-#include "plugin/live/vector_shelf.h"
+#include "plugin/live/vector_cache.h"
 
 #include <cstdint>
 #include <deque>
@@ -40,7 +40,7 @@ class CompatHub final : public Party, public Onlooker {
   bool has_heard_all(ClientId client) const override;
   GuestBudget* budget() override { return &budget_; }
 
-  void hear_of(const Shelf::Place& place, std::int64_t now_ns) override;
+  void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) override;
   void hear(const tensors::Notice& notice) override;
   void hear(const Asker& asker, const nlohmann::json& reply) override;
   void hear_end() override { has_ended_ = true; }
@@ -60,7 +60,7 @@ class CompatHub final : public Party, public Onlooker {
   enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
   /// A view to be sent.
   struct Waiting {
-    Shelf::Place place;
+    LatestViewCache::Place place;
     ViewPointer view;  ///< null: use the latest view at the time of sending
   };
 
@@ -119,7 +119,7 @@ class CompatHub final : public Party, public Onlooker {
 
   Hub& hub_;
   GuestBudget budget_;
-  VectorShelf vectors_;
+  VectorCache vectors_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   bool has_ended_ = false;

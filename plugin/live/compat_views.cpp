@@ -37,10 +37,10 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 
 }  // namespace
 
-void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
+void CompatHub::hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      const ViewPointer view = has(seen.capture_requests, place.first) ? hub_.store().shelf.find(place)
+      const ViewPointer view = has(seen.capture_requests, place.first) ? hub_.store().cache.find(place)
                                                              : nullptr;
       if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
     }
@@ -184,7 +184,7 @@ bool CompatHub::next_view(Client& client, std::string& text) {
     const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
-    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
+    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.place);
     const auto seen = std::ranges::find_if(
         client.seen, [&](const Seen& other) { return has(other.capture_requests, one.place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;

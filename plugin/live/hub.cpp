@@ -104,7 +104,7 @@ void Hub::release(const std::vector<std::uint32_t>& capture_requests, From from)
   store_.capture_requests.release(capture_requests, from);
   for (const std::uint32_t capture_request : capture_requests) {
     if (store_.capture_requests.find(capture_request) != nullptr) continue;
-    store_.shelf.forget(capture_request);
+    store_.cache.forget(capture_request);
     too_large_.erase(capture_request);
     notices_.erase(capture_request);
     assembler_.forget(capture_request);

@@ -239,9 +239,9 @@ void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interva
 
 void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
   for (ViewPointer& view : views) {
-    const Shelf::Place place{view->capture_request, view->key};
+    const LatestViewCache::Place place{view->capture_request, view->key};
     if (view->missing != 0) count_drop("missing view parts", view->missing);
-    store_.shelf.put(std::move(view));
+    store_.cache.put(std::move(view));
     for (auto& [id, client] : clients_) {
       for (auto& [name, panel] : client.panels) {
         if (panel.wants(place.first)) panel.hear_of(place);

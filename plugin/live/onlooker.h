@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plugin/live/request_desk.h"
-#include "plugin/live/shelf.h"
+#include "plugin/live/latest_view_cache.h"
 #include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +19,7 @@ class Onlooker {
  public:
   virtual ~Onlooker() = default;
   /// A view was put into the shelf.
-  virtual void hear_of(const Shelf::Place& place, std::int64_t now_ns) = 0;
+  virtual void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) = 0;
   /// An item is not captured; the notice says why.
   virtual void hear(const tensors::Notice& notice) = 0;
   /// The application answered the request of the client in `asker`.

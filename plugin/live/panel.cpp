@@ -26,8 +26,8 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, con
       break;
     case Subject::kTensor:
       for (const std::uint32_t capture_request : capture_requests_)
-        store.shelf.for_each(capture_request,
-                             [this](const Shelf::Place& place) { waiting_.push_back(place); });
+        store.cache.for_each(capture_request,
+                             [this](const LatestViewCache::Place& place) { waiting_.push_back(place); });
       break;
   }
 }
@@ -64,7 +64,7 @@ void Panel::lose(std::uint64_t count) {
   has_loss_ = has_loss_ || count != 0;
 }
 
-void Panel::hear_of(const Shelf::Place& place) {
+void Panel::hear_of(const LatestViewCache::Place& place) {
   const auto found = std::ranges::find(waiting_, place);
   if (found == waiting_.end()) return waiting_.push_back(place);
   lose(1);  // the place in the queue stays the same
@@ -101,7 +101,7 @@ std::optional<std::vector<std::byte>> Panel::next_view(const Store& store,
                                                        std::uint32_t frame_number,
                                                        std::string& problem) {
   while (!waiting_.empty()) {
-    const ViewPointer view = store.shelf.find(waiting_.front());
+    const ViewPointer view = store.cache.find(waiting_.front());
     waiting_.pop_front();
     const std::size_t bytes = view ? view->values.size() * (request_.is_half ? 2 : 4) : 0;
     if (view && bytes <= kMaxFrameBytes - kMaxMessageBytes)

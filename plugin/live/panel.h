@@ -6,7 +6,7 @@
 #include "plugin/live/frames.h"
 #include "plugin/live/history.h"
 #include "plugin/live/requests.h"
-#include "plugin/live/shelf.h"
+#include "plugin/live/latest_view_cache.h"
 #include "plugin/live/capture_registry.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -32,7 +32,7 @@ struct Store {
   TensorCatalog tensors;
   CounterCatalog counters;
   History history;
-  Shelf shelf;
+  LatestViewCache cache;
   CaptureRegistry capture_requests;
   CallTable calls;
   std::uint32_t ranks = 1;     ///< number of ranks with times
@@ -54,7 +54,7 @@ class Panel {
   /// Number of tensors, counters or ranks that match now.
   std::size_t matches(const Store& store) const;
   /// Reports a new view in the shelf. It replaces an unsent view of the same tensor.
-  void hear_of(const Shelf::Place& place);
+  void hear_of(const LatestViewCache::Place& place);
   /// Builds the next frame and takes one credit. nullopt: no new data or no credit. problem: set if
   /// a frame cannot be built.
   std::optional<std::vector<std::byte>> next(const Store& store, std::uint32_t frame_number,
@@ -96,7 +96,7 @@ class Panel {
   std::vector<std::uint32_t> capture_requests_;
   std::uint32_t credits_ = kFirstCredits;
   std::uint64_t next_entry_ = 0;         ///< position in the log
-  std::deque<Shelf::Place> waiting_;     ///< views to send, without duplicates
+  std::deque<LatestViewCache::Place> waiting_;     ///< views to send, without duplicates
   std::vector<Match> match_;             ///< by tensor or counter id
   std::uint64_t first_unnamed_ = kNone;  ///< first entry that was skipped for want of a name
   std::size_t names_seen_ = 0;           ///< of TensorCatalog::learned()

@@ -52,9 +52,9 @@ TEST(LiveHub, ClientsWithoutCreditCostNothingButTheNewest) {
              {"encoding", "f32"}});
   scene.texts();
   for (std::int64_t step = 0; step < 4; ++step) scene.step(step);
-  const std::size_t bytes = scene.hub.store().shelf.bytes();
+  const std::size_t bytes = scene.hub.store().cache.bytes();
   for (std::int64_t step = 4; step < 50; ++step) scene.step(step);
-  EXPECT_EQ(scene.hub.store().shelf.bytes(), bytes);
+  EXPECT_EQ(scene.hub.store().cache.bytes(), bytes);
 }
 
 TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {

@@ -1,16 +1,16 @@
-#include "plugin/live/shelf.h"
+#include "plugin/live/latest_view_cache.h"
 
 #include "plugin/live/bounds.h"
 
 namespace megascope::live {
 
-void Shelf::remove(std::map<Place, Entry>::iterator at) {
+void LatestViewCache::remove(std::map<Place, Entry>::iterator at) {
   bytes_ -= bytes_of(*at->second.view);
   by_age_.erase(at->second.number);
   views_.erase(at);
 }
 
-void Shelf::put(ViewPointer view) {
+void LatestViewCache::put(ViewPointer view) {
   const Place place{view->capture_request, view->key};
   if (const auto found = views_.find(place); found != views_.end()) remove(found);
   bytes_ += bytes_of(*view);
@@ -19,12 +19,12 @@ void Shelf::put(ViewPointer view) {
   while (bytes_ > kMaxViewBytes && views_.size() > 1) remove(views_.find(by_age_.begin()->second));
 }
 
-ViewPointer Shelf::find(const Place& place) const {
+ViewPointer LatestViewCache::find(const Place& place) const {
   const auto found = views_.find(place);
   return found == views_.end() ? nullptr : found->second.view;
 }
 
-void Shelf::forget(std::uint32_t capture_request) {
+void LatestViewCache::forget(std::uint32_t capture_request) {
   for (auto at = views_.lower_bound({capture_request, 0}); at != views_.end() && at->first.first == capture_request;)
     remove(at++);
 }

@@ -1,4 +1,4 @@
-#include "plugin/live/vector_shelf.h"
+#include "plugin/live/vector_cache.h"
 
 #include "plugin/live/bounds.h"
 
@@ -13,13 +13,13 @@ namespace {
 
 using testing::HasSubstr;
 
-class LiveVectorShelf : public testing::Test {
+class LiveVectorCache : public testing::Test {
  protected:
-  LiveVectorShelf() {
+  LiveVectorCache() {
     char name[] = "/tmp/vectors-XXXXXX";
     folder_ = mkdtemp(name);
   }
-  ~LiveVectorShelf() override {
+  ~LiveVectorCache() override {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
@@ -38,20 +38,20 @@ class LiveVectorShelf : public testing::Test {
   }
   std::shared_ptr<const NpyArray> take(const std::string& name) {
     std::shared_ptr<const NpyArray> vector;
-    const Status status = shelf_.take(folder_, name, vector);
+    const Status status = cache_.take(folder_, name, vector);
     if (!status.is_ok()) refusal_ = status.message();
     return vector;
   }
 
   std::string folder_;
   std::string refusal_;
-  VectorShelf shelf_;
+  VectorCache cache_;
 };
 
 constexpr std::uint16_t kTwo = 0x4000;
 constexpr std::uint16_t kMinusOne = 0xBC00;
 
-TEST_F(LiveVectorShelf, HasEachOnceWhoeverAsks) {
+TEST_F(LiveVectorCache, HasEachOnceWhoeverAsks) {
   write("a.npy", 3, kTwo);
   write("b.npy", 3, kTwo);
   const auto first = take("a.npy");
@@ -65,7 +65,7 @@ TEST_F(LiveVectorShelf, HasEachOnceWhoeverAsks) {
   EXPECT_THAT(first->values, testing::ElementsAre(1, 0, 0)) << "and nobody's changes under way";
 }
 
-TEST_F(LiveVectorShelf, HoldsNoMoreThanIsAllowedAtOnce) {
+TEST_F(LiveVectorCache, HoldsNoMoreThanIsAllowedAtOnce) {
   const std::size_t columns = kMaxNpyBytes / 2 - 64;  // a little below 32 MiB here
   for (const std::uint16_t first : {kTwo, kMinusOne})
     write(first == kTwo ? "a.npy" : "b.npy", columns, first);

@@ -10,7 +10,7 @@
 namespace megascope::live {
 
 /// The projection vectors in use, shared between clients: at most kMaxVectorBytes. One thread.
-class VectorShelf {
+class VectorCache {
  public:
   /// Loads vectors like load_npy(), with normalized rows. Reuses an equal array that is in use.
   Status take(const std::string& folder, const std::string& path,

@@ -10,7 +10,7 @@ namespace megascope::live {
 
 /// The latest view for each tensor and capture request. Keeps at most kMaxViewBytes; the oldest
 /// views are removed first. One thread.
-class Shelf {
+class LatestViewCache {
  public:
   using Place = std::pair<std::uint32_t, std::uint64_t>;  ///< capture request id and tensor key
 

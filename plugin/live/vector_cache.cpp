@@ -1,4 +1,4 @@
-#include "plugin/live/vector_shelf.h"
+#include "plugin/live/vector_cache.h"
 
 #include "plugin/live/bounds.h"
 
@@ -18,7 +18,7 @@ bool is_alike(const NpyArray& a, const NpyArray& b) {
 
 /// Always reads the file, because it may have changed, and compares the result with the arrays in
 /// use.
-Status VectorShelf::take(const std::string& folder, const std::string& path,
+Status VectorCache::take(const std::string& folder, const std::string& path,
                          std::shared_ptr<const NpyArray>& vector) {
   NpyArray array;
   if (Status status = load_npy(folder, path, array); !status.is_ok()) return status;
