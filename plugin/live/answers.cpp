@@ -42,7 +42,7 @@ Json run_json(const Hub& hub) {
 
 Json bounds_json() {
   return {{"clients", kMaxClients},
-          {"panels", kMaxPanels},
+          {"panels", kMaxSubscriptions},
           {"names", kMaxNames},
           {"name_bytes", tensors::kCaptureRequestNameBytes - 1},
           {"wishes", tensors::kMaxCaptureRequests},

@@ -16,8 +16,8 @@ inline constexpr std::size_t kMaxVectorBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxConnections = 32;  ///< WebSocket clients and HTTP connections
 /// The same for the compatibility endpoint.
 inline constexpr std::size_t kMaxCompatConnections = 16;
-inline constexpr std::size_t kMaxPanels = 16;  ///< for each client
-inline constexpr std::size_t kMaxPanelName = 64;
+inline constexpr std::size_t kMaxSubscriptions = 16;  ///< for each client
+inline constexpr std::size_t kMaxSubscriptionName = 64;
 inline constexpr std::size_t kMaxNames = 16;  ///< patterns for each panel
 inline constexpr std::uint32_t kFirstCredits = 2;
 inline constexpr std::uint32_t kMaxCredits = 64;

@@ -21,9 +21,9 @@ using Json = nlohmann::json;
 constexpr std::size_t kNamesAMessage = 256;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-std::string error_text(const std::string& text, const std::string& panel) {
+std::string error_text(const std::string& text, const std::string& subscription) {
   Json message{{"type", "error"}, {"text", text}};
-  if (!panel.empty()) message["panel"] = panel;
+  if (!subscription.empty()) message["panel"] = subscription;
   return dumped(message);
 }
 
@@ -48,7 +48,7 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
 void Hub::disconnect(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  for (const auto& [name, panel] : found->second.panels) release(panel.capture_requests(), From::kClient);
+  for (const auto& [name, subscription] : found->second.subscriptions) release(subscription.capture_requests(), From::kClient);
   clients_.erase(found);
   desk_.forget(false, id);
 }
@@ -78,19 +78,19 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   if (client.has_heard_end) return true;
   Request request = read_request(text);
   if (const auto* bad = std::get_if<BadRequest>(&request)) {
-    reply(client, error_text(bad->text, bad->panel));
+    reply(client, error_text(bad->text, bad->subscription));
   } else if (const auto* wanted = std::get_if<Subscribe>(&request)) {
     subscribe(client, *wanted);
   } else if (const auto* unwanted = std::get_if<Unsubscribe>(&request)) {
-    if (!client.panels.contains(unwanted->panel))
-      reply(client, error_text("Unknown panel.", unwanted->panel));
-    unsubscribe(client, unwanted->panel);
+    if (!client.subscriptions.contains(unwanted->subscription))
+      reply(client, error_text("Unknown panel.", unwanted->subscription));
+    unsubscribe(client, unwanted->subscription);
   } else if (const auto* credit = std::get_if<Credit>(&request)) {
-    const auto panel = client.panels.find(credit->panel);
-    if (panel == client.panels.end())
-      reply(client, error_text("Unknown panel.", credit->panel));
+    const auto subscription = client.subscriptions.find(credit->subscription);
+    if (subscription == client.subscriptions.end())
+      reply(client, error_text("Unknown panel.", credit->subscription));
     else
-      panel->second.add_credits(credit->frames);
+      subscription->second.add_credits(credit->frames);
   } else if (const auto* ping = std::get_if<Ping>(&request)) {
     reply(client,
           ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
@@ -111,20 +111,20 @@ void Hub::release(const std::vector<std::uint32_t>& capture_requests, From from)
   }
 }
 
-void Hub::unsubscribe(Client& client, const std::string& panel) {
-  const auto found = client.panels.find(panel);
-  if (found == client.panels.end()) return;
+void Hub::unsubscribe(Client& client, const std::string& subscription) {
+  const auto found = client.subscriptions.find(subscription);
+  if (found == client.subscriptions.end()) return;
   release(found->second.capture_requests(), From::kClient);
-  client.panels.erase(found);
+  client.subscriptions.erase(found);
 }
 
 void Hub::subscribe(Client& client, const Subscribe& request) {
-  const auto former = client.panels.find(request.panel);
-  if (former == client.panels.end() && client.panels.size() >= kMaxPanels)
-    return reply(client, error_text("The limit of " + std::to_string(kMaxPanels) +
+  const auto former = client.subscriptions.find(request.subscription);
+  if (former == client.subscriptions.end() && client.subscriptions.size() >= kMaxSubscriptions)
+    return reply(client, error_text("The limit of " + std::to_string(kMaxSubscriptions) +
                                         " panels is reached. Remove one first.",
-                                    request.panel));
-  const std::vector<std::uint32_t> former_capture_requests = former == client.panels.end()
+                                    request.subscription));
+  const std::vector<std::uint32_t> former_capture_requests = former == client.subscriptions.end()
                                                        ? std::vector<std::uint32_t>()
                                                        : former->second.capture_requests();
   std::optional<std::vector<std::uint32_t>> capture_requests = store_.capture_requests.add(
@@ -133,17 +133,17 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
     const std::string most = std::to_string(tensors::kMaxCaptureRequests);
     return reply(client, error_text("The limit of " + most +
                                         " capture requests of all clients together is reached.",
-                                    request.panel));
+                                    request.subscription));
   }
   // Released after adding, so that shared capture requests continue.
-  unsubscribe(client, request.panel);
-  const Panel& panel = client.panels
-                           .emplace(request.panel, Panel(request, std::move(*capture_requests), store_))
+  unsubscribe(client, request.subscription);
+  const Subscription& subscription = client.subscriptions
+                           .emplace(request.subscription, Subscription(request, std::move(*capture_requests), store_))
                            .first->second;
   reply(client, dumped({{"type", "subscribed"},
-                        {"panel", request.panel},
-                        {"matches", panel.matches(store_)}}));
-  tell_again(client, request.panel, panel.capture_requests());
+                        {"panel", request.subscription},
+                        {"matches", subscription.matches(store_)}}));
+  tell_again(client, request.subscription, subscription.capture_requests());
 }
 
 bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
@@ -255,9 +255,9 @@ bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>
   constexpr std::int64_t kMomentNs = 200'000'000;
   if (!has_ended_)
     return next_frame_of(
-        client, [](const Panel&) { return true; }, frame);
-  const auto shows_views = [](const Panel& panel) {
-    return panel.request().what == Subject::kTensor;
+        client, [](const Subscription&) { return true; }, frame);
+  const auto shows_views = [](const Subscription& subscription) {
+    return subscription.request().what == Subject::kTensor;
   };
   if (next_frame_of(client, std::not_fn(shows_views), frame)) return true;
   return now_ns - ended_ns_ < kMomentNs && next_frame_of(client, shows_views, frame);
@@ -266,9 +266,9 @@ bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>
 /// Cycles through the panels, starting after the one served last.
 template <class Condition>
 bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>& frame) {
-  auto at = client.panels.upper_bound(client.last_panel);
-  for (std::size_t tried = 0; tried < client.panels.size(); ++tried, ++at) {
-    if (at == client.panels.end()) at = client.panels.begin();
+  auto at = client.subscriptions.upper_bound(client.last_subscription);
+  for (std::size_t tried = 0; tried < client.subscriptions.size(); ++tried, ++at) {
+    if (at == client.subscriptions.end()) at = client.subscriptions.begin();
     if (!may_be(at->second)) continue;
     std::string problem;
     std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number,
@@ -276,7 +276,7 @@ bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>
     if (!problem.empty()) tell(client, at->first, problem);
     if (!made) continue;
     frame = std::move(*made);
-    client.last_panel = at->first;
+    client.last_subscription = at->first;
     ++client.frame_number;
     ++sent_frames_;
     return true;

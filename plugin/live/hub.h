@@ -8,7 +8,7 @@
 #include "plugin/live/view_assembler.h"
 #include "plugin/live/message_rate.h"
 #include "plugin/live/onlooker.h"
-#include "plugin/live/panel.h"
+#include "plugin/live/subscription.h"
 #include "plugin/live/party.h"
 #include "plugin/live/request_desk.h"
 
@@ -27,8 +27,8 @@ namespace megascope::live {
 
 /// State of one client. Only small texts are queued here; frames are built when they can be sent.
 struct Client {
-  std::map<std::string, Panel> panels;
-  std::string last_panel;  ///< panel that got the last frame; the next one is served next
+  std::map<std::string, Subscription> subscriptions;
+  std::string last_subscription;  ///< panel that got the last frame; the next one is served next
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
   AnswerQueue answers;
@@ -119,13 +119,13 @@ class Hub final : public Party {
                     bool is_past);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
-  void tell(Client& client, const std::string& panel, const std::string& text);
-  void tell_again(Client& client, const std::string& panel,
+  void tell(Client& client, const std::string& subscription, const std::string& text);
+  void tell_again(Client& client, const std::string& subscription,
                   const std::vector<std::uint32_t>& capture_requests);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);
-  void unsubscribe(Client& client, const std::string& panel);
+  void unsubscribe(Client& client, const std::string& subscription);
   void ask(ClientId id, Client& client, Ask&& ask);
   void hear_polls();
   void hear_reply(const std::string& text, std::int64_t now_ns);

@@ -243,8 +243,8 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
     if (view->missing != 0) count_drop("missing view parts", view->missing);
     store_.cache.put(std::move(view));
     for (auto& [id, client] : clients_) {
-      for (auto& [name, panel] : client.panels) {
-        if (panel.wants(place.first)) panel.hear_of(place);
+      for (auto& [name, subscription] : client.subscriptions) {
+        if (subscription.wants(place.first)) subscription.hear_of(place);
       }
     }
     if (onlooker_ != nullptr) onlooker_->hear_of(place, now_ns);
@@ -262,15 +262,15 @@ void Hub::notify(const tensors::Notice& notice) {
   told.push_back(text);
   if (onlooker_ != nullptr) onlooker_->hear(notice);
   for (auto& [id, client] : clients_) {
-    for (auto& [name, panel] : client.panels) {
-      if (panel.wants(notice.capture_request)) tell(client, name, text);
+    for (auto& [name, subscription] : client.subscriptions) {
+      if (subscription.wants(notice.capture_request)) tell(client, name, text);
     }
   }
 }
 
 /// Queues an unsolicited notice. A client that does not read loses the notice, but is not closed.
-void Hub::tell(Client& client, const std::string& panel, const std::string& text) {
-  std::string message = dumped({{"type", "notice"}, {"panel", panel}, {"text", text}});
+void Hub::tell(Client& client, const std::string& subscription, const std::string& text) {
+  std::string message = dumped({{"type", "notice"}, {"panel", subscription}, {"text", text}});
   if (client.notice_bytes + message.size() > kMaxReplyBytes)
     return count_drop("notices for clients that do not read", 1);
   client.notice_bytes += message.size();
@@ -278,12 +278,12 @@ void Hub::tell(Client& client, const std::string& panel, const std::string& text
 }
 
 /// Sends the notices about the panel's capture requests that were raised before the panel existed.
-void Hub::tell_again(Client& client, const std::string& panel,
+void Hub::tell_again(Client& client, const std::string& subscription,
                      const std::vector<std::uint32_t>& capture_requests) {
   for (const std::uint32_t capture_request : capture_requests) {
     const auto told = notices_.find(capture_request);
     if (told == notices_.end()) continue;
-    for (const std::string& text : told->second) tell(client, panel, text);
+    for (const std::string& text : told->second) tell(client, subscription, text);
   }
 }
 

@@ -132,9 +132,9 @@ void read_subscribe(Fields& fields, Subscribe& to) {
   }
 }
 
-Request checked(const Fields& fields, const std::string& panel, Request request) {
+Request checked(const Fields& fields, const std::string& subscription, Request request) {
   if (fields.problem().empty()) return request;
-  return BadRequest{fields.problem(), panel};
+  return BadRequest{fields.problem(), subscription};
 }
 
 std::string id_of(const Json& message) {
@@ -167,19 +167,19 @@ Request read_object(const Json& message) {
   if (type != "subscribe" && type != "unsubscribe" && type != "credit")
     return BadRequest{
         "Unknown message `" + type + "`; use subscribe, unsubscribe, credit, request or ping.", {}};
-  std::string panel;
-  fields.text("panel", kMaxPanelName, panel);
+  std::string subscription;
+  fields.text("panel", kMaxSubscriptionName, subscription);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
-  if (type == "unsubscribe") return Unsubscribe{panel};
+  if (type == "unsubscribe") return Unsubscribe{subscription};
   if (type == "credit") {
-    Credit credit{.panel = panel};
+    Credit credit{.subscription = subscription};
     fields.number("frames", 1, kMaxCredits, credit.frames);
-    return checked(fields, panel, credit);
+    return checked(fields, subscription, credit);
   }
   Subscribe subscribe;
-  subscribe.panel = panel;
+  subscribe.subscription = subscription;
   read_subscribe(fields, subscribe);
-  return checked(fields, panel, subscribe);
+  return checked(fields, subscription, subscribe);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor, kCa
 
 /// A `subscribe` message.
 struct Subscribe {
-  std::string panel;
+  std::string subscription;
   Subject what = Subject::kSteps;
   std::int64_t since = std::numeric_limits<std::int64_t>::min();
   std::vector<std::string> names{"*"};  ///< name patterns; exactly one for a tensor panel
@@ -39,11 +39,11 @@ struct Subscribe {
 };
 
 struct Unsubscribe {
-  std::string panel;
+  std::string subscription;
 };
 
 struct Credit {
-  std::string panel;
+  std::string subscription;
   std::uint32_t frames = 1;
 };
 
@@ -60,7 +60,7 @@ struct Ask {
 /// A message that was not accepted.
 struct BadRequest {
   std::string text;   ///< sentence that says what is wrong
-  std::string panel;  ///< empty: not about a panel
+  std::string subscription;  ///< empty: not about a panel
 };
 
 using Request = std::variant<BadRequest, Subscribe, Unsubscribe, Credit, Ping, Ask>;

@@ -333,8 +333,8 @@ TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   }
   EXPECT_THAT(refusal, HasSubstr("32 for all clients of this port"));
   const Hub::ClientId own = scene.hub.connect(0).value();
-  for (int panel = 0; panel < 16; ++panel) {
-    const std::string name = std::to_string(panel);
+  for (int subscription = 0; subscription < 16; ++subscription) {
+    const std::string name = std::to_string(subscription);
     EXPECT_TRUE(scene.hub.receive(own,
                                   json{{"type", "subscribe"},
                                        {"panel", name},

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(LiveHub, NoticesGoToThePanelThatAsked) {
+TEST(LiveHub, NoticesGoToTheSubscriptionThatAsked) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
@@ -44,7 +44,7 @@ std::vector<json> notices_in(const std::vector<json>& texts) {
   return notices;
 }
 
-TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
+TEST(LiveHub, ANoticeIsToldOnceToEachSubscriptionAlsoToOneThatComesLater) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);

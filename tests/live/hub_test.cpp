@@ -118,8 +118,8 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
                {"kind", "actv_out"},
                {"view", {{"type", "tile"}, {"tiles", 4}}}});
     scene.say({{"type", "subscribe"}, {"panel", "steps"}, {"what", "steps"}});
-    for (const char* panel : {"a view", "steps"})
-      scene.say({{"type", "credit"}, {"panel", panel}, {"frames", 64}});
+    for (const char* subscription : {"a view", "steps"})
+      scene.say({{"type", "credit"}, {"panel", subscription}, {"frames", 64}});
     for (std::int64_t step = 0; step < 3; ++step) scene.step(step);
     scene.hub.end(false, scene.now_ns);
     scene.now_ns += later_ns;

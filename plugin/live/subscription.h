@@ -41,10 +41,10 @@ struct Store {
 
 /// One subscription of a client, with its position in the data. Frames are built on demand in
 /// next(). One thread.
-class Panel {
+class Subscription {
  public:
   /// wishes: ids of the CaptureRegistry; released by the caller.
-  Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store);
+  Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store);
 
   const Subscribe& request() const { return request_; }
   const std::vector<std::uint32_t>& capture_requests() const { return capture_requests_; }

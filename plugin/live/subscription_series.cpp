@@ -1,5 +1,5 @@
 #include "plugin/live/frames.h"
-#include "plugin/live/panel.h"
+#include "plugin/live/subscription.h"
 
 #include <nlohmann/json.hpp>
 
@@ -95,22 +95,22 @@ std::vector<std::byte> statistics_frame(const FrameHead& head, Json metadata,
 
 }  // namespace
 
-FrameHead Panel::head_of(FrameKind kind, std::uint32_t frame_number) const {
+FrameHead Subscription::head_of(FrameKind kind, std::uint32_t frame_number) const {
   return {.kind = kind, .has_loss = has_loss_, .number = frame_number};
 }
 
-nlohmann::json Panel::metadata_of_series() const {
-  return {{"panel", request_.panel}, {"dropped", dropped_}};
+nlohmann::json Subscription::metadata_of_series() const {
+  return {{"panel", request_.subscription}, {"dropped", dropped_}};
 }
 
 template <class Entry>
-void Panel::skip_lost(const Log<Entry>& log) {
+void Subscription::skip_lost(const Log<Entry>& log) {
   if (next_entry_ >= log.first()) return;
   next_entry_ = log.first();
   lose(1);  // at least part of a frame is lost
 }
 
-std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_steps(const Store& store,
                                                         std::uint32_t frame_number) {
   const Log<StepEntry>& log = store.history.steps;
   skip_lost(log);
@@ -118,7 +118,7 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store,
   const std::size_t row_bytes = 16 + kTimeColumns.size() * store.ranks * sizeof(float);
   const auto count = std::min<std::size_t>(log.end() - next_entry_,
                                            std::max<std::size_t>(1, kSeriesFrameBytes / row_bytes));
-  Json metadata{{"panel", request_.panel},
+  Json metadata{{"panel", request_.subscription},
                 {"dropped", dropped_},
                 {"step", log.at(next_entry_ + count - 1).step},
                 {"steps", count},
@@ -146,7 +146,7 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store,
   return frame.take();
 }
 
-std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_counters(const Store& store,
                                                            std::uint32_t frame_number) {
   const CounterLog& log = store.history.counters;
   const auto is_wanted = [&](const CounterEntry& entry, std::uint64_t) {
@@ -165,7 +165,7 @@ std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store,
 
 /// A frame with the complete call table; earlier states are skipped. next_entry_ is the version
 /// that was sent.
-std::optional<std::vector<std::byte>> Panel::next_calls(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_calls(const Store& store,
                                                         std::uint32_t frame_number) {
   const CallTable& calls = store.calls;
   if (calls.version() == next_entry_) return std::nullopt;
@@ -200,12 +200,12 @@ std::optional<std::vector<std::byte>> Panel::next_calls(const Store& store,
   return frame.take();
 }
 
-Panel::Match& Panel::match_of(std::uint32_t id) {
+Subscription::Match& Subscription::match_of(std::uint32_t id) {
   if (match_.size() <= id) match_.resize(id + std::size_t{1}, Match::kUnknown);
   return match_[id];
 }
 
-std::optional<std::vector<std::byte>> Panel::next_statistics(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_statistics(const Store& store,
                                                              std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) look_for_names(store);
@@ -230,7 +230,7 @@ std::optional<std::vector<std::byte>> Panel::next_statistics(const Store& store,
 
 /// Schedules the skipped entries of tensors whose names have arrived. They are sent before newer
 /// ones.
-void Panel::look_for_names(const Store& store) {
+void Subscription::look_for_names(const Store& store) {
   if (first_unnamed_ == kNone || names_seen_ == store.tensors.learned().size()) return;
   names_seen_ = store.tensors.learned().size();
   bool has_late = false;
@@ -248,7 +248,7 @@ void Panel::look_for_names(const Store& store) {
   if (!has_unnamed) first_unnamed_ = kNone;
 }
 
-std::optional<std::vector<std::byte>> Panel::next_late_statistics(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_late_statistics(const Store& store,
                                                                   std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) return std::nullopt;

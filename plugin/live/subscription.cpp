@@ -1,4 +1,4 @@
-#include "plugin/live/panel.h"
+#include "plugin/live/subscription.h"
 
 #include "plugin/live/bounds.h"
 #include "plugin/live/frames.h"
@@ -11,7 +11,7 @@
 
 namespace megascope::live {
 
-Panel::Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store)
+Subscription::Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store)
     : request_(std::move(request)), capture_requests_(std::move(capture_requests)) {
   const History& history = store.history;
   switch (request_.what) {
@@ -32,15 +32,15 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> capture_requests, con
   }
 }
 
-bool Panel::wants(std::uint32_t capture_request) const {
+bool Subscription::wants(std::uint32_t capture_request) const {
   return std::ranges::find(capture_requests_, capture_request) != capture_requests_.end();
 }
 
-void Panel::add_credits(std::uint32_t count) {
+void Subscription::add_credits(std::uint32_t count) {
   credits_ = std::min(kMaxCredits, credits_ + std::min(count, kMaxCredits));
 }
 
-std::size_t Panel::matches(const Store& store) const {
+std::size_t Subscription::matches(const Store& store) const {
   std::size_t count = 0;
   switch (request_.what) {
     case Subject::kCalls:
@@ -59,18 +59,18 @@ std::size_t Panel::matches(const Store& store) const {
   return count;
 }
 
-void Panel::lose(std::uint64_t count) {
+void Subscription::lose(std::uint64_t count) {
   dropped_ += count;
   has_loss_ = has_loss_ || count != 0;
 }
 
-void Panel::hear_of(const LatestViewCache::Place& place) {
+void Subscription::hear_of(const LatestViewCache::Place& place) {
   const auto found = std::ranges::find(waiting_, place);
   if (found == waiting_.end()) return waiting_.push_back(place);
   lose(1);  // the place in the queue stays the same
 }
 
-std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint32_t frame_number,
+std::optional<std::vector<std::byte>> Subscription::next(const Store& store, std::uint32_t frame_number,
                                                   std::string& problem) {
   if (credits_ == 0) return std::nullopt;
   std::optional<std::vector<std::byte>> frame;
@@ -97,7 +97,7 @@ std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint3
   return frame;
 }
 
-std::optional<std::vector<std::byte>> Panel::next_view(const Store& store,
+std::optional<std::vector<std::byte>> Subscription::next_view(const Store& store,
                                                        std::uint32_t frame_number,
                                                        std::string& problem) {
   while (!waiting_.empty()) {
@@ -128,9 +128,9 @@ nlohmann::json view_json(const Subscribe& request, const View& view) {
 
 }  // namespace
 
-std::vector<std::byte> Panel::view_frame(const View& view, const Store& store,
+std::vector<std::byte> Subscription::view_frame(const View& view, const Store& store,
                                          std::uint32_t frame_number) const {
-  nlohmann::json metadata{{"panel", request_.panel},
+  nlohmann::json metadata{{"panel", request_.subscription},
                           {"step", view.step},
                           {"dropped", dropped_},
                           {"micro_batch", view.micro_batch},
