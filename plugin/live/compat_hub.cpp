@@ -24,12 +24,12 @@ CompatHub::CompatHub(Hub& hub)
     : hub_(hub),
       budget_(static_cast<double>(hub.settings().guest_bytes_per_second),
               hub.settings().guest_cpu_percent) {
-  hub_.set_onlooker(this);
+  hub_.set_observer(this);
   hub_.set_guest_budget(&budget_);
 }
 
 CompatHub::~CompatHub() {
-  hub_.set_onlooker(nullptr);
+  hub_.set_observer(nullptr);
   hub_.set_guest_budget(nullptr);
 }
 

@@ -7,7 +7,7 @@
 #include "plugin/live/interval_rows.h"
 #include "plugin/live/view_assembler.h"
 #include "plugin/live/message_rate.h"
-#include "plugin/live/onlooker.h"
+#include "plugin/live/observer.h"
 #include "plugin/live/subscription.h"
 #include "plugin/live/party.h"
 #include "plugin/live/request_desk.h"
@@ -82,7 +82,7 @@ class Hub final : public Party {
   void close(const std::optional<std::string>& verdict);
 
   // The functions below are for the compatibility endpoint.
-  void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
+  void set_observer(Observer* observer) { observer_ = observer; }
   /// Adds capture requests. Returns the ids under which their views are reported to the observer
   /// (Onlooker), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
   std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::CaptureRequest>& capture_requests,
@@ -145,7 +145,7 @@ class Hub final : public Party {
   ViewAssembler assembler_;
   IntervalRows intervals_;
   RequestDesk desk_;
-  Onlooker* onlooker_ = nullptr;
+  Observer* observer_ = nullptr;
   const GuestBudget* guest_budget_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;

@@ -247,7 +247,7 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
         if (subscription.wants(place.first)) subscription.hear_of(place);
       }
     }
-    if (onlooker_ != nullptr) onlooker_->hear_of(place, now_ns);
+    if (observer_ != nullptr) observer_->hear_of(place, now_ns);
   }
 }
 
@@ -260,7 +260,7 @@ void Hub::notify(const tensors::Notice& notice) {
   if (told.size() >= kMaxNotices)
     return count_drop("notices beyond the limit of a capture request", 1);
   told.push_back(text);
-  if (onlooker_ != nullptr) onlooker_->hear(notice);
+  if (observer_ != nullptr) observer_->hear(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, subscription] : client.subscriptions) {
       if (subscription.wants(notice.capture_request)) tell(client, name, text);
@@ -307,7 +307,7 @@ void Hub::end(bool is_aborted, std::int64_t now_ns) {
                       {"directory", settings_.run_folder}});
   desk_.end();
   tick(now_ns);
-  if (onlooker_ != nullptr) onlooker_->hear_end();
+  if (observer_ != nullptr) observer_->hear_end();
 }
 
 void Hub::close(const std::optional<std::string>& verdict) {

@@ -55,7 +55,7 @@ void Hub::fail_request(const std::string& why) {
 
 void Hub::answer_to(const Asker& asker, const Json& answer) {
   if (asker.is_compat) {
-    if (onlooker_ != nullptr) onlooker_->hear(asker, answer);
+    if (observer_ != nullptr) observer_->hear(asker, answer);
     return;
   }
   const auto client = clients_.find(asker.client);

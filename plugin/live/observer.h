@@ -15,9 +15,9 @@ inline constexpr const char* kLostTokens = "tokens of texts for clients that do 
 
 /// Observer of the data that the hub receives, in addition to the hub's own clients. Called on the
 /// hub's thread.
-class Onlooker {
+class Observer {
  public:
-  virtual ~Onlooker() = default;
+  virtual ~Observer() = default;
   /// A view was put into the shelf.
   virtual void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) = 0;
   /// An item is not captured; the notice says why.
