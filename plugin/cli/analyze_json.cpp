@@ -50,16 +50,16 @@ Json clock_json(const AnalyzeView& view) {
 Json mismatches_json(const AnalyzeView& view) {
   Json all = Json::array();
   for (const analysis::Mismatch& mismatch : view.matching.mismatches) {
-    Json parties = Json::array();
-    for (const analysis::Mismatch::Party& party : mismatch.parties) {
-      parties.push_back({{"ranks", party.world_ranks},
-                         {"function", std::string(party.shape.function)},
-                         {"root", party.shape.root}});
+    Json participants = Json::array();
+    for (const analysis::Mismatch::Participant& participant : mismatch.participants) {
+      participants.push_back({{"ranks", participant.world_ranks},
+                         {"function", std::string(participant.shape.function)},
+                         {"root", participant.shape.root}});
     }
     all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)},
                    {"what", answer::what_name(mismatch.what)},
                    {"sequence", mismatch.sequence},
-                   {"parties", std::move(parties)},
+                   {"parties", std::move(participants)},
                    {"text", answer::mismatch_text(view.tables.comms, mismatch)}});
   }
   return all;

@@ -150,22 +150,22 @@ Json cycles_json(const HangView& view) {
 Json mismatches_json(const HangView& view) {
   Json all = Json::array();
   for (const Mismatch& mismatch : view.report.mismatches) {
-    Json parties = Json::array();
-    for (const Mismatch::Party& party : mismatch.parties) {
-      Json json = {{"ranks", party.world_ranks}};
+    Json participants = Json::array();
+    for (const Mismatch::Participant& participant : mismatch.participants) {
+      Json json = {{"ranks", participant.world_ranks}};
       if (mismatch.what == Mismatch::What::kCount) {
-        json["count"] = party.count;
+        json["count"] = participant.count;
       } else {
-        json["function"] = std::string(party.shape.function);
-        json["root"] = rank_or_null(party.shape.root);
+        json["function"] = std::string(participant.shape.function);
+        json["root"] = rank_or_null(participant.shape.root);
       }
-      parties.push_back(std::move(json));
+      participants.push_back(std::move(json));
     }
     Json json;
     add_place(json, view, mismatch.comm);
     json["what"] = what_name(mismatch.what);
     if (mismatch.what != Mismatch::What::kCount) json["sequence"] = mismatch.sequence;
-    json["parties"] = std::move(parties);
+    json["parties"] = std::move(participants);
     json["text"] = mismatch_text(view.comms, mismatch);
     all.push_back(std::move(json));
   }

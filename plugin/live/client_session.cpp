@@ -23,25 +23,25 @@ constexpr int kSendBuffer = 256 << 10;
 
 }  // namespace
 
-ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
+ClientSession::ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream, ProtocolEndpoint::ClientId id)
     : loop_(loop),
-      party_(party),
+      endpoint_(endpoint),
       id_(id),
       socket_(std::move(stream)),
       buffer_(kMaxMessageBytes),
       patience_(loop.context()),
-      read_turn_(party.budget()),
+      read_turn_(endpoint.budget()),
       budget_timer_(loop.context()),
       idle_timer_(loop.context()) {
-  loop_.count_connection(party_, 1);
+  loop_.count_connection(endpoint_, 1);
   loop_.add(this);
 }
 
 ClientSession::~ClientSession() {
-  loop_.count_connection(party_, -1);
+  loop_.count_connection(endpoint_, -1);
   loop_.remove(this);
   try {
-    party_.disconnect(id_);
+    endpoint_.disconnect(id_);
     loop_.publish();
   } catch (const std::exception&) {
     // Out of memory: capture requests are released by the next disconnect or tick.
@@ -51,7 +51,7 @@ ClientSession::~ClientSession() {
 void ClientSession::set_options() {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
-  const bool is_guest = party_.budget() != nullptr;
+  const bool is_guest = endpoint_.budget() != nullptr;
   timeout.idle_timeout = is_guest ? websocket::stream_base::none()
                                   : kPatience;  // Beast sends a ping after half of it
   timeout.keep_alive_pings = !is_guest;
@@ -68,11 +68,11 @@ void ClientSession::set_options() {
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
     // Authenticated clients may send only pings for a long time. For others, control frames do not
     // reset the limit of an incomplete message.
-    if (GuestBudget* const budget = party_.budget())
+    if (GuestBudget* const budget = endpoint_.budget())
       budget->spend(kPongBytes, kPongCpuNs);
     else
       beast::get_lowest_layer(socket_).rate_policy().note_message();
-    if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
+    if (!endpoint_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
 
@@ -82,7 +82,7 @@ void ClientSession::start(beast::http::request<beast::http::empty_body> request)
   socket_.async_accept(*kept, [self = shared_from_this(), kept](const error_code& error) {
     if (error) return;
     self->is_open_ = true;
-    if (self->party_.budget() != nullptr) self->watch_idleness();
+    if (self->endpoint_.budget() != nullptr) self->watch_idleness();
     self->read_on();
     self->serve();
   });
@@ -106,9 +106,9 @@ void ClientSession::on_message() {
 }
 
 bool ClientSession::take_message() {
-  GuestCharge charge(party_.budget());
+  GuestCharge charge(endpoint_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
-  const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
+  const bool may_stay = endpoint_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
                                        now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();
@@ -155,22 +155,22 @@ void ClientSession::refuse() {
 
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
-  GuestBudget* const budget = party_.budget();
+  GuestBudget* const budget = endpoint_.budget();
   const bool is_held = budget != nullptr &&
                        !budget->is_open(
                            now_since_epoch_ns());  // notices about the closed budget are free
   GuestCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
-    message_.is_text = party_.next_reply(id_, message_.text);
+    message_.is_text = endpoint_.next_reply(id_, message_.text);
     return message_.is_text ? send()
                             : close(websocket::close_code::policy_error, "too many messages");
   }
-  if (party_.next(id_, now_since_epoch_ns(), message_)) {
+  if (endpoint_.next(id_, now_since_epoch_ns(), message_)) {
     charge.add_bytes(message_.text.size() + message_.frame.size());
     return send();
   }
-  if (party_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
+  if (endpoint_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
 }
 
 void ClientSession::send() {
@@ -205,7 +205,7 @@ ClientSession::Clock::duration ClientSession::waited() const {
 void ClientSession::give_up_if_stuck() {
   constexpr std::chrono::milliseconds kStuck{100};
   const bool is_idle = !is_sending_ && !is_closing_;
-  if (is_idle && !party_.is_waiting_for_verdict(id_)) return;
+  if (is_idle && !endpoint_.is_waiting_for_verdict(id_)) return;
   const std::optional<int> left = unsent();
   if (!left) return give_up();
   if (is_idle && *left == 0) return;
@@ -222,7 +222,7 @@ std::optional<int> ClientSession::unsent() {
 }
 
 void ClientSession::give_up_if_behind() {
-  if (is_sending_ || is_closing_ || !party_.is_waiting_for_verdict(id_) || unsent() != 0) give_up();
+  if (is_sending_ || is_closing_ || !endpoint_.is_waiting_for_verdict(id_) || unsent() != 0) give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {

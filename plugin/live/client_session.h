@@ -22,7 +22,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   using Clock = std::chrono::steady_clock;
 
   /// id: returned by party.connect(). The destructor disconnects it.
-  ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id);
+  ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream, ProtocolEndpoint::ClientId id);
   ~ClientSession();
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
@@ -62,8 +62,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void close(boost::beast::websocket::close_code code, const char* reason);
 
   Loop& loop_;
-  Party& party_;
-  Party::ClientId id_;
+  ProtocolEndpoint& endpoint_;
+  ProtocolEndpoint::ClientId id_;
   boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< timeout of a client that does not accept what is sent

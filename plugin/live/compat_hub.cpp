@@ -33,7 +33,7 @@ CompatHub::~CompatHub() {
   hub_.set_guest_budget(nullptr);
 }
 
-std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
+std::optional<ProtocolEndpoint::ClientId> CompatHub::connect(std::int64_t now_ns) {
   if (clients_.size() >= kMaxCompatClients) return std::nullopt;
   const ClientId id = next_client_++;
   clients_.try_emplace(id, budget_).first->second.rate = MessageRate(now_ns);

@@ -6,7 +6,7 @@
 #include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/observer.h"
-#include "plugin/live/party.h"
+#include "plugin/live/protocol_endpoint.h"
 #include "plugin/live/text_progress.h"
 #include "plugin/live/vector_cache.h"
 
@@ -24,7 +24,7 @@ namespace megascope::live {
 /// Server side of the compatibility protocols: MegatronApp and Megatron's tensor tracer
 /// (docs/live_compat.md). Uses the views that Hub assembles. Never blocks on a client: when a
 /// client can receive, it gets the latest view of each tensor. The hub's thread.
-class CompatHub final : public Party, public Observer {
+class CompatHub final : public ProtocolEndpoint, public Observer {
  public:
   explicit CompatHub(Hub& hub);
   ~CompatHub() override;

@@ -69,15 +69,15 @@ HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool i
     : loop_(loop),
       is_compat_(is_compat),
       stream_(std::move(socket)),
-      turn_(party().budget()),
+      turn_(endpoint().budget()),
       timer_(loop.context()),
       buffer_(2 * kMaxHeaderBytes) {
-  loop_.count_connection(party(), 1);
+  loop_.count_connection(endpoint(), 1);
 }
 
-HttpSession::~HttpSession() { loop_.count_connection(party(), -1); }
+HttpSession::~HttpSession() { loop_.count_connection(endpoint(), -1); }
 
-Party& HttpSession::party() const {
+ProtocolEndpoint& HttpSession::endpoint() const {
   if (is_compat_) return *loop_.compat();
   return loop_.hub();
 }
@@ -88,8 +88,8 @@ void HttpSession::start() {
   parser_.emplace();
   parser_->header_limit(kMaxHeaderBytes);
   parser_->body_limit(0);
-  stream_.rate_policy().charge(party().budget());
-  GuestBudget* const budget = party().budget();
+  stream_.rate_policy().charge(endpoint().budget());
+  GuestBudget* const budget = endpoint().budget();
   if (budget == nullptr) return read_request();
   budget->spend(0, kCpuNsOfConnection);
   await_request();
@@ -164,7 +164,7 @@ void HttpSession::judge(Request&& request) {
 
 /// Accepts any path, as the reference servers do.
 void HttpSession::judge_compat(Request&& request) {
-  GuestCharge charge(party().budget());
+  GuestCharge charge(endpoint().budget());
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
@@ -181,8 +181,8 @@ void HttpSession::serve(Request&& request, const std::string& host) {
   if (buffer_.size() != 0)
     return send(error_answer(400, "The client sent data before the upgrade was accepted."), true,
                 host);
-  const std::optional<Party::ClientId> id = loop_.hub().is_running()
-                                                ? party().connect(now_since_epoch_ns())
+  const std::optional<ProtocolEndpoint::ClientId> id = loop_.hub().is_running()
+                                                ? endpoint().connect(now_since_epoch_ns())
                                                 : std::nullopt;
   if (!id)
     return send(
@@ -192,7 +192,7 @@ void HttpSession::serve(Request&& request, const std::string& host) {
         true, host);
   stream_.expires_never();
   is_stranger_ = false;
-  std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)
+  std::make_shared<ClientSession>(loop_, endpoint(), std::move(stream_), *id)
       ->start(std::move(request));
 }
 

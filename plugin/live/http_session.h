@@ -47,7 +47,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   template <class Response>
   void write(std::shared_ptr<Response> response);
   void finish();
-  Party& party() const;
+  ProtocolEndpoint& endpoint() const;
 
   Loop& loop_;
   bool is_compat_;

@@ -9,7 +9,7 @@
 #include "plugin/live/message_rate.h"
 #include "plugin/live/observer.h"
 #include "plugin/live/subscription.h"
-#include "plugin/live/party.h"
+#include "plugin/live/protocol_endpoint.h"
 #include "plugin/live/request_desk.h"
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct Client {
 
 /// The live view without sockets: takes the data from ranks and produces the messages for each
 /// client (docs/live_protocol.md). Times: ns since the epoch, passed by the caller. One thread.
-class Hub final : public Party {
+class Hub final : public ProtocolEndpoint {
  public:
   explicit Hub(LiveSettings settings);
 

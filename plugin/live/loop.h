@@ -75,8 +75,8 @@ class Loop {
   void add(ClientSession* session) { sessions_.insert(session); }
   void remove(ClientSession* session);
   /// Adjusts the number of connections of a protocol.
-  void count_connection(const Party& party, int difference) {
-    of(&party == compat_.get()).connections += difference;
+  void count_connection(const ProtocolEndpoint& endpoint, int difference) {
+    of(&endpoint == compat_.get()).connections += difference;
   }
   /// Publishes capture requests and the next client request for the application's threads. Call
   /// after a client's message, a disconnect, or data from ranks.

@@ -194,7 +194,7 @@ TEST(Hang, PollsCountAllTestsOfARun) {
 
 std::vector<std::string> functions_of(const Mismatch& mismatch) {
   std::vector<std::string> names;
-  for (const Mismatch::Party& party : mismatch.parties) names.emplace_back(party.shape.function);
+  for (const Mismatch::Participant& participant : mismatch.participants) names.emplace_back(participant.shape.function);
   return names;
 }
 
@@ -213,7 +213,7 @@ TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
   EXPECT_EQ(mismatch.sequence, 17U);
   EXPECT_EQ(mismatch.what, Mismatch::What::kFunction);
   EXPECT_THAT(functions_of(mismatch), ElementsAre("MPI_Allreduce", "MPI_Bcast"));
-  EXPECT_THAT(mismatch.parties[1].world_ranks, ElementsAre(2));
+  EXPECT_THAT(mismatch.participants[1].world_ranks, ElementsAre(2));
 }
 
 TEST(Mismatches, RootsAndBytes) {
@@ -243,7 +243,7 @@ TEST(Mismatches, OneThatIsBehindIsNone) {
   const Found found = found_in(run);
   ASSERT_THAT(found.report.mismatches, SizeIs(1));
   EXPECT_EQ(found.report.mismatches[0].what, Mismatch::What::kCount);
-  EXPECT_EQ(found.report.mismatches[0].parties[1].count, 5U);
+  EXPECT_EQ(found.report.mismatches[0].participants[1].count, 5U);
 }
 
 TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {

@@ -130,8 +130,8 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
   const Mismatch& mismatch = matching.mismatches.front();
   EXPECT_EQ(mismatch.what, Mismatch::What::kFunction);
   EXPECT_EQ(mismatch.sequence, 1U);
-  EXPECT_THAT(mismatch.parties.front().world_ranks, ::testing::ElementsAre(0, 2));
-  EXPECT_EQ(mismatch.parties.back().shape.function, "MPI_Bcast");
+  EXPECT_THAT(mismatch.participants.front().world_ranks, ::testing::ElementsAre(0, 2));
+  EXPECT_EQ(mismatch.participants.back().shape.function, "MPI_Bcast");
 }
 
 TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
@@ -143,7 +143,7 @@ TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
   const Matching matching = judge(*run.finish(40).source()).matching;
   ASSERT_EQ(matching.mismatches.size(), 1U);
   EXPECT_EQ(matching.mismatches.front().what, Mismatch::What::kCount);
-  EXPECT_THAT(matching.mismatches.front().parties.back().world_ranks, ::testing::ElementsAre(1));
+  EXPECT_THAT(matching.mismatches.front().participants.back().world_ranks, ::testing::ElementsAre(1));
 }
 
 TEST(Match, GroupsOfAnIntercommunicatorMatch) {

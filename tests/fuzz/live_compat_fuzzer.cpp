@@ -39,13 +39,13 @@ test::ShownTensor tensor_of(std::span<const std::uint8_t> bytes) {
   return tensor;
 }
 
-void drain(live::CompatHub& compat, live::Party::ClientId client, std::int64_t now_ns) {
+void drain(live::CompatHub& compat, live::ProtocolEndpoint::ClientId client, std::int64_t now_ns) {
   live::Outgoing message;
   while (compat.next(client, now_ns, message)) {
   }
 }
 
-void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
+void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::ClientId client,
           test::ShownTensor tensor) {
   std::vector<tensors::CaptureRequest> capture_requests;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {

@@ -21,7 +21,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 struct Scene {
   Hub hub{settings()};
   CompatHub compat{hub};
-  Party::ClientId client = compat.connect(0).value();
+  ProtocolEndpoint::ClientId client = compat.connect(0).value();
   std::vector<tensors::CaptureRequest> capture_requests;
   std::int64_t now_ns = kSecond;
   std::int64_t steps = 0;
@@ -314,7 +314,7 @@ TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   Scene scene;
   std::uint32_t tiles = 0;
   std::string refusal;
-  for (std::optional<Party::ClientId> one = scene.client; one && refusal.empty();
+  for (std::optional<ProtocolEndpoint::ClientId> one = scene.client; one && refusal.empty();
        one = scene.compat.connect(0)) {
     scene.client = *one;
     json flags;

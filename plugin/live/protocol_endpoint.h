@@ -20,11 +20,11 @@ struct Outgoing {
 
 /// Server side of one protocol, as used by the socket layer: receive() takes a client's messages,
 /// next() returns what to send. Times: ns since the epoch, passed by the caller. One thread.
-class Party {
+class ProtocolEndpoint {
  public:
   using ClientId = std::uint64_t;
 
-  virtual ~Party() = default;
+  virtual ~ProtocolEndpoint() = default;
   /// Adds a client. nullopt: the limit of clients (bounds.h) is reached.
   virtual std::optional<ClientId> connect(std::int64_t now_ns) = 0;
   /// Removes a client.
