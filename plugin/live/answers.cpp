@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 
 constexpr std::array kMethods{"mean", "max", "min", "std", "norm", "sum", "absmax", "rms"};
 
-Json control_json(const RequestDesk& desk) {
-  const std::string why = desk.why_not();
+Json control_json(const RequestQueue& request_queue) {
+  const std::string why = request_queue.why_not();
   return why.empty() ? Json{{"generate", true}} : Json{{"generate", false}, {"why", why}};
 }
 
@@ -37,7 +37,7 @@ Json run_json(const Hub& hub) {
           {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
           {"running", hub.is_running()},
           {"megascope", MEGASCOPE_VERSION_TEXT},
-          {"control", control_json(hub.desk())}};
+          {"control", control_json(hub.request_queue())}};
 }
 
 Json bounds_json() {

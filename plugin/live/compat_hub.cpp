@@ -95,7 +95,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
 
 /// Ends the client's previous request. Queued replies stay.
 void CompatHub::stop(ClientId id, Client& client) {
-  hub_.desk().forget(true, id);
+  hub_.request_queue().forget(true, id);
   for (const Seen& seen : client.seen) hub_.release(seen.capture_requests, From::kGuest);
   client.seen.clear();
   forget_views(client);
@@ -155,11 +155,11 @@ bool CompatHub::watch(Client& client, const CompatWatch& request, std::int64_t n
 
 void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request,
                          std::int64_t now_ns) {
-  std::string problem = hub_.desk().why_not();
+  std::string problem = hub_.request_queue().why_not();
   if (!problem.empty()) return refuse(client, problem);
   stop(id, client);
   const bool is_watched = request.watch.flags.empty() || watch(client, request.watch, now_ns);
-  if (is_watched && hub_.desk().ask({.is_compat = true, .client = id, .tag = {}},
+  if (is_watched && hub_.request_queue().ask({.is_compat = true, .client = id, .tag = {}},
                                     std::move(request.request), problem)) {
     client.form = request.watch.form;
     client.wants_pca = request.watch.wants_pca;

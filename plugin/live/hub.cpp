@@ -30,7 +30,7 @@ std::string error_text(const std::string& text, const std::string& subscription)
 }  // namespace
 
 Hub::Hub(LiveSettings settings)
-    : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
+    : settings_(std::move(settings)), request_queue_(settings_.is_control_allowed) {
   store_.ranks = static_cast<std::uint32_t>(
       std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMaxLiveRanks)));
 }
@@ -50,7 +50,7 @@ void Hub::disconnect(ClientId id) {
   if (found == clients_.end()) return;
   for (const auto& [name, subscription] : found->second.subscriptions) release(subscription.capture_requests(), From::kClient);
   clients_.erase(found);
-  desk_.forget(false, id);
+  request_queue_.forget(false, id);
 }
 
 /// Queues the answer to a client's message. A client that sends messages without reading is closed

@@ -10,7 +10,7 @@
 #include "plugin/live/observer.h"
 #include "plugin/live/subscription.h"
 #include "plugin/live/protocol_endpoint.h"
-#include "plugin/live/request_desk.h"
+#include "plugin/live/request_queue.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -93,8 +93,8 @@ class Hub final : public ProtocolEndpoint {
   /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
   void set_guest_budget(const GuestBudget* budget) { guest_budget_ = budget; }
   const GuestBudget* guest_budget() const { return guest_budget_; }
-  RequestDesk& desk() { return desk_; }
-  const RequestDesk& desk() const { return desk_; }
+  RequestQueue& request_queue() { return request_queue_; }
+  const RequestQueue& request_queue() const { return request_queue_; }
   std::uint64_t steps() const { return steps_; }
 
   const LiveSettings& settings() const { return settings_; }
@@ -144,7 +144,7 @@ class Hub final : public ProtocolEndpoint {
   Store store_;
   ViewAssembler assembler_;
   IntervalRows intervals_;
-  RequestDesk desk_;
+  RequestQueue request_queue_;
   Observer* observer_ = nullptr;
   const GuestBudget* guest_budget_ = nullptr;
   std::map<ClientId, Client> clients_;

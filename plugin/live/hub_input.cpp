@@ -293,7 +293,7 @@ void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
   assembler_.expire(now_ns, has_ended_, whole);
   shelve(whole, now_ns);
-  if (desk_.is_overdue(now_ns))
+  if (request_queue_.is_overdue(now_ns))
     fail_request("The application did not answer for a minute; the request was abandoned.");
 }
 
@@ -305,7 +305,7 @@ void Hub::end(bool is_aborted, std::int64_t now_ns) {
                       {"reason", is_aborted ? "aborted" : "finished"},
                       {"steps", steps_},
                       {"directory", settings_.run_folder}});
-  desk_.end();
+  request_queue_.end();
   tick(now_ns);
   if (observer_ != nullptr) observer_->hear_end();
 }

@@ -27,16 +27,16 @@ void Hub::ask(ClientId id, Client& client, Ask&& ask) {
                                                  : "";
   if (!problem.empty())
     return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
-  const std::optional<std::size_t> before = desk_.ask(asker, std::move(ask.request), problem);
+  const std::optional<std::size_t> before = request_queue_.ask(asker, std::move(ask.request), problem);
   if (!before)
     return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));
 }
 
 void Hub::hear_polls() {
-  const bool might_before = desk_.may_ask();
-  desk_.open();
-  if (desk_.may_ask() && !might_before) announce(R"({"type":"control","generate":true})");
+  const bool might_before = request_queue_.may_ask();
+  request_queue_.open();
+  if (request_queue_.may_ask() && !might_before) announce(R"({"type":"control","generate":true})");
 }
 
 void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
@@ -44,12 +44,12 @@ void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
   const Json answer = parsed_object(text, problem);
   if (!problem.empty())
     return count_drop("answers of the application that are not JSON objects or nest too deeply", 1);
-  const std::optional<Asker> asker = desk_.answered(answer, now_ns);
+  const std::optional<Asker> asker = request_queue_.answered(answer, now_ns);
   if (asker) answer_to(*asker, answer);
 }
 
 void Hub::fail_request(const std::string& why) {
-  const std::optional<Asker> asker = desk_.give_up();
+  const std::optional<Asker> asker = request_queue_.give_up();
   if (asker) answer_to(*asker, {{"type", "error"}, {"message", why}});
 }
 

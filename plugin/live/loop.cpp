@@ -232,8 +232,8 @@ void Loop::publish() {
   auto capture_requests = std::make_unique<std::vector<std::byte>>();
   auto request = std::make_unique<std::string>();
   if (hub_.take_changed_capture_requests(*capture_requests)) capture_requests_.put(std::move(capture_requests));
-  if (hub_.desk().is_unwanted() && request_.take(*request)) hub_.desk().take_back();
-  if (hub_.desk().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
+  if (hub_.request_queue().is_unwanted() && request_.take(*request)) hub_.request_queue().take_back();
+  if (hub_.request_queue().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
 }
 
 void Loop::accept(Acceptor& acceptor, bool is_compat) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/live/request_desk.h"
+#include "plugin/live/request_queue.h"
 #include "plugin/live/latest_view_cache.h"
 #include "plugin/tensors/rank_update.h"
 

@@ -60,7 +60,7 @@ void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::Clien
 
 void answer(live::Hub& hub) {
   std::string request;
-  if (!hub.desk().next(request, 1)) return;
+  if (!hub.request_queue().next(request, 1)) return;
   tensors::RankUpdateWriter rank_update;
   rank_update.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
   rank_update.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   settings.is_control_allowed = true;
   live::Hub hub(settings);
   live::CompatHub compat(hub);
-  hub.desk().open();
+  hub.request_queue().open();
   const auto client = compat.connect(0);
   compat.receive(*client, text, 1);
   answer(hub);

@@ -110,12 +110,12 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
           if (*compressor != 0)
             message["compressor_config"] = {{flag.flag, configuration(compressor)}};
           if (is_text) message["prompts"] = {"x"};
-          scene.hub.desk().open();
+          scene.hub.request_queue().open();
           scene.say(message);
           const std::string what = std::string(flag.flag) + " " + compressor + " of " +
                                    json(shape).dump();
           std::string request;
-          if (is_text && scene.hub.desk().next(request, scene.now_ns)) {
+          if (is_text && scene.hub.request_queue().next(request, scene.now_ns)) {
             scene.answer({{"id", json::parse(request)["id"]},
                           {"type", "start"},
                           {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
@@ -175,12 +175,12 @@ TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
 
 TEST(LiveCompatHub, ALongTextThatIsNotReadLosesTokensAndNotItsEnd) {
   Scene scene;
-  scene.hub.desk().open();
+  scene.hub.request_queue().open();
   scene.say({{"type", "generate"},
              {"prompts", {"x"}},
              {"visualization_flags", {{"MLP1_mat_mul", "False"}, {"MLP2_mat_mul", "False"}}}});
   std::string request;
-  ASSERT_TRUE(scene.hub.desk().next(request, scene.now_ns));
+  ASSERT_TRUE(scene.hub.request_queue().next(request, scene.now_ns));
   scene.answer({{"id", 1}, {"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
   for (int i = 0; i < 12; ++i)
     scene.answer({{"id", 1},
@@ -201,10 +201,10 @@ struct Text {
   Scene scene;
 
   explicit Text(const json& message) {
-    scene.hub.desk().open();
+    scene.hub.request_queue().open();
     scene.say(message);
     std::string request;
-    EXPECT_TRUE(scene.hub.desk().next(request, scene.now_ns));
+    EXPECT_TRUE(scene.hub.request_queue().next(request, scene.now_ns));
     answer({{"type", "start"},
             {"prompts",
              {{{{"id", 1}, {"token", "a"}},

@@ -16,7 +16,7 @@ struct Scene {
   Hub hub{settings()};
   std::int64_t now_ns = kSecond;
 
-  Scene() { hub.desk().open(); }
+  Scene() { hub.request_queue().open(); }
   static LiveSettings settings() {
     LiveSettings settings;
     settings.is_control_allowed = true;
@@ -37,7 +37,7 @@ struct Scene {
   /// Of the request that the program gets now; 0: none.
   std::int64_t next() {
     std::string text;
-    return hub.desk().next(text, now_ns) ? json::parse(text)["id"].get<std::int64_t>() : 0;
+    return hub.request_queue().next(text, now_ns) ? json::parse(text)["id"].get<std::int64_t>() : 0;
   }
   template <class Item>
   void tell(const Item& item) {
@@ -102,7 +102,7 @@ TEST(LiveRequests, AProgramThatIsSilentForAMinuteIsNotWaitedFor) {
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["reply"], "error");
   EXPECT_THAT(replies[0]["message"].get<std::string>(), HasSubstr("did not answer for a minute"));
-  EXPECT_TRUE(scene.hub.desk().is_unwanted()) << "the program is not to get it any more";
+  EXPECT_TRUE(scene.hub.request_queue().is_unwanted()) << "the program is not to get it any more";
   EXPECT_EQ(scene.next(), 2);
 }
 
@@ -141,15 +141,15 @@ TEST(LiveRequests, AnswersAreNoFaultOfTheClientAndTheLastOneComes) {
 }
 
 TEST(LiveRequests, ClientsWithoutTokenDoNotTakeAllPlaces) {
-  RequestDesk desk(true);
-  desk.open();
+  RequestQueue request_queue(true);
+  request_queue.open();
   std::string problem;
   for (std::uint64_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(desk.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
+    EXPECT_TRUE(request_queue.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
         << i;
-  EXPECT_FALSE(desk.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
+  EXPECT_FALSE(request_queue.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
   EXPECT_THAT(problem, HasSubstr("4 requests of unauthenticated clients"));
-  EXPECT_TRUE(desk.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
+  EXPECT_TRUE(request_queue.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Asker {
 };
 
 /// Queue of requests to the application. One request is active at a time. One thread.
-class RequestDesk {
+class RequestQueue {
  public:
   static constexpr std::size_t kMaxWaiting = 8;
   /// Of these, from unauthenticated clients; leaves room for others.
@@ -28,7 +28,7 @@ class RequestDesk {
   /// … and if its client has disconnected.
   static constexpr std::int64_t kForgottenPatienceNs = 10'000'000'000;
 
-  explicit RequestDesk(bool is_allowed) : is_allowed_(is_allowed) {}
+  explicit RequestQueue(bool is_allowed) : is_allowed_(is_allowed) {}
 
   /// The application polls for requests.
   void open() { has_polls_ = true; }

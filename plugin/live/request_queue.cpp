@@ -1,4 +1,4 @@
-#include "plugin/live/request_desk.h"
+#include "plugin/live/request_queue.h"
 
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/json_fields.h"
@@ -8,7 +8,7 @@
 
 namespace megascope::live {
 
-std::string RequestDesk::why_not() const {
+std::string RequestQueue::why_not() const {
   if (has_ended_) return "The run has ended.";
   if (!is_allowed_)
     return "Requests are disabled: start the program with "
@@ -18,7 +18,7 @@ std::string RequestDesk::why_not() const {
   return {};
 }
 
-std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
+std::optional<std::size_t> RequestQueue::ask(Asker asker, nlohmann::json request,
                                             std::string& problem) {
   problem = why_not();
   if (problem.empty() && waiting_.size() >= kMaxWaiting)
@@ -44,7 +44,7 @@ std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
   return waiting_.size() - 1 + (under_way_ ? 1 : 0);
 }
 
-void RequestDesk::forget(bool is_compat, std::uint64_t client) {
+void RequestQueue::forget(bool is_compat, std::uint64_t client) {
   const auto is_of_client = [&](const Request& request) {
     return request.asker.is_compat == is_compat && request.asker.client == client;
   };
@@ -52,7 +52,7 @@ void RequestDesk::forget(bool is_compat, std::uint64_t client) {
   if (under_way_ && is_of_client(*under_way_)) under_way_->is_forgotten = true;
 }
 
-bool RequestDesk::next(std::string& text, std::int64_t now_ns) {
+bool RequestQueue::next(std::string& text, std::int64_t now_ns) {
   if (under_way_ || waiting_.empty() || has_ended_) return false;
   under_way_ = std::move(waiting_.front());
   waiting_.pop_front();
@@ -61,7 +61,7 @@ bool RequestDesk::next(std::string& text, std::int64_t now_ns) {
   return true;
 }
 
-std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply, std::int64_t now_ns) {
+std::optional<Asker> RequestQueue::answered(const nlohmann::json& reply, std::int64_t now_ns) {
   const auto id = reply.find("id");
   const auto type = reply.find("type");
   if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() ||
@@ -74,7 +74,7 @@ std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply, std::int
   return asker;
 }
 
-std::optional<Asker> RequestDesk::give_up() {
+std::optional<Asker> RequestQueue::give_up() {
   std::optional<Asker> asker;
   if (!under_way_ && !waiting_.empty()) {
     asker = std::move(waiting_.front().asker);
@@ -86,7 +86,7 @@ std::optional<Asker> RequestDesk::give_up() {
   return asker;
 }
 
-bool RequestDesk::is_overdue(std::int64_t now_ns) const {
+bool RequestQueue::is_overdue(std::int64_t now_ns) const {
   return under_way_ && !has_ended_ &&
          now_ns - under_way_->heard_ns >
              (under_way_->is_forgotten ? kForgottenPatienceNs : kPatienceNs);
