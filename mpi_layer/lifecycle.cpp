@@ -114,7 +114,7 @@ std::uint64_t settings_hash(int thread_level) {
 }
 
 /// Starts communication at step boundaries if all ranks have the library and equal settings.
-void find_step_talk(int thread_level) {
+void find_step_exchange(int thread_level) {
   const ControlPlan plan = runtime().control_plan();
   const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
                                                  : g_world_size == 1;
@@ -166,7 +166,7 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   find_others();
   const std::uint64_t found_ns = clock::monotonic_ns();
   place_clock(facts);
-  find_step_talk(facts.thread_level);
+  find_step_exchange(facts.thread_level);
   facts.company_ns = found_ns - alone_ns;
   facts.clocks_ns = clock::monotonic_ns() - found_ns;
   if (!g_company.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_company);

@@ -110,7 +110,7 @@ bool StepControl::is_right_thread() const noexcept {
 }
 
 /// Returns whether MPI may be called: not inside of an MPI call.
-bool StepControl::may_talk() const noexcept {
+bool StepControl::may_exchange() const noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left: it is
                                                        // then below this frame
@@ -124,7 +124,7 @@ bool StepControl::may_begin() noexcept {
                                 : "no statistics over all ranks for steps that begin on a "
                                   "thread that may not call MPI");
   }
-  return may_talk();
+  return may_exchange();
 }
 
 void StepControl::begin_step(std::int64_t step) noexcept {
@@ -172,7 +172,7 @@ void StepControl::pulse_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
-  if (turn && may_talk()) (void)carry_rank_updates();
+  if (turn && may_exchange()) (void)carry_rank_updates();
 }
 
 /// Progresses rank updates where MPI may be called. Returns the time until the next tick.

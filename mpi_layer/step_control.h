@@ -68,7 +68,7 @@ class StepControl {
   Round& round(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
 
   bool is_right_thread() const noexcept;
-  bool may_talk() const noexcept;
+  bool may_exchange() const noexcept;
   bool may_begin() noexcept;
   void at_boundary() noexcept;
   void keep_others_going() noexcept;

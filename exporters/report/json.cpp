@@ -278,13 +278,13 @@ Json object_of(const RunReport& report) {
                      {"unmeasured", report.clocks.unmeasured},
                      {"error_ns", report.clocks.error_ns}};
   }
-  if (report.step_talk.steps != 0) {
-    const StepTalkRow& talk = report.step_talk;
-    json["step_talk"] = {{"steps", talk.steps},
-                         {"skipped", talk.skipped},
-                         {"step_s", seconds(talk.step_ns)},
-                         {"own_s", seconds(talk.own_ns)},
-                         {"wait_s", seconds(talk.wait_ns)}};
+  if (report.step_exchange.steps != 0) {
+    const StepExchangeRow& exchange = report.step_exchange;
+    json["step_talk"] = {{"steps", exchange.steps},
+                         {"skipped", exchange.skipped},
+                         {"step_s", seconds(exchange.step_ns)},
+                         {"own_s", seconds(exchange.own_ns)},
+                         {"wait_s", seconds(exchange.wait_ns)}};
   }
   json["missing_ranks"] = missing_ranks(report);
   json["wall_s"] = seconds(shares.wall_ns);

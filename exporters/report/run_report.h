@@ -187,14 +187,14 @@ struct ClockFacts {
 };
 
 /// Cost of the exchanges at steps. Durations are sums over steps of the maximum over ranks.
-struct StepTalkRow {
+struct StepExchangeRow {
   std::uint64_t steps = 0;    ///< steps with a complete exchange; 0: there was none
   std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
   std::uint64_t step_ns = 0;
   std::uint64_t own_ns = 0;   ///< measurement overhead: tensor statistics and exchange
   std::uint64_t wait_ns = 0;  ///< of own_ns, time waiting for other ranks
 
-  bool operator==(const StepTalkRow&) const = default;
+  bool operator==(const StepExchangeRow&) const = default;
 };
 
 /// Ranks that reached neither MPI_Finalize nor MPI_Abort.
@@ -252,7 +252,7 @@ struct RunReport {
   std::vector<ExportRow> exports;
   ClockFacts clocks;
   OpenEndFacts open_ends;
-  StepTalkRow step_talk;
+  StepExchangeRow step_exchange;
   std::string verdict;             ///< verdict of `megascope analyze`; empty: none
   std::string verdict_command;     ///< command that computes the verdict; empty: not printed
   std::string started_by;          ///< run directory of parent_world, if found

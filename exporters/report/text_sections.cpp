@@ -78,16 +78,16 @@ std::string own_time_text(const RunReport& report, const TimeShares& shares) {
 }
 
 /// Empty if there was no step exchange.
-std::string step_talk_text(const StepTalkRow& talk) {
-  if (talk.steps == 0) return {};
+std::string step_exchange_text(const StepExchangeRow& exchange) {
+  if (exchange.steps == 0) return {};
   std::string text = fmt::format("statistics over all ranks at {}",
-                                 plural(talk.steps, "step", "steps"));
-  if (talk.skipped != 0) text += fmt::format(" ({} of them unusable)", talk.skipped);
+                                 plural(exchange.steps, "step", "steps"));
+  if (exchange.skipped != 0) text += fmt::format(" ({} of them unusable)", exchange.skipped);
   text += fmt::format(": {} overhead a step on the slowest rank, {} of it waiting",
-                      duration(talk.own_ns / talk.steps), duration(talk.wait_ns / talk.steps));
-  if (talk.step_ns == 0) return text;
-  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(talk.own_ns) /
-                                                               static_cast<double>(talk.step_ns)));
+                      duration(exchange.own_ns / exchange.steps), duration(exchange.wait_ns / exchange.steps));
+  if (exchange.step_ns == 0) return text;
+  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(exchange.own_ns) /
+                                                               static_cast<double>(exchange.step_ns)));
 }
 
 /// How the ranks ended, if not all ended normally.
@@ -241,8 +241,8 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
                                         ": the MPI library has no pmpi_ entry point for them"));
   }
   append(lines, labelled("Overhead", own_time_text(report, shares)));
-  if (const std::string talk = step_talk_text(report.step_talk); !talk.empty())
-    append(lines, labelled("Step exchange", talk));
+  if (const std::string exchange = step_exchange_text(report.step_exchange); !exchange.empty())
+    append(lines, labelled("Step exchange", exchange));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
   append(lines, report.open_ends.text.empty()

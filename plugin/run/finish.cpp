@@ -166,8 +166,8 @@ report::RunReport Session::report() {
         "but "
         "the application annotates none (megascope_step_begin)");
   }
-  if (talk_ != nullptr) {
-    for (std::string& note : talk_->notes()) notes_.push_back(std::move(note));
+  if (exchange_ != nullptr) {
+    for (std::string& note : exchange_->notes()) notes_.push_back(std::move(note));
   }
   Profile profile;
   report::RankFacts facts;
@@ -281,9 +281,9 @@ void Session::complain_of_memory() noexcept {
 
 void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   report.clocks = report::clock_facts(run_time_of(clocks));
-  if (talk_ != nullptr) {
-    const tensors::StepTalkFacts facts = talk_->facts();
-    report.step_talk = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
+  if (exchange_ != nullptr) {
+    const tensors::StepExchangeFacts facts = exchange_->facts();
+    report.step_exchange = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
   }
   if (wants_verdict())
     add_verdict(library_folder(), folder_, report);

@@ -93,7 +93,7 @@ bool Session::load(ItemReader select_functions) {
   use_tsc_ = has_tsc;
   if (!options_.values.test_clock.items.empty()) apply_test_clock();
   own_run_id_ = make_run_id();
-  make_talk();
+  make_exchange();
   // First point for the tick rate. MPI_Init takes long enough for a usable rate even if the process
   // ends right after it.
   const clock::Moment moment = clock::measure_moment(use_tsc_);

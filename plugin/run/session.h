@@ -7,7 +7,7 @@
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <memory>
@@ -43,7 +43,7 @@ class Session final : public Runtime, private RunPart {
   bool claim();
   bool load(ItemReader select_functions);
   void begin_without_mpi();
-  void make_talk();
+  void make_exchange();
   hooks::StepWindow step_window() const;
   void open_hooks();
   void open_live(const ProcessInfo& info);
@@ -99,7 +99,7 @@ class Session final : public Runtime, private RunPart {
   /// Standalone: this rank's results are not combined with those of other ranks.
   bool is_alone_ = false;
   /// Nullptr: no step exchange. Never freed.
-  tensors::StepTalk* talk_ = nullptr;
+  tensors::StepExchange* exchange_ = nullptr;
   tensors::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed
   /// Only on rank 0, if the live view could be opened. Never freed.
   LiveServer* live_ = nullptr;

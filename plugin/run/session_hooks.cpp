@@ -39,7 +39,7 @@ std::string shown_address(const std::string& url, const std::string& folder) {
 
 }  // namespace
 
-void Session::make_talk() {
+void Session::make_exchange() {
   const bool has_live = options_.values.live.is_on;
   const bool is_wanted = options_.values.control == config::Control::kOn ||
                          (options_.values.control == config::Control::kAuto &&
@@ -47,18 +47,18 @@ void Session::make_talk() {
   const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
   if (!is_wanted || !has_steps) return;
   if (has_live) capture_ = new tensors::Capture;
-  talk_ = new tensors::StepTalk(!tensors_.empty(), options_.values.nan_steps.value, capture_);
+  exchange_ = new tensors::StepExchange(!tensors_.empty(), options_.values.nan_steps.value, capture_);
 }
 
 ControlPlan Session::control_plan() const {
-  if (talk_ == nullptr) return {};
+  if (exchange_ == nullptr) return {};
   const hooks::StepWindow window = step_window();
   std::uint64_t settings = hash_of(joined(options_.values.tensors.items, "+"));
   for (const std::uint64_t value :
        {window.start, window.interval, window.count, options_.values.nan_steps.value,
         std::uint64_t{capture_ != nullptr}})
     settings = combined(settings, value);
-  return {.port = talk_,
+  return {.port = exchange_,
           .settings = settings,
           .has_rank_updates = capture_ != nullptr,
           .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
@@ -89,7 +89,7 @@ void Session::open_live(const ProcessInfo& info) {
       for (const std::string& note : live_->notes()) say(note);
     }
   }
-  talk_->serve(live_);
+  exchange_->serve(live_);
   capture_->introduce({.pid = info.pid, .host = info.host, .place = {}});
   hooks::set_request_sink(capture_);
 }
@@ -111,7 +111,7 @@ void Session::open_hooks() {
     complain("MEGASCOPE_CONTROL=on is ignored: MEGASCOPE_TRACE=calls records MPI calls only");
   }
   if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, talk_, capture_));  // never freed
+    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, exchange_, capture_));  // never freed
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   if (options_.values.cpu_time) gate |= hooks::kCpu;

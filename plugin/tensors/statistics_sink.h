@@ -2,7 +2,7 @@
 
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/capture.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <map>
@@ -22,8 +22,8 @@ class StatisticsSink final : public TensorSink {
   /// talk: also receives each statistics as part of the global ones; nullptr: no global statistics.
   /// capture: also receives the tensors for the live view; nullptr: no live view.
   /// Both must outlive the sink.
-  StatisticsSink(std::vector<TensorChoice> choices, StepTalk* talk, Capture* capture)
-      : choices_(std::move(choices)), talk_(talk), capture_(capture) {}
+  StatisticsSink(std::vector<TensorChoice> choices, StepExchange* exchange, Capture* capture)
+      : choices_(std::move(choices)), exchange_(exchange), capture_(capture) {}
 
   TensorKinds wanted_kinds(std::string_view name) noexcept override;
   /// Computes the statistics and views of one tensor on the calling thread. Ignores tensors on a
@@ -36,7 +36,7 @@ class StatisticsSink final : public TensorSink {
   void take_statistics(const TensorView& tensor) noexcept;
 
   std::vector<TensorChoice> choices_;
-  StepTalk* talk_;
+  StepExchange* exchange_;
   Capture* capture_;
   std::mutex mutex_;
   /// By name, layer and kind.

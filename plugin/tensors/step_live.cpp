@@ -2,19 +2,19 @@
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/requests.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
 
-/// The part of StepTalk for the live view: what a rank sends to rank 0 with a step, and what
+/// The part of StepExchange for the live view: what a rank sends to rank 0 with a step, and what
 /// clients requested.
 namespace megascope::tensors {
 
 /// Queues for rank 0 the name that belongs to the key of the tensor's statistics.
-void StepTalk::name(Tensor& tensor) {
+void StepExchange::name(Tensor& tensor) {
   if (capture_ == nullptr || tensor.named_version == layout_version_) return;
   const std::string apart = tensor.shard.apart.empty() ? std::string()
                                                        : " of " + tensor.shard.apart;
@@ -28,7 +28,7 @@ void StepTalk::name(Tensor& tensor) {
   if (is_told) tensor.named_version = layout_version_;
 }
 
-void StepTalk::tell_again(const ControlWord& word) {
+void StepExchange::tell_again(const ControlWord& word) {
   capture_->tell_values_again(word.counters_from);
   if (word.has_lost_names == 0) return;
   capture_->tell_again();
@@ -36,7 +36,7 @@ void StepTalk::tell_again(const ControlWord& word) {
   for (Tensor& tensor : tensors_) tensor.named_version = 0;
 }
 
-void StepTalk::put_tail(std::span<std::byte> block) {
+void StepExchange::put_tail(std::span<std::byte> block) {
   if (tail_ranks_ == 0) return;
   const std::span<std::byte> tail = tail_of(block);
   const auto rank = static_cast<std::uint32_t>(layout_.world_rank);
@@ -58,7 +58,7 @@ void StepTalk::put_tail(std::span<std::byte> block) {
 }
 
 /// Distributes the next client request once all ranks have the current one.
-void StepTalk::put_request(std::span<std::byte> tail) {
+void StepExchange::put_request(std::span<std::byte> tail) {
   std::string text;
   if (own_request_.number == settled_request_ && server_->next_request(text)) {
     ++own_request_.number;
@@ -70,7 +70,7 @@ void StepTalk::put_request(std::span<std::byte> tail) {
   set_request(tail, own_request_);
 }
 
-void StepTalk::apply_capture_requests(std::span<const std::byte> merged) {
+void StepExchange::apply_capture_requests(std::span<const std::byte> merged) {
   const std::span<const std::byte> capture_requests = capture_requests_in(tail_of(merged), tail_ranks_);
   if (capture_requests.size() == capture_requests_.size() &&
       (capture_requests.empty() || std::memcmp(capture_requests.data(), capture_requests_.data(), capture_requests.size()) == 0))
@@ -84,7 +84,7 @@ void StepTalk::apply_capture_requests(std::span<const std::byte> merged) {
 /// received the request acknowledges it in its block after the next one (lowest_request). When that
 /// block takes effect, all ranks hand the request to the application at the same boundary, or all
 /// reject it.
-void StepTalk::obey_request(std::span<const std::byte> merged) {
+void StepExchange::obey_request(std::span<const std::byte> merged) {
   if (promised_blocks_ != 0 && --promised_blocks_ == 0) {
     settled_request_ = seen_request_;
     const bool is_for_all = header_of(merged).lowest_request >= seen_request_ && !has_stopped_;
@@ -102,14 +102,14 @@ void StepTalk::obey_request(std::span<const std::byte> merged) {
 }
 
 /// Reports the current request as failed, once. Only on rank 0.
-void StepTalk::fail_request(const std::string& why) {
+void StepExchange::fail_request(const std::string& why) {
   if (failed_request_ == own_request_.number) return;
   capture_->fail_request(why);
   failed_request_ = own_request_.number;
 }
 
 /// Reports a queued request as failed if rank 0 has left the step exchange.
-void StepTalk::refuse_requests() noexcept {
+void StepExchange::refuse_requests() noexcept {
   std::string text;
   if (server_ == nullptr || !has_stopped_ || !server_->next_request(text)) return;
   try {
@@ -118,7 +118,7 @@ void StepTalk::refuse_requests() noexcept {
   }
 }
 
-void StepTalk::wake(std::uint64_t now_ns) noexcept {
+void StepExchange::wake(std::uint64_t now_ns) noexcept {
   if (capture_ == nullptr || has_stopped_) return;
   awake_until_ns_ = now_ns + sleep_after_ns_ +
                     4 * std::max(step_ns_, std::exchange(former_step_ns_, step_ns_));
@@ -133,7 +133,7 @@ void StepTalk::wake(std::uint64_t now_ns) noexcept {
 
 /// Suspends capture, because without step blocks rank 0 cannot tell this rank that no client needs
 /// it any more.
-void StepTalk::fall_asleep() noexcept {
+void StepExchange::fall_asleep() noexcept {
   try {
     if (unpack_capture_requests(capture_requests_).empty()) return;
     capture_->set_capture_requests({});
@@ -147,7 +147,7 @@ void StepTalk::fall_asleep() noexcept {
 
 /// Reports intervals only where no steps begin; otherwise the rows of step blocks have the same
 /// data. While a client request is being processed, polls more often so that replies leave soon.
-std::uint64_t StepTalk::pulse() noexcept {
+std::uint64_t StepExchange::pulse() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
   if (capture_ == nullptr) return kPeriodNs;
@@ -156,7 +156,7 @@ std::uint64_t StepTalk::pulse() noexcept {
   return capture_->has_request() ? kHurriedNs : kPeriodNs;
 }
 
-void StepTalk::tell_interval() noexcept {
+void StepExchange::tell_interval() noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   const std::uint64_t begin_ns = std::exchange(pulse_ns_, now_ns);
   if (begin_ns != 0 && now_ns - begin_ns < static_cast<std::uint64_t>(kIntervalMs) * 900'000) {
@@ -180,25 +180,25 @@ void StepTalk::tell_interval() noexcept {
   }
 }
 
-std::vector<std::byte> StepTalk::take_rank_update() noexcept {
+std::vector<std::byte> StepExchange::take_rank_update() noexcept {
   if (capture_ == nullptr) return {};
   std::vector<std::byte> rank_update = capture_->take_rank_update();
   refuse_requests();  // one request a call
   return rank_update;
 }
 
-void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept {
+void StepExchange::receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept {
   if (server_ != nullptr && !server_->take(LiveKind::kRankUpdate, world_rank, rank_update))
     lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 
-void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
+void StepExchange::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
   if (server_ != nullptr && !server_->take_whole(LiveKind::kRankUpdate, world_rank, std::move(rank_update)))
     lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 
 /// The server's queue is full; the server counts the drop. Remembers what must be sent again.
-void StepTalk::lose_rank_update(std::uint32_t world_rank, RankUpdateContents lost) noexcept {
+void StepExchange::lose_rank_update(std::uint32_t world_rank, RankUpdateContents lost) noexcept {
   if (lost.has_names || lost.counters_from != RankUpdateContents().counters_from) {
     first_lost_ = std::min(first_lost_, world_rank);
     last_lost_ = std::max(last_lost_, world_rank);
@@ -214,7 +214,7 @@ void StepTalk::lose_rank_update(std::uint32_t world_rank, RankUpdateContents los
 
 /// Asks the ranks whose rank updates were dropped to send their contents again. At most once in 2
 /// s, because resending adds to the load that caused the drops.
-void StepTalk::bid_tell_again() noexcept {
+void StepExchange::bid_tell_again() noexcept {
   constexpr std::uint64_t kPeriodNs = 2'000'000'000;
   const std::uint64_t now_ns = clock::monotonic_ns();
   if (first_lost_ > last_lost_ || now_ns - told_again_ns_ < kPeriodNs) return;

@@ -1,19 +1,19 @@
 #include "core/hooks/hooks.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 
 #include <algorithm>
 #include <new>
 
-/// What StepTalk hears: whether it can be used, and where it is told.
+/// What StepExchange hears: whether it can be used, and where it is told.
 namespace megascope::tensors {
 
-void StepTalk::note(Problem problem, const std::string& example) {
+void StepExchange::note(Problem problem, const std::string& example) {
   Complaint& complaint = complaints_[problem];
   if (complaint.count++ == 0) complaint.example = example;
 }
 
 /// Why the statistics of a step are incomplete; nullopt: they are complete.
-std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) {
+std::optional<StepExchange::Problem> StepExchange::problem_of(const StepHeader& header) {
   if ((header.flags & kAbsent) != 0) return kRanksAbsent;
   if ((header.flags & kSpoiled) != 0) return kBackwards;
   if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next)
@@ -24,7 +24,7 @@ std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) 
   return std::nullopt;
 }
 
-void StepTalk::hear(std::span<const std::byte> merged) noexcept {
+void StepExchange::hear(std::span<const std::byte> merged) noexcept {
   const StepHeader header = header_of(merged);
   if (server_ != nullptr) (void)server_->take(LiveKind::kBlock, 0, merged);
   try {
@@ -63,7 +63,7 @@ void StepTalk::hear(std::span<const std::byte> merged) noexcept {
 
 /// Records durations that the block has: of the step before and of the boundary before, as maxima
 /// over ranks.
-void StepTalk::tell_times(const StepHeader& header) {
+void StepExchange::tell_times(const StepHeader& header) {
   facts_.own_ns += header.max_own_ns;
   facts_.wait_ns += header.max_wait_ns;
   if (header.longest_step_ns == 0) return;
@@ -75,7 +75,7 @@ void StepTalk::tell_times(const StepHeader& header) {
   hooks::count(time_counters_[1], static_cast<double>(header.shortest_step_ns) * 1e-6);
 }
 
-void StepTalk::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
+void StepExchange::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
   if (header.dropped != 0 && is_speaker())
     note(kNoRoom, "step " + std::to_string(header.highest_step));
@@ -85,7 +85,7 @@ void StepTalk::tell_tensors(std::span<const std::byte> merged, const StepHeader&
   }
 }
 
-void StepTalk::tell_tensor(const TensorSlot& slot) {
+void StepExchange::tell_tensor(const TensorSlot& slot) {
   const auto found = by_key_.find(slot.key);
   if (found == by_key_.end()) return;
   Tensor& tensor = tensors_[found->second];
@@ -104,7 +104,7 @@ void StepTalk::tell_tensor(const TensorSlot& slot) {
 }
 
 /// Records statistics over all tensors of each kind of is_of_model(), if no tensor is missing.
-void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& header) {
+void StepExchange::tell_models(std::span<const std::byte> merged, const StepHeader& header) {
   std::map<TensorKind, kernels::TensorStatistics> totals;
   if (header.dropped != 0) return;
   for (std::uint32_t i = 0; i < header.used; ++i) {
@@ -124,7 +124,7 @@ void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& 
   }
 }
 
-std::vector<std::string> StepTalk::notes() const {
+std::vector<std::string> StepExchange::notes() const {
   static constexpr const char* kSentences[kProblemCount] = {
       "ranks were in different steps when they reported statistics",
       "step numbers of a rank did not increase",

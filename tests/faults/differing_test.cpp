@@ -136,7 +136,7 @@ TEST(Differing, EveryOptionOnOneRankHoldsNobody) {
   RecordProperty("jobs", static_cast<int>(jobs));
 }
 
-TEST(Differing, EveryOptionOnOneRankHoldsNobodyWhereRanksTalkAllTheTime) {
+TEST(Differing, EveryOptionOnOneRankHoldsNobodyWhereRanksExchangeAllTheTime) {
   std::vector<std::string> settings = all_settings();
   for (const std::string& setting : kBusy)
     settings.push_back(setting.substr(0, setting.find('=') + 1));  // its default

@@ -23,7 +23,7 @@ struct Handover {
   std::array<Slot, kRounds> slots;
 };
 
-void talk_to_self(Book& book, MPI_Comm self) {
+void send_to_self(Book& book, MPI_Comm self) {
   int out = 0;
   int in = 0;
   for (int i = 0; i < kOwnMessages; ++i) {
@@ -103,13 +103,13 @@ void call_in_threads(Book& book, Place place, const std::string& name) {
     std::thread starter([&] {
       start_requests(starter_book, place, comm, file, handover);
       use_own_file(starter_book, selves[0], mine + "starter");
-      talk_to_self(starter_book, selves[0]);
+      send_to_self(starter_book, selves[0]);
     });
     std::thread completer([&] {
       complete_requests(completer_book, handover);
       write_beside(completer_book, file);
       use_own_file(completer_book, selves[1], mine + "completer");
-      talk_to_self(completer_book, selves[1]);
+      send_to_self(completer_book, selves[1]);
     });
     make_own_communicators(book);
     starter.join();
@@ -119,7 +119,7 @@ void call_in_threads(Book& book, Place place, const std::string& name) {
   book.merge(completer_book);
   // Threads that come after others have gone.
   Book late_book;
-  std::thread late([&] { talk_to_self(late_book, selves[0]); });
+  std::thread late([&] { send_to_self(late_book, selves[0]); });
   late.join();
   book.merge(late_book);
   CALL(book, File_close, &file);

@@ -25,7 +25,7 @@ namespace megascope::tensors {
 
 /// Totals of the exchanges of a run, on rank 0. Durations are sums over steps of the maximum over
 /// ranks.
-struct StepTalkFacts {
+struct StepExchangeFacts {
   std::uint64_t steps = 0;    ///< steps whose merged block arrived
   std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
   std::uint64_t step_ns = 0;
@@ -41,13 +41,13 @@ struct StepTalkFacts {
 /// tensors of a kind that is the same in all replicas (is_of_model), and "step/longest" and
 /// "step/shortest" over all ranks.
 /// add() and spend_on_tensors(): any thread. Everything else: the thread that begins steps.
-class StepTalk final : public ControlPort {
+class StepExchange final : public ControlPort {
  public:
   /// has_tensors: whether any tensor will be shown; the same on all ranks. capture_count: number of
   /// steps to record after the first step in which some rank shows a NaN or infinite element; 0:
   /// none. capture: items requested by the live view, the same choice (null or not) on all ranks;
   /// nullptr: no live view. `capture` must outlive this object.
-  StepTalk(bool has_tensors, std::uint64_t capture_count, Capture* capture)
+  StepExchange(bool has_tensors, std::uint64_t capture_count, Capture* capture)
       : slots_(has_tensors ? kFirstSlots : kMinSlots),
         capture_(capture),
         capture_count_(capture_count) {
@@ -92,7 +92,7 @@ class StepTalk final : public ControlPort {
   void stop(const char* reason) noexcept override;
 
   /// Totals; only after the last block.
-  StepTalkFacts facts() const { return facts_; }
+  StepExchangeFacts facts() const { return facts_; }
   /// Sentences for the user: which statistics were not available, and why.
   std::vector<std::string> notes() const;
 
@@ -225,7 +225,7 @@ class StepTalk final : public ControlPort {
   std::int64_t lost_counters_from_ = kNoStep;
   std::uint64_t told_again_ns_ = 0;  ///< when ranks were last asked to resend
   std::uint32_t max_used_ = 0;
-  StepTalkFacts facts_;
+  StepExchangeFacts facts_;
 };
 
 }  // namespace megascope::tensors

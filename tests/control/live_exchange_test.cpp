@@ -1,4 +1,4 @@
-#include "tests/control/live_talk.h"
+#include "tests/control/live_exchange.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,19 +8,19 @@
 namespace megascope::tensors {
 namespace {
 
-using live_talk::begin_and_show;
-using live_talk::g_capture;
-using live_talk::g_told;
-using live_talk::kSecond;
-using live_talk::LiveTalk;
-using live_talk::Plan;
-using live_talk::poll;
+using live_exchange::begin_and_show;
+using live_exchange::g_capture;
+using live_exchange::g_told;
+using live_exchange::kSecond;
+using live_exchange::LiveExchange;
+using live_exchange::Plan;
+using live_exchange::poll;
 using test::FakeWorld;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST_F(LiveTalk, PulsesOfAnotherThreadCostNoBoundary) {
+TEST_F(LiveExchange, PulsesOfAnotherThreadCostNoBoundary) {
   run(
       [](int rank, Collective&) {
         std::atomic<bool> is_over{false};
@@ -37,7 +37,7 @@ TEST_F(LiveTalk, PulsesOfAnotherThreadCostNoBoundary) {
   EXPECT_EQ(told(0, "step "), wanted);
 }
 
-TEST_F(LiveTalk, NamesComeWithShapeAndTypeOfTheWhole) {
+TEST_F(LiveExchange, NamesComeWithShapeAndTypeOfTheWhole) {
   run([](int rank, Collective&) {
     for (int step = 0; step < 10; ++step) begin_and_show(rank, step);
   });
@@ -48,7 +48,7 @@ TEST_F(LiveTalk, NamesComeWithShapeAndTypeOfTheWhole) {
     EXPECT_THAT(told(0, "host "), Contains("host here of rank " + std::to_string(rank)));
 }
 
-TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
+TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
   run(
       [](int rank, Collective& all) {
         poll(0);
@@ -72,7 +72,7 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
 }
 
 /// Where rank 0 is behind, more letters are of no help.
-TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
+TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 200; ++step) {
@@ -88,7 +88,7 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
 }
 
 /// Nobody can say that he looks no more.
-TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
+TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 20; ++step) begin_and_show(rank, step);
@@ -108,7 +108,7 @@ TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
                                    "again when the next step begins"));
 }
 
-TEST_F(LiveTalk, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
+TEST_F(LiveExchange, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 20; ++step) {
@@ -143,7 +143,7 @@ TEST(LiveRankUpdate, BeginsWithWhatIsToldOnce) {
   EXPECT_THAT(capture.take_rank_update(), IsEmpty());
 }
 
-TEST_F(LiveTalk, AllRanksAreGivenARequestAtOneBoundary) {
+TEST_F(LiveExchange, AllRanksAreGivenARequestAtOneBoundary) {
   run(
       [](int rank, Collective&) {
         for (int step = 0; step < 20; ++step) {
@@ -158,7 +158,7 @@ TEST_F(LiveTalk, AllRanksAreGivenARequestAtOneBoundary) {
 }
 
 /// Rank 0's time runs out for the block with the request, as rank 1 comes late; the others have it.
-TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
+TEST_F(LiveExchange, ARequestThatOneRankWouldMissIsGivenToNone) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 20; ++step) {
@@ -181,7 +181,7 @@ TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
       Contains(HasSubstr("rank 0 stopped capturing: other ranks did not begin the step in time")));
 }
 
-TEST_F(LiveTalk, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
+TEST_F(LiveExchange, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
   run([](int rank, Collective&) {
     poll(0);
     hooks::reply(std::string(kMaxReplyBytes + 1, 'x'));

@@ -21,7 +21,7 @@
 
 /// Runs the live view's part of the step exchange in forked processes, without an MPI library
 /// (fake_world.h). Rank 0's server is scripted; each rank reports lines to the test.
-namespace megascope::tensors::live_talk {
+namespace megascope::tensors::live_exchange {
 
 using test::FakeWorld;
 
@@ -137,13 +137,13 @@ inline void poll(std::int64_t step) {
     g_told.push_back(std::string(text) + " at step " + std::to_string(step));
 }
 
-class LiveTalk : public testing::Test {
+class LiveExchange : public testing::Test {
  protected:
-  LiveTalk() {
+  LiveExchange() {
     char name[] = "/tmp/live_talk-XXXXXX";
     folder_ = mkdtemp(name);
   }
-  ~LiveTalk() override {
+  ~LiveExchange() override {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
@@ -180,21 +180,21 @@ class LiveTalk : public testing::Test {
     info.world_size = FakeWorld::kRanks;
     EXPECT_TRUE(recorder->open(info).is_ok());
     g_capture = new Capture;
-    auto* const talk = new StepTalk(false, 0, g_capture);
+    auto* const step_exchange = new StepExchange(false, 0, g_capture);
     auto* const server = new ScriptedServer;
     server->rank_updates_to_lose = plan.rank_updates_to_lose;
     server->rank_to_lose = plan.rank_to_lose;
     server->has_room_for_answers = plan.has_room_for_answers;
     server->requests = plan.requests;
-    talk->sleep_after(plan.sleep_after_ns);
-    talk->serve(rank == 0 ? server : nullptr);
+    step_exchange->sleep_after(plan.sleep_after_ns);
+    step_exchange->serve(rank == 0 ? server : nullptr);
     g_capture->introduce({.pid = getpid(), .host = "here", .place = {}});
     hooks::set_request_sink(g_capture);
-    hooks::set_tensor_sink(new StatisticsSink({}, talk, g_capture));
+    hooks::set_tensor_sink(new StatisticsSink({}, step_exchange, g_capture));
     auto* const all = mpi::make_world_collective().release();
     mpi::open_step_control(
         all,
-        {.port = talk,
+        {.port = step_exchange,
          .settings = 0,
          .has_rank_updates = true,
          .patience_ns = rank == 0 ? plan.patience_of_rank_0_ns : plan.patience_ns},
@@ -222,4 +222,4 @@ class LiveTalk : public testing::Test {
   std::string folder_;
 };
 
-}  // namespace megascope::tensors::live_talk
+}  // namespace megascope::tensors::live_exchange

@@ -1,4 +1,4 @@
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
@@ -21,7 +21,7 @@ bool is_between(std::uint32_t first, std::int32_t rank, std::uint32_t last) {
 
 }  // namespace
 
-void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
+void StepExchange::add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
                    bool is_counted) noexcept {
   try {
     const bool is_split = tensor.shape.split_dimension >= 0;
@@ -64,7 +64,7 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
   }
 }
 
-bool StepTalk::begin(std::int64_t step) noexcept {
+bool StepExchange::begin(std::int64_t step) noexcept {
   if (step <= step_) {
     is_spoiled_ = true;
     return false;
@@ -81,7 +81,7 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   return true;
 }
 
-std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
+std::vector<std::size_t> StepExchange::block_sizes(std::int32_t world_size) {
   std::vector<std::size_t> sizes;
   if (capture_ != nullptr) {
     capture_->follow_counters(static_cast<std::size_t>(std::max(world_size, 1)));
@@ -93,7 +93,7 @@ std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
   return sizes;
 }
 
-void StepTalk::learn_layout() {
+void StepExchange::learn_layout() {
   const std::uint32_t version = hooks::places_version() + 1;
   Recorder* const recorder = hooks::recorder();
   if (version == layout_version_ || recorder == nullptr) return;
@@ -110,7 +110,7 @@ void StepTalk::learn_layout() {
 }
 
 /// Determines the tensor's shard from the current layout.
-void StepTalk::place(std::size_t index) {
+void StepExchange::place(std::size_t index) {
   Tensor& tensor = tensors_[index];
   if (tensor.places_version == layout_version_) return;
   tensor.shard = shard_of({.name = tensor.name,
@@ -124,7 +124,7 @@ void StepTalk::place(std::size_t index) {
 }
 
 /// Moves the tensors shown since the step began to `slots`, in block order.
-void StepTalk::collect(std::vector<TensorSlot>& slots) {
+void StepExchange::collect(std::vector<TensorSlot>& slots) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     Tensor& tensor = tensors_[i];
@@ -154,7 +154,7 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
 
 /// Removes tensors that were shown with and without a split, or with two splits, in one step: their
 /// parts do not form one global tensor.
-void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
+void StepExchange::leave_out_doubles(std::vector<TensorSlot>& slots) {
   auto kept = slots.begin();
   for (auto at = slots.begin(); at != slots.end();) {
     const auto next = std::find_if(at, slots.end(),
@@ -168,7 +168,7 @@ void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
   slots.erase(kept, slots.end());
 }
 
-StepHeader StepTalk::own_header() {
+StepHeader StepExchange::own_header() {
   StepHeader header;
   header.slots = slots_;
   header.lowest_step = header.highest_step = told_step_;
@@ -187,7 +187,7 @@ StepHeader StepTalk::own_header() {
   return header;
 }
 
-void StepTalk::fill(std::span<std::byte> block) noexcept {
+void StepExchange::fill(std::span<std::byte> block) noexcept {
   try {
     learn_layout();
     std::vector<TensorSlot> slots;
@@ -203,7 +203,7 @@ void StepTalk::fill(std::span<std::byte> block) noexcept {
   step_ns_ = own_ns_ = wait_ns_ = calls_ns_ = 0;
 }
 
-void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
+void StepExchange::fill_absent(std::span<std::byte> block) const noexcept {
   StepHeader header;
   header.slots = slots_;
   header.tail_ranks = tail_ranks_;
@@ -218,12 +218,12 @@ void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   set_request(tail_of(block), own_request_);
 }
 
-void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
+void StepExchange::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
   own_ns_ += own_ns;
   wait_ns_ += wait_ns;
 }
 
-void StepTalk::stop(const char* reason) noexcept {
+void StepExchange::stop(const char* reason) noexcept {
   is_spoiled_ = has_stopped_ = true;
   own_capture_requests_.clear();  // on rank 0: the other ranks do not receive requests any more
   try {
@@ -241,7 +241,7 @@ void StepTalk::stop(const char* reason) noexcept {
   }
 }
 
-void StepTalk::obey(std::span<const std::byte> merged) noexcept {
+void StepExchange::obey(std::span<const std::byte> merged) noexcept {
   const ControlWord word = header_of(merged).word;
   if (word.is_said == 0) return;
   slots_ = std::clamp(std::bit_ceil(word.slots), kMinSlots, kMaxSlots);
@@ -262,7 +262,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
 }
 
 /// Rank 0's decisions, from the merged block.
-void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
+void StepExchange::decide(const StepHeader& header, bool has_bad_element) {
   if (has_bad_element && capture_count_ != 0 && word_.capture_number == 0) {
     word_.capture_number = 1;
     word_.capture_count = capture_count_;

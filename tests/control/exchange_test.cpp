@@ -23,7 +23,7 @@
 #include <thread>
 #include <unistd.h>
 
-/// StepControl and StepTalk of several ranks, without an MPI library (fake_world.h).
+/// StepControl and StepExchange of several ranks, without an MPI library (fake_world.h).
 namespace megascope::tensors {
 namespace {
 
@@ -76,13 +76,13 @@ std::vector<double> norms(int steps) {
   return all;
 }
 
-class Talk : public testing::Test {
+class Exchange : public testing::Test {
  protected:
-  Talk() {
+  Exchange() {
     char name[] = "/tmp/talk-XXXXXX";
     folder_ = mkdtemp(name);
   }
-  ~Talk() override {
+  ~Exchange() override {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
@@ -123,10 +123,10 @@ class Talk : public testing::Test {
     info.world_rank = rank;
     info.world_size = FakeWorld::kRanks;
     EXPECT_TRUE(recorder->open(info).is_ok());
-    auto* const talk = new StepTalk(true, plan.capture_count, nullptr);
-    hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, talk, nullptr));
+    auto* const exchange = new StepExchange(true, plan.capture_count, nullptr);
+    hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, exchange, nullptr));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(all, {.port = talk, .settings = 0, .patience_ns = plan.patience_ns},
+    mpi::open_step_control(all, {.port = exchange, .settings = 0, .patience_ns = plan.patience_ns},
                            /*thread_level=*/1);
     hooks::open(*recorder, hooks::kRegions | hooks::kShows, plan.window);
     EXPECT_TRUE(all->barrier().is_ok());
@@ -135,7 +135,7 @@ class Talk : public testing::Test {
     hooks::close();
     EXPECT_TRUE(recorder->finish(EndState::kFinalized).is_ok());
     std::ofstream file(path(rank, ".txt"));
-    for (const std::string& note : talk->notes()) file << note << "\n";
+    for (const std::string& note : exchange->notes()) file << note << "\n";
     for (const std::string& complaint : complaints) file << complaint << "\n";
     EXPECT_TRUE(world.has_programs_handler());
     EXPECT_EQ(world.program_error_count(), 0);
@@ -188,7 +188,7 @@ class Talk : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Talk, RanksThatAgreeTellTheWholeOfEachStepOnce) {
+TEST_F(Exchange, RanksThatAgreeTellTheWholeOfEachStepOnce) {
   run([](int rank) {
     for (int step = 0; step < 8; ++step) begin_and_show(rank, step);
   });
@@ -201,7 +201,7 @@ TEST_F(Talk, RanksThatAgreeTellTheWholeOfEachStepOnce) {
   for (const int rank : {0, 1, 2}) EXPECT_THAT(said(rank), IsEmpty());
 }
 
-TEST_F(Talk, StepsThatAreOthersThanThoseOfOtherRanksAreLeftOut) {
+TEST_F(Exchange, StepsThatAreOthersThanThoseOfOtherRanksAreLeftOut) {
   run([](int rank) {
     for (int step = 0; step < 8; ++step)
       begin_and_show(rank, step, rank == 1 && step >= 4 ? step + 100 : step);
@@ -213,7 +213,7 @@ TEST_F(Talk, StepsThatAreOthersThanThoseOfOtherRanksAreLeftOut) {
                           "different steps when they reported statistics (first: step 3)"));
 }
 
-TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
+TEST_F(Exchange, AStepThatDoesNotCountUpIsNoBoundary) {
   run([](int rank) {
     for (int step = 0; step < 8; ++step) {
       begin_and_show(rank, step);
@@ -228,7 +228,7 @@ TEST_F(Talk, AStepThatDoesNotCountUpIsNoBoundary) {
       ElementsAre(HasSubstr("missing 1 time: step numbers of a rank did not increase (step 3)")));
 }
 
-TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
+TEST_F(Exchange, ARankThatStopsIsWaitedForOnce) {
   run(
       [](int rank) {
         for (int step = 0; step < (rank == 2 ? 3 : 40); ++step) begin_and_show(rank, step);
@@ -244,7 +244,7 @@ TEST_F(Talk, ARankThatStopsIsWaitedForOnce) {
   EXPECT_THAT(said(2), IsEmpty());
 }
 
-TEST_F(Talk, UnequalNumbersOfStepsAreCompletedAtTheEnd) {
+TEST_F(Exchange, UnequalNumbersOfStepsAreCompletedAtTheEnd) {
   run([](int rank) {
     for (int step = 0; step < 2 - rank; ++step) begin_and_show(rank, step);
   });
@@ -253,14 +253,14 @@ TEST_F(Talk, UnequalNumbersOfStepsAreCompletedAtTheEnd) {
   EXPECT_THAT(said(0), Each(HasSubstr("were left out")));
 }
 
-TEST_F(Talk, OneStepLessOnARankCostsTheLastOnesOnly) {
+TEST_F(Exchange, OneStepLessOnARankCostsTheLastOnesOnly) {
   run([](int rank) {
     for (int step = 0; step < (rank == 0 ? 6 : 7); ++step) begin_and_show(rank, step);
   });
   EXPECT_EQ(series(0, kNorm), norms(5));
 }
 
-TEST_F(Talk, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
+TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
   const std::multimap<Fn, std::pair<int, const char*>> faults{
       {Fn::Op_create, {0, "MPI failed to create a communicator, operator or datatype"}},
       {Fn::Type_contiguous, {3, "MPI failed to create a communicator, operator or datatype"}},
@@ -289,7 +289,7 @@ TEST_F(Talk, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
   }
 }
 
-TEST_F(Talk, AllRanksDecideTheSameAtTheSameStep) {
+TEST_F(Exchange, AllRanksDecideTheSameAtTheSameStep) {
   run(
       [](int rank) {
         for (int step = 0; step < 20; ++step) {
@@ -308,7 +308,7 @@ TEST_F(Talk, AllRanksDecideTheSameAtTheSameStep) {
   for (const int rank : {1, 2}) EXPECT_EQ(steps(rank), recorded);
 }
 
-TEST_F(Talk, RoomForTensorsFollowsWhatIsShown) {
+TEST_F(Exchange, RoomForTensorsFollowsWhatIsShown) {
   constexpr int kSteps = 24;
   constexpr int kMany = 1500;  // more than there is room for at first
   run([](int rank) {
@@ -332,7 +332,7 @@ TEST_F(Talk, RoomForTensorsFollowsWhatIsShown) {
   EXPECT_THAT(said(0), ElementsAre(HasSubstr("too many tensors for one step exchange")));
 }
 
-TEST_F(Talk, OtherThreadsShowWhileStepsBegin) {
+TEST_F(Exchange, OtherThreadsShowWhileStepsBegin) {
   run([](int rank) {
     std::atomic<bool> is_over{false};
     std::thread thread([&] {
