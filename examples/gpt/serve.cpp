@@ -63,7 +63,7 @@ class Server {
   Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
       : step_(first_step),
         settings_(settings),
-        is_speaker_(place.is_world_first),
+        is_rank_0_(place.is_world_first),
         pipeline_(pipeline) {}
 
   /// False: there was no request.
@@ -118,18 +118,18 @@ class Server {
       const observe::Step step(number);
       const observe::Region region(observe::kGenerate);
       const std::vector<Choice> choices = generation.next(settings_.model, pipeline_);
-      if (is_speaker_) reply(choices_json(id, number, choices));
+      if (is_rank_0_) reply(choices_json(id, number, choices));
     }
     say({{"id", id}, {"type", "finish"}, {"text", generation.texts()}});
   }
 
   void say(const Json& answer) const {
-    if (is_speaker_) reply(answer);
+    if (is_rank_0_) reply(answer);
   }
 
   int step_;
   const Settings& settings_;
-  bool is_speaker_;
+  bool is_rank_0_;
   Pipeline& pipeline_;
 };
 

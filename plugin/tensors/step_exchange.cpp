@@ -183,7 +183,7 @@ StepHeader StepExchange::own_header() {
   header.tail_ranks = tail_ranks_;
   header.begin_realtime_ns = told_realtime_ns_;
   header.lowest_request = seen_request_;
-  if (is_speaker()) header.word = word_;
+  if (is_rank_0()) header.word = word_;
   return header;
 }
 
@@ -210,7 +210,7 @@ void StepExchange::fill_absent(std::span<std::byte> block) const noexcept {
   header.flags = kAbsent;
   header.lowest_request = 0;
   header.word = word_;
-  header.word.is_said = is_speaker() ? 1 : 0;
+  header.word.is_said = is_rank_0() ? 1 : 0;
   write_block(header, {}, block);
   if (server_ == nullptr || tail_ranks_ == 0) return;
   // Rank 0's requests are part of every block it fills.

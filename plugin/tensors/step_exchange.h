@@ -161,7 +161,7 @@ class StepExchange final : public ControlPort {
   void tell_models(std::span<const std::byte> merged, const StepHeader& header);
   void tell_times(const StepHeader& header);
   void decide(const StepHeader& header, bool has_bad_element);
-  bool is_speaker() const { return layout_.world_rank == 0; }
+  bool is_rank_0() const { return layout_.world_rank == 0; }
 
   /// Guards tensors_, by_identity_, by_key_ and complaints_; never held while waiting for other
   /// ranks.

@@ -91,7 +91,7 @@ void StepExchange::obey_request(std::span<const std::byte> merged) {
     if (is_for_all) capture_->begin_request();
     if (is_for_all)
       hooks::offer_request(std::exchange(request_, {}));
-    else if (is_speaker())
+    else if (is_rank_0())
       fail_request("the request was rejected: some ranks no longer begin steps");
   }
   const TailRequest request = request_in(tail_of(merged));
@@ -138,7 +138,7 @@ void StepExchange::fall_asleep() noexcept {
     if (unpack_capture_requests(capture_requests_).empty()) return;
     capture_->set_capture_requests({});
     is_asleep_ = true;
-    if (is_speaker())
+    if (is_rank_0())
       capture_->notify("no step has begun since step " + std::to_string(step_) +
                        ": tensors are captured again when the next step begins");
   } catch (const std::bad_alloc&) {

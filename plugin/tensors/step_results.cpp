@@ -39,7 +39,7 @@ void StepExchange::hear(std::span<const std::byte> merged) noexcept {
                          slot.statistics.nan_count + slot.statistics.infinity_count != 0);
     }
     const std::optional<Problem> problem = problem_of(header);
-    if (is_speaker()) {
+    if (is_rank_0()) {
       ++facts_.steps;
       facts_.skipped += problem ? 1 : 0;
       decide(header, has_bad_element);
@@ -47,8 +47,8 @@ void StepExchange::hear(std::span<const std::byte> merged) noexcept {
     }
     if (!problem) {
       tell_tensors(merged, header);
-      if (is_speaker()) tell_models(merged, header);
-    } else if (is_speaker()) {
+      if (is_rank_0()) tell_models(merged, header);
+    } else if (is_rank_0()) {
       const bool is_one_step = header.lowest_step == header.highest_step ||
                                header.lowest_step > header.highest_step;
       const std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ void StepExchange::tell_times(const StepHeader& header) {
 
 void StepExchange::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
-  if (header.dropped != 0 && is_speaker())
+  if (header.dropped != 0 && is_rank_0())
     note(kNoRoom, "step " + std::to_string(header.highest_step));
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
