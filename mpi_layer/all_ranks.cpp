@@ -5,7 +5,7 @@
 #include "core/base/version.h"
 #include "core/config/environment.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/board.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/twins.h"
 
@@ -19,7 +19,7 @@
 namespace megascope::mpi {
 namespace {
 
-using board::Answer;
+using launcher_store::Answer;
 
 constexpr char
     kHereKey[] = "megascope.here";  // of every rank, stored before PMPI_Init: see here_text()
@@ -50,7 +50,7 @@ std::string here_text(const std::string& run_id) {
 }
 
 /// The entry of the library in `rank`, as far as the launcher knows.
-struct Notice {
+struct PresenceEntry {
   std::string protocol;
   std::string version;  ///< empty: the library is not loaded
   std::string node;
@@ -58,11 +58,11 @@ struct Notice {
 
   bool is_ours() const { return version == kVersion && protocol == kProtocol; }
 };
-Notice notice_of(std::int32_t rank) {
+PresenceEntry entry_of(std::int32_t rank) {
   std::string here;
   Answer answer = Answer::kError;
   for (int i = 0; i < kTries && answer == Answer::kError; ++i)
-    answer = board::get(rank, kHereKey, here);
+    answer = launcher_store::get(rank, kHereKey, here);
   const std::vector<std::string> words = answer == Answer::kText ? split_list(here)
                                                                  : std::vector<std::string>();
   if (words.size() != 4)
@@ -72,15 +72,15 @@ Notice notice_of(std::int32_t rank) {
             .run_id = {}};
   return {.protocol = words[0], .version = words[1], .node = words[2], .run_id = words[3]};
 }
-bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
+bool has_library(std::int32_t rank) { return entry_of(rank).is_ours(); }
 
 /// Waits until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in
 /// a process that receives a message in PMPI_Init (docs/decisions/0003-all-ranks.md). Not longer
 /// than launchers take to distribute entries.
-void wait_until_out(std::int32_t rank, const Notice& notice) {
-  if (notice.node == own_node()) return;
+void wait_until_out(std::int32_t rank, const PresenceEntry& entry) {
+  if (entry.node == own_node()) return;
   const std::uint64_t begin_ns = clock::monotonic_ns();
-  for (std::string text; board::get_late(rank, kOutKey, text) != Answer::kText;) {
+  for (std::string text; launcher_store::get_late(rank, kOutKey, text) != Answer::kText;) {
     if (clock::monotonic_ns() - begin_ns > kPatienceNs) return;
     nanosleep(&kPause, nullptr);
   }
@@ -125,15 +125,15 @@ class Pair {
 
 /// Determines whether every rank of the subtree has the library, in a binomial tree, and passes the
 /// result of the root down.
-class CompanyTree {
+class PresenceTree {
  public:
-  CompanyTree(std::int32_t world_rank, std::int32_t world_size, bool is_vouched)
-      : rank_(world_rank), size_(world_size), is_vouched_(is_vouched) {
+  PresenceTree(std::int32_t world_rank, std::int32_t world_size, bool is_asserted)
+      : rank_(world_rank), size_(world_size), is_asserted_(is_asserted) {
     twin<Fn::Comm_group>()(g_handles.comm_world, &world_);
   }
-  ~CompanyTree() { twin<Fn::Group_free>()(&world_); }
-  CompanyTree(const CompanyTree&) = delete;
-  CompanyTree& operator=(const CompanyTree&) = delete;
+  ~PresenceTree() { twin<Fn::Group_free>()(&world_); }
+  PresenceTree(const PresenceTree&) = delete;
+  PresenceTree& operator=(const PresenceTree&) = delete;
 
   /// Ranks further down answer first. Each pair is created when its lower rank learns of the higher
   /// one, so that no cycle of waiting ranks can form.
@@ -146,14 +146,14 @@ class CompanyTree {
 
  private:
   std::uint8_t ask_above(std::int32_t parent) {
-    if (!is_here(parent)) return is_vouched_ && is_complete_ ? kAll : kNotAll;
+    if (!is_here(parent)) return is_asserted_ && is_complete_ ? kAll : kNotAll;
     Pair pair(world_, rank_, parent);
     pair.send(is_complete_ ? kAll : kNotAll);
     return pair.receive();
   }
   std::uint8_t ask_below(std::int32_t child, std::int32_t mask) {
     if (!is_here(child)) {
-      is_complete_ = is_complete_ && is_vouched_;
+      is_complete_ = is_complete_ && is_asserted_;
       const std::uint8_t above = ask(mask << 1);
       return is_complete_ ? above : kNotAll;
     }
@@ -166,15 +166,15 @@ class CompanyTree {
   }
 
   static bool is_here(std::int32_t neighbour) {
-    const Notice notice = notice_of(neighbour);
-    if (!notice.is_ours()) return false;
-    wait_until_out(neighbour, notice);
+    const PresenceEntry entry = entry_of(neighbour);
+    if (!entry.is_ours()) return false;
+    wait_until_out(neighbour, entry);
     return true;
   }
 
   std::int32_t rank_;
   std::int32_t size_;
-  bool is_vouched_;  ///< ranks without an entry are assumed to have the library, but cannot be
+  bool is_asserted_;  ///< ranks without an entry are assumed to have the library, but cannot be
                      ///< informed
   MPI_Group world_ = g_handles.group_null;
   bool is_complete_ = true;
@@ -183,21 +183,21 @@ class CompanyTree {
 }  // namespace
 
 void announce_presence(const std::string& run_id) {
-  if (!board::open()) return;
-  g_is_open = board::put(kHereKey, here_text(run_id));
-  if (!g_is_open) board::close();
+  if (!launcher_store::open()) return;
+  g_is_open = launcher_store::put(kHereKey, here_text(run_id));
+  if (!g_is_open) launcher_store::close();
 }
 
-void share_notices() {
+void share_entries() {
   if (!g_is_open) return;
-  (void)board::put(kOutKey, "1");
-  board::share();
+  (void)launcher_store::put(kOutKey, "1");
+  launcher_store::share();
 }
 
 std::string ask_run_id_of_rank_0() {
   if (!g_is_open) return {};
-  const Notice notice = notice_of(0);
-  return notice.is_ours() ? notice.run_id : std::string();
+  const PresenceEntry entry = entry_of(0);
+  return entry.is_ours() ? entry.run_id : std::string();
 }
 
 bool is_lowest_here(std::int32_t world_rank) {
@@ -209,27 +209,27 @@ bool is_lowest_here(std::int32_t world_rank) {
   return g_is_open || world_rank == 0;
 }
 
-Company ask_company(std::int32_t world_rank, std::int32_t world_size, bool is_vouched) {
-  if (!g_is_open && is_vouched) return {.is_complete = true, .missing = {}, .reason = {}};
-  if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
-  if (CompanyTree(world_rank, world_size, is_vouched).ask(1) == kAll)
+PeerPresence query_presence(std::int32_t world_rank, std::int32_t world_size, bool is_asserted) {
+  if (!g_is_open && is_asserted) return {.is_complete = true, .missing = {}, .reason = {}};
+  if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = launcher_store::kWhyNot};
+  if (PresenceTree(world_rank, world_size, is_asserted).ask(1) == kAll)
     return {.is_complete = true, .missing = {}, .reason = {}};
   return {.is_complete = false, .missing = {}, .reason = "not all ranks have the library"};
 }
 
-void name_missing_ranks(std::int32_t world_size, Company& company) {
+void name_missing_ranks(std::int32_t world_size, PeerPresence& presence) {
   if (!g_is_open) return;
-  for (std::int32_t rank = 0; rank < world_size && company.missing.size() < kMaxListed; ++rank) {
-    const Notice notice = notice_of(rank);
-    if (notice.is_ours()) continue;
-    company.missing.push_back(rank);
-    if (!notice.version.empty())
-      company.reason = "not all ranks have version " + std::string(kVersion) + " of the library";
+  for (std::int32_t rank = 0; rank < world_size && presence.missing.size() < kMaxListed; ++rank) {
+    const PresenceEntry entry = entry_of(rank);
+    if (entry.is_ours()) continue;
+    presence.missing.push_back(rank);
+    if (!entry.version.empty())
+      presence.reason = "not all ranks have version " + std::string(kVersion) + " of the library";
   }
 }
 
-void leave_company() {
-  if (g_is_open) board::close();
+void withdraw_presence() {
+  if (g_is_open) launcher_store::close();
   g_is_open = false;
 }
 

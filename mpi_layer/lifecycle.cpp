@@ -4,7 +4,7 @@
 #include "core/hooks/cpu_readings.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
-#include "mpi_layer/board.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/clock_sync.h"
@@ -28,7 +28,7 @@ bool g_is_prepared = false;
 std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
-Company g_company;
+PeerPresence g_presence;
 Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed at exit, when MPI
                                 ///< may be gone
 
@@ -92,15 +92,15 @@ namespace {
 /// Determines whether all ranks have the library, in MPI_Init, which every rank calls.
 void find_others() {
   if (g_world_size == 1) {
-    g_company = {.is_complete = true, .missing = {}, .reason = {}};
+    g_presence = {.is_complete = true, .missing = {}, .reason = {}};
     return;
   }
   const OwnErrors errors;
-  g_company = ask_company(g_world_rank, g_world_size, runtime().is_company_vouched());
-  if (!g_company.is_complete) return;
+  g_presence = query_presence(g_world_rank, g_world_size, runtime().is_presence_asserted());
+  if (!g_presence.is_complete) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr)
-    g_company = {
+    g_presence = {
         .is_complete = false, .missing = {}, .reason = "MPI failed to create a communicator"};
 }
 
@@ -145,8 +145,8 @@ StartFacts start_facts(std::uint64_t enter_ticks) {
   facts.world_rank = g_world_rank;
   facts.world_size = g_world_size;
   facts.mpi_library = mpi_library_version();
-  facts.world = board::own_world();
-  facts.parent_world = board::parent_world();
+  facts.world = launcher_store::own_world();
+  facts.parent_world = launcher_store::parent_world();
   facts.start_ticks = enter_ticks;
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
   facts.is_first_here = g_world_rank == 0 ||
@@ -160,16 +160,16 @@ namespace {
 
 void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   const std::uint64_t begin = now();
-  share_notices();
+  share_entries();
   StartFacts facts = start_facts(enter_ticks);
   const std::uint64_t alone_ns = clock::monotonic_ns();
   find_others();
   const std::uint64_t found_ns = clock::monotonic_ns();
   place_clock(facts);
   find_step_exchange(facts.thread_level);
-  facts.company_ns = found_ns - alone_ns;
+  facts.presence_ns = found_ns - alone_ns;
   facts.clocks_ns = clock::monotonic_ns() - found_ns;
-  if (!g_company.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_company);
+  if (!g_presence.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_presence);
   g_wants_call_sites = runtime().wants_call_sites();
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
@@ -236,14 +236,14 @@ void before_finalize(Interface interface) noexcept {
   else if (g_step_control != nullptr)
     g_step_control->finish();
   if (active != nullptr && g_world_size > 1)
-    runtime().end(g_world, g_company);
+    runtime().end(g_world, g_presence);
   else if (active != nullptr) {
-    without_throwing([] { runtime().end(g_world, g_company); },
+    without_throwing([] { runtime().end(g_world, g_presence); },
                      [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
   }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);
-  leave_company();
+  withdraw_presence();
 }
 
 void before_abort() noexcept {

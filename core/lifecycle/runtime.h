@@ -22,7 +22,7 @@ struct StartFacts {
   std::uint64_t start_ticks = 0;  ///< entry of the call that started MPI
   std::string clock_domain;       ///< ProcessInfo::clock_domain, clock_samples
   std::vector<ClockSample> clock_samples;
-  std::uint64_t company_ns = 0;  ///< time spent to find out whether all ranks have the library
+  std::uint64_t presence_ns = 0;  ///< time spent to find out whether all ranks have the library
   std::uint64_t clocks_ns = 0;   ///< time spent to compare clocks
   std::string shared_run_id;     ///< rank 0's run id, if it could be obtained; else empty
   bool is_without_mpi = false;   ///< a hook started the recording; rank and size come from the
@@ -32,7 +32,7 @@ struct StartFacts {
 };
 
 /// Whether all ranks have loaded the library, so that they may communicate.
-struct Company {
+struct PeerPresence {
   bool is_complete = false;
   std::vector<std::int32_t>
       missing;  ///< ranks known to lack the library; may be empty although is_complete is false
@@ -59,7 +59,7 @@ class Runtime {
   /// Returns the interval at which different clocks are compared; 0: at start and end only.
   virtual double sync_interval_s() const = 0;
   /// Returns whether the user asserts that all ranks have the library (MEGASCOPE_ALL_RANKS).
-  virtual bool is_company_vouched() const = 0;
+  virtual bool is_presence_asserted() const = 0;
   /// Returns whether call sites are recorded.
   virtual bool wants_call_sites() const = 0;
   /// Returns whether and how ranks communicate at step boundaries. Valid after prepare(). The port
@@ -73,7 +73,7 @@ class Runtime {
                           const std::vector<RegionDefinition>& regions) = 0;
   /// Ends the run: recording has ended, MPI has not. collective: all ranks; nullptr: this process
   /// is standalone.
-  virtual void end(Collective* collective, const Company& company) = 0;
+  virtual void end(Collective* collective, const PeerPresence& presence) = 0;
   /// Starts a recording if the application has no MPI that will. Called by the first hook while
   /// nothing is recorded. Any thread; never in a forked child of a recording process.
   virtual void hook_called() = 0;

@@ -40,7 +40,7 @@ constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 }  // namespace
 
-void Session::end(Collective* collective, const Company& company) {
+void Session::end(Collective* collective, const PeerPresence& presence) {
   const WriteSignalsBlocked blocked;
   exit_line::clear();
   if (facts_.is_without_mpi) (void)hooks::read_cpu();
@@ -60,11 +60,11 @@ void Session::end(Collective* collective, const Company& company) {
                      stored.message());
   }
   if (collective != nullptr) {
-    end_with(*collective, company);
+    end_with(*collective, presence);
     return close_live(false);
   }
   const std::unique_ptr<Collective> single = make_single_collective();
-  without_throwing([&] { end_with(*single, company); },
+  without_throwing([&] { end_with(*single, presence); },
                    // In a collective end the other ranks would wait for this one.
                    [this] { complain_of_memory(); });
   close_live(false);
@@ -74,8 +74,8 @@ void Session::close_live(bool is_aborted) {
   if (live_ != nullptr) live_->close(is_aborted, is_aborted ? 0 : kLingerMs);
 }
 
-void Session::end_with(Collective& group, const Company& company) {
-  if (group.size() == 1 && facts_.world_size > 1) go_alone(company);
+void Session::end_with(Collective& group, const PeerPresence& presence) {
+  if (group.size() == 1 && facts_.world_size > 1) go_alone(presence);
   const Status status = conclude(group, *this);
   if (!status.is_ok()) complain(status.message());
 }
@@ -103,15 +103,15 @@ void Session::note_messages(Collective& collective, report::RunReport& report) c
 
 /// Rank 0 has the library, but some rank does not, or that cannot be determined: this rank finishes
 /// standalone.
-void Session::go_alone(const Company& company) {
+void Session::go_alone(const PeerPresence& presence) {
   if (is_first()) {
-    std::string line = "no common trace of all ranks: " + company.reason;
-    for (std::size_t i = 0; i < company.missing.size(); ++i)
-      line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
+    std::string line = "no common trace of all ranks: " + presence.reason;
+    for (std::size_t i = 0; i < presence.missing.size(); ++i)
+      line += (i == 0 ? " (missing: " : " ") + std::to_string(presence.missing[i]);
     if (facts_.is_without_mpi)
       line += "; each process writes its own trace";
     else
-      line += company.missing.empty() ? "; each rank writes its own trace. Set "
+      line += presence.missing.empty() ? "; each rank writes its own trace. Set "
                                         "MEGASCOPE_ALL_RANKS=1 if all ranks have the library"
                                       : "); each rank with the library writes its own trace";
     complain(line);

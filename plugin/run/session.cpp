@@ -173,7 +173,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   facts_ = facts;
   run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
   is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() &&
-              (facts.is_without_mpi || !is_company_vouched());
+              (facts.is_without_mpi || !is_presence_asserted());
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
   if (!status.is_ok() && is_first_on_node()) {
@@ -242,7 +242,7 @@ void Session::say_start(const StartFacts& facts) {
     line += ", MPI functions selected by MEGASCOPE_MPI=" + joined(options_.values.mpi.items, "+");
   say(line);
   if (!options_.values.verbose || facts.world_size == 1) return;
-  say("checked in " + human_duration(static_cast<std::int64_t>(facts.company_ns)) +
+  say("checked in " + human_duration(static_cast<std::int64_t>(facts.presence_ns)) +
       " that all ranks have the library; compared clocks in " +
       human_duration(static_cast<std::int64_t>(facts.clocks_ns)));
 }

@@ -27,12 +27,12 @@ class Session final : public Runtime, private RunPart {
   bool uses_tsc() const override { return use_tsc_; }
   std::string clock_domain() const override;
   double sync_interval_s() const override { return options_.values.sync_interval.value; }
-  bool is_company_vouched() const override { return options_.values.all_ranks; }
+  bool is_presence_asserted() const override { return options_.values.all_ranks; }
   bool wants_call_sites() const override { return options_.values.call_sites; }
   ControlPlan control_plan() const override;
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
-  void end(Collective* collective, const Company& company) override;
+  void end(Collective* collective, const PeerPresence& presence) override;
   void hook_called() override;
   /// Called at process exit. Ends a recording without MPI.
   void at_exit();
@@ -55,8 +55,8 @@ class Session final : public Runtime, private RunPart {
   void say_start(const StartFacts& facts);
   void prepare_exit(bool has_trace);
 
-  void end_with(Collective& group, const Company& company);
-  void go_alone(const Company& company);
+  void end_with(Collective& group, const PeerPresence& presence);
+  void go_alone(const PeerPresence& presence);
   std::string own_folder() override;
   void enter_folder(const std::string& folder) override;
   report::RunReport report() override;

@@ -121,7 +121,7 @@ int run_until_killed() {
 }
 
 /// Ranks exchange with their neighbour until one of them is killed.
-int run_in_company() {
+int run_with_peers() {
   init();
   int rank = 0;
   int size = 0;
@@ -156,7 +156,7 @@ int receive_forever() {
 
 int run_end_mode(std::string_view mode) {
   if (mode == "until-killed") return run_until_killed();
-  if (mode == "in-company") return run_in_company();
+  if (mode == "in-company") return run_with_peers();
   if (mode == "receive-forever") return receive_forever();
   const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" ||
                         mode == "finish" || mode == "return" || mode == "exit" || mode == "cheap" ||

@@ -6,7 +6,7 @@
 /// The launcher's key-value store (PMIx or PMI): entries of the processes of a job, by rank and
 /// key. No MPI message is sent, and no call waits for another process. One source file for each
 /// kind of launcher, chosen when the library is built.
-namespace megascope::mpi::board {
+namespace megascope::mpi::launcher_store {
 
 enum class Answer : std::uint8_t {
   kText,

@@ -1,5 +1,5 @@
 #include "core/config/environment.h"
-#include "mpi_layer/board.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/mpi_object.h"
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <pmix.h>
 
 /// PMIx: Open MPI under mpirun, and srun --mpi=pmix.
-namespace megascope::mpi::board {
+namespace megascope::mpi::launcher_store {
 namespace {
 
 /// The PMIx library that the MPI library uses, by symbol: it is not linked.

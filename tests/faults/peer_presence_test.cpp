@@ -40,7 +40,7 @@ Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) 
 
 bool exists(const std::string& path) { return std::filesystem::exists(path); }
 
-TEST(Company, WaitsForARank0ThatIsSlowToBegin) {
+TEST(PeerPresence, WaitsForARank0ThatIsSlowToBegin) {
   const TemporaryFolder folder;
   const auto begin = std::chrono::steady_clock::now();
   const Ending ending = run_ranks(folder,
@@ -53,7 +53,7 @@ TEST(Company, WaitsForARank0ThatIsSlowToBegin) {
   EXPECT_EQ(occurrences(ending.err, "no common trace"), 0) << ending.err;
 }
 
-TEST(Company, WithoutTheLastRankIsNotHeld) {
+TEST(PeerPresence, WithoutTheLastRankIsNotHeld) {
   const TemporaryFolder folder;
   const Ending ending = run_ranks(folder, {{library()}, {library()}, {{}}});
   EXPECT_FALSE(ending.has_timed_out);
@@ -64,7 +64,7 @@ TEST(Company, WithoutTheLastRankIsNotHeld) {
   EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
 }
 
-TEST(Company, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
+TEST(PeerPresence, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   const TemporaryFolder folder;
   const Ending ending = run_ranks(folder, {{{}}, {library()}, {library()}});
   EXPECT_FALSE(ending.has_timed_out);
@@ -78,7 +78,7 @@ TEST(Company, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   }
 }
 
-TEST(Company, AProgramStartedByARecordedOneIsOnItsOwn) {
+TEST(PeerPresence, AProgramStartedByARecordedOneIsOnItsOwn) {
   const TemporaryFolder folder;
   Command command{.arguments = {MEGASCOPE_TEST_RING, "2", MEGASCOPE_TEST_RING},
                   .environment = {"LD_PRELOAD=" + library(), "MEGASCOPE_EXPORT=none"},

@@ -1,7 +1,7 @@
-#include "mpi_layer/board.h"
+#include "mpi_layer/launcher_store.h"
 
 // Built without a launcher interface: presence of the library is then never assumed.
-namespace megascope::mpi::board {
+namespace megascope::mpi::launcher_store {
 
 bool open() { return false; }
 bool put(const char*, const std::string&) { return false; }

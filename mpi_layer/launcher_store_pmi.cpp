@@ -1,5 +1,5 @@
 #include "core/config/environment.h"
-#include "mpi_layer/board.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/twins.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 /// MPICH itself uses in MPI_Init, MPI_Finalize, MPI_Comm_spawn and similar calls. MPI_Init of
 /// several ranks distributes entries to all proxies: MPICH stores its addresses and waits for those
 /// of all ranks before it returns.
-namespace megascope::mpi::board {
+namespace megascope::mpi::launcher_store {
 namespace {
 
 constexpr int kPatienceMs = 10'000;  // timeout of an answer of the proxy
