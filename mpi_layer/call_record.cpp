@@ -1,7 +1,7 @@
 #include "mpi_layer/call_record.h"
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 
 #include <algorithm>
 
@@ -65,7 +65,7 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(),
                                     thread.staged_words != 0));
   write_staged(thread);
-  if (leave_ticks >= thread.next_pulse_ticks && call.depth == 0) pulse(thread, leave_ticks);
+  if (leave_ticks >= thread.next_progress_ticks && call.depth == 0) progress_tick(thread, leave_ticks);
 }
 
 }  // namespace megascope::mpi

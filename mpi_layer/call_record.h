@@ -126,7 +126,7 @@ namespace detail {
                        (has_message && !detail::folds(call)) ||
                        !buffer.has_room(kMaxCallWords + staged_words) ||
                        !time_fits(call.enter_ticks, buffer.base_ticks()) ||
-                       leave_ticks >= thread.next_pulse_ticks;
+                       leave_ticks >= thread.next_progress_ticks;
   if (is_rare) [[unlikely]] {
     write_rare(thread, detail::copy_of(call), leave_ticks, rc);
     return;

@@ -1,6 +1,6 @@
 #include "mpi_layer/spin.h"
 
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 
 #include <algorithm>
 
@@ -43,8 +43,8 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
   run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;
   run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration;
   thread.buffer->pending().words[0] = run.first_word;
-  if (leave_ticks >= thread.next_pulse_ticks)
-    pulse(thread, leave_ticks);  // a thread that waits by testing writes no other call
+  if (leave_ticks >= thread.next_progress_ticks)
+    progress_tick(thread, leave_ticks);  // a thread that waits by testing writes no other call
   return true;
 }
 

@@ -9,7 +9,7 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/own_errors.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
@@ -40,7 +40,7 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
-std::uint64_t carry_rank_updates_of_progress_tick() noexcept { return g_step_control->pulse(); }
+std::uint64_t carry_rank_updates_of_progress_tick() noexcept { return g_step_control->progress_tick(); }
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); },
@@ -48,7 +48,7 @@ void complain(const char* what, const char* reason = "") noexcept {
 }
 
 /// Sends an answer soon, if MPI may be called in a hook.
-void follow_reply() noexcept { g_step_control->pulse_in_hook(); }
+void follow_reply() noexcept { g_step_control->progress_tick_in_hook(); }
 
 }  // namespace
 
@@ -159,7 +159,7 @@ void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
 
 /// Unlike at a step boundary, the thread has just left an MPI call of the application:
 /// MPI_THREAD_SERIALIZED allows MPI calls here.
-std::uint64_t StepControl::pulse() noexcept {
+std::uint64_t StepControl::progress_tick() noexcept {
   constexpr std::uint64_t kLaterNs = 250'000'000;
   const bool may_call = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
   if (is_forked_child() || !may_call) return kLaterNs;
@@ -168,7 +168,7 @@ std::uint64_t StepControl::pulse() noexcept {
   return turn ? carry_rank_updates() : kLaterNs;
 }
 
-void StepControl::pulse_in_hook() noexcept {
+void StepControl::progress_tick_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
@@ -181,7 +181,7 @@ std::uint64_t StepControl::carry_rank_updates() noexcept {
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
   tell_time_in_calls(false);
-  const std::uint64_t next_ns = port_.pulse();
+  const std::uint64_t next_ns = port_.progress_tick();
   is_mail_broken_ = !mail_->progress();
   return next_ns;
 }
@@ -374,7 +374,7 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
   if (!plan.has_rank_updates) return;
-  set_rank_update_pulse(&carry_rank_updates_of_progress_tick);
+  set_rank_update_progress_tick(&carry_rank_updates_of_progress_tick);
   hooks::set_reply_follower(&follow_reply);
 }
 

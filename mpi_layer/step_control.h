@@ -35,9 +35,9 @@ class StepControl {
   void begin_step(std::int64_t step) noexcept;
   /// Called after a recorded MPI call has returned: progresses rank updates if the application
   /// begins no step for long. Threads as begin_step(). Returns the time until the next tick in ns.
-  std::uint64_t pulse() noexcept;
+  std::uint64_t progress_tick() noexcept;
   /// As pulse(), in a hook.
-  void pulse_in_hook() noexcept;
+  void progress_tick_in_hook() noexcept;
   /// Called on all ranks in MPI_Finalize: completes the rounds that other ranks began, and delivers
   /// the last block. The object is inactive afterwards.
   void finish() noexcept;

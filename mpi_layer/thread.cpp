@@ -4,7 +4,7 @@
 #include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/selection.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
-  begin_pulses(*thread);
+  begin_progress_ticks(*thread);
   thread->staged = static_cast<encoding::Word*>(
       std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;

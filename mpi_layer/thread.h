@@ -34,9 +34,9 @@ struct MpiThread {
                                 ///< Stale after a call that was left by an exception or jump
   EventBuffer* buffer;
   std::uint64_t busy_ticks;         ///< time in recorded calls so far
-  std::uint64_t next_pulse_ticks;   ///< time of the next progress tick, which runs after the first
+  std::uint64_t next_progress_ticks;   ///< time of the next progress tick, which runs after the first
                                     ///< call that returns later; largest number: never
-  std::uint64_t next_rank_update_ticks;  ///< time of the next progress of rank updates (pulses.h)
+  std::uint64_t next_rank_update_ticks;  ///< time of the next progress of rank updates (progress_ticks.h)
   std::uint64_t next_reading_ticks;
   bool reads_at_entry;  ///< the next intercepted call begins with a CPU reading; gates are closed
                         ///< until then

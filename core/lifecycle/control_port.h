@@ -49,7 +49,7 @@ class ControlPort {
   virtual void spend_in_calls(std::uint64_t ns) noexcept = 0;
   /// A progress tick: called from time to time inside MPI calls and hooks if rank updates are used.
   /// Returns the time until the next tick, in ns.
-  virtual std::uint64_t pulse() noexcept = 0;
+  virtual std::uint64_t progress_tick() noexcept = 0;
   /// Returns this rank's next message to rank 0 (rank update), at a boundary or tick, after the
   /// previous one was sent: at most kMaxRankUpdateBytes; empty: none.
   virtual std::vector<std::byte> take_rank_update() noexcept = 0;

@@ -85,7 +85,7 @@ class StepExchange final : public ControlPort {
   void obey(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
-  std::uint64_t pulse() noexcept override;
+  std::uint64_t progress_tick() noexcept override;
   std::vector<std::byte> take_rank_update() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept override;
   void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept override;
@@ -189,7 +189,7 @@ class StepExchange final : public ControlPort {
   std::int64_t begin_realtime_ns_ = 0;  ///< wall-clock time of begin_ns_
   /// wall-clock begin of the step that the next block describes.
   std::int64_t told_realtime_ns_ = 0;
-  std::uint64_t pulse_ns_ = 0;  ///< end of the last interval
+  std::uint64_t progress_tick_ns_ = 0;  ///< end of the last interval
   CallReport call_report_;      ///< used where no step begins
   Capture* capture_;            ///< nullptr: no live view
   std::uint32_t tail_ranks_ = 0;

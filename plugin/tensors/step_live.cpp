@@ -147,7 +147,7 @@ void StepExchange::fall_asleep() noexcept {
 
 /// Reports intervals only where no steps begin; otherwise the rows of step blocks have the same
 /// data. While a client request is being processed, polls more often so that replies leave soon.
-std::uint64_t StepExchange::pulse() noexcept {
+std::uint64_t StepExchange::progress_tick() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
   if (capture_ == nullptr) return kPeriodNs;
@@ -158,9 +158,9 @@ std::uint64_t StepExchange::pulse() noexcept {
 
 void StepExchange::tell_interval() noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
-  const std::uint64_t begin_ns = std::exchange(pulse_ns_, now_ns);
+  const std::uint64_t begin_ns = std::exchange(progress_tick_ns_, now_ns);
   if (begin_ns != 0 && now_ns - begin_ns < static_cast<std::uint64_t>(kIntervalMs) * 900'000) {
-    pulse_ns_ = begin_ns;
+    progress_tick_ns_ = begin_ns;
     return;
   }
   const auto ms = [](std::uint64_t ns) {

@@ -15,7 +15,7 @@ struct CountingPort final : ControlPort {
   std::vector<std::pair<int, std::string>> received;
   std::size_t received_bytes = 0;
   bool keeps_texts = true;
-  std::atomic<int> pulses{0};
+  std::atomic<int> progress_ticks{0};
   std::atomic<int> boundaries{0};
   std::uint64_t calls_ns = 0;
 
@@ -30,7 +30,7 @@ struct CountingPort final : ControlPort {
   bool has_promised() const noexcept override { return false; }
   void spend(std::uint64_t, std::uint64_t) noexcept override {}
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns += ns; }
-  std::uint64_t pulse() noexcept override { return ++pulses, 1; }
+  std::uint64_t progress_tick() noexcept override { return ++progress_ticks, 1; }
   std::vector<std::byte> take_rank_update() noexcept override {
     if (to_send.empty()) return {};
     const std::string text = to_send.front();

@@ -20,12 +20,12 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST_F(LiveExchange, PulsesOfAnotherThreadCostNoBoundary) {
+TEST_F(LiveExchange, ProgressTicksOfAnotherThreadCostNoBoundary) {
   run(
       [](int rank, Collective&) {
         std::atomic<bool> is_over{false};
         std::thread thread([&] {
-          while (!is_over) (void)mpi::g_step_control->pulse();
+          while (!is_over) (void)mpi::g_step_control->progress_tick();
         });
         for (int step = 0; step < 30; ++step) begin_and_show(rank, step);
         is_over = true;
@@ -95,7 +95,7 @@ TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
         EXPECT_NE(g_capture->wanted_kinds("w"), 0);
         for (int i = 0; i < 60; ++i) {
           usleep(10'000);
-          (void)mpi::g_step_control->pulse();
+          (void)mpi::g_step_control->progress_tick();
         }
         EXPECT_EQ(g_capture->wanted_kinds("w"), 0);
         EXPECT_TRUE(all.barrier().is_ok());

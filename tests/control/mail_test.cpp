@@ -90,12 +90,12 @@ void expect_all_rank_updates(const CountingPort& port) {
 }
 
 /// All begin no step: what they have to say is sent by pulses, and at the end.
-void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
+void progress_tick_and_finish(int rank, Collective& all, CountingPort& port) {
   auto* const control = new StepControl(
       &all, {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000},
       /*thread_level=*/1);
   if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
-  while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
+  while (port.to_send.size() > 1) (void)control->progress_tick();  // the last one is left for the end
   control->finish();
   g_max_bytes = std::numeric_limits<std::size_t>::max();
 }
@@ -106,7 +106,7 @@ TEST(StepMail, BringsAllRankUpdatesInOrderWithoutAnyStep) {
     run([](int rank, Collective& all) {
       CountingPort port;
       port.to_send = rank_updates_of(rank);
-      pulse_and_finish(rank, all, port);
+      progress_tick_and_finish(rank, all, port);
       if (rank == 0) expect_all_rank_updates(port);
     });
   }
@@ -121,7 +121,7 @@ TEST(StepMail, WhereMemoryRunsOutNoRankUpdateIsLost) {
     CountingPort port;
     port.keeps_texts = false;
     if (rank != 0) port.to_send = rank_updates_of(rank);
-    pulse_and_finish(rank, all, port);
+    progress_tick_and_finish(rank, all, port);
     if (rank == 0) {
       EXPECT_EQ(port.received_bytes, bytes);
     }
@@ -137,7 +137,7 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
           auto* const control = new StepControl(
               &all,
               {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000}, 1);
-          for (int i = 0; i < 100; ++i) (void)control->pulse();
+          for (int i = 0; i < 100; ++i) (void)control->progress_tick();
           control->finish();
         },
         {.rank = 1, .fn = Fn::Isend, .call = call});
@@ -155,14 +155,14 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
           auto* const control = new StepControl(
               &all,
               {.port = &port, .settings = 0, .has_rank_updates = true, .patience_ns = 1'000'000'000}, 1);
-          if (rank != 0) (void)control->pulse();
+          if (rank != 0) (void)control->progress_tick();
           control->finish();
         },
         {.rank = 0, .fn = Fn::Improbe, .call = call});
   }
 }
 
-struct Pulses : testing::Test {
+struct ProgressTicks : testing::Test {
   CountingPort port;
   StepControl* make(int level) {
     static std::vector<std::unique_ptr<StepControl>> all;
@@ -176,19 +176,19 @@ struct Pulses : testing::Test {
     StepControl* const control = make(level);
     std::array<int, 4> counts{};
     const auto count = [&](std::size_t at, auto&& call) {
-      const int before = port.pulses;
+      const int before = port.progress_ticks;
       call();
-      counts[at] = port.pulses - before;
+      counts[at] = port.progress_ticks - before;
     };
-    count(0, [&] { (void)control->pulse(); });
-    count(1, [&] { control->pulse_in_hook(); });
-    std::thread([&] { count(2, [&] { (void)control->pulse(); }); }).join();
-    std::thread([&] { count(3, [&] { control->pulse_in_hook(); }); }).join();
+    count(0, [&] { (void)control->progress_tick(); });
+    count(1, [&] { control->progress_tick_in_hook(); });
+    std::thread([&] { count(2, [&] { (void)control->progress_tick(); }); }).join();
+    std::thread([&] { count(3, [&] { control->progress_tick_in_hook(); }); }).join();
     return counts;
   }
 };
 
-TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
+TEST_F(ProgressTicks, AreOfThreadsThatMayCallMpi) {
   using testing::ElementsAre;
   EXPECT_THAT(carried(0), ElementsAre(1, 1, 0, 0));
   EXPECT_THAT(carried(1), ElementsAre(1, 1, 0, 0));
@@ -196,7 +196,7 @@ TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
   EXPECT_THAT(carried(3), ElementsAre(1, 1, 1, 1));
 }
 
-TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
+TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   char folder[] = "/tmp/mail-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   auto* const recorder = new Recorder({.path = std::string(folder) + "/trace",
@@ -214,30 +214,30 @@ TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   static MpiThread theirs{};
   StepControl* const control = make(3);
   MpiThread* const before = std::exchange(t_thread, &mine);
-  const auto pulse_elsewhere = [&] {
+  const auto progress_tick_elsewhere = [&] {
     std::thread([&] {
       t_thread = &theirs;
       theirs.busy_ticks += 1'000'000'000;
-      (void)control->pulse();
+      (void)control->progress_tick();
     }).join();
   };
-  pulse_elsewhere();
+  progress_tick_elsewhere();
   EXPECT_EQ(port.calls_ns, 0U) << "as long as no step begins the main thread's time counts";
   control->begin_step(0);
-  pulse_elsewhere();
+  progress_tick_elsewhere();
   mine.busy_ticks += 5'000'000;
   usleep(20'000);
   control->begin_step(1);
   EXPECT_NEAR(static_cast<double>(port.calls_ns), 5e6, 1e6);
   // A forked child has the parent's tables, and none of its MPI.
   const int boundaries = port.boundaries;
-  const int pulses = port.pulses;
+  const int progress_ticks = port.progress_ticks;
   const pid_t child = fork();
   if (child == 0) {
     control->begin_step(2);
-    (void)control->pulse();
-    control->pulse_in_hook();
-    _exit(port.boundaries == boundaries && port.pulses == pulses ? 0 : 1);
+    (void)control->progress_tick();
+    control->progress_tick_in_hook();
+    _exit(port.boundaries == boundaries && port.progress_ticks == progress_ticks ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

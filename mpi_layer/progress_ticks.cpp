@@ -1,4 +1,4 @@
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 
 #include "core/base/clock.h"
 #include "core/hooks/cpu_readings.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-RankUpdatePulse g_rank_updates = nullptr;
+RankUpdateProgressTick g_rank_updates = nullptr;
 
 double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
   static const clock::Moment origin = clock::measure_moment(use_tsc);
@@ -39,15 +39,15 @@ std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
 
 }  // namespace
 
-void begin_pulses(MpiThread& thread) noexcept {
-  thread.next_pulse_ticks = 0;
+void begin_progress_ticks(MpiThread& thread) noexcept {
+  thread.next_progress_ticks = 0;
   thread.next_rank_update_ticks = g_rank_updates != nullptr ? 0 : kNever;
   thread.next_reading_ticks = hooks::reads_cpu() ? 0 : kNever;
   if (thread.next_rank_update_ticks == kNever && thread.next_reading_ticks == kNever)
-    thread.next_pulse_ticks = kNever;
+    thread.next_progress_ticks = kNever;
 }
 
-void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
+void progress_tick(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   const double rate = ticks_per_ns(thread.use_tsc, leave_ticks);
   const bool ends_a_reading = leave_ticks < thread.next_reading_ticks &&
                               leave_ticks <
@@ -59,7 +59,7 @@ void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
     thread.next_rank_update_ticks = leave_ticks +
                                static_cast<std::uint64_t>(static_cast<double>(g_rank_updates()) * rate);
   }
-  thread.next_pulse_ticks = std::min(thread.next_reading_ticks, thread.next_rank_update_ticks);
+  thread.next_progress_ticks = std::min(thread.next_reading_ticks, thread.next_rank_update_ticks);
 }
 
 void read_at_entry(MpiThread& thread) noexcept {
@@ -67,13 +67,13 @@ void read_at_entry(MpiThread& thread) noexcept {
   if (thread.active_frame != 0)
     return;  // MPI itself or a callback makes the call: the reading would be inside a call
   (void)hooks::read_cpu();
-  thread.next_pulse_ticks = 0;
+  thread.next_progress_ticks = 0;
 }
 
-void set_rank_update_pulse(RankUpdatePulse rank_updates) noexcept { g_rank_updates = rank_updates; }
+void set_rank_update_progress_tick(RankUpdateProgressTick rank_updates) noexcept { g_rank_updates = rank_updates; }
 
 void hasten_rank_updates(MpiThread& thread) noexcept {
-  thread.next_rank_update_ticks = thread.next_pulse_ticks = 0;
+  thread.next_rank_update_ticks = thread.next_progress_ticks = 0;
 }
 
 }  // namespace megascope::mpi

@@ -6,7 +6,7 @@
 
 /// Progress ticks: periodic work of a thread after a recorded call has returned: rank updates to
 /// rank 0 (step_control.h) and readings of its CPU time (core/hooks/cpu_readings.h). Each call has
-/// one comparison for it (MpiThread::next_pulse_ticks).
+/// one comparison for it (MpiThread::next_progress_ticks).
 ///
 /// Readings come in threes: when the first call of a period returns, when the next call begins, and
 /// when that call returns. Between the first two the thread was in the application, between the
@@ -19,17 +19,17 @@ namespace megascope::mpi {
 inline constexpr std::uint64_t kReadingPeriodNs = 30'000'000;
 
 /// Initialises a new thread: its first tick is due at once.
-void begin_pulses(MpiThread& thread) noexcept;
+void begin_progress_ticks(MpiThread& thread) noexcept;
 /// Runs a tick. Precondition: leave_ticks >= thread.next_pulse_ticks, and the thread is in no call.
 /// Schedules the next tick.
-void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
+void progress_tick(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
 /// Reads in enter_slow_path() if thread.reads_at_entry.
 void read_at_entry(MpiThread& thread) noexcept;
 
 /// Progresses rank updates. Returns the time until the next tick in ns. nullptr: there are none.
-using RankUpdatePulse = std::uint64_t (*)() noexcept;
+using RankUpdateProgressTick = std::uint64_t (*)() noexcept;
 /// Sets the function. Call before open_recording().
-void set_rank_update_pulse(RankUpdatePulse rank_updates) noexcept;
+void set_rank_update_progress_tick(RankUpdateProgressTick rank_updates) noexcept;
 /// Makes rank updates progress after the thread's next call.
 void hasten_rank_updates(MpiThread& thread) noexcept;
 
