@@ -28,7 +28,7 @@ constexpr char kProtocol[] = "2";  // version of the library's messages: changes
                                    // in MPI_Init or their senders change
 constexpr std::size_t kMaxListed = 32;
 constexpr int kTries = 3;  // of a query that the launcher failed to answer
-constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+constexpr std::uint64_t kTimeoutNs = 2'000'000'000;
 constexpr timespec kPause{0, 1'000'000};
 constexpr int kTag = 0;
 constexpr std::uint8_t kNotAll = 0;
@@ -81,7 +81,7 @@ void wait_until_out(std::int32_t rank, const PresenceEntry& entry) {
   if (entry.node == own_node()) return;
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (std::string text; launcher_store::get_late(rank, kOutKey, text) != Answer::kText;) {
-    if (clock::monotonic_ns() - begin_ns > kPatienceNs) return;
+    if (clock::monotonic_ns() - begin_ns > kTimeoutNs) return;
     nanosleep(&kPause, nullptr);
   }
 }

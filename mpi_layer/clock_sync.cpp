@@ -20,12 +20,12 @@ namespace {
 
 // Within a domain the only question is whether it is one clock; between two domains the quickest
 // answer counts.
-constexpr PingLimits kCheck{.least = 3, .patience = 1, .most = 4, .budget_ns = 1'000'000};
-constexpr PingLimits kMeasure{.least = 8, .patience = 32, .most = 400, .budget_ns = 2'000'000};
+constexpr PingLimits kCheck{.least = 3, .timeout = 1, .most = 4, .budget_ns = 1'000'000};
+constexpr PingLimits kMeasure{.least = 8, .timeout = 32, .most = 400, .budget_ns = 2'000'000};
 constexpr std::uint32_t kFirstCollective = 16;
 constexpr double kMaxGrowth = 8.0;
 constexpr double kMaxAhead = 4096.0;  // collectives: bounds the delay if they become slower
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+constexpr std::uint64_t kTimeoutNs = 1'000'000'000;
 constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where all ranks take part
 constexpr int kTagOfSome = 3;  // in between: late messages must not answer later questions
 constexpr std::int32_t kNobody = -1;
@@ -80,11 +80,11 @@ std::array<bool, 2> ClockSync::are_same_everywhere(std::uint64_t first, std::uin
   return {rc == MPI_SUCCESS && all[0] == ~all[1], rc == MPI_SUCCESS && all[2] == ~all[3]};
 }
 
-Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
+Wire ClockSync::wire(std::uint32_t round, std::uint64_t timeout_ns) const {
   return {.comm = comm_,
-          .tag = patience_ns == 0 ? kTagOfAll : kTagOfSome,
+          .tag = timeout_ns == 0 ? kTagOfAll : kTagOfSome,
           .round = round,
-          .patience_ns = patience_ns};
+          .timeout_ns = timeout_ns};
 }
 
 std::string ClockSync::find_domains(const std::string& claimed) {
@@ -117,7 +117,7 @@ std::string ClockSync::find_domains(const std::string& claimed) {
 /// Down a binomial tree: a process that shows the time of its parent belongs to its parent's
 /// domain. namer: rank from which the domain has its name; kNobody for the claimed name.
 bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
-  const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .patience_ns = 0};
+  const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .timeout_ns = 0};
   int rank = 0;
   int size = 1;
   twin<Fn::Comm_rank>()(members, &rank);
@@ -227,7 +227,7 @@ bool ClockSync::share_plan(const Wire& wire, std::uint64_t& plan) {
 }
 
 bool ClockSync::after_collective(std::uint32_t sequence, ClockSample& sample) {
-  const Wire some = wire(sequence, kPatienceNs);
+  const Wire some = wire(sequence, kTimeoutNs);
   std::uint64_t plan = world_.rank() == 0 ? plan_after(sequence) : 0;
   bool has_asked = false;
   bool goes_on = share_plan(some, plan);

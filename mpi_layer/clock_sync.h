@@ -54,7 +54,7 @@ class ClockSync {
   bool is_same_everywhere(std::uint64_t value) { return are_same_everywhere(value, value)[0]; }
   bool check_domain(MPI_Comm members, std::int32_t& namer);
   Status find_leaders(std::uint64_t domain);
-  Wire wire(std::uint32_t round, std::uint64_t patience_ns) const;
+  Wire wire(std::uint32_t round, std::uint64_t timeout_ns) const;
   bool measure_by(const Wire& wire, ClockSample& sample, bool& has_asked);
   std::uint64_t plan_after(std::uint32_t sequence);
   bool share_plan(const Wire& wire, std::uint64_t& plan);

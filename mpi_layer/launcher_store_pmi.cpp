@@ -18,7 +18,7 @@
 namespace megascope::mpi::launcher_store {
 namespace {
 
-constexpr int kPatienceMs = 10'000;  // timeout of an answer of the proxy
+constexpr int kTimeoutMs = 10'000;  // timeout of an answer of the proxy
 constexpr std::size_t kLongestLine = 4096;
 
 struct Pmi {
@@ -42,7 +42,7 @@ bool receive_line(std::string& line) {
   line.clear();
   while (line.size() < kLongestLine) {
     pollfd socket{.fd = g_pmi.socket, .events = POLLIN, .revents = 0};
-    const int ready = poll(&socket, 1, kPatienceMs);
+    const int ready = poll(&socket, 1, kTimeoutMs);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
     char byte = 0;

@@ -31,15 +31,15 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
          sample.peer_ticks <= sample.received_ticks + kSlackTicks;
 }
 
-/// Returns whether the request completes within patience_ns. It is complete or cancelled
+/// Returns whether the request completes within timeout_ns. It is complete or cancelled
 /// afterwards.
-bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
+bool completes(MPI_Request request, std::uint64_t timeout_ns) noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int is_done = 0;;) {
     if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
     if (is_done != 0) return true;
     const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
-    if (patience_ns != 0 && waited_ns > patience_ns) break;
+    if (timeout_ns != 0 && waited_ns > timeout_ns) break;
     if (waited_ns > kSpinNs) sched_yield();
   }
   twin<Fn::Cancel>()(&request);
@@ -60,7 +60,7 @@ bool Wire::receive(std::uint64_t& value, int peer) const noexcept {
   if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
       MPI_SUCCESS)
     return false;
-  if (!completes(request, patience_ns) || message.round != round) return false;
+  if (!completes(request, timeout_ns) || message.round != round) return false;
   value = message.value;
   return true;
 }
@@ -70,7 +70,7 @@ bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limit
   int best_index = 0;
   std::uint64_t begin_ns = 0;
   for (int i = 0; i < limits.most; ++i) {
-    if (i >= limits.least && i - best_index > limits.patience) break;
+    if (i >= limits.least && i - best_index > limits.timeout) break;
     if (i >= limits.least && clock::monotonic_ns() - begin_ns > limits.budget_ns) break;
     ClockSample sample;
     sample.sent_ticks = clock::ticks(use_tsc);

@@ -14,7 +14,7 @@ struct Wire {
   MPI_Comm comm;
   int tag;
   std::uint32_t round;        ///< equal on both sides
-  std::uint64_t patience_ns;  ///< timeout of a message; 0: none
+  std::uint64_t timeout_ns;  ///< timeout of a message; 0: none
 
   bool send(std::uint64_t value, int peer) const noexcept;
   bool receive(std::uint64_t& value, int peer) const noexcept;
@@ -25,7 +25,7 @@ struct Wire {
 /// answer.
 struct PingLimits {
   int least;
-  int patience;
+  int timeout;
   int most;
   std::uint64_t budget_ns;
 };

@@ -71,7 +71,7 @@ StepControl::Turn::~Turn() {
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
     : world_(world),
       port_(*plan.port),
-      patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)),
+      timeout_ns_(std::max<std::uint64_t>(plan.timeout_ns, 1)),
       thread_level_(thread_level),
       main_thread_(pthread_self()),
       op_{},
@@ -192,7 +192,7 @@ void StepControl::at_boundary() noexcept {
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(due, port_.has_promised() ? std::max(patience_ns_, kPromiseNs) : patience_ns_,
+    if (!complete(due, port_.has_promised() ? std::max(timeout_ns_, kPromiseNs) : timeout_ns_,
                   wait_ns)) {
       return stop(is_broken_ ? "MPI failed"
                              : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
@@ -263,15 +263,15 @@ bool StepControl::test(Round& round) noexcept {
   return round.is_done;
 }
 
-/// Completes a round. Returns false if it is not complete within patience_ns or MPI failed.
-bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns,
+/// Completes a round. Returns false if it is not complete within timeout_ns or MPI failed.
+bool StepControl::complete(std::uint64_t number, std::uint64_t timeout_ns,
                            std::uint64_t& wait_ns) noexcept {
   Round& due = round(number);
   if (test(due)) return true;
   const std::uint64_t begin_ns = clock::monotonic_ns();
   while (!test(due) && !is_broken_) {
     wait_ns = clock::monotonic_ns() - begin_ns;
-    if (patience_ns != kForEver && wait_ns > patience_ns) return false;
+    if (timeout_ns != kForEver && wait_ns > timeout_ns) return false;
     if (wait_ns > kSpinNs) sched_yield();
   }
   wait_ns = clock::monotonic_ns() - begin_ns;

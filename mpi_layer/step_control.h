@@ -73,7 +73,7 @@ class StepControl {
   void at_boundary() noexcept;
   void keep_others_going() noexcept;
   bool start(bool is_absent) noexcept;
-  bool complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept;
+  bool complete(std::uint64_t number, std::uint64_t timeout_ns, std::uint64_t& wait_ns) noexcept;
   bool test(Round& round) noexcept;
   void hear(std::uint64_t number) noexcept;
   bool make_objects(const std::vector<std::size_t>& sizes);
@@ -92,7 +92,7 @@ class StepControl {
   std::unique_ptr<Collective> group_;  ///< nullptr: one rank
   Collective* world_;
   ControlPort& port_;
-  std::uint64_t patience_ns_;
+  std::uint64_t timeout_ns_;
   int thread_level_;
   pthread_t main_thread_;
   MPI_Op op_;

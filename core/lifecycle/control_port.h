@@ -71,7 +71,7 @@ struct ControlPlan {
   std::uint64_t settings = 0;   ///< a number that must be equal on all ranks
   bool has_rank_updates = false;     ///< take_rank_update() is called; equal on all ranks
   std::uint64_t
-      patience_ns = 0;  ///< timeout of a boundary that waits for the block that takes effect at it
+      timeout_ns = 0;  ///< timeout of a boundary that waits for the block that takes effect at it
 };
 
 }  // namespace megascope

@@ -145,11 +145,11 @@ bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view
 }
 
 void end_child(pid_t pid) {
-  constexpr int kPatienceMs = 500;
+  constexpr int kTimeoutMs = 500;
   kill(pid, SIGKILL);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd wait{handle, POLLIN, 0};
-  if (handle >= 0) (void)poll(&wait, 1, kPatienceMs);
+  if (handle >= 0) (void)poll(&wait, 1, kTimeoutMs);
   if (handle >= 0) close(handle);
   (void)waitpid(pid, nullptr, WNOHANG);
 }

@@ -13,7 +13,7 @@ namespace beast = boost::beast;
 namespace websocket = beast::websocket;
 using boost::system::error_code;
 
-constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::seconds kTimeout{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 constexpr std::uint64_t
     kPongBytes = 64;  ///< approximate size of a reply to a ping, which Beast sends while reading
@@ -29,7 +29,7 @@ ClientSession::ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStre
       id_(id),
       socket_(std::move(stream)),
       buffer_(kMaxMessageBytes),
-      patience_(loop.context()),
+      timeout_(loop.context()),
       read_turn_(endpoint.budget()),
       budget_timer_(loop.context()),
       idle_timer_(loop.context()) {
@@ -53,7 +53,7 @@ void ClientSession::set_options() {
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
   const bool is_guest = endpoint_.budget() != nullptr;
   timeout.idle_timeout = is_guest ? websocket::stream_base::none()
-                                  : kPatience;  // Beast sends a ping after half of it
+                                  : kTimeout;  // Beast sends a ping after half of it
   timeout.keep_alive_pings = !is_guest;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
@@ -127,7 +127,7 @@ void ClientSession::read_on() {
 /// Replaces Beast's idle timeout, which would close a client whose bytes wait for the budget.
 void ClientSession::watch_idleness() {
   // A ping is sent between half and three quarters of the timeout.
-  idle_timer_.expires_after(kPatience / 4);
+  idle_timer_.expires_after(kTimeout / 4);
   idle_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || self->is_closing_) return;
@@ -142,8 +142,8 @@ void ClientSession::look_whether_idle() {
   error_code error;
   const bool has_spoken = stream.socket().available(error) != 0;
   const Clock::duration silence = Clock::now() - stream.rate_policy().said_at();
-  if (error || (!has_spoken && silence > kPatience)) return give_up();
-  if (has_spoken || silence < kPatience / 2 || std::exchange(is_pinging_, true)) return;
+  if (error || (!has_spoken && silence > kTimeout)) return give_up();
+  if (has_spoken || silence < kTimeout / 2 || std::exchange(is_pinging_, true)) return;
   socket_.async_ping({},
                      [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
 }
@@ -176,7 +176,7 @@ void ClientSession::serve() {
 void ClientSession::send() {
   is_sending_ = true;
   began_ = Clock::now();
-  wait_for_client(kPatience);
+  wait_for_client(kTimeout);
   socket_.text(message_.is_text);
   const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text)
                                                            : boost::asio::buffer(message_.frame);
@@ -187,12 +187,12 @@ void ClientSession::send() {
 
 /// A slow client is not closed as long as it accepts bytes.
 void ClientSession::wait_for_client(Clock::duration delay) {
-  patience_.expires_after(delay);
-  patience_.async_wait([weak = weak_from_this()](const error_code& error) {
+  timeout_.expires_after(delay);
+  timeout_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || !self->is_sending_) return;
-    if (const Clock::duration waited = self->waited(); waited < kPatience)
-      self->wait_for_client(kPatience - waited);
+    if (const Clock::duration waited = self->waited(); waited < kTimeout)
+      self->wait_for_client(kTimeout - waited);
     else
       self->give_up();
   });
@@ -227,7 +227,7 @@ void ClientSession::give_up_if_behind() {
 
 void ClientSession::on_sent(const error_code& error) {
   is_sending_ = false;
-  patience_.cancel();
+  timeout_.cancel();
   if (error) return give_up();
   serve();
 }
@@ -242,7 +242,7 @@ void ClientSession::close(websocket::close_code code, const char* reason) {
 /// Closes the socket: all pending operations fail, which ends the session.
 void ClientSession::give_up() {
   is_closing_ = true;
-  patience_.cancel();
+  timeout_.cancel();
   budget_timer_.cancel();
   idle_timer_.cancel();
   beast::get_lowest_layer(socket_).close();

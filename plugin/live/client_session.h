@@ -66,7 +66,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   ProtocolEndpoint::ClientId id_;
   boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
-  boost::asio::steady_timer patience_;  ///< timeout of a client that does not accept what is sent
+  boost::asio::steady_timer timeout_;  ///< timeout of a client that does not accept what is sent
   GuestTurn read_turn_;
   boost::asio::steady_timer budget_timer_;  ///< for read_turn_
   boost::asio::steady_timer idle_timer_;    ///< for unauthenticated clients

@@ -18,7 +18,7 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
-constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::seconds kTimeout{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 /// CPU time to accept, answer and close a connection, in addition to what is measured or charged
 /// for reading.
@@ -218,7 +218,7 @@ void HttpSession::send(Answer answer, bool has_body, const std::string& host) {
 
 template <class Response>
 void HttpSession::write(std::shared_ptr<Response> response) {
-  stream_.expires_after(kPatience);
+  stream_.expires_after(kTimeout);
   Response& content = *response;
   http::async_write(
       stream_, content,

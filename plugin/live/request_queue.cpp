@@ -89,7 +89,7 @@ std::optional<Asker> RequestQueue::give_up() {
 bool RequestQueue::is_overdue(std::int64_t now_ns) const {
   return under_way_ && !has_ended_ &&
          now_ns - under_way_->heard_ns >
-             (under_way_->is_forgotten ? kForgottenPatienceNs : kPatienceNs);
+             (under_way_->is_forgotten ? kForgottenTimeoutNs : kTimeoutNs);
 }
 
 }  // namespace megascope::live

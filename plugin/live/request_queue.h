@@ -24,9 +24,9 @@ class RequestQueue {
   /// Of these, from unauthenticated clients; leaves room for others.
   static constexpr std::size_t kMaxCompatWaiting = 4;
   /// Timeout if the application does not answer the active request …
-  static constexpr std::int64_t kPatienceNs = 60'000'000'000;
+  static constexpr std::int64_t kTimeoutNs = 60'000'000'000;
   /// … and if its client has disconnected.
-  static constexpr std::int64_t kForgottenPatienceNs = 10'000'000'000;
+  static constexpr std::int64_t kForgottenTimeoutNs = 10'000'000'000;
 
   explicit RequestQueue(bool is_allowed) : is_allowed_(is_allowed) {}
 

@@ -110,8 +110,8 @@ void ViewAssembler::close(const Place& place, Steps& steps, Steps::iterator at, 
 bool ViewAssembler::is_patient(std::int64_t since_ns, std::uint64_t since_block,
                         std::int64_t now_ns) const {
   const std::int64_t waited_ns = now_ns - since_ns;
-  return waited_ns <= kPatienceNs ||
-         (waited_ns <= kMaxPatienceNs && blocks_ - since_block < kPatienceBlocks);
+  return waited_ns <= kTimeoutNs ||
+         (waited_ns <= kMaxTimeoutNs && blocks_ - since_block < kTimeoutBlocks);
 }
 
 ViewAssembler::Fate ViewAssembler::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {

@@ -34,20 +34,20 @@ inline std::size_t bytes_of(const View& view) {
 using ViewPointer = std::shared_ptr<const View>;
 
 /// Assembles views from the parts that ranks send. An incomplete view is delivered as it is when
-/// - it has waited for more than kPatienceNs and for kPatienceBlocks blocks (or for
-///   kMaxPatienceNs), or
+/// - it has waited for more than kTimeoutNs and for kTimeoutBlocks blocks (or for
+///   kMaxTimeoutNs), or
 /// - a view of the same tensor of a later step is complete, or
 /// - all incomplete views exceed kMaxPartBytes (the oldest first).
 /// One thread.
 class ViewAssembler {
  public:
-  static constexpr std::int64_t kPatienceNs = 2'000'000'000;
+  static constexpr std::int64_t kTimeoutNs = 2'000'000'000;
   /// Timeout if no more steps begin.
-  static constexpr std::int64_t kMaxPatienceNs = 300'000'000'000;
+  static constexpr std::int64_t kMaxTimeoutNs = 300'000'000'000;
   /// A rank update leaves at the rank's next step boundary, if the previous one has been delivered.
   /// Rank 0 receives it at its own next boundary, or one later if it is large. Rank 0's own parts
   /// arrive at once, and one boundary may process two blocks.
-  static constexpr std::uint64_t kPatienceBlocks = 4;
+  static constexpr std::uint64_t kTimeoutBlocks = 4;
 
   /// Result of add() for a part.
   enum class Fate : std::uint8_t {
@@ -64,7 +64,7 @@ class ViewAssembler {
   /// now_ns: since the epoch. whole: receives the views completed or given up by this call.
   Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);
-  /// Call for each step block; counts towards kPatienceBlocks.
+  /// Call for each step block; counts towards kTimeoutBlocks.
   void hear_block() { ++blocks_; }
   /// Delivers the views that waited too long. all: delivers every incomplete view.
   void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);

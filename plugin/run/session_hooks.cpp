@@ -61,7 +61,7 @@ ControlPlan Session::control_plan() const {
   return {.port = exchange_,
           .settings = settings,
           .has_rank_updates = capture_ != nullptr,
-          .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
+          .timeout_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
 }
 
 /// Starts the server on rank 0, and capturing on all ranks.

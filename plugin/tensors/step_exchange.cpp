@@ -268,8 +268,8 @@ void StepExchange::decide(const StepHeader& header, bool has_bad_element) {
     word_.capture_count = capture_count_;
   }
   max_used_ = std::max(max_used_, header.used);
-  constexpr std::uint64_t kPatience = 8;
-  if (max_used_ == 0 && facts_.steps < kPatience)
+  constexpr std::uint64_t kTimeout = 8;
+  if (max_used_ == 0 && facts_.steps < kTimeout)
     return;  // no tensors so far; keep the initial number of slots, as many tensors may follow
   const std::uint64_t dropped = header.dropped + header.dropped_live;
   const std::uint64_t wanted = dropped != 0 ? header.used + dropped : max_used_;

@@ -41,7 +41,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr const char* kNorm = "w/layer 0/grad_reduced/global norm";
 
 struct Plan {
-  std::uint64_t patience_ns = 60 * kSecond;
+  std::uint64_t timeout_ns = 60 * kSecond;
   hooks::StepWindow window = {};
   std::uint64_t capture_count = 0;
   Fault fault = {};
@@ -126,7 +126,7 @@ class Exchange : public testing::Test {
     auto* const exchange = new StepExchange(true, plan.capture_count, nullptr);
     hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, exchange, nullptr));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(all, {.port = exchange, .settings = 0, .patience_ns = plan.patience_ns},
+    mpi::open_step_control(all, {.port = exchange, .settings = 0, .timeout_ns = plan.timeout_ns},
                            /*thread_level=*/1);
     hooks::open(*recorder, hooks::kRegions | hooks::kShows, plan.window);
     EXPECT_TRUE(all->barrier().is_ok());
@@ -233,7 +233,7 @@ TEST_F(Exchange, ARankThatStopsIsWaitedForOnce) {
       [](int rank) {
         for (int step = 0; step < (rank == 2 ? 3 : 40); ++step) begin_and_show(rank, step);
       },
-      {.patience_ns = kSecond});
+      {.timeout_ns = kSecond});
   EXPECT_EQ(series(0, kNorm), norms(2));
   for (const int rank : {0, 1}) {
     EXPECT_THAT(said(rank),
@@ -279,7 +279,7 @@ TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
         [](int rank) {
           for (int step = 0; step < 12; ++step) begin_and_show(rank, step);
         },
-        {.patience_ns = kSecond, .fault = {.rank = 1, .fn = fn, .call = at.first}});
+        {.timeout_ns = kSecond, .fault = {.rank = 1, .fn = fn, .call = at.first}});
     EXPECT_THAT(said(1), Contains(HasSubstr(at.second)));
     for (const int rank : {0, 2})
       EXPECT_THAT(said(rank), Contains(HasSubstr("other ranks did not begin the step in time")));

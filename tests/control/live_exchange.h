@@ -105,8 +105,8 @@ struct ScriptedServer final : LiveServer {
 };
 
 struct Plan {
-  std::uint64_t patience_ns = 60 * kSecond;
-  std::uint64_t patience_of_rank_0_ns = 60 * kSecond;
+  std::uint64_t timeout_ns = 60 * kSecond;
+  std::uint64_t timeout_of_rank_0_ns = 60 * kSecond;
   int thread_level = 1;
   int rank_updates_to_lose = 0;
   int rank_to_lose = -1;
@@ -197,7 +197,7 @@ class LiveExchange : public testing::Test {
         {.port = step_exchange,
          .settings = 0,
          .has_rank_updates = true,
-         .patience_ns = rank == 0 ? plan.patience_of_rank_0_ns : plan.patience_ns},
+         .timeout_ns = rank == 0 ? plan.timeout_of_rank_0_ns : plan.timeout_ns},
         plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});
     EXPECT_TRUE(all->barrier().is_ok());

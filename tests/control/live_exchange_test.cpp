@@ -171,7 +171,7 @@ TEST_F(LiveExchange, ARequestThatOneRankWouldMissIsGivenToNone) {
         }
         EXPECT_EQ(g_capture->wanted_kinds("w"), 0) << "nobody is there any more who could be told";
       },
-      {.patience_of_rank_0_ns = 1'000'000, .requests = 2});
+      {.timeout_of_rank_0_ns = 1'000'000, .requests = 2});
   for (const int rank : {0, 1, 2}) EXPECT_THAT(told(rank, "ask "), IsEmpty());
   const std::vector<std::string> failed = told(0, "failed ");
   ASSERT_EQ(failed.size(), 2U) << "who asked hears of it, and so does the next one";

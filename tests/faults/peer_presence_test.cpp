@@ -11,7 +11,7 @@
 namespace megascope::faults {
 namespace {
 
-constexpr int kPatienceS = 60;
+constexpr int kTimeoutS = 60;
 
 /// One rank, with `preload` or without.
 struct Rank {
@@ -35,7 +35,7 @@ Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) 
     words.insert(words.end(), {MEGASCOPE_TEST_RING, "20"});
   }
   Child child(command);
-  return child.wait(kPatienceS);
+  return child.wait(kTimeoutS);
 }
 
 bool exists(const std::string& path) { return std::filesystem::exists(path); }
@@ -85,7 +85,7 @@ TEST(PeerPresence, AProgramStartedByARecordedOneIsOnItsOwn) {
                   .folder = folder.path(),
                   .before_exec = {}};
   Child child(command);
-  const Ending ending = child.wait(kPatienceS);
+  const Ending ending = child.wait(kTimeoutS);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 2) << ending.err;
 }

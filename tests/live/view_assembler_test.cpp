@@ -153,10 +153,10 @@ TEST(LiveViewAssembler, TilesMayHaveMoreElementsThanAFloatCanCount) {
 TEST(LiveViewAssembler, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
   joined.add(0, tiles(0, 1, {1.5F, 1}));
-  hear_blocks(joined.assembler, ViewAssembler::kPatienceBlocks);
-  joined.assembler.expire(kSecond + ViewAssembler::kPatienceNs, false, joined.whole);
+  hear_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
+  joined.assembler.expire(kSecond + ViewAssembler::kTimeoutNs, false, joined.whole);
   EXPECT_THAT(joined.whole, IsEmpty());
-  joined.assembler.expire(kSecond + ViewAssembler::kPatienceNs + 1, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kTimeoutNs + 1, false, joined.whole);
   ASSERT_THAT(joined.whole, SizeIs(1));
   const View& view = *joined.whole[0];
   EXPECT_EQ(view.missing, 1U);
@@ -264,7 +264,7 @@ TEST(LiveViewAssembler, MemoryIsBounded) {
 TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
   Joined joined;
   joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
-  for (std::uint64_t block = 1; block < ViewAssembler::kPatienceBlocks; ++block) {
+  for (std::uint64_t block = 1; block < ViewAssembler::kTimeoutBlocks; ++block) {
     joined.assembler.hear_block();
     joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
                          joined.whole);
@@ -274,9 +274,9 @@ TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
   ASSERT_THAT(joined.whole, SizeIs(1));
   EXPECT_EQ(joined.whole[0]->missing, 0U);
   joined.add(0, part(4, 0, 3, {1, 2, 3, 5, 6, 7}));
-  joined.assembler.expire(kSecond + ViewAssembler::kMaxPatienceNs, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kMaxTimeoutNs, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(1));
-  joined.assembler.expire(kSecond + ViewAssembler::kMaxPatienceNs + 1, false, joined.whole);
+  joined.assembler.expire(kSecond + ViewAssembler::kMaxTimeoutNs + 1, false, joined.whole);
   EXPECT_THAT(joined.whole, SizeIs(2)) << "no step begins any more";
 }
 
@@ -295,8 +295,8 @@ TEST(LiveViewAssembler, AnotherCopyIsShownWhereTheLowestComesNoMore) {
   for (std::int64_t step = 0; step < 20; ++step)
     EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy)
         << "rank 0's letter is late: it may have as many";
-  hear_blocks(joined.assembler, ViewAssembler::kPatienceBlocks);
-  const std::int64_t later_ns = kSecond + ViewAssembler::kPatienceNs + 1;
+  hear_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
+  const std::int64_t later_ns = kSecond + ViewAssembler::kTimeoutNs + 1;
   EXPECT_EQ(joined.add(2, copy(1, 20), kMean, later_ns), Fate::kInstead);
   EXPECT_EQ(joined.add(2, copy(1, 21), kMean, later_ns), Fate::kTaken);
   EXPECT_THAT(joined.whole, SizeIs(3));
