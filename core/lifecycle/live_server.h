@@ -28,10 +28,10 @@ struct LiveSettings {
                                    ///< loopback interface, with or without port
   std::optional<std::uint16_t>
       compat_port;  ///< port of the compatibility endpoint (docs/live_compat.md), as `port`
-  std::uint64_t guest_bytes_per_second = std::uint64_t{4}
+  std::uint64_t unauthenticated_bytes_per_second = std::uint64_t{4}
                                          << 20;  ///< for all unauthenticated clients of the
                                                  ///< compatibility endpoint together
-  double guest_cpu_percent = 5.0;                ///< percent of one core, for the same clients
+  double unauthenticated_cpu_percent = 5.0;                ///< percent of one core, for the same clients
   bool is_control_allowed = false;               ///< clients may send requests to the application
   std::string vectors_folder;  ///< directory of the .npy files that clients may name; empty: none
   std::string program;         ///< path of the executable

@@ -42,7 +42,7 @@ std::vector<double> clock_errors(std::vector<double> measured_ns,
 
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
 /// a name.
-std::vector<std::int32_t> strangers(const RecordSource& run) {
+std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run) {
   const std::string* id = nullptr;
   std::vector<std::int32_t> found;
   for (const std::int32_t rank : run.world_ranks()) {

@@ -96,6 +96,6 @@ void raise_gain_to_cost(whatif::Scenario& scenario);
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
 /// a name.
-std::vector<std::int32_t> strangers(const RecordSource& run);
+std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run);
 
 }  // namespace megascope::answer

@@ -28,7 +28,7 @@ Status check(const trace::RunSource& run) {
   }
   if (!cut_short.empty())
     return Status::error("the trace of " + ranks_text(cut_short) + " is not whole");
-  return strangers(run).empty() ? Status::ok()
+  return ranks_of_other_runs(run).empty() ? Status::ok()
                                 : Status::error("traces of different runs are in the run folder");
 }
 

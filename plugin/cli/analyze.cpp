@@ -20,7 +20,7 @@ int analyze_run(const AnalyzeArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
-  const std::vector<std::int32_t> others = answer::strangers(*run);
+  const std::vector<std::int32_t> others = answer::ranks_of_other_runs(*run);
   if (!others.empty()) {
     say("traces of different runs are in " + arguments.folder + ": " + answer::ranks_text(others) +
         " and rank " + std::to_string(run->world_ranks().front()) + " belong to different jobs");

@@ -55,7 +55,7 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
                                int jobs) {
   const bool is_wanted = !arguments.leaves_out_findings &&
                          std::ranges::any_of(arguments.formats, can_show_findings);
-  if (!is_wanted || run.world_ranks().size() < 2 || !answer::strangers(run).empty()) return nullptr;
+  if (!is_wanted || run.world_ranks().size() < 2 || !answer::ranks_of_other_runs(run).empty()) return nullptr;
   try {
     auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
     std::uint64_t wait_count = 0;

@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint32_t>> CaptureRegistry::add(const std::vector
   for (const CaptureRequest& capture_request : capture_requests) {
     const auto at = find_or_enter(capture_request);
     ++at->second.wanted;
-    if (from == From::kGuest) ++at->second.wanted_by_guests;
+    if (from == From::kUnauthenticated) ++at->second.wanted_by_unauthenticated;
     ids.push_back(at->first);
   }
   if (is_within_bounds(from, former)) return ids;
@@ -75,20 +75,20 @@ std::optional<std::vector<std::uint32_t>> CaptureRegistry::add(const std::vector
 /// Checks the limits as if `former` were released.
 bool CaptureRegistry::is_within_bounds(From from, const std::vector<std::uint32_t>& former) const {
   std::size_t all = 0;
-  std::size_t of_guests = 0;
+  std::size_t of_unauthenticated = 0;
   for (const auto& [id, entry] : entries_) {
     const auto given_up = static_cast<std::uint32_t>(std::ranges::count(former, id));
     all += entry.wanted != given_up ? 1 : 0;
-    of_guests += entry.wanted_by_guests > (from == From::kGuest ? given_up : 0) ? 1 : 0;
+    of_unauthenticated += entry.wanted_by_unauthenticated > (from == From::kUnauthenticated ? given_up : 0) ? 1 : 0;
   }
-  return all <= tensors::kMaxCaptureRequests && (from == From::kClient || of_guests <= kMaxCompatCaptureRequests);
+  return all <= tensors::kMaxCaptureRequests && (from == From::kClient || of_unauthenticated <= kMaxCompatCaptureRequests);
 }
 
 void CaptureRegistry::release(const std::vector<std::uint32_t>& ids, From from) {
   for (const std::uint32_t id : ids) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) continue;
-    if (from == From::kGuest) --found->second.wanted_by_guests;
+    if (from == From::kUnauthenticated) --found->second.wanted_by_unauthenticated;
     if (--found->second.wanted != 0) continue;
     entries_.erase(found);
     has_changed_ = true;

@@ -17,7 +17,7 @@ std::vector<tensors::CaptureRequest> capture_requests_of(const Subscribe& subscr
 
 /// Origin of a capture request: an authenticated client, or one of the compatibility endpoint,
 /// which is unauthenticated.
-enum class From : std::uint8_t { kClient, kGuest };
+enum class From : std::uint8_t { kClient, kUnauthenticated };
 
 /// Registry of all clients' capture requests, without duplicates: at most kMaxCaptureRequests, of which
 /// unauthenticated clients may use kMaxCompatCaptureRequests. One thread.
@@ -40,7 +40,7 @@ class CaptureRegistry {
   struct Entry {
     tensors::CaptureRequest capture_request;
     std::uint32_t wanted = 0;            ///< reference count
-    std::uint32_t wanted_by_guests = 0;  ///< of these, by unauthenticated clients
+    std::uint32_t wanted_by_unauthenticated = 0;  ///< of these, by unauthenticated clients
   };
   std::map<std::uint32_t, Entry>::iterator find_or_enter(const tensors::CaptureRequest& capture_request);
   bool is_within_bounds(From from, const std::vector<std::uint32_t>& former) const;

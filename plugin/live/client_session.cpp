@@ -51,10 +51,10 @@ ClientSession::~ClientSession() {
 void ClientSession::set_options() {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
-  const bool is_guest = endpoint_.budget() != nullptr;
-  timeout.idle_timeout = is_guest ? websocket::stream_base::none()
+  const bool is_unauthenticated = endpoint_.budget() != nullptr;
+  timeout.idle_timeout = is_unauthenticated ? websocket::stream_base::none()
                                   : kTimeout;  // Beast sends a ping after half of it
-  timeout.keep_alive_pings = !is_guest;
+  timeout.keep_alive_pings = !is_unauthenticated;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
     response.set(beast::http::field::cache_control, "no-store");
@@ -68,7 +68,7 @@ void ClientSession::set_options() {
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
     // Authenticated clients may send only pings for a long time. For others, control frames do not
     // reset the limit of an incomplete message.
-    if (GuestBudget* const budget = endpoint_.budget())
+    if (UnauthenticatedBudget* const budget = endpoint_.budget())
       budget->spend(kPongBytes, kPongCpuNs);
     else
       beast::get_lowest_layer(socket_).rate_policy().note_message();
@@ -106,7 +106,7 @@ void ClientSession::on_message() {
 }
 
 bool ClientSession::take_message() {
-  GuestCharge charge(endpoint_.budget());
+  UnauthenticatedCharge charge(endpoint_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
   const bool may_stay = endpoint_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
                                        now_since_epoch_ns());
@@ -155,11 +155,11 @@ void ClientSession::refuse() {
 
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
-  GuestBudget* const budget = endpoint_.budget();
+  UnauthenticatedBudget* const budget = endpoint_.budget();
   const bool is_held = budget != nullptr &&
                        !budget->is_open(
                            now_since_epoch_ns());  // notices about the closed budget are free
-  GuestCharge charge(is_held ? nullptr : budget);
+  UnauthenticatedCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
     message_.is_text = endpoint_.next_reply(id_, message_.text);

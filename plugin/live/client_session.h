@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plugin/live/counted_stream.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -67,7 +67,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer timeout_;  ///< timeout of a client that does not accept what is sent
-  GuestTurn read_turn_;
+  UnauthenticatedTurn read_turn_;
   boost::asio::steady_timer budget_timer_;  ///< for read_turn_
   boost::asio::steady_timer idle_timer_;    ///< for unauthenticated clients
   Outgoing message_;                        ///< being sent

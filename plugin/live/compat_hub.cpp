@@ -22,15 +22,15 @@ constexpr const char* kNoPca =
 
 CompatHub::CompatHub(Hub& hub)
     : hub_(hub),
-      budget_(static_cast<double>(hub.settings().guest_bytes_per_second),
-              hub.settings().guest_cpu_percent) {
+      budget_(static_cast<double>(hub.settings().unauthenticated_bytes_per_second),
+              hub.settings().unauthenticated_cpu_percent) {
   hub_.set_observer(this);
-  hub_.set_guest_budget(&budget_);
+  hub_.set_unauthenticated_budget(&budget_);
 }
 
 CompatHub::~CompatHub() {
   hub_.set_observer(nullptr);
-  hub_.set_guest_budget(nullptr);
+  hub_.set_unauthenticated_budget(nullptr);
 }
 
 std::optional<ProtocolEndpoint::ClientId> CompatHub::connect(std::int64_t now_ns) {
@@ -96,7 +96,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
 /// Ends the client's previous request. Queued replies stay.
 void CompatHub::stop(ClientId id, Client& client) {
   hub_.request_queue().forget(true, id);
-  for (const Seen& seen : client.seen) hub_.release(seen.capture_requests, From::kGuest);
+  for (const Seen& seen : client.seen) hub_.release(seen.capture_requests, From::kUnauthenticated);
   client.seen.clear();
   forget_views(client);
   client.answers.clear();
@@ -111,7 +111,7 @@ void CompatHub::stop(ClientId id, Client& client) {
 bool CompatHub::ask_ranks(Seen& seen) {
   std::optional<std::vector<std::uint32_t>> capture_requests = hub_.want(
       capture_requests_of(seen.lens.flag(), seen.lens.capture_request()), seen.capture_requests);
-  hub_.release(std::exchange(seen.capture_requests, {}), From::kGuest);
+  hub_.release(std::exchange(seen.capture_requests, {}), From::kUnauthenticated);
   if (capture_requests) seen.capture_requests = std::move(*capture_requests);
   return capture_requests.has_value();
 }

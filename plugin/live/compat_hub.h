@@ -3,7 +3,7 @@
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/observer.h"
 #include "plugin/live/protocol_endpoint.h"
@@ -38,7 +38,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
   bool has_heard_all(ClientId client) const override;
-  GuestBudget* budget() override { return &budget_; }
+  UnauthenticatedBudget* budget() override { return &budget_; }
 
   void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) override;
   void hear(const tensors::Notice& notice) override;
@@ -65,9 +65,9 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   };
 
   struct Client {
-    explicit Client(GuestBudget& budget) : turn(&budget) {}
+    explicit Client(UnauthenticatedBudget& budget) : turn(&budget) {}
 
-    GuestTurn turn;  ///< turn of the budget for sending
+    UnauthenticatedTurn turn;  ///< turn of the budget for sending
     Mode mode = Mode::kIdle;
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;
@@ -118,7 +118,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;
-  GuestBudget budget_;
+  UnauthenticatedBudget budget_;
   VectorCache vectors_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;

@@ -1,7 +1,7 @@
 #include "plugin/live/bounds.h"
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tensor_choice.h"
 

@@ -1,6 +1,6 @@
 #include "plugin/live/counted_stream.h"
 
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
 
 #include <cstdint>

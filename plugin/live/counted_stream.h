@@ -10,7 +10,7 @@
 
 namespace megascope::live {
 
-class GuestBudget;
+class UnauthenticatedBudget;
 
 /// Rate policy for Beast's streams.
 /// - Remembers when the peer last accepted bytes.
@@ -28,7 +28,7 @@ class LastTaken {
   /// A complete message was read, or a control frame that counts as one.
   void note_message() noexcept { message_bytes_ = 0; }
   /// Charges further reads to `budget`; nullptr: to none.
-  void charge(GuestBudget* budget) noexcept { budget_ = budget; }
+  void charge(UnauthenticatedBudget* budget) noexcept { budget_ = budget; }
 
  private:
   // A 64 KiB message in one-byte frames has seven times as many bytes.
@@ -48,7 +48,7 @@ class LastTaken {
   std::chrono::steady_clock::time_point at_;
   std::chrono::steady_clock::time_point said_at_ = std::chrono::steady_clock::now();
   std::size_t message_bytes_ = 0;  ///< read since the last complete message
-  GuestBudget* budget_ = nullptr;
+  UnauthenticatedBudget* budget_ = nullptr;
 };
 
 /// boost::beast::tcp_stream with this policy.

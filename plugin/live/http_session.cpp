@@ -89,7 +89,7 @@ void HttpSession::start() {
   parser_->header_limit(kMaxHeaderBytes);
   parser_->body_limit(0);
   stream_.rate_policy().charge(endpoint().budget());
-  GuestBudget* const budget = endpoint().budget();
+  UnauthenticatedBudget* const budget = endpoint().budget();
   if (budget == nullptr) return read_request();
   budget->spend(0, kCpuNsOfConnection);
   await_request();
@@ -152,7 +152,7 @@ void HttpSession::judge(Request&& request) {
                           accepts_html(view_of(request[http::field::accept]));
   if (refusal.status == 401 && wants_page) return send(no_token_answer(), has_body, {});
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
-  is_stranger_ = false;
+  is_unauthenticated_ = false;
   const std::string host(view_of(request[http::field::host]));
   if (!is_get && has_body)
     return send(error_answer(405, "Only GET and HEAD are supported."), true, host);
@@ -164,7 +164,7 @@ void HttpSession::judge(Request&& request) {
 
 /// Accepts any path, as the reference servers do.
 void HttpSession::judge_compat(Request&& request) {
-  GuestCharge charge(endpoint().budget());
+  UnauthenticatedCharge charge(endpoint().budget());
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
@@ -191,7 +191,7 @@ void HttpSession::serve(Request&& request, const std::string& host) {
                               " clients is reached, or the run has ended."),
         true, host);
   stream_.expires_never();
-  is_stranger_ = false;
+  is_unauthenticated_ = false;
   std::make_shared<ClientSession>(loop_, endpoint(), std::move(stream_), *id)
       ->start(std::move(request));
 }

@@ -2,7 +2,7 @@
 
 #include "plugin/live/answers.h"
 #include "plugin/live/counted_stream.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -29,7 +29,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   /// Starts reading the request.
   void start();
   /// Whether the connection is unauthenticated: no token yet, or access refused.
-  bool is_stranger() const { return is_stranger_; }
+  bool is_unauthenticated() const { return is_unauthenticated_; }
   /// Closes the socket.
   void give_up();
 
@@ -51,9 +51,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   Loop& loop_;
   bool is_compat_;
-  bool is_stranger_ = true;
+  bool is_unauthenticated_ = true;
   CountedStream stream_;
-  GuestTurn turn_;
+  UnauthenticatedTurn turn_;
   /// Handshake timeout of an unauthenticated client, then polling of the budget.
   boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_;

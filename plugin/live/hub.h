@@ -87,12 +87,12 @@ class Hub final : public ProtocolEndpoint {
   /// (Onlooker), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
   std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::CaptureRequest>& capture_requests,
                                                  const std::vector<std::uint32_t>& former) {
-    return store_.capture_requests.add(capture_requests, From::kGuest, former);
+    return store_.capture_requests.add(capture_requests, From::kUnauthenticated, former);
   }
   void release(const std::vector<std::uint32_t>& capture_requests, From from);
   /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
-  void set_guest_budget(const GuestBudget* budget) { guest_budget_ = budget; }
-  const GuestBudget* guest_budget() const { return guest_budget_; }
+  void set_unauthenticated_budget(const UnauthenticatedBudget* budget) { unauthenticated_budget_ = budget; }
+  const UnauthenticatedBudget* unauthenticated_budget() const { return unauthenticated_budget_; }
   RequestQueue& request_queue() { return request_queue_; }
   const RequestQueue& request_queue() const { return request_queue_; }
   std::uint64_t steps() const { return steps_; }
@@ -146,7 +146,7 @@ class Hub final : public ProtocolEndpoint {
   IntervalRows intervals_;
   RequestQueue request_queue_;
   Observer* observer_ = nullptr;
-  const GuestBudget* guest_budget_ = nullptr;
+  const UnauthenticatedBudget* unauthenticated_budget_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   std::deque<std::string> events_;  ///< alerts and notices for all clients

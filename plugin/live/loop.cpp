@@ -243,7 +243,7 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
     if (error)
       return accept_later(acceptor, is_compat);  // out of file descriptors; try again later
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    GuestCharge charge(is_compat ? compat_->budget() : nullptr);
+    UnauthenticatedCharge charge(is_compat ? compat_->budget() : nullptr);
     accept_on(acceptor, is_compat);  // first, because memory may be available for the next one
     welcome(std::move(socket), is_compat);
   });
@@ -269,23 +269,23 @@ void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
 bool Loop::has_room(bool is_compat) {
   Connections& there = of(is_compat);
   const int most = static_cast<int>(is_compat ? kMaxCompatConnections : kMaxConnections);
-  while (there.connections >= most && !there.strangers.empty()) {
-    const std::shared_ptr<HttpSession> oldest = there.strangers.front().lock();
-    there.strangers.pop_front();
-    if (oldest && oldest->is_stranger()) oldest->give_up();
+  while (there.connections >= most && !there.unauthenticated.empty()) {
+    const std::shared_ptr<HttpSession> oldest = there.unauthenticated.front().lock();
+    there.unauthenticated.pop_front();
+    if (oldest && oldest->is_unauthenticated()) oldest->give_up();
     // Closed as soon as its operations have ended.
-    if (oldest && oldest->is_stranger()) return true;
+    if (oldest && oldest->is_unauthenticated()) return true;
   }
   return there.connections < most;
 }
 
 void Loop::welcome(tcp::socket socket, bool is_compat) {
   if (!has_room(is_compat)) return;
-  std::deque<std::weak_ptr<HttpSession>>& strangers = of(is_compat).strangers;
-  std::erase_if(strangers,
+  std::deque<std::weak_ptr<HttpSession>>& unauthenticated = of(is_compat).unauthenticated;
+  std::erase_if(unauthenticated,
                 [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });
   const auto session = std::make_shared<HttpSession>(*this, std::move(socket), is_compat);
-  strangers.push_back(session);
+  unauthenticated.push_back(session);
   session->start();
 }
 

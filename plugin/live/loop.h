@@ -4,7 +4,7 @@
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/access.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/inbox.h"
 
@@ -118,7 +118,7 @@ class Loop {
   // Declared before the context, which may hold sessions until it is destroyed.
   Hub hub_;
   std::unique_ptr<CompatHub> compat_;
-  std::optional<GuestTurn> accept_turn_;  ///< for the acceptors of the compatibility endpoint
+  std::optional<UnauthenticatedTurn> accept_turn_;  ///< for the acceptors of the compatibility endpoint
   Access access_;
   Inbox inbox_;
   Newest<std::vector<std::byte>> capture_requests_;
@@ -133,7 +133,7 @@ class Loop {
   struct Connections {
     int connections = 0;
     /// Unauthenticated connections, oldest first.
-    std::deque<std::weak_ptr<HttpSession>> strangers;
+    std::deque<std::weak_ptr<HttpSession>> unauthenticated;
   };
   Connections& of(bool is_compat) { return connections_[is_compat ? 1 : 0]; }
   bool has_room(bool is_compat);

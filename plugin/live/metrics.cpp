@@ -1,5 +1,5 @@
 #include "plugin/live/answers.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ void add_counters(std::string& text, const Store& store) {
 }
 
 /// Metrics of the compatibility endpoint.
-void add_guests(std::string& text, const GuestBudget& budget) {
+void add_unauthenticated(std::string& text, const UnauthenticatedBudget& budget) {
   add_single(text, "megascope_live_guest_bytes_total", "counter",
              "Bytes to and from unauthenticated clients.",
              static_cast<double>(budget.spent_bytes()));
@@ -112,7 +112,7 @@ std::string metrics_text(const Hub& hub) {
   for (const auto& [reason, count] : hub.drops())
     text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason),
                         count);
-  if (hub.guest_budget() != nullptr) add_guests(text, *hub.guest_budget());
+  if (hub.unauthenticated_budget() != nullptr) add_unauthenticated(text, *hub.unauthenticated_budget());
   return text;
 }
 

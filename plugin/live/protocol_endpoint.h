@@ -9,7 +9,7 @@
 
 namespace megascope::live {
 
-class GuestBudget;
+class UnauthenticatedBudget;
 
 /// One message to a client.
 struct Outgoing {
@@ -40,7 +40,7 @@ class ProtocolEndpoint {
   /// closed.
   virtual bool next_reply(ClientId client, std::string& text) = 0;
   /// Budget for serving unauthenticated clients; nullptr: the clients are authenticated.
-  virtual GuestBudget* budget() { return nullptr; }
+  virtual UnauthenticatedBudget* budget() { return nullptr; }
   /// The client has received everything except the verdict.
   virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }
   /// The run has ended and the client has received the end.

@@ -1,7 +1,7 @@
 #include "plugin/live/service.h"
 
 #include "plugin/live/access.h"
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
 #include "plugin/live/thread_place.h"
 #include "plugin/live/url_file.h"

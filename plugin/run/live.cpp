@@ -12,8 +12,8 @@ LiveSettings live_settings(const config::Options& options) {
   settings.port = options.live.port;
   settings.hosts = options.live_hosts.items;
   if (options.live_compat.is_on) settings.compat_port = options.live_compat.port;
-  settings.guest_bytes_per_second = options.live_guest_rate;
-  settings.guest_cpu_percent = static_cast<double>(options.live_guest_cpu.value);
+  settings.unauthenticated_bytes_per_second = options.live_unauthenticated_rate;
+  settings.unauthenticated_cpu_percent = static_cast<double>(options.live_unauthenticated_cpu.value);
   settings.is_control_allowed = options.live_control == config::LiveControl::kAllow;
   settings.vectors_folder = options.live_vectors;
   return settings;

@@ -24,7 +24,7 @@ std::vector<CaptureRequest> capture_requests(int begin, int end) {
 }
 
 constexpr int kMax = static_cast<int>(tensors::kMaxCaptureRequests);
-constexpr int kMaxOfGuests = static_cast<int>(kMaxCompatCaptureRequests);
+constexpr int kMaxOfUnauthenticated = static_cast<int>(kMaxCompatCaptureRequests);
 
 TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
   CaptureRegistry book;
@@ -33,7 +33,7 @@ TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
   EXPECT_EQ(book.add(capture_requests(0, kMax), From::kClient), all)
       << "the same again is under the same ids";
   EXPECT_FALSE(book.add(capture_requests(kMax, kMax + 1), From::kClient).has_value());
-  EXPECT_TRUE(book.add(capture_requests(3, 4), From::kGuest).has_value()) << "is there already";
+  EXPECT_TRUE(book.add(capture_requests(3, 4), From::kUnauthenticated).has_value()) << "is there already";
   std::vector<std::byte> bytes;
   ASSERT_TRUE(book.take_changed(bytes));
   EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), tensors::kMaxCaptureRequests)
@@ -53,29 +53,29 @@ TEST(LiveCaptureRegistry, WhatIsReplacedDoesNotCount) {
   EXPECT_FALSE(book.add(capture_requests(300, 301), From::kClient).has_value());
 }
 
-TEST(LiveCaptureRegistry, GuestsHaveHalfOfIt) {
+TEST(LiveCaptureRegistry, UnauthenticatedHaveHalfOfIt) {
   CaptureRegistry book;
-  const auto mine = book.add(capture_requests(0, kMaxOfGuests), From::kGuest);
+  const auto mine = book.add(capture_requests(0, kMaxOfUnauthenticated), From::kUnauthenticated);
   ASSERT_TRUE(mine.has_value());
-  EXPECT_FALSE(book.add(capture_requests(500, 501), From::kGuest).has_value());
-  EXPECT_TRUE(book.add(capture_requests(500, 501), From::kGuest, {mine->front()}).has_value())
+  EXPECT_FALSE(book.add(capture_requests(500, 501), From::kUnauthenticated).has_value());
+  EXPECT_TRUE(book.add(capture_requests(500, 501), From::kUnauthenticated, {mine->front()}).has_value())
       << "instead of another";
-  book.release({mine->front()}, From::kGuest);
-  EXPECT_TRUE(book.add(capture_requests(1000, 1000 + kMax - kMaxOfGuests), From::kClient).has_value())
+  book.release({mine->front()}, From::kUnauthenticated);
+  EXPECT_TRUE(book.add(capture_requests(1000, 1000 + kMax - kMaxOfUnauthenticated), From::kClient).has_value())
       << "and the others the other half";
   EXPECT_FALSE(book.add(capture_requests(600, 601), From::kClient).has_value());
 }
 
-TEST(LiveCaptureRegistry, WhatGuestsShareWithClientsIsOfTheirHalfToo) {
+TEST(LiveCaptureRegistry, WhatUnauthenticatedShareWithClientsIsOfTheirHalfToo) {
   CaptureRegistry book;
-  ASSERT_TRUE(book.add(capture_requests(0, kMaxOfGuests), From::kClient).has_value());
-  const auto shared = book.add(capture_requests(0, kMaxOfGuests), From::kGuest);
+  ASSERT_TRUE(book.add(capture_requests(0, kMaxOfUnauthenticated), From::kClient).has_value());
+  const auto shared = book.add(capture_requests(0, kMaxOfUnauthenticated), From::kUnauthenticated);
   ASSERT_TRUE(shared.has_value());
-  EXPECT_FALSE(book.add(capture_requests(100, 101), From::kGuest).has_value())
+  EXPECT_FALSE(book.add(capture_requests(100, 101), From::kUnauthenticated).has_value())
       << "else they had all once the client leaves";
   book.release(*shared, From::kClient);
   EXPECT_NE(book.find(shared->front()), nullptr) << "guests want it still";
-  EXPECT_TRUE(book.add(capture_requests(200, 200 + kMax - kMaxOfGuests), From::kClient).has_value());
+  EXPECT_TRUE(book.add(capture_requests(200, 200 + kMax - kMaxOfUnauthenticated), From::kClient).has_value());
 }
 
 }  // namespace

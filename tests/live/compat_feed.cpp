@@ -168,8 +168,8 @@ int main(int argc, char** argv) {
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
-  settings.guest_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
-  settings.guest_cpu_percent = arguments.real("--guest-cpu");
+  settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
+  settings.unauthenticated_cpu_percent = arguments.real("--guest-cpu");
   settings.is_control_allowed = arguments.is_on("--control");
   settings.vectors_folder = arguments.text("--vectors");
   settings.run_folder = arguments.text("--folder");

@@ -1,4 +1,4 @@
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include "core/base/text.h"
 
@@ -20,13 +20,13 @@ std::uint64_t thread_cpu_ns() {
 
 }  // namespace
 
-GuestBudget::GuestBudget(double bytes_per_second, double cpu_percent)
+UnauthenticatedBudget::UnauthenticatedBudget(double bytes_per_second, double cpu_percent)
     : bytes_per_second_(bytes_per_second),
       cpu_ns_per_second_(cpu_percent * kSecondNs / 100.0),
       bytes_(bytes_per_second_ * kBurstSeconds),
       cpu_ns_(cpu_ns_per_second_ * kBurstSeconds) {}
 
-bool GuestBudget::is_open(std::int64_t now_ns) {
+bool UnauthenticatedBudget::is_open(std::int64_t now_ns) {
   const double seconds = since_ns_ == 0
                              ? 0.0
                              : static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) /
@@ -37,17 +37,17 @@ bool GuestBudget::is_open(std::int64_t now_ns) {
   return bytes_ > 0.0 && cpu_ns_ > 0.0;
 }
 
-void GuestBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
+void UnauthenticatedBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
   bytes_ -= static_cast<double>(bytes);
   cpu_ns_ -= static_cast<double>(cpu_ns);
   spent_bytes_ += bytes;
   spent_cpu_ns_ += cpu_ns;
 }
 
-bool GuestTurn::has_come(std::int64_t now_ns) {
+bool UnauthenticatedTurn::has_come(std::int64_t now_ns) {
   if (budget_ == nullptr) return true;
-  std::vector<GuestTurn*>& waiting = budget_->waiting_;
-  std::erase_if(waiting, [&](const GuestTurn* turn) {
+  std::vector<UnauthenticatedTurn*>& waiting = budget_->waiting_;
+  std::erase_if(waiting, [&](const UnauthenticatedTurn* turn) {
     return turn != this && now_ns - turn->asked_ns_ > kTurnNs;
   });
   asked_ns_ = now_ns;
@@ -60,20 +60,20 @@ bool GuestTurn::has_come(std::int64_t now_ns) {
   return false;
 }
 
-void GuestTurn::leave() {
+void UnauthenticatedTurn::leave() {
   if (budget_ != nullptr) std::erase(budget_->waiting_, this);
 }
 
 std::string budget_text(const LiveSettings& settings) {
-  return "clients of this port get up to " + human_bytes(settings.guest_bytes_per_second) +
-         "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
+  return "clients of this port get up to " + human_bytes(settings.unauthenticated_bytes_per_second) +
+         "/s and " + std::to_string(static_cast<int>(settings.unauthenticated_cpu_percent)) +
          " % of a core together (MEGASCOPE_LIVE_GUEST_RATE, MEGASCOPE_LIVE_GUEST_CPU)";
 }
 
-GuestCharge::GuestCharge(GuestBudget* budget)
+UnauthenticatedCharge::UnauthenticatedCharge(UnauthenticatedBudget* budget)
     : budget_(budget), begin_ns_(budget == nullptr ? 0 : thread_cpu_ns()) {}
 
-GuestCharge::~GuestCharge() {
+UnauthenticatedCharge::~UnauthenticatedCharge() {
   if (budget_ != nullptr) budget_->spend(bytes_, thread_cpu_ns() - begin_ns_);
 }
 

@@ -32,7 +32,7 @@ Command in_folder(const TemporaryFolder& folder, std::vector<std::string> argume
   return command;
 }
 
-TEST(Guest, IsNotSeenInProgramsWithoutMpi) {
+TEST(Preloaded, IsNotSeenInProgramsWithoutMpi) {
   const std::vector<std::vector<std::string>> programs = {
       {"bash", "-c", "echo out; echo err >&2; (exit 3)"},
       {"date", "-d", "@0", "-u"},
@@ -57,14 +57,14 @@ TEST(Guest, IsNotSeenInProgramsWithoutMpi) {
   }
 }
 
-TEST(Guest, WorksWhenEverySymbolIsBoundAtOnce) {
+TEST(Preloaded, WorksWhenEverySymbolIsBoundAtOnce) {
   Trial trial("finish");
   trial.with("LD_BIND_NOW=1");
   EXPECT_EQ(run(trial.preloaded()).exit_code, 0);
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
 }
 
-TEST(Guest, SaysOnceThatItCouldNotSeeMpiStart) {
+TEST(Preloaded, SaysOnceThatItCouldNotSeeMpiStart) {
   for (const char* option : {"MEGASCOPE_ENABLE=1", "MEGASCOPE_ENABLE=0"}) {
     Trial trial("start-unseen");
     trial.with(option);

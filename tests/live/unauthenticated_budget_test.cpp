@@ -1,4 +1,4 @@
-#include "plugin/live/guest_budget.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(GuestBudget, IsClosedUntilWhatWasOverdrawnIsPaid) {
-  GuestBudget budget(1000, 100);
+TEST(UnauthenticatedBudget, IsClosedUntilWhatWasOverdrawnIsPaid) {
+  UnauthenticatedBudget budget(1000, 100);
   EXPECT_TRUE(budget.is_open(kSecond));
   budget.spend(2500, 0);  // 500 were there
   EXPECT_FALSE(budget.is_open(kSecond));
@@ -17,8 +17,8 @@ TEST(GuestBudget, IsClosedUntilWhatWasOverdrawnIsPaid) {
   EXPECT_EQ(budget.spent_bytes(), 2500U);
 }
 
-TEST(GuestBudget, IsClosedByCpuTimeToo) {
-  GuestBudget budget(1e12, 5);
+TEST(UnauthenticatedBudget, IsClosedByCpuTimeToo) {
+  UnauthenticatedBudget budget(1e12, 5);
   EXPECT_TRUE(budget.is_open(kSecond));
   budget.spend(0, 125'000'000);  // 25 ms were there, and a second brings 50
   EXPECT_FALSE(budget.is_open(3 * kSecond - 10'000'000));
@@ -26,26 +26,26 @@ TEST(GuestBudget, IsClosedByCpuTimeToo) {
   EXPECT_EQ(budget.spent_cpu_ns(), 125'000'000U);
 }
 
-TEST(GuestBudget, KeepsNoMoreThanABurst) {
-  GuestBudget budget(1000, 100);
+TEST(UnauthenticatedBudget, KeepsNoMoreThanABurst) {
+  UnauthenticatedBudget budget(1000, 100);
   EXPECT_TRUE(budget.is_open(kSecond));
   EXPECT_TRUE(budget.is_open(1000 * kSecond));
   budget.spend(501, 0);
   EXPECT_FALSE(budget.is_open(1000 * kSecond));
 }
 
-TEST(GuestBudget, AClockThatIsSetBackBringsNothingAndTakesNothing) {
-  GuestBudget budget(1000, 100);
+TEST(UnauthenticatedBudget, AClockThatIsSetBackBringsNothingAndTakesNothing) {
+  UnauthenticatedBudget budget(1000, 100);
   EXPECT_TRUE(budget.is_open(10 * kSecond));
   budget.spend(600, 0);
   EXPECT_FALSE(budget.is_open(kSecond));
   EXPECT_TRUE(budget.is_open(2 * kSecond));
 }
 
-TEST(GuestTurn, GoesToWhoHasWaitedLongest) {
-  GuestBudget budget(1000, 100);
-  GuestTurn first(&budget);
-  GuestTurn second(&budget);
+TEST(UnauthenticatedTurn, GoesToWhoHasWaitedLongest) {
+  UnauthenticatedBudget budget(1000, 100);
+  UnauthenticatedTurn first(&budget);
+  UnauthenticatedTurn second(&budget);
   ASSERT_TRUE(first.has_come(kSecond));
   budget.spend(1000, 0);  // 500 were there
   EXPECT_FALSE(first.has_come(kSecond));
@@ -60,12 +60,12 @@ TEST(GuestTurn, GoesToWhoHasWaitedLongest) {
   EXPECT_TRUE(second.has_come(paid_ns + 1'001'000'000));
 }
 
-TEST(GuestTurn, IsLostByWhoDoesNotAskForASecondOrGoes) {
-  GuestBudget budget(1000, 100);
-  GuestTurn last(&budget);
+TEST(UnauthenticatedTurn, IsLostByWhoDoesNotAskForASecondOrGoes) {
+  UnauthenticatedBudget budget(1000, 100);
+  UnauthenticatedTurn last(&budget);
   {
-    GuestTurn silent(&budget);
-    GuestTurn gone(&budget);
+    UnauthenticatedTurn silent(&budget);
+    UnauthenticatedTurn gone(&budget);
     ASSERT_TRUE(last.has_come(kSecond));
     budget.spend(1000, 0);
     EXPECT_FALSE(gone.has_come(kSecond));
@@ -77,20 +77,20 @@ TEST(GuestTurn, IsLostByWhoDoesNotAskForASecondOrGoes) {
     EXPECT_FALSE(gone.has_come(kSecond + 1'200'000'000));
   }
   EXPECT_TRUE(last.has_come(kSecond + 3'000'000'000));
-  EXPECT_TRUE(GuestTurn(nullptr).has_come(0));
+  EXPECT_TRUE(UnauthenticatedTurn(nullptr).has_come(0));
 }
 
-TEST(GuestCharge, ChargesBytesAndTheThreadsCpuTime) {
-  GuestBudget budget(1000, 100);
+TEST(UnauthenticatedCharge, ChargesBytesAndTheThreadsCpuTime) {
+  UnauthenticatedBudget budget(1000, 100);
   {
-    GuestCharge charge(&budget);
+    UnauthenticatedCharge charge(&budget);
     charge.add_bytes(17);
     volatile unsigned work = 0;
     for (unsigned i = 0; i < 3'000'000; ++i) work = work + i;
   }
   EXPECT_EQ(budget.spent_bytes(), 17U);
   EXPECT_GT(budget.spent_cpu_ns(), 100'000U);
-  const GuestCharge of_nothing(nullptr);
+  const UnauthenticatedCharge of_nothing(nullptr);
 }
 
 }  // namespace

@@ -8,19 +8,19 @@
 
 namespace megascope::live {
 
-class GuestTurn;
+class UnauthenticatedTurn;
 
 /// Budget for serving all unauthenticated clients together: bytes on their sockets in both
 /// directions, and CPU time of the server's thread. Two token buckets; each fills at its rate and
 /// holds kBurstSeconds of it. Spending may overdraw a bucket by one message; the budget is then
 /// closed until the bucket is refilled. Times: ns since the epoch, passed by the caller. One
 /// thread.
-class GuestBudget {
+class UnauthenticatedBudget {
  public:
   static constexpr double kBurstSeconds = 0.5;
 
   /// cpu_percent: percent of one core.
-  GuestBudget(double bytes_per_second, double cpu_percent);
+  UnauthenticatedBudget(double bytes_per_second, double cpu_percent);
 
   /// Whether both buckets are positive: another message may be processed.
   bool is_open(std::int64_t now_ns);
@@ -34,9 +34,9 @@ class GuestBudget {
   void count_skipped() { ++skipped_updates_; }
 
  private:
-  friend class GuestTurn;
+  friend class UnauthenticatedTurn;
 
-  std::vector<GuestTurn*> waiting_;  ///< since the budget was closed; longest waiting first
+  std::vector<UnauthenticatedTurn*> waiting_;  ///< since the budget was closed; longest waiting first
   double bytes_per_second_;
   double cpu_ns_per_second_;
   double bytes_;   ///< available bytes; below 0: overdrawn
@@ -54,13 +54,13 @@ std::string budget_text(const LiveSettings& settings);
 /// A position in the queue for a budget. The longest waiting client is served first, so that no
 /// client starves. A client that does not ask for one second loses its position. The budget must
 /// outlive it.
-class GuestTurn {
+class UnauthenticatedTurn {
  public:
   /// nullptr: no budget; has_come() is always true.
-  explicit GuestTurn(GuestBudget* budget) : budget_(budget) {}
-  ~GuestTurn() { leave(); }
-  GuestTurn(const GuestTurn&) = delete;
-  GuestTurn& operator=(const GuestTurn&) = delete;
+  explicit UnauthenticatedTurn(UnauthenticatedBudget* budget) : budget_(budget) {}
+  ~UnauthenticatedTurn() { leave(); }
+  UnauthenticatedTurn(const UnauthenticatedTurn&) = delete;
+  UnauthenticatedTurn& operator=(const UnauthenticatedTurn&) = delete;
 
   /// True if the budget is open and no client has waited longer. Otherwise joins the queue; call
   /// again later.
@@ -69,22 +69,22 @@ class GuestTurn {
  private:
   void leave();
 
-  GuestBudget* budget_;
+  UnauthenticatedBudget* budget_;
   std::int64_t asked_ns_ = 0;
 };
 
 /// Charges the calling thread's CPU time in a scope, and the bytes reported, to a budget. nullptr:
 /// no effect.
-class GuestCharge {
+class UnauthenticatedCharge {
  public:
-  explicit GuestCharge(GuestBudget* budget);
-  ~GuestCharge();
-  GuestCharge(const GuestCharge&) = delete;
-  GuestCharge& operator=(const GuestCharge&) = delete;
+  explicit UnauthenticatedCharge(UnauthenticatedBudget* budget);
+  ~UnauthenticatedCharge();
+  UnauthenticatedCharge(const UnauthenticatedCharge&) = delete;
+  UnauthenticatedCharge& operator=(const UnauthenticatedCharge&) = delete;
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
  private:
-  GuestBudget* budget_;
+  UnauthenticatedBudget* budget_;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t bytes_ = 0;
 };
