@@ -1,5 +1,5 @@
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <string>
@@ -84,7 +84,7 @@ bool is_cancelled(const MPI_Status& status) noexcept {
 /// class.
 int told_error(int rc) noexcept {
   int error_class = rc;
-  twin<Fn::Error_class>()(rc, &error_class);
+  pmpi<Fn::Error_class>()(rc, &error_class);
   return error_class;
 }
 

@@ -7,7 +7,7 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/launcher_store.h"
 #include "mpi_layer/hash.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <mpi.h>
 
@@ -93,27 +93,27 @@ class Pair {
   Pair(MPI_Group world, std::int32_t me, std::int32_t other) : other_rank_(other < me ? 0 : 1) {
     const int members[] = {other < me ? other : me, other < me ? me : other};
     MPI_Group group = g_handles.group_null;
-    if (twin<Fn::Group_incl>()(world, 2, members, &group) != MPI_SUCCESS) return;
-    if (twin<Fn::Comm_create_group>()(g_handles.comm_world, group, kTag, &comm_) != MPI_SUCCESS)
+    if (pmpi<Fn::Group_incl>()(world, 2, members, &group) != MPI_SUCCESS) return;
+    if (pmpi<Fn::Comm_create_group>()(g_handles.comm_world, group, kTag, &comm_) != MPI_SUCCESS)
       comm_ = g_handles.comm_null;
-    twin<Fn::Group_free>()(&group);
+    pmpi<Fn::Group_free>()(&group);
     if (comm_ != g_handles.comm_null)
-      twin<Fn::Comm_set_errhandler>()(comm_, g_handles.errors_return);
+      pmpi<Fn::Comm_set_errhandler>()(comm_, g_handles.errors_return);
   }
   ~Pair() {
-    if (comm_ != g_handles.comm_null) twin<Fn::Comm_free>()(&comm_);
+    if (comm_ != g_handles.comm_null) pmpi<Fn::Comm_free>()(&comm_);
   }
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
   void send(std::uint8_t answer) {
     if (comm_ != g_handles.comm_null)
-      twin<Fn::Send>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_);
+      pmpi<Fn::Send>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_);
   }
   std::uint8_t receive() {
     std::uint8_t answer = kNotAll;
     if (comm_ == g_handles.comm_null) return kNotAll;
-    const int rc = twin<Fn::Recv>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_,
+    const int rc = pmpi<Fn::Recv>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_,
                                     MPI_STATUS_IGNORE);
     return rc == MPI_SUCCESS ? answer : kNotAll;
   }
@@ -129,9 +129,9 @@ class PresenceTree {
  public:
   PresenceTree(std::int32_t world_rank, std::int32_t world_size, bool is_asserted)
       : rank_(world_rank), size_(world_size), is_asserted_(is_asserted) {
-    twin<Fn::Comm_group>()(g_handles.comm_world, &world_);
+    pmpi<Fn::Comm_group>()(g_handles.comm_world, &world_);
   }
-  ~PresenceTree() { twin<Fn::Group_free>()(&world_); }
+  ~PresenceTree() { pmpi<Fn::Group_free>()(&world_); }
   PresenceTree(const PresenceTree&) = delete;
   PresenceTree& operator=(const PresenceTree&) = delete;
 

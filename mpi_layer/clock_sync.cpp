@@ -5,7 +5,7 @@
 #include "mpi_layer/comms.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/mpi_collective.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <array>
@@ -75,7 +75,7 @@ ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s, std::ui
 std::array<bool, 2> ClockSync::are_same_everywhere(std::uint64_t first, std::uint64_t second) {
   const std::array<std::uint64_t, 4> mine{first, ~first, second, ~second};
   std::array<std::uint64_t, 4> all{};
-  const int rc = twin<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all),
+  const int rc = pmpi<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all),
                                        g_handles.byte, g_handles.op_band, comm_);
   return {rc == MPI_SUCCESS && all[0] == ~all[1], rc == MPI_SUCCESS && all[2] == ~all[3]};
 }
@@ -97,11 +97,11 @@ std::string ClockSync::find_domains(const std::string& claimed) {
   if (!is_one_claim) {
     constexpr std::uint64_t kColorMask = 0x7FFFFFFF;
     const auto color = static_cast<int>(claimed_id & kColorMask);
-    is_sound = twin<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
+    is_sound = pmpi<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
   }
   std::int32_t namer = kNobody;
   is_sound = is_sound && check_domain(members, namer);
-  if (!is_one_claim && is_sound) twin<Fn::Comm_free>()(&members);
+  if (!is_one_claim && is_sound) pmpi<Fn::Comm_free>()(&members);
   const std::string name = domain_name(claimed, namer);
   const std::uint64_t id = clock_domain_id(name);
   if (is_one_claim && is_same_everywhere(id)) return name;
@@ -120,8 +120,8 @@ bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
   const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .timeout_ns = 0};
   int rank = 0;
   int size = 1;
-  twin<Fn::Comm_rank>()(members, &rank);
-  twin<Fn::Comm_size>()(members, &size);
+  pmpi<Fn::Comm_rank>()(members, &rank);
+  pmpi<Fn::Comm_size>()(members, &size);
   bool is_sound = true;
   int mask = 1;
   for (; mask < size; mask <<= 1) {

@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,7 @@ MPI_Group g_world_group;
 std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
   struct Free {
     MPI_Group group;
-    ~Free() { twin<Fn::Group_free>()(&group); }
+    ~Free() { pmpi<Fn::Group_free>()(&group); }
   };
   const Free free{group};
   return world_ranks_of(group);
@@ -57,18 +57,18 @@ std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
 bool ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;
   MPI_Group group = g_handles.group_null;
-  if (twin<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS ||
-      twin<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
-      twin<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS ||
-      twin<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
+  if (pmpi<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
   state.is_inter = is_inter != 0;
   state.members = take_world_ranks_of(group);
   state.foreign_count = state.size - static_cast<std::int32_t>(state.members.size());
   if (!state.is_inter) return true;
-  if (twin<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
-      twin<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
+  if (pmpi<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
   state.remote_members = take_world_ranks_of(group);
@@ -134,12 +134,12 @@ CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state,
 
 std::vector<std::int32_t> world_ranks_of(MPI_Group group) {
   int size = 0;
-  twin<Fn::Group_size>()(group, &size);
+  pmpi<Fn::Group_size>()(group, &size);
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
   std::vector<std::int32_t> world(ranks.size());
   for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
   if (size > 0)
-    twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
+    pmpi<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
   std::erase(world, MPI_UNDEFINED);
   return world;
 }
@@ -151,7 +151,7 @@ std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept {
 }
 
 void define_predefined_comms() {
-  twin<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
+  pmpi<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
   auto* world = new CommState;
   auto* self = new CommState;
   ask_members(g_handles.comm_world, *world);
@@ -193,8 +193,8 @@ CommState* learn_comm(MPI_Comm comm) {
 
 CommState* learn_comm_of(MPI_Group group) {
   auto state = std::make_unique<CommState>();
-  twin<Fn::Group_rank>()(group, &state->rank);
-  twin<Fn::Group_size>()(group, &state->size);
+  pmpi<Fn::Group_rank>()(group, &state->rank);
+  pmpi<Fn::Group_size>()(group, &state->size);
   state->members = world_ranks_of(group);
   state->foreign_count = state->size - static_cast<std::int32_t>(state->members.size());
   const std::lock_guard lock(g_mutex);
@@ -245,8 +245,8 @@ CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint6
 CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept {
   int size = state->size;
   int remote_size = state->remote_size;
-  twin<Fn::Comm_size>()(comm, &size);
-  if (state->is_inter) twin<Fn::Comm_remote_size>()(comm, &remote_size);
+  pmpi<Fn::Comm_size>()(comm, &size);
+  if (state->is_inter) pmpi<Fn::Comm_remote_size>()(comm, &remote_size);
   if (size == state->size && remote_size == state->remote_size) [[likely]]
     return state;
   forget_comm(key_of(comm), *state);

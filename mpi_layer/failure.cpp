@@ -12,7 +12,7 @@ namespace {
 /// Returns the error class: MPI may store more in the code.
 int class_of(int rc) noexcept {
   int error_class = MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) twin<Fn::Error_class>()(rc, &error_class);
+  if (rc != MPI_SUCCESS) pmpi<Fn::Error_class>()(rc, &error_class);
   return error_class;
 }
 
@@ -29,7 +29,7 @@ FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_s
   FileSeek seek{.asked = offset,
                 .from = whence == MPI_SEEK_CUR ? SeekFrom::kCurrent : SeekFrom::kEnd};
   MPI_Offset position = 0;
-  if (!is_shared && twin<Fn::File_get_position>()(file, &position) == MPI_SUCCESS)
+  if (!is_shared && pmpi<Fn::File_get_position>()(file, &position) == MPI_SUCCESS)
     seek.reached = shown_offset(position);
   return seek;
 }
@@ -47,7 +47,7 @@ bool is_refusal(int rc) noexcept {
 bool one_sided::has_not_begun(int rc) noexcept {
   if (is_refusal(rc)) return true;
   int error_class = 0;
-  twin<Fn::Error_class>()(rc, &error_class);
+  pmpi<Fn::Error_class>()(rc, &error_class);
   for (const int refusal :
        {MPI_ERR_WIN, MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_FLAVOR,
         MPI_ERR_RMA_SHARED, MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_INFO}) {

@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <cstring>
 #include <memory>
@@ -112,11 +112,11 @@ FileState* adopt_file(MPI_File file, CommState& comm, const char* name, int amod
 FileState* adopt_unseen_file(MPI_File file) noexcept {
   if (file == g_handles.file_null || file == MPI_File{}) return nullptr;
   int amode = 0;
-  twin<Fn::File_get_amode>()(file, &amode);
+  pmpi<Fn::File_get_amode>()(file, &amode);
   MPI_Group group = g_handles.group_null;
-  twin<Fn::File_get_group>()(file, &group);
+  pmpi<Fn::File_get_group>()(file, &group);
   const std::uint64_t members = hash_of_members(group);
-  twin<Fn::Group_free>()(&group);
+  pmpi<Fn::Group_free>()(&group);
   const std::uint64_t global_name = mix(mix(hash_text(kUnseenName), members), g_unseen_count++);
   return or_nothing([&] {
     return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName});

@@ -7,7 +7,7 @@
 #include "mpi_layer/selection.h"
 #include "mpi_layer/spin.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <mpi.h>
 
@@ -121,7 +121,7 @@ struct Wrapper<F, Result (*)(Args...)> {
     const std::uint8_t selected = g_selected[static_cast<unsigned>(F)];
     if ((t_thread->gate[kInterface] & selected) != 0) [[likely]]
       return record(args...);
-    if (selected == 0 || recorder() == nullptr) return twin<F>()(args...);
+    if (selected == 0 || recorder() == nullptr) return pmpi<F>()(args...);
     return begin(args...);
   }
 
@@ -131,7 +131,7 @@ struct Wrapper<F, Result (*)(Args...)> {
   /// The thread's first call, or a call while recording is off.
   [[gnu::noinline]] static Result begin(Args... args) {
     if (!enter_slow_path(Interface::kC, g_selected[static_cast<unsigned>(F)]))
-      return twin<F>()(args...);
+      return pmpi<F>()(args...);
     return record(args...);
   }
 
@@ -142,13 +142,13 @@ struct Wrapper<F, Result (*)(Args...)> {
     call.fn = F;
     call.is_silent = is_silent<F>(*thread, Interface::kC);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]]
-      return twin<F>()(args...);
+      return pmpi<F>()(args...);
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
     if (call.depth == 0) mark(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);
-    const Result result = twin<F>()(args...);
+    const Result result = pmpi<F>()(args...);
     if (!leave_mpi(*thread, nesting)) return result;
     std::uint64_t leave_ticks = read_leave<F>(*thread, call);
     int rc = MPI_SUCCESS;

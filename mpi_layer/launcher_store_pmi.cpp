@@ -1,6 +1,6 @@
 #include "core/config/environment.h"
 #include "mpi_layer/launcher_store.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -65,7 +65,7 @@ void prepare() {
 bool before_init() noexcept {
   g_has_seen_start = true;
   if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
-  resolve_twins();
+  resolve_pmpi();
   without_throwing(&prepare, [] {
     g_is_prepared = false;
     say_no_memory("memory ran out before MPI started: nothing is recorded");
@@ -140,7 +140,7 @@ void place_clock(StartFacts& facts) {
 
 StartFacts start_facts(std::uint64_t enter_ticks) {
   StartFacts facts;
-  twin<Fn::Query_thread>()(&facts.thread_level);
+  pmpi<Fn::Query_thread>()(&facts.thread_level);
   facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
   facts.world_rank = g_world_rank;
   facts.world_size = g_world_size;
@@ -186,8 +186,8 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
 }  // namespace
 
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
-  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
+  pmpi<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
+  pmpi<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
   // With several ranks, a rank that skipped a collective would block the others for ever.
   if (g_world_size > 1) return start_recording(interface, fn, enter_ticks);
   without_throwing([&] { start_recording(interface, fn, enter_ticks); },

@@ -52,7 +52,7 @@ bool is_megascope(const Place& place) {
 
 OtherTool find_other_tool(std::string& path) {
   const Place own = place_of(&kInHere);
-  const Place mpi = place_of(reinterpret_cast<const void*>(twin<Fn::Init>()));
+  const Place mpi = place_of(reinterpret_cast<const void*>(pmpi<Fn::Init>()));
   const Place front = place_of(dlsym(RTLD_DEFAULT, kName));
   if (front.base != own.base && !is_mpi_itself(front, mpi)) {
     path = front.path;

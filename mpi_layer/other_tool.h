@@ -15,7 +15,7 @@ enum class OtherTool {
 };
 
 /// Looks up MPI_Init as the loader does for the application. path: receives the other tool's file.
-/// Call after resolve_twins().
+/// Call after resolve_pmpi().
 OtherTool find_other_tool(std::string& path);
 
 /// Returns the line for the user at the start of recording; empty if there is no other tool.

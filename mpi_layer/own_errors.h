@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 namespace megascope::mpi {
 
@@ -11,14 +11,14 @@ namespace megascope::mpi {
 class OwnErrors {
  public:
   OwnErrors() {
-    is_set_ = twin<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
-              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) ==
+    is_set_ = pmpi<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
+              pmpi<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) ==
                   MPI_SUCCESS;
   }
   ~OwnErrors() {
     if (!is_set_) return;
-    twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, theirs_);
-    twin<Fn::Errhandler_free>()(&theirs_);
+    pmpi<Fn::Comm_set_errhandler>()(g_handles.comm_world, theirs_);
+    pmpi<Fn::Errhandler_free>()(&theirs_);
   }
   OwnErrors(const OwnErrors&) = delete;
   OwnErrors& operator=(const OwnErrors&) = delete;

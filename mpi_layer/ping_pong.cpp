@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <sched.h>
 
@@ -36,14 +36,14 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
 bool completes(MPI_Request request, std::uint64_t timeout_ns) noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int is_done = 0;;) {
-    if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (pmpi<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
     if (is_done != 0) return true;
     const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
     if (timeout_ns != 0 && waited_ns > timeout_ns) break;
     if (waited_ns > kSpinNs) sched_yield();
   }
-  twin<Fn::Cancel>()(&request);
-  twin<Fn::Wait>()(&request, MPI_STATUS_IGNORE);
+  pmpi<Fn::Cancel>()(&request);
+  pmpi<Fn::Wait>()(&request, MPI_STATUS_IGNORE);
   return false;
 }
 
@@ -51,13 +51,13 @@ bool completes(MPI_Request request, std::uint64_t timeout_ns) noexcept {
 
 bool Wire::send(std::uint64_t value, int peer) const noexcept {
   const Message message{.round = round, .value = value};
-  return twin<Fn::Send>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm) == MPI_SUCCESS;
+  return pmpi<Fn::Send>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm) == MPI_SUCCESS;
 }
 
 bool Wire::receive(std::uint64_t& value, int peer) const noexcept {
   Message message{.round = 0, .value = 0};
   MPI_Request request = g_handles.request_null;
-  if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
+  if (pmpi<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
       MPI_SUCCESS)
     return false;
   if (!completes(request, timeout_ns) || message.round != round) return false;

@@ -1,7 +1,7 @@
 #include "mpi_layer/rank_update_segments.h"
 
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 /// Returns the size of a message of bytes; -1: unknown.
 int count_of(const MPI_Status& status) noexcept {
   int count = 0;
-  return twin<Fn::Get_count>()(&status, g_handles.byte, &count) == MPI_SUCCESS ? count : -1;
+  return pmpi<Fn::Get_count>()(&status, g_handles.byte, &count) == MPI_SUCCESS ? count : -1;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ bool RankUpdateSegments::send(std::span<const std::byte> rank_update, MPI_Comm c
     const std::span piece = rank_update.subspan(i * kBytes,
                                            std::min(kBytes, rank_update.size() - i * kBytes));
     const int tag = i == 0 ? static_cast<int>(count_) : kTagOfRest;
-    if (twin<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag,
+    if (pmpi<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag,
                           comm, &requests_[i]) != MPI_SUCCESS)
       return false;
   }
@@ -50,10 +50,10 @@ bool RankUpdateSegments::receive(MPI_Message& first, const MPI_Status& status, s
   is_received_ = true;
   count_ = static_cast<std::size_t>(status.MPI_TAG);
   bytes_ = static_cast<std::size_t>(room);
-  if (twin<Fn::Imrecv>()(into, piece, g_handles.byte, &first, &requests_[0]) != MPI_SUCCESS)
+  if (pmpi<Fn::Imrecv>()(into, piece, g_handles.byte, &first, &requests_[0]) != MPI_SUCCESS)
     return false;
   for (std::size_t i = 1; i < count_; ++i) {
-    if (twin<Fn::Irecv>()(into + i * kBytes, piece, g_handles.byte, status.MPI_SOURCE, kTagOfRest,
+    if (pmpi<Fn::Irecv>()(into + i * kBytes, piece, g_handles.byte, status.MPI_SOURCE, kTagOfRest,
                           comm, &requests_[i]) != MPI_SUCCESS)
       return false;
   }
@@ -65,7 +65,7 @@ bool RankUpdateSegments::test(bool& is_done) noexcept {
   for (; done_ < count_; ++done_) {
     int is_one_done = 0;
     MPI_Status status{};
-    if (twin<Fn::Test>()(&requests_[done_], &is_one_done, &status) != MPI_SUCCESS) return false;
+    if (pmpi<Fn::Test>()(&requests_[done_], &is_one_done, &status) != MPI_SUCCESS) return false;
     if (is_one_done == 0) break;
     if (!is_received_ || done_ + 1 != count_ || count_ == 1) continue;
     const int last_bytes = count_of(status);
@@ -78,7 +78,7 @@ bool RankUpdateSegments::test(bool& is_done) noexcept {
 
 bool RankUpdateSegments::wait() noexcept {
   for (; done_ < count_; ++done_) {
-    if (twin<Fn::Wait>()(&requests_[done_], MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (pmpi<Fn::Wait>()(&requests_[done_], MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
   }
   return true;
 }

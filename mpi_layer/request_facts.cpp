@@ -2,7 +2,7 @@
 #include "core/record/value_fact.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 // Facts of tracked requests: start, test, completion, cancellation.
 namespace megascope::mpi {
@@ -34,7 +34,7 @@ namespace {
 bool is_truncation(int error) noexcept {
   if (error == MPI_SUCCESS) return false;
   int error_class = 0;
-  twin<Fn::Error_class>()(error, &error_class);
+  pmpi<Fn::Error_class>()(error, &error_class);
   return error_class == MPI_ERR_TRUNCATE;
 }
 

@@ -11,7 +11,7 @@
 #include "mpi_layer/own_errors.h"
 #include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cstring>
@@ -93,12 +93,12 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
 /// application's error handler.
 bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
   const OwnErrors errors;
-  if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
+  if (pmpi<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
   for (const std::size_t bytes : sizes) {
     MPI_Datatype& type = types_.emplace_back(bytes, g_handles.datatype_null).second;
-    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS)
+    if (pmpi<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS)
       return false;
-    if (twin<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
+    if (pmpi<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
   }
   return true;
 }
@@ -242,7 +242,7 @@ bool StepControl::start(bool is_absent) noexcept {
   if (next.is_done)
     std::ranges::copy(next.mine, next.all.begin());
   else
-    is_broken_ = twin<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1,
+    is_broken_ = pmpi<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1,
                                         type_of(next.mine.size()), op_, own_comm(*group_),
                                         &next.request) != MPI_SUCCESS;
   if (!is_broken_) ++started_;
@@ -258,7 +258,7 @@ MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
 bool StepControl::test(Round& round) noexcept {
   if (round.is_done || is_broken_) return round.is_done;
   int is_done = 0;
-  is_broken_ = twin<Fn::Test>()(&round.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  is_broken_ = pmpi<Fn::Test>()(&round.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
   round.is_done = !is_broken_ && is_done != 0;
   return round.is_done;
 }
@@ -364,8 +364,8 @@ void StepControl::finish() noexcept {
 void StepControl::free_objects() noexcept {
   if (group_ == nullptr || is_broken_) return;
   const OwnErrors errors;
-  for (auto& [bytes, type] : types_) twin<Fn::Type_free>()(&type);
-  twin<Fn::Op_free>()(&op_);
+  for (auto& [bytes, type] : types_) pmpi<Fn::Type_free>()(&type);
+  pmpi<Fn::Op_free>()(&op_);
   group_.reset();
 }
 

@@ -2,7 +2,7 @@
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/fn.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <new>
@@ -20,7 +20,7 @@ constexpr std::size_t kMaxArrivingBytes = std::size_t{64} << 20;
 StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
     : port_(port), comm_(comm), is_alone_(is_alone) {
   if (is_alone) return;
-  twin<Fn::Comm_rank>()(comm, &rank_);
+  pmpi<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(new (
         std::nothrow) std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
@@ -64,7 +64,7 @@ bool StepMail::accept(bool& has_message) noexcept {
   MPI_Status status{};
   int is_there = 0;
   has_message = false;
-  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) !=
+  if (pmpi<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) !=
       MPI_SUCCESS)
     return false;
   if (is_there == 0) return true;

@@ -13,7 +13,7 @@ std::uint64_t type_size_slow_path(MpiThread& thread, MPI_Datatype type) noexcept
     thread.type_generation = generation;
   }
   MPI_Count size = 0;
-  twin<Fn::Type_size_x>()(type, &size);
+  pmpi<Fn::Type_size_x>()(type, &size);
   const std::uint64_t size_bytes = size > 0 ? static_cast<std::uint64_t>(size) : 0;
   const std::uint64_t key = key_of(type);
   thread.types[type_slot(key) % MpiThread::kCacheSlots] = {key, size_bytes};

@@ -2,7 +2,7 @@
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <mpi.h>
 

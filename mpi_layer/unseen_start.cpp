@@ -5,7 +5,7 @@
 #include "mpi_layer/lifecycle.h"
 #include "mpi_layer/mpi_object.h"
 #include "mpi_layer/other_tool.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ void tell_unseen_start() {
       !is_loaded_with_program())
     return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
-  resolve_twins();
+  resolve_pmpi();
   std::string path;
   switch (find_other_tool(path)) {
     case OtherTool::kOursFirst:

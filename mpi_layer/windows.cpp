@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <cstring>
 #include <map>
@@ -52,7 +52,7 @@ template <class Value>
 Value attribute(MPI_Win window, int keyval, Value otherwise) {
   void* value = nullptr;
   int is_set = 0;
-  twin<Fn::Win_get_attr>()(window, keyval, static_cast<void*>(&value), &is_set);
+  pmpi<Fn::Win_get_attr>()(window, keyval, static_cast<void*>(&value), &is_set);
   return is_set != 0 && value != nullptr ? *static_cast<const Value*>(value) : otherwise;
 }
 
@@ -107,9 +107,9 @@ WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal,
 WinState* learn_window(MPI_Win window) noexcept {
   if (window == g_handles.win_null || window == MPI_Win{}) return nullptr;
   MPI_Group group;
-  if (twin<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
+  if (pmpi<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
   CommState* const found = comm_of_unseen(group);
-  twin<Fn::Group_free>()(&group);
+  pmpi<Fn::Group_free>()(&group);
   if (found == nullptr) return nullptr;
   CommState& comm = *found;
   std::uint32_t ordinal = 0;
@@ -150,7 +150,7 @@ namespace {
 
 GroupId learn_group(MPI_Group group) {
   int size = 0;
-  twin<Fn::Group_size>()(group, &size);
+  pmpi<Fn::Group_size>()(group, &size);
   const std::vector<std::int32_t> members = world_ranks_of(group);
   Recorder* active = recorder();
   if (active == nullptr || members.size() != static_cast<std::size_t>(size)) return kNoGroup;

@@ -2,7 +2,7 @@
 
 #include "mpi_layer/comms.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 #include "mpi_layer/types.h"
 
 #include <mpi.h>

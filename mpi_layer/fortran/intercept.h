@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/fortran/arguments.h"
-#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/fortran/pmpi.h"
 #include "mpi_layer/intercept.h"
 
 #include <mpi.h>
@@ -47,14 +47,14 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
   template <class... Slots>
   [[gnu::noinline]] static void pass(Slots... slots) {
-    if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
+    if (pmpi<I, R, Slots...>() == nullptr) resolve_pmpi(I);
     const bool is_looked_at = selected() != 0 && recorder() != nullptr &&
                               enter_slow_path(I, selected());
     if (!is_looked_at) {
       constexpr unsigned kRow = static_cast<unsigned>(R);
-      if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]]
-        tell_missing_twin(family_of(I), kRow);
-      return twin<I, R, Slots...>()(slots...);
+      if (g_lacks_pmpi[family_of(I)][kRow] == 1) [[unlikely]]
+        tell_missing_pmpi(family_of(I), kRow);
+      return pmpi<I, R, Slots...>()(slots...);
     }
     return record(slots...);
   }
@@ -68,7 +68,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     call.index_base = 1;
     call.is_silent = is_silent<F>(*thread, I);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]]
-      return twin<I, R, Slots...>()(slots...);
+      return pmpi<I, R, Slots...>()(slots...);
     const std::array<void*, sizeof...(Slots)> passed{slots...};
     record_nested(*thread, call, nesting, __builtin_return_address(0), passed,
                   std::index_sequence_for<Args...>(),
@@ -98,7 +98,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
                                                    std::index_sequence<L...>) {
     MPI_Fint own_error = MPI_SUCCESS;
     void* const error = passed[kArguments] != nullptr ? passed[kArguments] : &own_error;
-    const auto twin_procedure = twin<
+    const auto pmpi_procedure = pmpi<
         I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
         decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
     call.enter_ticks = clock::ticks(thread.use_tsc);
@@ -109,7 +109,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       look_at_run<F>(thread, call, return_address);
       if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
-      twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
+      pmpi_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
       std::uint64_t leave_ticks = read_leave<F>(thread, call);
       const int rc = *static_cast<const MPI_Fint*>(error);
@@ -122,7 +122,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     } else {
       if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
-      twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
+      pmpi_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
       const std::uint64_t leave_ticks = clock::ticks(thread.use_tsc);
       if (g_wants_call_sites) [[unlikely]]
@@ -151,7 +151,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     megascope::mpi::fortran::Wrapper<                                                        \
         megascope::mpi::Fn::name, megascope::mpi::fortran::Row::lower##_,                    \
         megascope::mpi::Interface::interface,                                                \
-        megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;        \
+        megascope::mpi::PmpiType<megascope::mpi::Fn::name>::Pointer>::call arguments;        \
   }
 #define MEGASCOPE_FORTRAN_ALIAS(result, function, symbol, target, slots) \
   extern "C"                                                             \

@@ -1,7 +1,7 @@
 #include "tests/control/fake_world.h"
 
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -71,7 +71,7 @@ std::list<Unexpected> g_unexpected;  ///< that no receive has taken, in the orde
 }  // namespace
 
 /// The functions, by the names of their twins.
-struct FakeTwins {
+struct FakePmpi {
   static int Comm_rank(MPI_Comm, int* rank) { return *rank = g_fake->rank_, MPI_SUCCESS; }
   static int Comm_size(MPI_Comm, int* size) { return *size = FakeWorld::kRanks, MPI_SUCCESS; }
   static int Comm_split(MPI_Comm comm, int, int, MPI_Comm* part) {
@@ -329,33 +329,33 @@ void FakeWorld::become(int rank, const Fault& fault) {
   g_handles.errors_return = handle_of<MPI_Errhandler>(kErrorsReturn);
   g_handles.request_null = handle_of<MPI_Request>(0);
   g_handles.datatype_null = handle_of<MPI_Datatype>(0);
-#define FAKE_TWIN(name)                                                                        \
-  static_assert(std::is_same_v<decltype(&FakeTwins::name), mpi::TwinType<Fn::name>::Pointer>); \
-  mpi::g_twins[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakeTwins::name)
-  FAKE_TWIN(Comm_rank);
-  FAKE_TWIN(Comm_size);
-  FAKE_TWIN(Comm_split);
-  FAKE_TWIN(Comm_free);
-  FAKE_TWIN(Comm_get_errhandler);
-  FAKE_TWIN(Comm_set_errhandler);
-  FAKE_TWIN(Errhandler_free);
-  FAKE_TWIN(Send);
-  FAKE_TWIN(Probe);
-  FAKE_TWIN(Recv);
-  FAKE_TWIN(Op_create);
-  FAKE_TWIN(Op_free);
-  FAKE_TWIN(Type_contiguous);
-  FAKE_TWIN(Type_commit);
-  FAKE_TWIN(Type_free);
-  FAKE_TWIN(Iallreduce);
-  FAKE_TWIN(Test);
-  FAKE_TWIN(Isend);
-  FAKE_TWIN(Improbe);
-  FAKE_TWIN(Imrecv);
-  FAKE_TWIN(Irecv);
-  FAKE_TWIN(Get_count);
-  FAKE_TWIN(Wait);
-#undef FAKE_TWIN
+#define FAKE_PMPI(name)                                                                        \
+  static_assert(std::is_same_v<decltype(&FakePmpi::name), mpi::PmpiType<Fn::name>::Pointer>); \
+  mpi::g_pmpi[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakePmpi::name)
+  FAKE_PMPI(Comm_rank);
+  FAKE_PMPI(Comm_size);
+  FAKE_PMPI(Comm_split);
+  FAKE_PMPI(Comm_free);
+  FAKE_PMPI(Comm_get_errhandler);
+  FAKE_PMPI(Comm_set_errhandler);
+  FAKE_PMPI(Errhandler_free);
+  FAKE_PMPI(Send);
+  FAKE_PMPI(Probe);
+  FAKE_PMPI(Recv);
+  FAKE_PMPI(Op_create);
+  FAKE_PMPI(Op_free);
+  FAKE_PMPI(Type_contiguous);
+  FAKE_PMPI(Type_commit);
+  FAKE_PMPI(Type_free);
+  FAKE_PMPI(Iallreduce);
+  FAKE_PMPI(Test);
+  FAKE_PMPI(Isend);
+  FAKE_PMPI(Improbe);
+  FAKE_PMPI(Imrecv);
+  FAKE_PMPI(Irecv);
+  FAKE_PMPI(Get_count);
+  FAKE_PMPI(Wait);
+#undef FAKE_PMPI
 }
 
 bool FakeWorld::fails(Fn fn) {

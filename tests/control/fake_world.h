@@ -44,7 +44,7 @@ class FakeWorld {
   bool has_programs_handler() const { return has_programs_handler_; }
 
  private:
-  friend struct FakeTwins;
+  friend struct FakePmpi;
   /// Of all ranks.
   struct Shared {
     std::array<std::atomic<int>, kMaxRounds> arrived;

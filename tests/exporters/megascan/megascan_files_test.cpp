@@ -234,9 +234,9 @@ TEST(MegascanFiles, NeedAPlaceOfItsOwnForEachRank) {
             "rank 1 has no coordinates in parallel groups, which MegaScan's file names need; "
             "specify their "
             "sizes, e.g. --parallel tp=2,pp=2,dp=2");
-  SampleProcess twin(1, kStages);
-  twin.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
-  EXPECT_EQ(refusal({stage(0), twin}, folder.path(), 2),
+  SampleProcess pmpi(1, kStages);
+  pmpi.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
+  EXPECT_EQ(refusal({stage(0), pmpi}, folder.path(), 2),
             "ranks 0 and 1 have the same coordinates (dp 0, pp 0, tp 0), and MegaScan's files have "
             "no other "
             "dimension");

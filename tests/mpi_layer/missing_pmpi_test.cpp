@@ -1,5 +1,5 @@
 #include "core/buffer/recorder.h"
-#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/fortran/pmpi.h"
 #include "mpi_layer/selection.h"
 #include "mpi_layer/thread.h"
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <unistd.h>
 
-/// tests/mpi_layer/procedure_without_twin.c: what stands behind us.
+/// tests/mpi_layer/procedure_without_pmpi.c: what stands behind us.
 extern "C" int g_barrier_count;
 extern "C" void* g_barrier_arguments[2];
 /// Ours.
@@ -19,7 +19,7 @@ extern "C" void mpi_barrier_(void* comm, void* error);
 namespace megascope::mpi {
 namespace {
 
-TEST(ProcedureWithoutTwin, IsPassedOnAndNamedWhenItWasCalledWhileRecording) {
+TEST(ProcedureWithoutPmpi, IsPassedOnAndNamedWhenItWasCalledWhileRecording) {
   int comm = 7;
   int error = 8;
   mpi_barrier_(&comm, &error);  // before recording nobody is told

@@ -1,4 +1,4 @@
-#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/fortran/pmpi.h"
 
 #include "core/base/standard_error.h"
 #include "mpi_layer/fortran/handles.h"
@@ -14,9 +14,9 @@
 
 namespace megascope::mpi::fortran {
 
-constinit void* g_twins[kFamilyCount][kRowEnd] = {};
+constinit void* g_pmpi[kFamilyCount][kRowEnd] = {};
 constinit std::uint8_t g_selected[kFamilyCount][kRowEnd] = {};
-constinit std::uint8_t g_lacks_twin[kFamilyCount][kRowEnd] = {};
+constinit std::uint8_t g_lacks_pmpi[kFamilyCount][kRowEnd] = {};
 
 namespace {
 
@@ -39,7 +39,7 @@ std::atomic<bool> g_is_resolved[kFamilyCount];
 
 /// Unreachable: a program that calls a procedure that no library defines would not have started
 /// without this library.
-void missing_twin() {
+void missing_pmpi() {
   standard_error::write("megascope: a Fortran MPI procedure was called that no library defines\n");
 }
 
@@ -49,24 +49,24 @@ void resolve_row(unsigned family, unsigned row, void* object) {
   if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str());
   if (symbol == nullptr) {
     symbol = dlsym(RTLD_NEXT, name.c_str() + 1);  // mpi_x_ of the next library
-    std::atomic_ref(g_lacks_twin[family][row])
+    std::atomic_ref(g_lacks_pmpi[family][row])
         .store(symbol != nullptr ? 1 : 0, std::memory_order_relaxed);
   }
-  g_twins[family][row] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
+  g_pmpi[family][row] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_pmpi);
 }
 
 void take_selection(unsigned family) {
   for (unsigned row = 0; row < kRowEnd; ++row) {
     const std::uint8_t selected = mpi::g_selected[static_cast<unsigned>(kFunctions[row])];
     std::atomic_ref(g_selected[family][row])
-        .store(g_lacks_twin[family][row] != 0 ? std::uint8_t{0} : selected,
+        .store(g_lacks_pmpi[family][row] != 0 ? std::uint8_t{0} : selected,
                std::memory_order_relaxed);
   }
 }
 
 }  // namespace
 
-void resolve_twins(Interface interface) noexcept {
+void resolve_pmpi(Interface interface) noexcept {
   const unsigned family = family_of(interface);
   if (g_is_resolved[family].load(std::memory_order_acquire)) return;
   const std::lock_guard lock(g_mutex);
@@ -86,10 +86,10 @@ void refresh_selection() noexcept {
   }
 }
 
-void tell_missing_twin(unsigned family, unsigned row) noexcept {
+void tell_missing_pmpi(unsigned family, unsigned row) noexcept {
   Recorder* const active = recorder();
   if (active == nullptr || mpi::g_selected[static_cast<unsigned>(kFunctions[row])] == 0) return;
-  if (std::atomic_ref(g_lacks_twin[family][row]).exchange(2, std::memory_order_relaxed) != 1)
+  if (std::atomic_ref(g_lacks_pmpi[family][row]).exchange(2, std::memory_order_relaxed) != 1)
     return;
   active->note_unrecorded(std::string(kNames[row] + 1) + kEndings[family]);
 }

@@ -12,12 +12,12 @@
 namespace megascope::mpi {
 
 template <Fn F>
-struct TwinType;
+struct PmpiType;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(                               \
-      name, template <> struct TwinType<Fn::name> { using Pointer = decltype(&::MPI_##name); };)
+      name, template <> struct PmpiType<Fn::name> { using Pointer = decltype(&::MPI_##name); };)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 #pragma GCC diagnostic pop
@@ -29,19 +29,19 @@ struct ResultOfPointer<Result (*)(Args...)> {
   using Type = Result;
 };
 template <Fn F>
-using ResultOf = typename ResultOfPointer<typename TwinType<F>::Pointer>::Type;
+using ResultOf = typename ResultOfPointer<typename PmpiType<F>::Pointer>::Type;
 
 /// By Fn. Until the first call of any wrapper, each entry is a function that looks up all of them.
-[[gnu::visibility("hidden")]] extern void* g_twins[kFnEnd];
+[[gnu::visibility("hidden")]] extern void* g_pmpi[kFnEnd];
 
 /// Returns the PMPI entry point of F, or the next definition of MPI_x if there is no PMPI_x.
 template <Fn F>
-inline typename TwinType<F>::Pointer twin() noexcept {
-  return reinterpret_cast<typename TwinType<F>::Pointer>(g_twins[static_cast<unsigned>(F)]);
+inline typename PmpiType<F>::Pointer pmpi() noexcept {
+  return reinterpret_cast<typename PmpiType<F>::Pointer>(g_pmpi[static_cast<unsigned>(F)]);
 }
 
 /// Looks up all entry points; called by the first wrapper entered. Any thread, any number of times.
-void resolve_twins() noexcept;
+void resolve_pmpi() noexcept;
 
 /// Returns the address of a data symbol of the MPI library, as the application sees it; nullptr if
 /// it does not exist.

@@ -1,4 +1,4 @@
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/c_symbol.h"
@@ -16,20 +16,20 @@ struct FirstCall;
 template <Fn F, class Result, class... Args>
 struct FirstCall<F, Result (*)(Args...)> {
   static Result call(Args... args) {
-    resolve_twins();
-    return twin<F>()(args...);
+    resolve_pmpi();
+    return pmpi<F>()(args...);
   }
 };
 
 template <Fn F, class Result, class... Args>
 struct FirstCall<F, Result (*)(Args..., ...)> {
   static Result call(Args... args, ...) {
-    resolve_twins();
-    return twin<F>()(args...);
+    resolve_pmpi();
+    return pmpi<F>()(args...);
   }
 };
 
-constexpr const char* kTwinNames[] = {
+constexpr const char* kPmpiNames[] = {
     nullptr,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(name, "PMPI_" #name, )
@@ -39,7 +39,7 @@ constexpr const char* kTwinNames[] = {
 
 void* g_object = nullptr;  ///< dlopen handle of the object that defines PMPI_Init
 
-int missing_twin(...) {
+int missing_pmpi(...) {
   return 1;  // No MPI error code fits. Unreachable: a program without an MPI library would not have
              // linked.
 }
@@ -48,31 +48,31 @@ int missing_twin(...) {
 
 bool g_passes_on = false;
 
-void* g_twins[kFnEnd] = {
+void* g_pmpi[kFnEnd] = {
     nullptr,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(                               \
-      name, reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call), )
+      name, reinterpret_cast<void*>(&FirstCall<Fn::name, PmpiType<Fn::name>::Pointer>::call), )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
 
-void resolve_twins() noexcept {
+void resolve_pmpi() noexcept {
   static std::once_flag once;
   std::call_once(once, [] {
     g_object = find_object_that_defines("PMPI_Init");
     for (unsigned fn = 1; fn < kFnEnd; ++fn) {
-      void* symbol = g_object != nullptr ? dlsym(g_object, kTwinNames[fn]) : nullptr;
-      if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn]);
+      void* symbol = g_object != nullptr ? dlsym(g_object, kPmpiNames[fn]) : nullptr;
+      if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kPmpiNames[fn]);
       if (symbol == nullptr)
-        symbol = dlsym(RTLD_NEXT, kTwinNames[fn] + 1);  // MPI_x of the next library
-      g_twins[fn] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
+        symbol = dlsym(RTLD_NEXT, kPmpiNames[fn] + 1);  // MPI_x of the next library
+      g_pmpi[fn] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_pmpi);
     }
   });
 }
 
 void* mpi_symbol(const char* name) noexcept {
-  resolve_twins();
+  resolve_pmpi();
   // An executable may hold the library's data itself (copy relocation): search the global scope
   // first.
   void* symbol = dlsym(RTLD_DEFAULT, name);
@@ -89,7 +89,7 @@ std::string mpi_library_text() {
   char text[1 << 14] = "";  // may be longer than MPI_MAX_LIBRARY_VERSION_STRING in another MPI
                             // library (MPICH: 8192)
   int length = 0;
-  twin<Fn::Get_library_version>()(text, &length);
+  pmpi<Fn::Get_library_version>()(text, &length);
   return text;
 }
 
