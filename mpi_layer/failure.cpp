@@ -1,9 +1,9 @@
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_p2p.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
+#include "mpi_layer/semantics_coll.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_p2p.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
 
 namespace megascope::mpi {
 

@@ -20,7 +20,7 @@ namespace megascope::mpi {
 /// Semantics of a call that is recorded with entry and return only. kTells lists what else is
 /// recorded, for `megascope info`; a test compares it with the records. kNamesObject: the call
 /// names its object, or the size of what it created, but not all of its meaningful arguments.
-struct NoMeaning {
+struct NoSemantics {
   static constexpr std::string_view kTells = "";
   /// Called before the MPI call. May replace an ignored status by one of the library's. Must not
   /// fail or communicate.
@@ -54,7 +54,7 @@ template <unsigned Index, class First, class... Rest>
 
 /// Call semantics of MPI function F; specialised in meaning_*.h for functions with more facts.
 template <Fn F>
-struct Meaning : NoMeaning {
+struct Semantics : NoSemantics {
   static constexpr bool kSaysNothing = true;
 };
 
@@ -144,7 +144,7 @@ struct Wrapper<F, Result (*)(Args...)> {
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]]
       return pmpi<F>()(args...);
     call.enter_ticks = clock::ticks(thread->use_tsc);
-    Meaning<F>::describe(*thread, call, args...);
+    Semantics<F>::describe(*thread, call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
     if (call.depth == 0) mark(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);
@@ -154,7 +154,7 @@ struct Wrapper<F, Result (*)(Args...)> {
     int rc = MPI_SUCCESS;
     if constexpr (!returns_value(F)) {
       rc = result;
-      Meaning<F>::complete(*thread, call, rc, args...);
+      Semantics<F>::complete(*thread, call, rc, args...);
     }
     if (g_wants_call_sites) [[unlikely]]
       stage_call_site(*thread, __builtin_return_address(0));

@@ -1,13 +1,13 @@
 #include "mpi_layer/regions.h"
 
 #include "mpi_layer/header_functions.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_neighbor.h"
-#include "mpi_layer/meaning_p2p.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_p2p.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 
 #include <algorithm>
 #include <array>
@@ -112,15 +112,15 @@ struct DepthRow {
 template <Fn F>
 constexpr DepthRow depth_row() {
   if constexpr (!told_elsewhere(F).empty()) {
-    return {Depth::kFullMeaning, told_elsewhere(F)};
+    return {Depth::kFullSemantics, told_elsewhere(F)};
   } else if constexpr (
-      requires { Meaning<F>::kSaysNothing; } || requires { Meaning<F>::kKeepsBooksOnly; }) {
+      requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kKeepsBooksOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
-    static_assert(!Meaning<F>::kTells.empty(), "what it tells, for people");
-    return {requires {Meaning<F>::kNamesObject;
+    static_assert(!Semantics<F>::kTells.empty(), "what it tells, for people");
+    return {requires {Semantics<F>::kNamesObject;
   }
-  ? Depth::kObject : Depth::kFullMeaning, Meaning<F>::kTells
+  ? Depth::kObject : Depth::kFullSemantics, Semantics<F>::kTells
 };
 }  // namespace
 }  // namespace megascope::mpi

@@ -22,7 +22,7 @@ enum class Depth {
   kEnterLeave,
   kObject,  ///< entry, return, and the call's object (communicator, window, file) or the size of
             ///< what it created; not all meaningful arguments
-  kFullMeaning,
+  kFullSemantics,
 };
 struct WrappedFunction {
   std::string name;

@@ -17,8 +17,8 @@ std::uint64_t name_of_group(const std::string& over, const std::vector<std::int3
   return not_zero(hash);
 }
 
-RegionRole role_of(const OperationMeaning& meaning) {
-  switch (meaning.op) {
+RegionRole role_of(const OperationSemantics& semantics) {
+  switch (semantics.op) {
     case CollectiveOp::kNone:
       break;
     case CollectiveOp::kBarrier:
@@ -30,12 +30,12 @@ RegionRole role_of(const OperationMeaning& meaning) {
     default:
       return RegionRole::kCollAllToAll;
   }
-  return meaning.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
+  return semantics.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
 }
 
-const char* group_name(const OperationMeaning& meaning) {
-  if (meaning.kind == OperationKind::kCompute) return "compute";
-  return meaning.kind == OperationKind::kCollective ? "coll" : "p2p";
+const char* group_name(const OperationSemantics& semantics) {
+  if (semantics.kind == OperationKind::kCompute) return "compute";
+  return semantics.kind == OperationKind::kCollective ? "coll" : "p2p";
 }
 
 std::string describe(const Place& place) {
@@ -113,9 +113,9 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
 TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                          const std::vector<std::int32_t>& rank_of_track)
     : timeline_(std::move(timeline)), grid_(grid), numbers_(timeline_, rank_of_track, table) {
-  for (const std::string& name : timeline_.names) meanings_.push_back(table.of(name));
-  for (const OperationMeaning& meaning : meanings_)
-    is_work_.push_back(meaning.kind == OperationKind::kCompute);
+  for (const std::string& name : timeline_.names) semantics_.push_back(table.of(name));
+  for (const OperationSemantics& semantics : semantics_)
+    is_work_.push_back(semantics.kind == OperationKind::kCompute);
   for (std::size_t name = 0; name < timeline_.regions.size(); ++name) {
     if (!timeline_.regions[name].name.empty()) is_work_[name] = true;  // it was nested so in a run
   }
@@ -173,13 +173,13 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
 }
 
 RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
-  const OperationMeaning& meaning = meanings_[name];
+  const OperationSemantics& semantics = semantics_[name];
   RegionDefinition region{.id = static_cast<RegionId>(name + 1),
                           .name = timeline_.names[name],
-                          .role = role_of(meaning),
+                          .role = role_of(semantics),
                           .paradigm = Paradigm::kUser,
-                          .collective_op = meaning.op,
-                          .group = group_name(meaning)};
+                          .collective_op = semantics.op,
+                          .group = group_name(semantics)};
   if (name >= timeline_.regions.size() || timeline_.regions[name].name.empty()) return region;
   RegionDefinition told = timeline_.regions[name];
   told.id = region.id;
@@ -220,14 +220,14 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
 
 void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                                 std::vector<Fact>& facts) const {
-  const OperationMeaning& meaning = meanings_[timeline_.operations[operation].name];
-  const CommId comm = worker.comms.at(meaning.over);
+  const OperationSemantics& semantics = semantics_[timeline_.operations[operation].name];
+  const CommId comm = worker.comms.at(semantics.over);
   const std::uint64_t both_bytes = timeline_.operations[operation].bytes;
-  const std::uint64_t bytes = meaning.kind == OperationKind::kExchange
+  const std::uint64_t bytes = semantics.kind == OperationKind::kExchange
                                   ? both_bytes / 2
                                   : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
-    const std::int32_t peer = grid_.neighbour(meaning.over, worker.place, distance);
+    const std::int32_t peer = grid_.neighbour(semantics.over, worker.place, distance);
     if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
     facts.push_back({.kind = kind,
                      .comm = comm,
@@ -235,10 +235,10 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                      .tag = static_cast<std::int32_t>(tag & 0x7FFFFFFF),
                      .bytes = bytes});
   };
-  if (meaning.kind != OperationKind::kRecv)
-    add(FactKind::kSend, meaning.to, numbers_.sent(operation));
-  if (meaning.kind != OperationKind::kSend)
-    add(FactKind::kRecv, meaning.from, numbers_.received(operation));
+  if (semantics.kind != OperationKind::kRecv)
+    add(FactKind::kSend, semantics.to, numbers_.sent(operation));
+  if (semantics.kind != OperationKind::kSend)
+    add(FactKind::kRecv, semantics.from, numbers_.received(operation));
 }
 
 void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& facts) const {
@@ -249,11 +249,11 @@ void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& fact
 void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
                            std::vector<Fact>& facts) const {
   const Operation& operation = timeline_.operations[index];
-  const OperationMeaning& meaning = meanings_[operation.name];
+  const OperationSemantics& semantics = semantics_[operation.name];
   if (operation.told != 0) {
     told_facts(operation, facts);
-  } else if (meaning.kind == OperationKind::kCollective) {
-    const auto comm = worker.comms.find(meaning.over);
+  } else if (semantics.kind == OperationKind::kCollective) {
+    const auto comm = worker.comms.find(semantics.over);
     if (comm != worker.comms.end()) {
       facts.push_back({.kind = FactKind::kCollective,
                        .comm = comm->second,
@@ -261,7 +261,7 @@ void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
                        .bytes = operation.bytes,
                        .bytes_received = operation.bytes});
     }
-  } else if (meaning.kind != OperationKind::kCompute) {
+  } else if (semantics.kind != OperationKind::kCompute) {
     message_facts(worker, index, facts);
   }
   const auto tell = [&facts](ValueName name, std::int32_t value) {

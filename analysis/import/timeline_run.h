@@ -62,7 +62,7 @@ class TimelineRun final : public RecordSource {
 
   Timeline timeline_;
   ParallelGrid grid_;
-  std::vector<OperationMeaning> meanings_;  ///< by name
+  std::vector<OperationSemantics> semantics_;  ///< by name
   MatchNumbers numbers_;
   std::vector<bool> is_work_;  ///< by name: may enclose others
   std::map<std::pair<std::string, std::int32_t>, Group>

@@ -118,10 +118,10 @@ void DefinitionFile::write_attributes() {
 }
 
 void DefinitionFile::write_value_attributes() {
-  const auto write = [&](EventAttribute attribute, std::string_view name, const char* meaning,
+  const auto write = [&](EventAttribute attribute, std::string_view name, const char* semantics,
                          OTF2_Type type) {
     calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_, static_cast<std::uint32_t>(attribute),
-                text(std::string(name)), text(meaning), type);
+                text(std::string(name)), text(semantics), type);
   };
   write(EventAttribute::kComm, "comm", "the communicator of the other attributes", OTF2_TYPE_COMM);
   write(EventAttribute::kFoundSource, "found_source", "rank in comm of the message that was found",

@@ -19,8 +19,8 @@
 namespace megascope::mpi::fortran {
 
 template <Fn F>
-inline constexpr bool kHasMeaning = !requires {
-  Meaning<F>::kSaysNothing;
+inline constexpr bool kHasSemantics = !requires {
+  Semantics<F>::kSaysNothing;
 };
 
 /// Signature: of the C function.
@@ -102,10 +102,10 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
         I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
         decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
     call.enter_ticks = clock::ticks(thread.use_tsc);
-    if constexpr (kHasMeaning<F>) {
+    if constexpr (kHasSemantics<F>) {
       std::tuple<Argument<F, Args>...> arguments{
           Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
-      Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
+      Semantics<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
       if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
@@ -114,7 +114,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       std::uint64_t leave_ticks = read_leave<F>(thread, call);
       const int rc = *static_cast<const MPI_Fint*>(error);
       if (rc == MPI_SUCCESS) (std::get<A>(arguments).returned(thread), ...);
-      Meaning<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
+      Semantics<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
       if (g_wants_call_sites) [[unlikely]]
         stage_call_site(thread, return_address);
       if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;

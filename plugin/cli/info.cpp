@@ -61,7 +61,7 @@ std::string answer_of(const Status& status) {
 }
 
 const char* depth_name(mpi::Depth depth) {
-  return depth == mpi::Depth::kFullMeaning ? "full"
+  return depth == mpi::Depth::kFullSemantics ? "full"
          : depth == mpi::Depth::kObject    ? "object"
                                            : "enter_leave";
 }
@@ -125,7 +125,7 @@ struct Count {
   std::size_t total() const { return full + object + plain; }
 };
 void count(Count& into, const mpi::WrappedFunction& function) {
-  (function.depth == mpi::Depth::kFullMeaning ? into.full
+  (function.depth == mpi::Depth::kFullSemantics ? into.full
    : function.depth == mpi::Depth::kObject    ? into.object
                                               : into.plain) += 1;
   into.off += function.is_default ? 0U : 1U;
@@ -170,7 +170,7 @@ std::string functions_summary() {
 
 std::string depth_text(const mpi::WrappedFunction& function) {
   if (function.depth == mpi::Depth::kEnterLeave) return "entry and exit";
-  return (function.depth == mpi::Depth::kFullMeaning ? "full meaning: " : "object: ") +
+  return (function.depth == mpi::Depth::kFullSemantics ? "full meaning: " : "object: ") +
          function.tells;
 }
 

@@ -1,12 +1,12 @@
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_comm.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_neighbor.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_comm.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -78,7 +78,7 @@ struct Echo<F, Result (*)(Args...)> {
 
 template <Fn F, class Check>
 void where_plain(Check check) {
-  if constexpr (requires { Meaning<F>::kSaysNothing; }) check();
+  if constexpr (requires { Semantics<F>::kSaysNothing; }) check();
 }
 
 /// Returns how many functions were checked.

@@ -1,12 +1,12 @@
 #include "mpi_layer/comms.h"
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_neighbor.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 #include "tests/mpi_layer/echo_values.h"
 
 #include <gtest/gtest.h>

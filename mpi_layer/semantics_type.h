@@ -11,7 +11,7 @@ namespace megascope::mpi {
 namespace type {
 
 /// The last argument is a new group: records its number of members. A local call.
-struct NewGroup : NoMeaning {
+struct NewGroup : NoSemantics {
   static constexpr std::string_view kTells = "members";
   static constexpr bool kNamesObject = true;
   template <class... Args>
@@ -20,7 +20,7 @@ struct NewGroup : NoMeaning {
   }
 };
 /// The last argument is a new datatype: records the bytes of data of one element.
-struct NewType : NoMeaning {
+struct NewType : NoSemantics {
   static constexpr std::string_view kTells = "type_bytes";
   static constexpr bool kNamesObject = true;
   template <class... Args>
@@ -32,7 +32,7 @@ struct NewType : NoMeaning {
 };
 /// Also records queried properties of a group or datatype.
 template <Told... kTold>
-struct Asked : Tells<NoMeaning, kTold...> {
+struct Asked : Tells<NoSemantics, kTold...> {
   static constexpr bool kNamesObject = true;
 };
 using Extent = Asked<Told{1, ValueName::kLowerBound}, Told{2, ValueName::kExtent}>;
@@ -40,38 +40,38 @@ using Extent = Asked<Told{1, ValueName::kLowerBound}, Told{2, ValueName::kExtent
 }  // namespace type
 
 template <>
-struct Meaning<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
+struct Semantics<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
 template <>
-struct Meaning<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
+struct Semantics<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
 template <>
-struct Meaning<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
+struct Semantics<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
 template <>
-struct Meaning<Fn::Group_union> : type::NewGroup {};
+struct Semantics<Fn::Group_union> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_intersection> : type::NewGroup {};
+struct Semantics<Fn::Group_intersection> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_difference> : type::NewGroup {};
+struct Semantics<Fn::Group_difference> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_incl> : type::NewGroup {};
+struct Semantics<Fn::Group_incl> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_excl> : type::NewGroup {};
+struct Semantics<Fn::Group_excl> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_range_incl> : type::NewGroup {};
+struct Semantics<Fn::Group_range_incl> : type::NewGroup {};
 template <>
-struct Meaning<Fn::Group_range_excl> : type::NewGroup {};
+struct Semantics<Fn::Group_range_excl> : type::NewGroup {};
 
 template <>
-struct Meaning<Fn::Type_get_extent> : type::Extent {};
+struct Semantics<Fn::Type_get_extent> : type::Extent {};
 template <>
-struct Meaning<Fn::Type_get_extent_x> : type::Extent {};
+struct Semantics<Fn::Type_get_extent_x> : type::Extent {};
 template <>
-struct Meaning<Fn::Type_get_true_extent> : type::Extent {};
+struct Semantics<Fn::Type_get_true_extent> : type::Extent {};
 template <>
-struct Meaning<Fn::Type_get_true_extent_x> : type::Extent {};
+struct Semantics<Fn::Type_get_true_extent_x> : type::Extent {};
 
 #define MEGASCOPE_TYPE(name) \
   template <>                \
-  struct Meaning<Fn::Type_##name> : type::NewType {};
+  struct Semantics<Fn::Type_##name> : type::NewType {};
 MEGASCOPE_TYPE(contiguous)
 MEGASCOPE_TYPE(vector)
 MEGASCOPE_TYPE(indexed)
@@ -108,9 +108,9 @@ struct Frees {
   }
 };
 template <>
-struct Meaning<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
+struct Semantics<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
 template <>
-struct Meaning<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {
+struct Semantics<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {
 };  // synchronisations of windows name groups
 
 }  // namespace megascope::mpi

@@ -51,7 +51,7 @@ bool is_truncation_error(int rc) noexcept;
   fact.bytes = rc == MPI_SUCCESS ? received_bytes(status) : truncated_bytes(status, fact.bytes);
 }
 
-struct Send : NoMeaning {
+struct Send : NoSemantics {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int count, MPI_Datatype type, int dest, int tag,
@@ -86,32 +86,32 @@ struct SendInit : Isend {
 }  // namespace p2p
 
 template <>
-struct Meaning<Fn::Send> : p2p::Send {};
+struct Semantics<Fn::Send> : p2p::Send {};
 template <>
-struct Meaning<Fn::Bsend> : p2p::Send {};
+struct Semantics<Fn::Bsend> : p2p::Send {};
 template <>
-struct Meaning<Fn::Ssend> : p2p::Send {};
+struct Semantics<Fn::Ssend> : p2p::Send {};
 template <>
-struct Meaning<Fn::Rsend> : p2p::Send {};
+struct Semantics<Fn::Rsend> : p2p::Send {};
 template <>
-struct Meaning<Fn::Isend> : p2p::Isend {};
+struct Semantics<Fn::Isend> : p2p::Isend {};
 template <>
-struct Meaning<Fn::Ibsend> : p2p::Isend {};
+struct Semantics<Fn::Ibsend> : p2p::Isend {};
 template <>
-struct Meaning<Fn::Issend> : p2p::Isend {};
+struct Semantics<Fn::Issend> : p2p::Isend {};
 template <>
-struct Meaning<Fn::Irsend> : p2p::Isend {};
+struct Semantics<Fn::Irsend> : p2p::Isend {};
 template <>
-struct Meaning<Fn::Send_init> : p2p::SendInit {};
+struct Semantics<Fn::Send_init> : p2p::SendInit {};
 template <>
-struct Meaning<Fn::Bsend_init> : p2p::SendInit {};
+struct Semantics<Fn::Bsend_init> : p2p::SendInit {};
 template <>
-struct Meaning<Fn::Ssend_init> : p2p::SendInit {};
+struct Semantics<Fn::Ssend_init> : p2p::SendInit {};
 template <>
-struct Meaning<Fn::Rsend_init> : p2p::SendInit {};
+struct Semantics<Fn::Rsend_init> : p2p::SendInit {};
 
 template <>
-struct Meaning<Fn::Recv> {
+struct Semantics<Fn::Recv> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -130,7 +130,7 @@ struct Meaning<Fn::Recv> {
 };
 
 template <>
-struct Meaning<Fn::Irecv> {
+struct Semantics<Fn::Irecv> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -151,7 +151,7 @@ struct Meaning<Fn::Irecv> {
 };
 
 template <>
-struct Meaning<Fn::Recv_init> : Meaning<Fn::Irecv> {
+struct Semantics<Fn::Recv_init> : Semantics<Fn::Irecv> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*,
                                               int, MPI_Datatype, int, int, MPI_Comm,
                                               MPI_Request* request) noexcept {
@@ -202,7 +202,7 @@ namespace p2p {
 }  // namespace p2p
 
 template <>
-struct Meaning<Fn::Sendrecv> {
+struct Semantics<Fn::Sendrecv> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int sendcount, MPI_Datatype sendtype, int dest,
@@ -223,7 +223,7 @@ struct Meaning<Fn::Sendrecv> {
 };
 
 template <>
-struct Meaning<Fn::Sendrecv_replace> {
+struct Semantics<Fn::Sendrecv_replace> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int dest, int sendtag, int source,

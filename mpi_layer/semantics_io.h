@@ -2,8 +2,8 @@
 
 #include "mpi_layer/files.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_file.h"
-#include "mpi_layer/meaning_p2p.h"
+#include "mpi_layer/semantics_file.h"
+#include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 #include "mpi_layer/types.h"
@@ -179,7 +179,7 @@ struct End {
 /// The Collective ones are listed in selection.h as well.
 #define MEGASCOPE_IO(name, ...) \
   template <>                   \
-  struct Meaning<Fn::File_##name> : io::__VA_ARGS__ {};
+  struct Semantics<Fn::File_##name> : io::__VA_ARGS__ {};
 MEGASCOPE_IO(read, Blocking<FactKind::kFileRead>)
 MEGASCOPE_IO(read_at, Blocking<FactKind::kFileRead>)
 MEGASCOPE_IO(read_shared, Blocking<FactKind::kFileRead>)

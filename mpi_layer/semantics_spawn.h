@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi_layer/meaning_comm.h"
+#include "mpi_layer/semantics_comm.h"
 
 /// Semantics of calls that connect worlds: spawn, accept and connect, join. The new communicator
 /// may include processes of another world (CommKind kRemote); calls on it are then recorded without
@@ -35,16 +35,16 @@ struct Meeting {
 }  // namespace dynamic
 
 template <>
-struct Meaning<Fn::Comm_spawn> : dynamic::Meeting<Fn::Comm_spawn, 4> {};
+struct Semantics<Fn::Comm_spawn> : dynamic::Meeting<Fn::Comm_spawn, 4> {};
 template <>
-struct Meaning<Fn::Comm_spawn_multiple> : dynamic::Meeting<Fn::Comm_spawn_multiple, 5> {};
+struct Semantics<Fn::Comm_spawn_multiple> : dynamic::Meeting<Fn::Comm_spawn_multiple, 5> {};
 template <>
-struct Meaning<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 2> {};
+struct Semantics<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 2> {};
 template <>
-struct Meaning<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
+struct Semantics<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
 
 template <>
-struct Meaning<Fn::Comm_join> : NoMeaning {
+struct Semantics<Fn::Comm_join> : NoSemantics {
   static constexpr std::string_view kTells = "new communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int,
                                               MPI_Comm* made) noexcept {
@@ -56,7 +56,7 @@ struct Meaning<Fn::Comm_join> : NoMeaning {
 };
 
 template <>
-struct Meaning<Fn::Comm_get_parent> : NoMeaning {
+struct Semantics<Fn::Comm_get_parent> : NoSemantics {
   static constexpr std::string_view kTells = "communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
                                               MPI_Comm* parent) noexcept {

@@ -2,8 +2,8 @@
 
 #include "mpi_layer/files.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
-#include "mpi_layer/meaning_p2p.h"
+#include "mpi_layer/semantics_coll.h"
+#include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 #include "mpi_layer/types.h"
@@ -150,7 +150,7 @@ struct Seek : Also<About<>, "seek"> {
 }  // namespace io
 
 template <>
-struct Meaning<Fn::File_open> {
+struct Semantics<Fn::File_open> {
   static constexpr std::string_view kTells = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm,
                                               const char*, int, MPI_Info, MPI_File*) noexcept {
@@ -184,7 +184,7 @@ struct Meaning<Fn::File_open> {
 };
 
 template <>
-struct Meaning<Fn::File_close> {
+struct Semantics<Fn::File_close> {
   static constexpr std::string_view kTells = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_File* handle) noexcept {
@@ -207,7 +207,7 @@ struct Meaning<Fn::File_close> {
 };
 
 template <>
-struct Meaning<Fn::File_delete> : NoMeaning {
+struct Semantics<Fn::File_delete> : NoSemantics {
   static constexpr std::string_view kTells = "file";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc,
                                               const char* name, MPI_Info) noexcept {
@@ -220,7 +220,7 @@ struct Meaning<Fn::File_delete> : NoMeaning {
 /// The Collective ones are listed in selection.h as well.
 #define MEGASCOPE_IO(name, ...) \
   template <>                   \
-  struct Meaning<Fn::File_##name> : io::__VA_ARGS__ {};
+  struct Semantics<Fn::File_##name> : io::__VA_ARGS__ {};
 MEGASCOPE_IO(seek, Seek<false>)
 MEGASCOPE_IO(seek_shared, Collective<io::Seek<true>>)
 MEGASCOPE_IO(set_view, Collective<io::View>)

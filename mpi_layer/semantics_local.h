@@ -1,9 +1,9 @@
 #pragma once
 
-#include "mpi_layer/meaning_comm.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_topology.h"
-#include "mpi_layer/meaning_type.h"
+#include "mpi_layer/semantics_comm.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_topology.h"
+#include "mpi_layer/semantics_type.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of local calls: attributes and error handlers, which belong to a communicator or
@@ -44,16 +44,16 @@ struct Packing {
 }  // namespace local
 
 template <>
-struct Meaning<Fn::Pack> : local::Packing<5, true> {};
+struct Semantics<Fn::Pack> : local::Packing<5, true> {};
 template <>
-struct Meaning<Fn::Unpack> : local::Packing<2, true> {};
+struct Semantics<Fn::Unpack> : local::Packing<2, true> {};
 template <>
-struct Meaning<Fn::Pack_external> : local::Packing<6, false> {};
+struct Semantics<Fn::Pack_external> : local::Packing<6, false> {};
 template <>
-struct Meaning<Fn::Unpack_external> : local::Packing<3, false> {};
+struct Semantics<Fn::Unpack_external> : local::Packing<3, false> {};
 
 template <>
-struct Meaning<Fn::Reduce_local> : NoMeaning {
+struct Semantics<Fn::Reduce_local> : NoSemantics {
   static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const void*,
                                               void*, int count, MPI_Datatype type,
@@ -63,7 +63,7 @@ struct Meaning<Fn::Reduce_local> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Alloc_mem> : NoMeaning {
+struct Semantics<Fn::Alloc_mem> : NoSemantics {
   static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Aint size,
                                               MPI_Info, void*) noexcept {
@@ -72,7 +72,7 @@ struct Meaning<Fn::Alloc_mem> : NoMeaning {
 };
 
 template <>
-struct Meaning<Fn::Buffer_attach> : NoMeaning {
+struct Semantics<Fn::Buffer_attach> : NoSemantics {
   static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
                                               int size) noexcept {
@@ -80,7 +80,7 @@ struct Meaning<Fn::Buffer_attach> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Buffer_detach> : NoMeaning {
+struct Semantics<Fn::Buffer_detach> : NoSemantics {
   static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
                                               const int* size) noexcept {
@@ -88,7 +88,7 @@ struct Meaning<Fn::Buffer_detach> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Pack_size> : NoMeaning {
+struct Semantics<Fn::Pack_size> : NoSemantics {
   static constexpr std::string_view kTells = "communicator, bytes here";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int,
                                               MPI_Datatype, MPI_Comm comm, int*) noexcept {
@@ -100,7 +100,7 @@ struct Meaning<Fn::Pack_size> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Pack_external_size> : NoMeaning {
+struct Semantics<Fn::Pack_external_size> : NoSemantics {
   static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char*,
                                               int, MPI_Datatype, const MPI_Aint* size) noexcept {
@@ -111,7 +111,7 @@ struct Meaning<Fn::Pack_external_size> : NoMeaning {
 namespace local {
 
 /// The keyval is invalid after the call, so it is saved before.
-struct FreeKeyval : NoMeaning {
+struct FreeKeyval : NoSemantics {
   static constexpr std::string_view kTells = "keyval";
   static void describe(MpiThread&, CallRecord& call, const int* keyval) noexcept {
     if (keyval != nullptr) call.second.bytes = static_cast<std::uint64_t>(*keyval);
@@ -123,7 +123,7 @@ struct FreeKeyval : NoMeaning {
   }
 };
 template <unsigned At>
-using NewKeyval = Tells<NoMeaning, Told{At, ValueName::kKeyval}>;
+using NewKeyval = Tells<NoSemantics, Told{At, ValueName::kKeyval}>;
 
 template <class Object>
 using Keyval = Tells<Object, Told{1, ValueName::kKeyval}>;
@@ -136,7 +136,7 @@ using ErrorCode = Tells<Object, Told{1, ValueName::kErrorCode}>;
 
 #define MEGASCOPE_LOCAL(name, ...) \
   template <>                      \
-  struct Meaning<Fn::name> : __VA_ARGS__ {};
+  struct Semantics<Fn::name> : __VA_ARGS__ {};
 MEGASCOPE_LOCAL(Comm_create_keyval, local::NewKeyval<2>)
 MEGASCOPE_LOCAL(Type_create_keyval, local::NewKeyval<2>)
 MEGASCOPE_LOCAL(Win_create_keyval, local::NewKeyval<2>)
@@ -161,14 +161,14 @@ MEGASCOPE_LOCAL(Comm_get_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Win_set_errhandler, one_sided::Object)
-MEGASCOPE_LOCAL(Add_error_class, Tells<NoMeaning, Told{0, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Add_error_class, Tells<NoSemantics, Told{0, ValueName::kErrorClass}>)
 MEGASCOPE_LOCAL(Add_error_code,
-                Tells<NoMeaning, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
+                Tells<NoSemantics, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
 MEGASCOPE_LOCAL(Error_class,
-                Tells<NoMeaning, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
-MEGASCOPE_LOCAL(Initialized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
-MEGASCOPE_LOCAL(Finalized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
-MEGASCOPE_LOCAL(Is_thread_main, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
+                Tells<NoSemantics, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Initialized, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Finalized, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Is_thread_main, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
 #undef MEGASCOPE_LOCAL
 
 }  // namespace megascope::mpi

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/semantics_coll.h"
 
 /// Semantics of neighbourhood collectives: sequence number on the communicator, bytes sent and
 /// received, request. MPI-4.1 §8.6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
@@ -100,9 +100,9 @@ struct NeighborAlltoallw {
 
 #define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)       \
   template <>                                                    \
-  struct Meaning<Fn::blocking> : coll::Blocking<coll::shape> {}; \
+  struct Semantics<Fn::blocking> : coll::Blocking<coll::shape> {}; \
   template <>                                                    \
-  struct Meaning<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
+  struct Semantics<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
 MEGASCOPE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, NeighborAlltoall)
 MEGASCOPE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, NeighborAllgatherv)
 MEGASCOPE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, NeighborAlltoall)

@@ -300,9 +300,9 @@ struct Nonblocking : Also<Shape, "request"> {
 
 #define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)       \
   template <>                                                    \
-  struct Meaning<Fn::blocking> : coll::Blocking<coll::shape> {}; \
+  struct Semantics<Fn::blocking> : coll::Blocking<coll::shape> {}; \
   template <>                                                    \
-  struct Meaning<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
+  struct Semantics<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
 MEGASCOPE_COLLECTIVE(Barrier, Ibarrier, Barrier)
 MEGASCOPE_COLLECTIVE(Bcast, Ibcast, Bcast)
 MEGASCOPE_COLLECTIVE(Gather, Igather, Gather)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/told.h"
 #include "mpi_layer/windows.h"
@@ -13,7 +13,7 @@ namespace megascope::mpi {
 namespace comm {
 
 /// Records the communicator only.
-struct About : NoMeaning {
+struct About : NoSemantics {
   static constexpr std::string_view kTells = "communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
@@ -49,7 +49,7 @@ struct CollectiveCreation {
 
 #define MEGASCOPE_CREATION(name, ...) \
   template <>                         \
-  struct Meaning<Fn::name>            \
+  struct Semantics<Fn::name>            \
       : Tells<comm::CollectiveCreation<Fn::name> __VA_OPT__(, ) __VA_ARGS__> {};
 MEGASCOPE_CREATION(Comm_dup)
 MEGASCOPE_CREATION(Comm_dup_with_info)
@@ -67,7 +67,7 @@ MEGASCOPE_CREATION(Dist_graph_create_adjacent, Told{1, ValueName::kSources},
 #undef MEGASCOPE_CREATION
 
 template <>
-struct Meaning<Fn::Comm_idup> {
+struct Semantics<Fn::Comm_idup> {
   static constexpr std::string_view
       kTells = "communicator, sequence number, new communicator, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm,
@@ -125,19 +125,19 @@ struct End {
 }  // namespace comm
 
 template <>
-struct Meaning<Fn::Comm_create_group>
+struct Semantics<Fn::Comm_create_group>
     : Tells<comm::GroupCreation, Told{2, ValueName::kMessageTag}> {};
 template <>
-struct Meaning<Fn::Intercomm_create>
+struct Semantics<Fn::Intercomm_create>
     : Tells<comm::Bridge, Told{1, ValueName::kLocalLeader}, Told{3, ValueName::kRemoteLeader},
             Told{4, ValueName::kMessageTag}> {};
 template <>
-struct Meaning<Fn::Comm_free> : comm::End {};
+struct Semantics<Fn::Comm_free> : comm::End {};
 template <>
-struct Meaning<Fn::Comm_disconnect> : comm::End {};
+struct Semantics<Fn::Comm_disconnect> : comm::End {};
 
 template <>
-struct Meaning<Fn::Comm_set_name> : comm::About {
+struct Semantics<Fn::Comm_set_name> : comm::About {
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Comm,
                                               const char* name) noexcept {
     if (rc == MPI_SUCCESS && call.state != nullptr) rename_comm(*call.state, name);
@@ -147,7 +147,7 @@ struct Meaning<Fn::Comm_set_name> : comm::About {
 // The communicator's definition has what these functions query: members, the caller's rank, names.
 #define MEGASCOPE_ABOUT(name) \
   template <>                 \
-  struct Meaning<Fn::name> : comm::About {};
+  struct Semantics<Fn::name> : comm::About {};
 MEGASCOPE_ABOUT(Comm_rank)
 MEGASCOPE_ABOUT(Comm_size)
 MEGASCOPE_ABOUT(Comm_remote_size)
@@ -157,10 +157,10 @@ MEGASCOPE_ABOUT(Comm_remote_group)
 MEGASCOPE_ABOUT(Comm_get_name)
 #undef MEGASCOPE_ABOUT
 template <>
-struct Meaning<Fn::Comm_compare> : Tells<comm::Object, Told{2, ValueName::kComparison}> {};
+struct Semantics<Fn::Comm_compare> : Tells<comm::Object, Told{2, ValueName::kComparison}> {};
 template <>
-struct Meaning<Fn::Comm_get_info> : comm::Object {};
+struct Semantics<Fn::Comm_get_info> : comm::Object {};
 template <>
-struct Meaning<Fn::Comm_set_info> : comm::Object {};
+struct Semantics<Fn::Comm_set_info> : comm::Object {};
 
 }  // namespace megascope::mpi

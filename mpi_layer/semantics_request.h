@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_p2p.h"
+#include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
 
@@ -108,7 +108,7 @@ bool is_pending_slow_path(int error) noexcept;
 }  // namespace completion
 
 template <>
-struct Meaning<Fn::Wait> {
+struct Semantics<Fn::Wait> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, MPI_Status*& status) noexcept {
@@ -125,7 +125,7 @@ struct Meaning<Fn::Wait> {
   }
 };
 template <>
-struct Meaning<Fn::Test> {
+struct Semantics<Fn::Test> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, int*,
@@ -151,7 +151,7 @@ struct Meaning<Fn::Test> {
   }
 };
 template <>
-struct Meaning<Fn::Waitall> {
+struct Semantics<Fn::Waitall> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, MPI_Status*& statuses) noexcept {
@@ -166,7 +166,7 @@ struct Meaning<Fn::Waitall> {
   }
 };
 template <>
-struct Meaning<Fn::Testall> {
+struct Semantics<Fn::Testall> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
@@ -184,7 +184,7 @@ struct Meaning<Fn::Testall> {
   }
 };
 template <>
-struct Meaning<Fn::Waitany> {
+struct Semantics<Fn::Waitany> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
@@ -200,7 +200,7 @@ struct Meaning<Fn::Waitany> {
   }
 };
 template <>
-struct Meaning<Fn::Testany> {
+struct Semantics<Fn::Testany> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
@@ -218,7 +218,7 @@ struct Meaning<Fn::Testany> {
   }
 };
 template <>
-struct Meaning<Fn::Waitsome> {
+struct Semantics<Fn::Waitsome> {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
@@ -234,16 +234,16 @@ struct Meaning<Fn::Waitsome> {
   }
 };
 template <>
-struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {
+struct Semantics<Fn::Testsome> : Semantics<Fn::Waitsome> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
                                               int count, const auto& array, int* outcount,
                                               int* indices, MPI_Status* statuses) noexcept {
     call.is_fruitless = rc == MPI_SUCCESS && *outcount == 0;
-    Meaning<Fn::Waitsome>::complete(thread, call, rc, count, array, outcount, indices, statuses);
+    Semantics<Fn::Waitsome>::complete(thread, call, rc, count, array, outcount, indices, statuses);
   }
 };
 template <>
-struct Meaning<Fn::Request_get_status> : NoMeaning {
+struct Semantics<Fn::Request_get_status> : NoSemantics {
   static constexpr std::string_view
       kTells = "message communicator, peer, tag, bytes, request, flag";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
@@ -266,7 +266,7 @@ struct Meaning<Fn::Request_get_status> : NoMeaning {
 };
 
 template <>
-struct Meaning<Fn::Cancel> : NoMeaning {
+struct Semantics<Fn::Cancel> : NoSemantics {
   static constexpr std::string_view kTells = "request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request) noexcept {
@@ -279,9 +279,9 @@ struct Meaning<Fn::Cancel> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Test_cancelled> : Tells<NoMeaning, Told{1, ValueName::kFlag}> {};
+struct Semantics<Fn::Test_cancelled> : Tells<NoSemantics, Told{1, ValueName::kFlag}> {};
 template <>
-struct Meaning<Fn::Request_free> {
+struct Semantics<Fn::Request_free> {
   static constexpr std::string_view kTells = "request";
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call,
                                               MPI_Request* request) noexcept {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
@@ -179,34 +179,34 @@ struct Free {
 }  // namespace one_sided
 
 template <>
-struct Meaning<Fn::Win_create> : one_sided::Creation<Fn::Win_create, WindowFlavor::kCreate, 4> {};
+struct Semantics<Fn::Win_create> : one_sided::Creation<Fn::Win_create, WindowFlavor::kCreate, 4> {};
 template <>
-struct Meaning<Fn::Win_allocate>
+struct Semantics<Fn::Win_allocate>
     : one_sided::Creation<Fn::Win_allocate, WindowFlavor::kAllocate, 3> {};
 template <>
-struct Meaning<Fn::Win_allocate_shared>
+struct Semantics<Fn::Win_allocate_shared>
     : one_sided::Creation<Fn::Win_allocate_shared, WindowFlavor::kShared, 3> {};
 template <>
-struct Meaning<Fn::Win_create_dynamic>
+struct Semantics<Fn::Win_create_dynamic>
     : one_sided::Creation<Fn::Win_create_dynamic, WindowFlavor::kDynamic, 1> {};
 template <>
-struct Meaning<Fn::Win_free> : one_sided::Free {};
+struct Semantics<Fn::Win_free> : one_sided::Free {};
 template <>
-struct Meaning<Fn::Win_attach> : one_sided::Attach {};
+struct Semantics<Fn::Win_attach> : one_sided::Attach {};
 template <>
-struct Meaning<Fn::Win_detach> : one_sided::Object {};
+struct Semantics<Fn::Win_detach> : one_sided::Object {};
 template <>
-struct Meaning<Fn::Win_set_name> : one_sided::SetName {};
+struct Semantics<Fn::Win_set_name> : one_sided::SetName {};
 template <>
-struct Meaning<Fn::Win_get_name> : one_sided::About {};
+struct Semantics<Fn::Win_get_name> : one_sided::About {};
 template <>
-struct Meaning<Fn::Win_get_group> : one_sided::About {};
+struct Semantics<Fn::Win_get_group> : one_sided::About {};
 template <>
-struct Meaning<Fn::Win_get_info> : one_sided::Object {};
+struct Semantics<Fn::Win_get_info> : one_sided::Object {};
 template <>
-struct Meaning<Fn::Win_set_info> : one_sided::Object {};
+struct Semantics<Fn::Win_set_info> : one_sided::Object {};
 template <>
-struct Meaning<Fn::Win_shared_query>
+struct Semantics<Fn::Win_shared_query>
     : Tells<one_sided::About, Told{1, ValueName::kWindowRank}, Told{2, ValueName::kWindowBytes},
             Told{3, ValueName::kDisplacementUnit}> {};
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi_layer/meaning_comm.h"
+#include "mpi_layer/semantics_comm.h"
 
 /// Semantics of topology queries: coordinates, ranks and neighbours. MPI-4.1 §8.
 namespace megascope::mpi {
@@ -36,15 +36,15 @@ struct Neighbours : Also<comm::Object, "rank, neighbours"> {
 }  // namespace topology
 
 template <>
-struct Meaning<Fn::Topo_test> : topology::Which {};
+struct Semantics<Fn::Topo_test> : topology::Which {};
 template <>
-struct Meaning<Fn::Graph_get> : topology::Graph {};
+struct Semantics<Fn::Graph_get> : topology::Graph {};
 template <>
-struct Meaning<Fn::Graph_neighbors> : topology::Neighbours {};
+struct Semantics<Fn::Graph_neighbors> : topology::Neighbours {};
 
 #define MEGASCOPE_TOPOLOGY(name, ...) \
   template <>                         \
-  struct Meaning<Fn::name> : Tells<comm::About, __VA_ARGS__> {};
+  struct Semantics<Fn::name> : Tells<comm::About, __VA_ARGS__> {};
 MEGASCOPE_TOPOLOGY(Cart_coords, Told{1, ValueName::kRank}, Told{3, ValueName::kCoordinate, 2, true})
 MEGASCOPE_TOPOLOGY(Cart_get, Told{2, ValueName::kDimension, 1, true},
                    Told{3, ValueName::kPeriodic, 1, true}, Told{4, ValueName::kCoordinate, 1, true})
@@ -64,10 +64,10 @@ MEGASCOPE_TOPOLOGY(Dist_graph_neighbors_count, Told{1, ValueName::kSources},
 #undef MEGASCOPE_TOPOLOGY
 /// Ranks and weights of the neighbours are not recorded.
 template <>
-struct Meaning<Fn::Dist_graph_neighbors> : comm::Object {};
+struct Semantics<Fn::Dist_graph_neighbors> : comm::Object {};
 
 template <>
-struct Meaning<Fn::Dims_create>
-    : Tells<NoMeaning, Told{0, ValueName::kProcesses}, Told{2, ValueName::kDimension, 1}> {};
+struct Semantics<Fn::Dims_create>
+    : Tells<NoSemantics, Told{0, ValueName::kProcesses}, Told{2, ValueName::kDimension, 1}> {};
 
 }  // namespace megascope::mpi

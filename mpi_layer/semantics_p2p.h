@@ -2,12 +2,12 @@
 
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_send_recv.h"
+#include "mpi_layer/semantics_send_recv.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of probes, of receives of matched messages and of persistent starts; with
-/// meaning_send_recv.h those of all point-to-point calls. MPI-4.1 §3.8, §3.9.
+/// semantics_send_recv.h those of all point-to-point calls. MPI-4.1 §3.8, §3.9.
 namespace megascope::mpi {
 
 // Probes. A matched probe removes a message from the queue: its place in the order is at the probe,
@@ -40,7 +40,7 @@ inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& s
 }  // namespace p2p
 
 template <>
-struct Meaning<Fn::Probe> {
+struct Semantics<Fn::Probe> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm,
@@ -55,7 +55,7 @@ struct Meaning<Fn::Probe> {
   }
 };
 template <>
-struct Meaning<Fn::Iprobe> {
+struct Semantics<Fn::Iprobe> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, int*,
@@ -108,7 +108,7 @@ namespace p2p {
 }  // namespace p2p
 
 template <>
-struct Meaning<Fn::Mprobe> {
+struct Semantics<Fn::Mprobe> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, MPI_Message*,
@@ -124,7 +124,7 @@ struct Meaning<Fn::Mprobe> {
   }
 };
 template <>
-struct Meaning<Fn::Improbe> {
+struct Semantics<Fn::Improbe> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, int*, MPI_Message*,
@@ -142,7 +142,7 @@ struct Meaning<Fn::Improbe> {
   }
 };
 template <>
-struct Meaning<Fn::Mrecv> {
+struct Semantics<Fn::Mrecv> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int,
                                               MPI_Datatype, MPI_Message* message,
@@ -157,7 +157,7 @@ struct Meaning<Fn::Mrecv> {
   }
 };
 template <>
-struct Meaning<Fn::Imrecv> {
+struct Semantics<Fn::Imrecv> {
   static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, MPI_Message* message,
@@ -174,7 +174,7 @@ struct Meaning<Fn::Imrecv> {
 };
 
 template <>
-struct Meaning<Fn::Start> : NoMeaning {
+struct Semantics<Fn::Start> : NoSemantics {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc,
                                               MPI_Request* request) noexcept {
@@ -182,7 +182,7 @@ struct Meaning<Fn::Start> : NoMeaning {
   }
 };
 template <>
-struct Meaning<Fn::Startall> : NoMeaning {
+struct Semantics<Fn::Startall> : NoSemantics {
   static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count,
                                               const auto& array) noexcept {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_window.h"
+#include "mpi_layer/semantics_window.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
 #include "mpi_layer/told.h"
@@ -207,57 +207,57 @@ struct WithTarget : On<WithTarget<Kind, Bytes>> {
 }  // namespace one_sided
 
 template <>
-struct Meaning<Fn::Put> : one_sided::Put<FactKind::kPut> {};
+struct Semantics<Fn::Put> : one_sided::Put<FactKind::kPut> {};
 template <>
-struct Meaning<Fn::Get> : one_sided::Get<FactKind::kGet> {};
+struct Semantics<Fn::Get> : one_sided::Get<FactKind::kGet> {};
 template <>
-struct Meaning<Fn::Accumulate> : one_sided::Accumulate<FactKind::kAccumulate> {};
+struct Semantics<Fn::Accumulate> : one_sided::Accumulate<FactKind::kAccumulate> {};
 template <>
-struct Meaning<Fn::Get_accumulate> : one_sided::GetAccumulate<FactKind::kGetAccumulate> {};
+struct Semantics<Fn::Get_accumulate> : one_sided::GetAccumulate<FactKind::kGetAccumulate> {};
 template <>
-struct Meaning<Fn::Fetch_and_op> : one_sided::FetchAndOp {};
+struct Semantics<Fn::Fetch_and_op> : one_sided::FetchAndOp {};
 template <>
-struct Meaning<Fn::Compare_and_swap> : one_sided::CompareAndSwap {};
+struct Semantics<Fn::Compare_and_swap> : one_sided::CompareAndSwap {};
 template <>
-struct Meaning<Fn::Rput> : one_sided::WithRequest<one_sided::Put<FactKind::kRput>> {};
+struct Semantics<Fn::Rput> : one_sided::WithRequest<one_sided::Put<FactKind::kRput>> {};
 template <>
-struct Meaning<Fn::Rget> : one_sided::WithRequest<one_sided::Get<FactKind::kRget>> {};
+struct Semantics<Fn::Rget> : one_sided::WithRequest<one_sided::Get<FactKind::kRget>> {};
 template <>
-struct Meaning<Fn::Raccumulate>
+struct Semantics<Fn::Raccumulate>
     : one_sided::WithRequest<one_sided::Accumulate<FactKind::kRaccumulate>> {};
 template <>
-struct Meaning<Fn::Rget_accumulate>
+struct Semantics<Fn::Rget_accumulate>
     : one_sided::WithRequest<one_sided::GetAccumulate<FactKind::kRgetAccumulate>> {};
 
 template <>
-struct Meaning<Fn::Win_fence> : one_sided::Fence {};
+struct Semantics<Fn::Win_fence> : one_sided::Fence {};
 template <>
-struct Meaning<Fn::Win_post> : one_sided::BeginWithGroup<rma::kPost> {};
+struct Semantics<Fn::Win_post> : one_sided::BeginWithGroup<rma::kPost> {};
 template <>
-struct Meaning<Fn::Win_start> : one_sided::BeginWithGroup<rma::kStart> {};
+struct Semantics<Fn::Win_start> : one_sided::BeginWithGroup<rma::kStart> {};
 template <>
-struct Meaning<Fn::Win_complete> : one_sided::Complete {};
+struct Semantics<Fn::Win_complete> : one_sided::Complete {};
 template <>
-struct Meaning<Fn::Win_wait> : one_sided::Wait {};
+struct Semantics<Fn::Win_wait> : one_sided::Wait {};
 template <>
-struct Meaning<Fn::Win_test> : one_sided::Test {};
+struct Semantics<Fn::Win_test> : one_sided::Test {};
 template <>
-struct Meaning<Fn::Win_lock> : one_sided::Lock {};
+struct Semantics<Fn::Win_lock> : one_sided::Lock {};
 template <>
-struct Meaning<Fn::Win_lock_all> : one_sided::LockAll {};
+struct Semantics<Fn::Win_lock_all> : one_sided::LockAll {};
 template <>
-struct Meaning<Fn::Win_unlock> : one_sided::WithTarget<FactKind::kUnlock> {};
+struct Semantics<Fn::Win_unlock> : one_sided::WithTarget<FactKind::kUnlock> {};
 template <>
-struct Meaning<Fn::Win_unlock_all> : one_sided::WithAll<FactKind::kUnlock> {};
+struct Semantics<Fn::Win_unlock_all> : one_sided::WithAll<FactKind::kUnlock> {};
 template <>
-struct Meaning<Fn::Win_flush> : one_sided::WithTarget<FactKind::kFlush> {};
+struct Semantics<Fn::Win_flush> : one_sided::WithTarget<FactKind::kFlush> {};
 template <>
-struct Meaning<Fn::Win_flush_all> : one_sided::WithAll<FactKind::kFlush> {};
+struct Semantics<Fn::Win_flush_all> : one_sided::WithAll<FactKind::kFlush> {};
 template <>
-struct Meaning<Fn::Win_flush_local> : one_sided::WithTarget<FactKind::kFlush, 1> {};
+struct Semantics<Fn::Win_flush_local> : one_sided::WithTarget<FactKind::kFlush, 1> {};
 template <>
-struct Meaning<Fn::Win_flush_local_all> : one_sided::WithAll<FactKind::kFlush, 1> {};
+struct Semantics<Fn::Win_flush_local_all> : one_sided::WithAll<FactKind::kFlush, 1> {};
 template <>
-struct Meaning<Fn::Win_sync> : one_sided::WithAll<FactKind::kWinSync> {};
+struct Semantics<Fn::Win_sync> : one_sided::WithAll<FactKind::kWinSync> {};
 
 }  // namespace megascope::mpi
