@@ -100,7 +100,7 @@ struct Nesting {
 template <Fn F>
 [[gnu::always_inline]] inline bool is_silent(const MpiThread& thread,
                                              Interface interface) noexcept {
-  if constexpr (!keeps_books(F)) return false;
+  if constexpr (!tracks_handles(F)) return false;
   const std::uint8_t gate = thread.gate[static_cast<unsigned>(interface)];
   return (gate & g_selected[static_cast<unsigned>(F)] & kRecords) == 0;
 }

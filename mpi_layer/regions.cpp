@@ -114,7 +114,7 @@ constexpr DepthRow depth_row() {
   if constexpr (!told_elsewhere(F).empty()) {
     return {Depth::kFullSemantics, told_elsewhere(F)};
   } else if constexpr (
-      requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kKeepsBooksOnly; }) {
+      requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kTracksHandlesOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
     static_assert(!Semantics<F>::kTells.empty(), "what it tells, for people");

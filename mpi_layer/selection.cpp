@@ -17,8 +17,8 @@ constexpr bool is_always_recorded(Fn fn) {
 /// Returns a function's entry in g_selected.
 constexpr std::uint8_t selected_bits(Fn fn, bool is_recorded) {
   if (is_recorded || is_always_recorded(fn))
-    return static_cast<std::uint8_t>(keeps_books(fn) ? kRecords | kBooks : kRecords);
-  return makes_handles(fn) ? kBooks : 0;
+    return static_cast<std::uint8_t>(tracks_handles(fn) ? kRecords | kTracking : kRecords);
+  return makes_handles(fn) ? kTracking : 0;
 }
 /// One constant for each entry: all in one expression exceed the compiler's evaluation limit.
 template <Fn fn>

@@ -14,7 +14,7 @@ namespace megascope::mpi {
 /// Bits of a thread's gate and of g_selected: a call is intercepted if both have a common bit.
 inline constexpr std::uint8_t kRecords = 1;  ///< the call is recorded
 inline constexpr std::uint8_t
-    kBooks = 2;  ///< the objects that later calls refer to are tracked, recorded or not
+    kTracking = 2;  ///< the objects that later calls refer to are tracked, recorded or not
 
 /// Returns whether the function is a frequent query on a communicator without side effects.
 constexpr bool only_asks(Fn fn) {
@@ -65,7 +65,7 @@ constexpr bool is_collective_on_window_or_file(Fn fn) {
 }
 /// Returns whether the function is tracked while recording is off: it changes counts that all
 /// members of a communicator, window or file have in common, or handles.
-constexpr bool keeps_books(Fn fn) {
+constexpr bool tracks_handles(Fn fn) {
   return makes_handles(fn) || group_of(fn) == Group::kColl || is_collective_on_window_or_file(fn);
 }
 

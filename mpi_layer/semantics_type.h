@@ -99,7 +99,7 @@ MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
 /// attribute function has used it for the last time.
 template <std::atomic<std::uint64_t>& kGeneration, class Handle>
 struct Frees {
-  static constexpr bool kKeepsBooksOnly = true;
+  static constexpr bool kTracksHandlesOnly = true;
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, Handle*) noexcept {
     kGeneration.fetch_add(1, std::memory_order_relaxed);
   }

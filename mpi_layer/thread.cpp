@@ -99,7 +99,7 @@ constinit thread_local MpiThread* t_thread = &g_closed_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_pid = getpid();
   g_is_multithreaded = is_multithreaded;
-  g_gate.store(kRecords | kBooks, std::memory_order_relaxed);
+  g_gate.store(kRecords | kTracking, std::memory_order_relaxed);
   g_recorder.store(&recorder, std::memory_order_release);
   hooks::set_window_follower(&follow_window);
 }

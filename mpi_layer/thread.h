@@ -136,7 +136,7 @@ extern constinit thread_local MpiThread* t_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded);
 /// Ends recording for all threads, for good.
 void close_recording() noexcept;
-/// Sets what all threads record: kRecords | kBooks, or kBooks only while MPI_Pcontrol has stopped
+/// Sets what all threads record: kRecords | kTracking, or kTracking only while MPI_Pcontrol has stopped
 /// recording.
 void set_gates(std::uint8_t gate) noexcept;
 /// hooks::WindowFollower: records are kept or not from now on. Each thread follows at its next

@@ -69,11 +69,11 @@ Command recovery(const Trial& trial) {
 /// The program notes MPI_Finalize before it calls it: alone of all calls it may be in the book and
 /// not have been entered.
 void forget_a_finalize_that_was_not_entered(const Trial& trial, const std::vector<Row>& rows) {
-  Book* const book = Book::open((trial.folder() / "book.0").c_str());
-  const std::uint64_t count = book->count.load();
-  const bool is_noted = count > 0 && book->entries[count - 1].fn == Book::kFinalize;
+  Ledger* const ledger = Ledger::open((trial.folder() / "book.0").c_str());
+  const std::uint64_t count = ledger->count.load();
+  const bool is_noted = count > 0 && ledger->entries[count - 1].fn == Ledger::kFinalize;
   const bool is_recorded = !rows.empty() && rows.back().function == "MPI_Finalize";
-  if (is_noted && !is_recorded) book->count.store(count - 1);
+  if (is_noted && !is_recorded) ledger->count.store(count - 1);
 }
 
 struct Counts {
@@ -91,10 +91,10 @@ void kill_one(std::mt19937& random, Counts& counts) {
   Child program(trial.preloaded());
   const std::string target = trial.run_folder() + "/rank-0.mgt";
   const bool is_early = random() % 4 == 0;
-  const Book* book = nullptr;  // each look at trial.book() maps it anew
+  const Ledger* ledger = nullptr;  // each look at trial.book() maps it anew
   const auto is_due = [&] {
-    if (book == nullptr) book = trial.book();
-    return book != nullptr && (is_early || book->count.load() > 720'000);
+    if (ledger == nullptr) ledger = trial.ledger();
+    return ledger != nullptr && (is_early || ledger->count.load() > 720'000);
   };
   for (int tick = 0; tick < 60'000 && !is_due() && !program.has_ended(); ++tick) usleep(200);
   usleep(std::uniform_int_distribution<unsigned>(0, is_early ? 100'000 : 40'000)(random));
@@ -112,9 +112,9 @@ void kill_one(std::mt19937& random, Counts& counts) {
   EXPECT_EQ(last.exit_code, 0) << last.err;
   const Read read = trial.trace();
   ASSERT_EQ(read.locations.size(), 1u);
-  ASSERT_NE(book, nullptr);
+  ASSERT_NE(ledger, nullptr);
   forget_a_finalize_that_was_not_entered(trial, read.locations[0]);
-  expect_book(read.locations[0], *book);
+  expect_ledger(read.locations[0], *ledger);
   EXPECT_FALSE(has_part(trial.run_folder()));
   std::error_code error;
   EXPECT_TRUE(fs::is_empty(trial.scratch() + "/megascope-" + std::to_string(geteuid()), error))

@@ -252,7 +252,7 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
 }
 
 TEST(Memory, ThatIsScarceEndsNoProgram) {
-  constexpr int kNoBook = 99;  // victim.cpp
+  constexpr int kNoLedger = 99;  // victim.cpp
   int passed = 0;
   for (const rlim_t max_kib :
        {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
@@ -265,7 +265,7 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     const Ending ending = run(trial.preloaded());
     // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so,
     // and nobody is ended.
-    const bool is_too_little = ending.exit_code == kNoBook ||
+    const bool is_too_little = ending.exit_code == kNoLedger ||
                                ending.err.find("failed to map segment") != std::string::npos;
     if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
     EXPECT_EQ(ending.exit_code, 0) << max_kib << " KiB: signal " << ending.signal << "\n"
@@ -279,7 +279,7 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
 TEST(FileSizeLimit, IsKept) {
   for (const rlim_t most : {rlim_t{16} << 10, rlim_t{300} << 10, rlim_t{2} << 20}) {
     Trial trial("cheap", kManyCalls);
-    ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);  // larger than the limit
+    ASSERT_NE(Ledger::open((trial.folder() / "book.0").c_str()), nullptr);  // larger than the limit
     trial.before_exec([most] { limit(RLIMIT_FSIZE, most); });
     const std::string err = expect_unharmed(trial);
     EXPECT_EQ(occurrences(err, "file-size limit"), 1) << most << err;
@@ -290,7 +290,7 @@ TEST(FileSizeLimit, IsKept) {
 
 TEST(FileSizeLimit, IsKeptByExports) {
   Trial trial("cheap", 3000);
-  ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);
+  ASSERT_NE(Ledger::open((trial.folder() / "book.0").c_str()), nullptr);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec([] {
     limit(RLIMIT_FSIZE, rlim_t{4} << 10);
   });

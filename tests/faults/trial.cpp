@@ -125,9 +125,9 @@ Command Trial::preloaded_with(const std::string& preload) const {
   return command;
 }
 
-const Book* Trial::book(int rank) const {
+const Ledger* Trial::ledger(int rank) const {
   const std::string path = folder_ / ("book." + std::to_string(rank));
-  return access(path.c_str(), R_OK) == 0 ? Book::open(path.c_str()) : nullptr;
+  return access(path.c_str(), R_OK) == 0 ? Ledger::open(path.c_str()) : nullptr;
 }
 
 Read Trial::trace(int rank) const {
@@ -156,21 +156,21 @@ std::int64_t Trial::losses_reported() const {
   return sum;
 }
 
-std::vector<Row> booked(const Book& book) {
+std::vector<Row> booked(const Ledger& ledger) {
   std::vector<Row> rows;
-  const std::uint64_t count = book.count.load();
+  const std::uint64_t count = ledger.count.load();
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Book::Entry& entry = book.entries[i];
+    const Ledger::Entry& entry = ledger.entries[i];
     const bool has_size = entry.tag == -2;
     rows.push_back({.function = has_size ? "MPI_Comm_size" : kBookedNames[entry.fn],
                     .tag = has_size ? -1 : entry.tag,
-                    .was_left = entry.fn == Book::kRecvLeft});
+                    .was_left = entry.fn == Ledger::kRecvLeft});
   }
   return rows;
 }
 
-void expect_book(const std::vector<Row>& rows, const Book& book) {
-  const std::vector<Row> expected = booked(book);
+void expect_ledger(const std::vector<Row>& rows, const Ledger& ledger) {
+  const std::vector<Row> expected = booked(ledger);
   std::size_t returned = rows.size();
   if (!rows.empty() && rows.back().is_pending) --returned;
   EXPECT_GE(returned, expected.size());

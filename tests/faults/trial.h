@@ -2,7 +2,7 @@
 
 #include "core/record/definitions.h"
 #include "core/trace/recover.h"
-#include "tests/faults/book.h"
+#include "tests/faults/ledger.h"
 #include "tests/faults/process.h"
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class Trial {
   const TemporaryFolder& folder() const { return folder_; }
 
   /// The victim's book; null when it never opened one.
-  const Book* book(int rank = 0) const;
+  const Ledger* ledger(int rank = 0) const;
   /// Recovers the run folder and reads a rank's trace. Fails the test when there is none.
   Read recovered(int rank = 0) const;
   /// Reads it as it is.
@@ -82,11 +82,11 @@ class Trial {
 };
 
 /// What the book says, as rows of depth 0.
-std::vector<Row> booked(const Book& book);
+std::vector<Row> booked(const Ledger& ledger);
 
 /// The trace is the book: every call that returned, in order, and at most one more, which had
 /// returned without being written down, or is shown as pending. Calls made inside of others are
 /// compared by function and tag alone.
-void expect_book(const std::vector<Row>& rows, const Book& book);
+void expect_ledger(const std::vector<Row>& rows, const Ledger& ledger);
 
 }  // namespace megascope::faults

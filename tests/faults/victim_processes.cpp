@@ -157,7 +157,7 @@ int exhaust_descriptors(bool gives_back) {
     for (const int file : files) close(file);
   }
   finalize();
-  std::printf("%llu calls\n", static_cast<unsigned long long>(g_book->count.load()));
+  std::printf("%llu calls\n", static_cast<unsigned long long>(g_ledger->count.load()));
   return 0;
 }
 

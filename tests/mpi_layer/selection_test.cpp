@@ -44,7 +44,7 @@ TEST_F(Selection, RecordsNothingElseThanWhatIsNamedFirst) {
   }
 }
 
-TEST_F(Selection, KeepsBooksOfWhatMakesHandlesAndAlwaysRecordsTheEnds) {
+TEST_F(Selection, KeepsLedgersOfWhatMakesHandlesAndAlwaysRecordsTheEnds) {
   EXPECT_TRUE(select_functions({"none"}).empty());
   for (const Fn fn : {Fn::Init, Fn::Init_thread, Fn::Finalize, Fn::Abort})
     EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);

@@ -11,7 +11,7 @@ namespace megascope::faults {
 /// What a program under test has done, in a file that it shares with the test: each MPI call is
 /// written down after it has returned, so the book never runs ahead of the program. It survives
 /// whatever ends the program.
-struct Book {
+struct Ledger {
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;
 
   /// The functions that programs of these tests call. Order as in kBookedNames.
@@ -57,15 +57,15 @@ struct Book {
   }
 
   /// Maps a file, made (sparse) when it is not there. Null when that fails. Never unmapped.
-  static Book* open(const char* path) {
+  static Ledger* open(const char* path) {
     const int file = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) return nullptr;
     void* memory = MAP_FAILED;
-    if (ftruncate(file, sizeof(Book)) == 0) {
-      memory = mmap(nullptr, sizeof(Book), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (ftruncate(file, sizeof(Ledger)) == 0) {
+      memory = mmap(nullptr, sizeof(Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
     close(file);
-    return memory == MAP_FAILED ? nullptr : static_cast<Book*>(memory);
+    return memory == MAP_FAILED ? nullptr : static_cast<Ledger*>(memory);
   }
 };
 
@@ -89,6 +89,6 @@ inline constexpr const char* kBookedNames[] = {"MPI_Init",
                                                "MPI_Iprobe",
                                                "MPI_Finalize",
                                                "MPI_Recv"};
-static_assert(sizeof kBookedNames / sizeof kBookedNames[0] == Book::kCount);
+static_assert(sizeof kBookedNames / sizeof kBookedNames[0] == Ledger::kCount);
 
 }  // namespace megascope::faults

@@ -9,7 +9,7 @@ namespace megascope::sanitize {
 
 /// What one thread has called, in its own words. A thread has its own, so that keeping it orders
 /// nothing between threads.
-class Book {
+class Ledger {
  public:
   /// Around a call: `book.add("MPI_Barrier", MPI_Barrier(comm))`. Hands the return code on.
   int add(const char* function, int rc) {
@@ -29,7 +29,7 @@ class Book {
   void wrote(const std::string& function, int rc, std::uint64_t bytes) {
     if (rc == 0) file_bytes_["wrote:" + function] += bytes;
   }
-  void merge(const Book& other) {
+  void merge(const Ledger& other) {
     for (const auto& [what, bytes] : other.file_bytes_) file_bytes_[what] += bytes;
     for (const auto& [function, count] : other.counts_) counts_[function] += count;
     sent(other.messages_, other.bytes_);
@@ -50,16 +50,16 @@ class Book {
 
 /// One line a function: name, calls; then a line each for bytes of files, "messages" and "bytes"
 /// sent.
-inline bool write_book(const Book& book, const std::string& path) {
+inline bool write_ledger(const Ledger& ledger, const std::string& path) {
   std::ofstream file(path);
-  for (const auto& [function, count] : book.counts()) file << function << ' ' << count << '\n';
-  for (const auto& [what, bytes] : book.file_bytes()) file << what << ' ' << bytes << '\n';
-  file << "messages " << book.messages() << "\nbytes " << book.bytes() << '\n';
+  for (const auto& [function, count] : ledger.counts()) file << function << ' ' << count << '\n';
+  for (const auto& [what, bytes] : ledger.file_bytes()) file << what << ' ' << bytes << '\n';
+  file << "messages " << ledger.messages() << "\nbytes " << ledger.bytes() << '\n';
   file.close();
   return file.good();
 }
 
 /// CALL(book, Send, …) calls MPI_Send and writes it down. Its value is the return code.
-#define CALL(book, name, ...) (book).add("MPI_" #name, MPI_##name(__VA_ARGS__))
+#define CALL(ledger, name, ...) (ledger).add("MPI_" #name, MPI_##name(__VA_ARGS__))
 
 }  // namespace megascope::sanitize

@@ -1,7 +1,7 @@
 """A program that uses every function for files: its own books are what the report has, the OTF2 archive is sound to readers
 that are not ours and has the same, and so has every file's row.
 
-  io_books_test.py PROGRAM LIBRARY TOOLS RANKS MPIRUN...
+  io_tracking_test.py PROGRAM LIBRARY TOOLS RANKS MPIRUN...
 """
 
 import collections
