@@ -28,7 +28,7 @@ struct CallRecord {
       horizon = 0;  ///< completion calls: operations started before the call (RequestTable)
   CommState* state = nullptr;  ///< state of `comm`
   std::uint64_t run_key = 0;   ///< tests and probes: request or communicator
-  bool continues_run = false;  ///< tests and probes: as the previous call (spin.h)
+  bool continues_run = false;  ///< tests and probes: as the previous call (coalesced_polls.h)
   bool is_fruitless = false;   ///< test or probe without result
   FileState* file = nullptr;   ///< calls on a file
   WinState* window = nullptr;  ///< one-sided calls

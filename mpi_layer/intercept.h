@@ -5,7 +5,7 @@
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/selection.h"
-#include "mpi_layer/spin.h"
+#include "mpi_layer/coalesced_polls.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/pmpi.h"
 

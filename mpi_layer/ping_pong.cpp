@@ -14,7 +14,7 @@ constexpr std::uint64_t kDone = 0;
 constexpr std::uint64_t kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not
                                             // ordered with memory accesses
 constexpr std::uint64_t
-    kSpinNs = 20'000;  // as long as another core needs at most; afterwards it may need this one
+    kBusyWaitNs = 20'000;  // as long as another core needs at most; afterwards it may need this one
 
 struct Message {
   std::uint64_t round;
@@ -40,7 +40,7 @@ bool completes(MPI_Request request, std::uint64_t timeout_ns) noexcept {
     if (is_done != 0) return true;
     const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
     if (timeout_ns != 0 && waited_ns > timeout_ns) break;
-    if (waited_ns > kSpinNs) sched_yield();
+    if (waited_ns > kBusyWaitNs) sched_yield();
   }
   pmpi<Fn::Cancel>()(&request);
   pmpi<Fn::Wait>()(&request, MPI_STATUS_IGNORE);

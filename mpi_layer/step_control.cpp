@@ -26,7 +26,7 @@ StepControl* g_step_control = nullptr;
 namespace {
 
 ControlPort* g_port = nullptr;             ///< for the operator, which MPI calls without context
-constexpr std::uint64_t kSpinNs = 20'000;  // afterwards another thread may need the core
+constexpr std::uint64_t kBusyWaitNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
 constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that other ranks rely on already
@@ -272,7 +272,7 @@ bool StepControl::complete(std::uint64_t number, std::uint64_t timeout_ns,
   while (!test(due) && !is_broken_) {
     wait_ns = clock::monotonic_ns() - begin_ns;
     if (timeout_ns != kForEver && wait_ns > timeout_ns) return false;
-    if (wait_ns > kSpinNs) sched_yield();
+    if (wait_ns > kBusyWaitNs) sched_yield();
   }
   wait_ns = clock::monotonic_ns() - begin_ns;
   return due.is_done;

@@ -105,7 +105,7 @@ struct MpiThread {
   RequestArrays arrays[kDepths];  ///< for calls on arrays, by depth; none for the largest depth,
                                   ///< which several calls may have
 
-  /// Coalesced polls (spin.h); fn kNone: none. The number of calls is in `fact`, if it exists.
+  /// Coalesced polls (coalesced_polls.h); fn kNone: none. The number of calls is in `fact`, if it exists.
   struct Run {
     Fn fn;
     std::uint32_t unmeasured;  ///< number of further returns that are not timed

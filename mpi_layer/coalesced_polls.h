@@ -58,7 +58,7 @@ template <Fn F>
   return clock::ticks(thread.use_tsc);
 }
 
-namespace spin {
+namespace coalesced_polls {
 
 /// Adds a call without result to the sequence. Returns false if the sequence is too long or the
 /// chunk is full.
@@ -90,8 +90,8 @@ template <Fn F>
   if constexpr (may_repeat(F)) {
     const bool is_next = call.continues_run && thread.run.end == thread.buffer->cursor();
     if (is_next && call.is_fruitless && rc == MPI_SUCCESS) {
-      if (leave_ticks == 0) spin::count(thread, call.enter_ticks);
-      if (leave_ticks == 0 || spin::extend(thread, call.enter_ticks, leave_ticks)) {
+      if (leave_ticks == 0) coalesced_polls::count(thread, call.enter_ticks);
+      if (leave_ticks == 0 || coalesced_polls::extend(thread, call.enter_ticks, leave_ticks)) {
         thread.staged_words = 0;
         return true;
       }
@@ -109,7 +109,7 @@ template <Fn F>
     encoding::Word* const at = thread.buffer->cursor();
     write_call(thread, call, leave_ticks, rc);
     if (call.is_fruitless && rc == MPI_SUCCESS && call.depth == 0) {
-      spin::begin(thread, F, call.run_key, at, call.enter_ticks, leave_ticks);
+      coalesced_polls::begin(thread, F, call.run_key, at, call.enter_ticks, leave_ticks);
     }
   } else {
     write_call(thread, call, leave_ticks, rc);

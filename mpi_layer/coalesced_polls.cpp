@@ -1,10 +1,10 @@
-#include "mpi_layer/spin.h"
+#include "mpi_layer/coalesced_polls.h"
 
 #include "mpi_layer/progress_ticks.h"
 
 #include <algorithm>
 
-namespace megascope::mpi::spin {
+namespace megascope::mpi::coalesced_polls {
 
 using namespace encoding;
 
