@@ -137,10 +137,10 @@ class SimulatedPart final : public run::RunPart {
  public:
   SimulatedPart(int rank, const Grid& grid) : process_(definitions_of(rank, grid)), grid_(grid) {}
 
-  std::string own_folder() override {
+  std::string own_directory() override {
     return process_.info.world_rank == 0 ? "/scratch/project/user/megascope-123456.0" : "";
   }
-  void enter_folder(const std::string&) override {}
+  void enter_directory(const std::string&) override {}
   ClockDomain clock() override { return clock_domain_of(process_.info); }
   report::RunReport report() override {
     report::RankFacts facts;

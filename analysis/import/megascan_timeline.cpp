@@ -319,16 +319,16 @@ bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& 
 
 }  // namespace
 
-Status read_megascan(const std::string& folder, Timeline& timeline) {
+Status read_megascan(const std::string& directory, Timeline& timeline) {
   std::vector<std::pair<fs::path, Place>> files;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (const std::optional<Place> place = place_of(entry.path().filename().string()))
       files.emplace_back(entry.path(), *place);
   }
-  if (error) return Status::error("cannot read " + folder + ": " + error.message());
+  if (error) return Status::error("cannot read " + directory + ": " + error.message());
   if (files.empty())
-    return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + folder);
+    return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + directory);
   std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   if (Status twice = check_no_worker_is_there_twice(files); !twice.is_ok()) return twice;
@@ -345,7 +345,7 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
   const bool are_told = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (begins_ns[i] + iterations[i].length_ns <= kMaxNs) continue;
-    return Status::error("the iterations in " + folder + " are longer than can be: " +
+    return Status::error("the iterations in " + directory + " are longer than can be: " +
                          std::to_string(iterations.size()) + " of them");
   }
   for (Operation& operation : timeline.operations) {

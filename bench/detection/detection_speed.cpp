@@ -1,6 +1,6 @@
 /// Records per CPU second of the detection over native traces: detection_speed RUN. README.md.
 #include "analysis/detect/detect.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <cstdio>
 #include <memory>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kMaxNumber = 1U << 24;
 constexpr std::size_t kMaxNumbers = 1U << 16;
 constexpr std::size_t kMaxGroupBytes = 200;
-constexpr char kCpuFolder[] = "/sys/devices/system/cpu/";
+constexpr char kCpuDirectory[] = "/sys/devices/system/cpu/";
 
 /// Returns the affinity mask of the calling thread, ascending; empty if it cannot be read.
 std::vector<std::uint32_t> usable_processors() {
@@ -37,9 +37,9 @@ std::vector<std::uint32_t> usable_processors() {
 /// Returns the processors of the core that `processor` belongs to; `processor` alone if the kernel
 /// does not report it.
 std::vector<std::uint32_t> siblings_of(std::uint32_t processor, const std::string& root) {
-  const std::string folder = root + kCpuFolder + "cpu" + std::to_string(processor) + "/topology/";
+  const std::string directory = root + kCpuDirectory + "cpu" + std::to_string(processor) + "/topology/";
   std::vector<std::uint32_t> siblings;
-  if (parse_number_list(first_line(folder + "thread_siblings_list"), siblings) && !siblings.empty())
+  if (parse_number_list(first_line(directory + "thread_siblings_list"), siblings) && !siblings.empty())
     return siblings;
   return {processor};
 }
@@ -47,7 +47,7 @@ std::vector<std::uint32_t> siblings_of(std::uint32_t processor, const std::strin
 /// Returns the lowest processor of each core. processors: ascending.
 std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors,
                                     const std::string& root) {
-  if (first_line(root + kCpuFolder + "smt/active") == "0") return processors;
+  if (first_line(root + kCpuDirectory + "smt/active") == "0") return processors;
   std::vector<std::uint32_t> cores;
   std::vector<std::uint32_t> seen;  // other processors of cores already counted, ascending
   for (const std::uint32_t processor : processors) {
@@ -108,7 +108,7 @@ NodeCpus node_cpus(const std::vector<std::uint32_t>& processors, const std::stri
   cpus.cores = cores_of(processors, root);
   cpus.processors = static_cast<std::uint32_t>(processors.size());
   std::vector<std::uint32_t> online;
-  if (parse_number_list(first_line(root + kCpuFolder + "online"), online)) {
+  if (parse_number_list(first_line(root + kCpuDirectory + "online"), online)) {
     cpus.node_processors = static_cast<std::uint32_t>(online.size());
     cpus.node_cores = static_cast<std::uint32_t>(cores_of(online, root).size());
   }

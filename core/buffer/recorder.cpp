@@ -44,8 +44,8 @@ Recorder::~Recorder() = default;
 
 Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
-  const std::string folder = options_.path.substr(0, options_.path.rfind('/'));
-  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes,
+  const std::string directory = options_.path.substr(0, options_.path.rfind('/'));
+  Status status = store_.create(options_.path, trace::backing_for(directory), options_.size_bytes,
                                 options_.local_ranks);
   if (status.is_ok()) {
     header_ = store_.header();

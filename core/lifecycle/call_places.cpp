@@ -4,11 +4,11 @@
 
 namespace megascope {
 
-void resolve_places(const std::string& folder, std::span<CallSiteDefinition* const> sites,
+void resolve_places(const std::string& directory, std::span<CallSiteDefinition* const> sites,
                     std::int64_t run_start_ns, std::vector<std::string>& notes) {
   if (sites.empty()) return;
   const ModuleTable* module = nullptr;
-  const Status status = load_module(folder, "symbols", module);
+  const Status status = load_module(directory, "symbols", module);
   if (status.is_ok() && module->resolve_call_sites != nullptr) {
     module->resolve_call_sites(sites, run_start_ns, notes);
   } else {

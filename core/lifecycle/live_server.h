@@ -23,7 +23,7 @@ struct LiveRank {
 /// Settings of the live view.
 struct LiveSettings {
   std::uint16_t port = 0;          ///< 0: any free port
-  std::string run_folder;          ///< receives the file `live_url`; empty: there is none
+  std::string run_directory;          ///< receives the file `live_url`; empty: there is none
   std::vector<std::string> hosts;  ///< host names accepted in requests in addition to those of the
                                    ///< loopback interface, with or without port
   std::optional<std::uint16_t>
@@ -33,7 +33,7 @@ struct LiveSettings {
                                                  ///< compatibility endpoint together
   double unauthenticated_cpu_percent = 5.0;                ///< percent of one core, for the same clients
   bool is_control_allowed = false;               ///< clients may send requests to the application
-  std::string vectors_folder;  ///< directory of the .npy files that clients may name; empty: none
+  std::string vectors_directory;  ///< directory of the .npy files that clients may name; empty: none
   std::string program;         ///< path of the executable
   std::string command_line;
   std::string run_id;

@@ -37,12 +37,12 @@ std::string mapped_file(const void* address) {
 
 }  // namespace
 
-Status load_module(const std::string& folder, const std::string& name, const ModuleTable*& table) {
+Status load_module(const std::string& directory, const std::string& name, const ModuleTable*& table) {
   // A relative path would be searched in the current directory, which another user may control.
-  if (!folder.starts_with('/'))
+  if (!directory.starts_with('/'))
     return Status::error("cannot load the module " + name +
                          ": the library's own directory is not known");
-  const std::string path = folder + "/libmegascope_" + name + ".so";
+  const std::string path = directory + "/libmegascope_" + name + ".so";
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* reason = dlerror();
@@ -63,7 +63,7 @@ Status load_module(const std::string& folder, const std::string& name, const Mod
   return Status::ok();
 }
 
-std::string folder_of_code(const void* address) {
+std::string directory_of_code(const void* address) {
   std::string path = mapped_file(address);
   if (path.empty()) {  // /proc is not available
     Dl_info info{};

@@ -274,8 +274,8 @@ struct ProcessInfo {
   std::vector<LauncherFact> launcher;  ///< ids of job, step and node under Slurm, else empty
   std::vector<ParallelIndex>
       parallel;              ///< grid coordinates of the process, as far as they are known
-  std::string run_folder;    ///< absolute path that was requested; rank 0 may have created
-                             ///< "<run_folder>-2" instead; empty: only rank 0 knows it
+  std::string run_directory;    ///< absolute path that was requested; rank 0 may have created
+                             ///< "<run_directory>-2" instead; empty: only rank 0 knows it
   std::string world;         ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
   std::string parent_world;  ///< the launcher's name of the world that spawned this one
                              ///< (MPI_Comm_spawn); else empty

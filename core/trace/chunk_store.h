@@ -21,11 +21,11 @@ enum class Backing {
 };
 
 /// Returns the backing that suits the file system of an existing directory.
-Backing backing_for(const std::string& folder);
+Backing backing_for(const std::string& directory_path);
 /// Returns whether the directory is on a local disk (not in memory, not on a network).
-bool is_local_disk(const std::string& folder);
+bool is_local_disk(const std::string& directory_path);
 /// Returns whether the directory is in memory (tmpfs, ramfs).
-bool is_in_memory(const std::string& folder);
+bool is_in_memory(const std::string& directory_path);
 
 /// The growing trace file of one process. Holds no file descriptor, because the application may
 /// close or renumber all of them. Any thread; a thread is not cancelled inside. Not for the hot

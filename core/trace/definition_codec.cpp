@@ -87,8 +87,8 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
     info.mpi_library = std::move(value);
   else if (name == kPropertyJob)
     info.job = std::move(value);
-  else if (name == kPropertyRunFolder)
-    info.run_folder = std::move(value);
+  else if (name == kPropertyRunDirectory)
+    info.run_directory = std::move(value);
   else if (name.starts_with(kLauncherFactPrefix))
     info.launcher.push_back({std::string(name), std::move(value)});
   else if (name == kPropertyWorld)

@@ -4,7 +4,7 @@
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -147,13 +147,13 @@ void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
 }
 
 /// Copies the other files of a run directory from where the trace of the lowest rank came.
-void copy_notes(const Parts& parts, const fs::path& run_folder,
+void copy_notes(const Parts& parts, const fs::path& run_directory,
                 std::vector<std::string>& problems) {
   const fs::path from = fs::path(parts.begin()->second.path).parent_path();
   for (const char* name : {kRunIdFile, kOptionsFile}) {
     std::error_code error;
     if (!fs::exists(from / name, error)) continue;
-    const Status status = copy_file((from / name).string(), (run_folder / name).string(),
+    const Status status = copy_file((from / name).string(), (run_directory / name).string(),
                                     files::Owner::kAnyoneOneName);
     if (!status.is_ok()) problems.push_back(status.message());
   }
@@ -170,9 +170,9 @@ Liveness liveness_of_part(const Part& part) {
   return by_file == Liveness::kRuns ? by_file : Liveness::kUnknown;
 }
 
-Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id,
+Status copy_part(const Part& part, const fs::path& run_directory, const std::string& run_id,
                  std::vector<std::string>& problems) {
-  const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
+  const std::string to = (run_directory / trace_file_name(part.info.world_rank)).string();
   const Status status = copy_file(part.path, to);
   if (!status.is_ok()) return status;
   const bool runs = liveness_of_part(part) == Liveness::kRuns &&
@@ -184,21 +184,21 @@ Status copy_part(const Part& part, const fs::path& run_folder, const std::string
   return Status::ok();
 }
 
-Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& result) {
+Status copy_all(const Parts& parts, const std::string& run_directory, JoinResult& result) {
   for (const auto& [rank, part] : parts) {
-    const Status status = copy_part(part, run_folder, parts.begin()->second.info.run_id,
+    const Status status = copy_part(part, run_directory, parts.begin()->second.info.run_id,
                                     result.problems);
     if (!status.is_ok()) return status;
     result.world_size = part.info.world_size;
     result.ranks.push_back(rank);
   }
-  copy_notes(parts, run_folder, result.problems);
+  copy_notes(parts, run_directory, result.problems);
   return Status::ok();
 }
 
 }  // namespace
 
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder,
+Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
                 JoinResult& result) {
   std::vector<Part> all;
   for (const std::string& piece : pieces) {
@@ -209,11 +209,11 @@ Status join_run(const std::vector<std::string>& pieces, const std::string& run_f
   const Status sorted = sort_by_rank(std::move(all), parts, result.problems);
   if (!sorted.is_ok()) return sorted;
   note_doubt(parts, result.problems);
-  Status status = files::make_directory(run_folder, 0777);
+  Status status = files::make_directory(run_directory, 0777);
   if (!status.is_ok()) return status;
-  status = copy_all(parts, run_folder, result);
+  status = copy_all(parts, run_directory, result);
   std::error_code error;
-  if (!status.is_ok()) fs::remove_all(run_folder, error);  // created here, with copies only
+  if (!status.is_ok()) fs::remove_all(run_directory, error);  // created here, with copies only
   return status;
 }
 

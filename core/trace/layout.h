@@ -119,7 +119,7 @@ inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
 inline constexpr char
-    kPropertyRunFolder[] = "run_folder";  ///< as requested; rank 0 may have appended a number
+    kPropertyRunDirectory[] = "run_folder";  ///< as requested; rank 0 may have appended a number
 inline constexpr char kPropertyWorld[] = "world";
 inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";

@@ -41,7 +41,7 @@ std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
                                    encode_property(kPropertyCommandLine, info.command_line),
                                    encode_property(kPropertyMpiLibrary, info.mpi_library),
                                    encode_property(kPropertyJob, info.job),
-                                   encode_property(kPropertyRunFolder, info.run_folder)};
+                                   encode_property(kPropertyRunDirectory, info.run_directory)};
   for (const LauncherFact& fact : info.launcher)
     all.push_back(encode_property(fact.name, fact.value));
   for (const ParallelIndex& parallel : info.parallel)

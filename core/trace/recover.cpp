@@ -2,7 +2,7 @@
 
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
 
 #include <algorithm>
@@ -160,7 +160,7 @@ void examine_trace(const files::Base& directory, const std::string& name, Recove
 void examine_run(const OpenDirectory& run, RecoverResult& result) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     if (is_trace_file_name(name)) examine_trace(run.base(), name, result);
-    if (!name.starts_with(kSoloFolderPrefix)) continue;
+    if (!name.starts_with(kSoloDirectoryPrefix)) continue;
     OpenDirectory solo;
     solo.path = run.path + "/" + name;
     if (!files::open_own_directory(run.base(), name, solo.opened).is_ok()) continue;
@@ -172,12 +172,12 @@ void examine_run(const OpenDirectory& run, RecoverResult& result) {
   result.ranks.erase(std::unique(result.ranks.begin(), result.ranks.end()), result.ranks.end());
 }
 
-Status open_run(const std::string& folder, Recovery& recovery) {
+Status open_run(const std::string& directory_path, Recovery& recovery) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(folder, error);
+  const std::filesystem::path real = std::filesystem::canonical(directory_path, error);
   if (error || !std::filesystem::is_directory(real, error))
-    return Status::error(folder + " is not a directory");
-  recovery.run.path = folder;
+    return Status::error(directory_path + " is not a directory");
+  recovery.run.path = directory_path;
   const Status status = files::open_own_directory(files::current_directory(), real.string(),
                                                   recovery.run.opened);
   // A user with write permission to the run directory could put the id of another run of this user
@@ -187,7 +187,7 @@ Status open_run(const std::string& folder, Recovery& recovery) {
   };
   if (status.is_ok()) recovery.has_id = read(files::Owner::kThisUserOnly);
   if (status.is_ok() && !recovery.has_id && read(files::Owner::kAnyone)) {
-    return Status::error("cannot use " + folder + "/" + kRunIdFile +
+    return Status::error("cannot use " + directory_path + "/" + kRunIdFile +
                          ": it belongs to another user, or has more than one name (hard links)");
   }
   return status;
@@ -214,15 +214,15 @@ Status conclude(const Recovery& recovery, RecoverResult& result) {
     return Status::error(run.path +
                          " is not a run directory: it has neither a trace nor a run-id file");
   return Status::error("no trace of run " + id.id + " is left on this node in " +
-                       id.scratch_folder + (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
+                       id.scratch_directory + (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
 }
 
 }  // namespace
 
-Status recover_run(const std::string& folder, RecoverResult& result,
+Status recover_run(const std::string& directory_path, RecoverResult& result,
                    const std::vector<std::string>& scratches) {
   Recovery recovery;
-  const Status status = open_run(folder, recovery);
+  const Status status = open_run(directory_path, recovery);
   if (!status.is_ok()) return status;
   std::vector<std::string> places = scratches;
   places.insert(places.begin(), recovery.id.scratch);
@@ -231,17 +231,17 @@ Status recover_run(const std::string& folder, RecoverResult& result,
     for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems))
       take_all(home, recovery.id.id, recovery, result);
   }
-  if (recovery.has_id) take_from(recovery.id.scratch_folder, recovery, result);
+  if (recovery.has_id) take_from(recovery.id.scratch_directory, recovery, result);
   return conclude(recovery, result);
 }
 
 Status recover_leftover(const Leftover& left, RecoverResult& result) {
   Recovery recovery;
   recovery.unproven = Unproven::kLeave;
-  const Status status = open_run(left.run_folder, recovery);
+  const Status status = open_run(left.run_directory, recovery);
   if (!status.is_ok()) return status;
-  take_from(left.scratch_folder, recovery, result);
-  if (recovery.has_id) take_from(recovery.id.scratch_folder, recovery, result);
+  take_from(left.scratch_directory, recovery, result);
+  if (recovery.has_id) take_from(recovery.id.scratch_directory, recovery, result);
   const Status concluded = conclude(recovery, result);
   return result.unproven_count != 0 ? Status::ok() : concluded;
 }

@@ -29,14 +29,14 @@ struct RecoverResult {
 /// provably ended (liveness.h), else copied as it is now. Returns an error if the run directory has
 /// no readable trace afterwards or belongs to another user. scratches: further scratch directories
 /// besides rank 0's, because each node may have its own.
-Status recover_run(const std::string& folder, RecoverResult& result,
+Status recover_run(const std::string& directory_path, RecoverResult& result,
                    const std::vector<std::string>& scratches = {});
 
 /// Traces that a run left in this node's scratch storage.
 struct Leftover {
   std::string scratch;         ///< one of the given directories
-  std::string scratch_folder;  ///< `<scratch>/megascope-<uid>/<run id>`
-  std::string run_folder;      ///< run directory of these traces; empty: not found from this node
+  std::string scratch_directory;  ///< `<scratch>/megascope-<uid>/<run id>`
+  std::string run_directory;      ///< run directory of these traces; empty: not found from this node
   bool is_running = false;     ///< a process of the run is known to write here
 };
 

@@ -1,6 +1,6 @@
 #include "core/trace/run_directory.h"
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ void for_each_solo_directory(const OpenDirectory& run,
                              const std::function<void(const OpenDirectory&)>& visit) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     OpenDirectory solo;
-    if (name.starts_with(kSoloFolderPrefix) && open_inner_directory(run, name, run, solo).is_ok())
+    if (name.starts_with(kSoloDirectoryPrefix) && open_inner_directory(run, name, run, solo).is_ok())
       visit(solo);
   }
 }

@@ -10,7 +10,7 @@ namespace megascope::trace {
 std::string choose_scratch(const std::string& wanted, const std::string& temporary);
 
 /// Returns whether this process can create files in the directory.
-bool is_writable_folder(const std::string& folder);
+bool is_writable_directory(const std::string& directory_path);
 
 /// Returns `path` relative to the working directory as an absolute path, without `.` and `..`.
 std::string absolute_path(const std::string& path);

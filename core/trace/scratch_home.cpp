@@ -57,11 +57,11 @@ bool is_home_of_one_run(std::string_view name) {
 
 /// Creates or checks a private directory. is_taken: the name belongs to something that is not
 /// private to this user.
-Status make_private(const std::string& folder, bool& is_taken) {
-  Status status = files::make_directory(folder, kPrivate, &is_taken);
+Status make_private(const std::string& directory_path, bool& is_taken) {
+  Status status = files::make_directory(directory_path, kPrivate, &is_taken);
   if (!is_taken) return status;
   files::Descriptor directory;
-  status = files::open_private_directory(folder, directory);
+  status = files::open_private_directory(directory_path, directory);
   is_taken = !status.is_ok();
   return status;
 }
@@ -72,8 +72,8 @@ bool is_scratch_home_name(std::string_view name) {
   return name == common_name() || is_home_of_one_run(name);
 }
 
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id,
-                           std::string& folder) {
+Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
+                           std::string& directory_path) {
   std::string parent = scratch + "/" + common_name();
   std::string own_name;
   bool is_taken = false;
@@ -83,17 +83,17 @@ Status make_scratch_folder(const std::string& scratch, const std::string& run_id
     const Status of_run = make_private(parent, is_taken);
     if (of_run.is_ok()) status = of_run;
   }
-  folder = parent + "/" + run_id;
-  return status.is_ok() ? make_private(folder, is_taken) : status;
+  directory_path = parent + "/" + run_id;
+  return status.is_ok() ? make_private(directory_path, is_taken) : status;
 }
 
-void remove_scratch_folder(const std::string& folder) noexcept {
-  ::rmdir(folder.c_str());
-  const std::size_t end = folder.rfind('/');
+void remove_scratch_directory(const std::string& directory_path) noexcept {
+  ::rmdir(directory_path.c_str());
+  const std::size_t end = directory_path.rfind('/');
   if (end == std::string::npos) return;
-  const std::size_t begin = folder.rfind('/', end - 1);
+  const std::size_t begin = directory_path.rfind('/', end - 1);
   try {
-    const std::string parent = folder.substr(0, end);
+    const std::string parent = directory_path.substr(0, end);
     if (begin != std::string::npos && is_home_of_one_run(parent.substr(begin + 1)))
       ::rmdir(parent.c_str());
   } catch (const std::bad_alloc&) {

@@ -16,14 +16,14 @@ namespace megascope::trace {
 /// created. If `megascope-<uid>` is taken by something that is not private to this user, the run
 /// gets a directory of its own, `megascope-<uid>.XXXXXX`. Its suffix is derived from the run id,
 /// which is unpredictable and equal on all ranks. Mode 0700. Any thread.
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id,
-                           std::string& folder);
+Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
+                           std::string& directory_path);
 
-/// Removes a directory that make_scratch_folder() created, if it is empty, and the run's own parent
+/// Removes a directory that make_scratch_directory() created, if it is empty, and the run's own parent
 /// directory.
-void remove_scratch_folder(const std::string& folder) noexcept;
+void remove_scratch_directory(const std::string& directory_path) noexcept;
 
-/// Returns whether make_scratch_folder() gives this name to parent directories of runs.
+/// Returns whether make_scratch_directory() gives this name to parent directories of runs.
 bool is_scratch_home_name(std::string_view name);
 
 /// Returns the open parent directories of runs below `scratch`, and `scratch` itself if it has such

@@ -3,7 +3,7 @@
 #include "core/record/decode_words.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <algorithm>
 #include <cmath>

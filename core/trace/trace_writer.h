@@ -73,7 +73,7 @@ struct TraceClock {
 /// Writes a whole run as native traces `rank-<r>.mgt` into an existing directory. clocks: by index
 /// in world_ranks(); empty: one clock for all. Rounding changes times by less than 1 ns. On an
 /// error, files written before remain.
-Status write_run(const RecordSource& source, const std::string& folder,
+Status write_run(const RecordSource& source, const std::string& directory_path,
                  const std::vector<TraceClock>& clocks = {});
 
 }  // namespace megascope::trace

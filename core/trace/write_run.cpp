@@ -1,4 +1,4 @@
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 
 #include <cmath>
@@ -49,13 +49,13 @@ Status write_process(const RecordSource& source, std::int32_t rank, const std::s
 
 }  // namespace
 
-Status write_run(const RecordSource& source, const std::string& folder,
+Status write_run(const RecordSource& source, const std::string& directory_path,
                  const std::vector<TraceClock>& clocks) {
   Status status;
   const auto& ranks = source.world_ranks();
   for (std::size_t i = 0; i < ranks.size() && status.is_ok(); ++i) {
     const TraceClock clock = i < clocks.size() ? clocks[i] : TraceClock{};
-    status = write_process(source, ranks[i], folder + "/" + trace_file_name(ranks[i]), clock);
+    status = write_process(source, ranks[i], directory_path + "/" + trace_file_name(ranks[i]), clock);
   }
   return status;
 }

@@ -44,7 +44,7 @@ std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece,
 
 Status run_export(const ExportJob& job, ExportResult& result) {
   Collective& members = *job.collective;
-  timeline::JointFile file(members, job.folder, kFileName);
+  timeline::JointFile file(members, job.directory, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
   DeflatePiece piece(file, members);

@@ -63,8 +63,8 @@ Status add_up(Collective& members, std::uint64_t& count) {
   return status;
 }
 
-JointFile::JointFile(Collective& members, std::string folder, const std::string& name)
-    : members_(members), path_(std::move(folder) + "/" + name) {}
+JointFile::JointFile(Collective& members, std::string directory, const std::string& name)
+    : members_(members), path_(std::move(directory) + "/" + name) {}
 
 Status JointFile::create_piece() {
   Status status = piece_.create(path_, kFileMode);

@@ -30,7 +30,7 @@ class JointFile {
   static constexpr std::size_t kMemoryBytes = 8U << 20;
 
   /// folder: an existing directory on one file system for all members.
-  JointFile(Collective& members, std::string folder, const std::string& name);
+  JointFile(Collective& members, std::string directory, const std::string& name);
   JointFile(const JointFile&) = delete;
   JointFile& operator=(const JointFile&) = delete;
   ~JointFile() = default;

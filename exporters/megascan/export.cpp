@@ -18,15 +18,15 @@ namespace {
 constexpr const char* kFiles = "benchmark-data-*.json";
 
 /// MegaScan reads all such files in a directory, so files of two runs must not be mixed.
-Status check_folder(const std::string& folder) {
-  DIR* const open = ::opendir(folder.c_str());
-  if (open == nullptr) return Status::from_errno(folder, errno);
+Status check_directory(const std::string& directory) {
+  DIR* const open = ::opendir(directory.c_str());
+  if (open == nullptr) return Status::from_errno(directory, errno);
   Status status;
   while (const dirent* const entry = ::readdir(open)) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with("benchmark-") || !name.ends_with(".json")) continue;
     status = Status::error(
-        folder + "/" + std::string(name) +
+        directory + "/" + std::string(name) +
         " exists already; a directory can hold the MegaScan files of one run only");
     break;
   }
@@ -47,13 +47,13 @@ class Files {
   Status write(std::int32_t world_rank, const Place& place, const Iterations& iterations,
                Tally& tally) {
     const std::unique_ptr<Collective> alone = make_single_collective();
-    timeline::JointFile file(*alone, job_.folder, file_name(place));
+    timeline::JointFile file(*alone, job_.directory, file_name(place));
     Status status = file.open();
     if (!status.is_ok()) return status;
     WorkerFile(*job_.source, world_rank, place, iterations, file).write(job_.progress, tally);
     std::uint64_t bytes = 0;
     status = file.finish(Status::ok(), bytes);
-    if (status.is_ok()) written_.push_back(job_.folder + "/" + file_name(place));
+    if (status.is_ok()) written_.push_back(job_.directory + "/" + file_name(place));
     tally.bytes += bytes;
     return status;
   }
@@ -83,7 +83,7 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   std::vector<Place> places;
   Status status = find_places(*job.source, members, places);
   if (!status.is_ok()) return status;
-  status = timeline::agree(members, members.rank() == 0 ? check_folder(job.folder) : Status::ok());
+  status = timeline::agree(members, members.rank() == 0 ? check_directory(job.directory) : Status::ok());
   if (!status.is_ok()) return status;
   Iterations iterations;
   status = Iterations::of(*job.source, members, iterations);

@@ -78,9 +78,9 @@ class Archive {
   ~Archive() = default;
 
   /// Creates the archive. Collective. The directory must exist and hold no archive of this name.
-  /// shown_folder: its name in messages. definition_chunk_bytes: size of the largest definition,
+  /// shown_directory: its name in messages. definition_chunk_bytes: size of the largest definition,
   /// the same on all members.
-  Status open(const std::string& folder, const std::string& shown_folder,
+  Status open(const std::string& directory, const std::string& shown_directory,
               std::uint64_t definition_chunk_bytes, Collective& collective);
   Status open_event_files();
   Status close_event_files();

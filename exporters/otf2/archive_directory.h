@@ -16,7 +16,7 @@ namespace megascope::otf2 {
 class ArchiveDirectory {
  public:
   /// folder: the final directory. name: of the archive, e.g. "trace".
-  ArchiveDirectory(std::string folder, std::string name, Collective& members);
+  ArchiveDirectory(std::string directory, std::string name, Collective& members);
   ArchiveDirectory(const ArchiveDirectory&) = delete;
   ArchiveDirectory& operator=(const ArchiveDirectory&) = delete;
 
@@ -42,10 +42,10 @@ class ArchiveDirectory {
   Status create_first();
   Status open(std::uint64_t inode);
   std::string final_path_of(const std::string& suffix) const {
-    return folder_ + "/" + name_ + suffix;
+    return directory_ + "/" + name_ + suffix;
   }
 
-  std::string folder_;
+  std::string directory_;
   std::string name_;
   Collective& members_;
   std::string path_;  ///< of the temporary directory; empty: none

@@ -33,7 +33,7 @@ class Export {
       : job_(job),
         source_(*job.source),
         members_(*job.collective),
-        directory_(job.folder, kArchiveName, members_) {}
+        directory_(job.directory, kArchiveName, members_) {}
 
   Status run(ExportResult& result) {
     Status status = directory_.create();

@@ -34,7 +34,7 @@ void write_root_track(timeline::JointFile& file) {
 
 Status run_export(const ExportJob& job, ExportResult& result) {
   Collective& members = *job.collective;
-  timeline::JointFile file(members, job.folder, kFileName);
+  timeline::JointFile file(members, job.directory, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
   std::uint64_t slice_count = 0;

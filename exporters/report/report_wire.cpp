@@ -259,7 +259,7 @@ Status parse(std::span<const std::byte> from, RunReport& report) {
   RunReport read;
   describe(reader, read);
   if (!reader.in.is_at_end() || !is_consistent(read)) return Status::error("report: damaged");
-  read.folder = report.folder;
+  read.directory = report.directory;
   read.report_command = report.report_command;
   read.exports = report.exports;
   report = std::move(read);

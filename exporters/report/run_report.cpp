@@ -257,7 +257,7 @@ Status merge_up(Collective& collective, RunReport& report) {
   if (!status.is_ok() || collective.rank() != 0) return status;
   RunReport merged;
   status = parse(bytes, merged);
-  merged.folder = report.folder;
+  merged.directory = report.directory;
   merged.report_command = report.report_command;
   merged.exports = report.exports;
   if (status.is_ok()) report = std::move(merged);

@@ -60,8 +60,8 @@ Lines loss_section(const RunReport& report) {
 }
 
 Lines output_section(const RunReport& report, const RowLimits& limits) {
-  if (report.folder.empty()) return {};
-  Lines lines = labelled("Run directory", report.folder);
+  if (report.directory.empty()) return {};
+  Lines lines = labelled("Run directory", report.directory);
   Table table({{"format", Table::Align::kLeft, 12},
                {"file", Table::Align::kLeft, 28},
                {"records"},

@@ -300,9 +300,9 @@ Lines collective_section(const RunReport& report) {
   if (rows.size() > 1)
     text += fmt::format(" and {}",
                         plural(rows.size() - 1, "other communicator", "other communicators"));
-  text += report.folder.empty()
+  text += report.directory.empty()
               ? "."
-              : "; the first difference: megascope hang " + shell_quoted(report.folder);
+              : "; the first difference: megascope hang " + shell_quoted(report.directory);
   return labelled("Collectives", text);
 }
 

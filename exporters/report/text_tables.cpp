@@ -260,9 +260,9 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
   Lines lines = titled(fmt::format("Calls that had not returned at the end, {} of {}",
                                    table.row_count(), report.pending_count),
                        table);
-  if (!lines.empty() && !report.folder.empty())
+  if (!lines.empty() && !report.directory.empty())
     lines.push_back("  To see which ranks wait for which: megascope hang " +
-                    shell_quoted(report.folder));
+                    shell_quoted(report.directory));
   return lines;
 }
 

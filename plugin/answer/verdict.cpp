@@ -1,7 +1,7 @@
 #include "plugin/answer/verdict.h"
 
 #include "core/base/clock.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "plugin/answer/answer.h"
 #include "plugin/answer/bounded_source.h"
 #include "plugin/answer/collective_words.h"
@@ -36,7 +36,7 @@ Status find(const VerdictJob& job, std::string& text) {
   const std::uint64_t until_ns = clock::monotonic_ns() + job.max_ns;
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  Status status = trace::RunSource::open(job.folder, {}, run, problems);
+  Status status = trace::RunSource::open(job.directory, {}, run, problems);
   if (status.is_ok()) status = check(*run);
   if (!status.is_ok()) return status;
   const BoundedSource bounded(*run, until_ns);

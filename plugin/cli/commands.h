@@ -31,7 +31,7 @@ struct InfoArguments {
 int show_info(const InfoArguments& arguments);
 
 struct ReportArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
   int jobs = 0;  ///< number of processes; 0: one a core
 };
@@ -39,7 +39,7 @@ struct ReportArguments {
 int print_report(const ReportArguments& arguments);
 
 struct ExportArguments {
-  std::string folder;
+  std::string directory;
   std::vector<std::string> formats;
   std::string out;  ///< empty: the run directory
   /// Sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as annotated in the run.
@@ -51,7 +51,7 @@ struct ExportArguments {
 int export_run(const ExportArguments& arguments);
 
 struct RecoverArguments {
-  std::string folder;                  ///< empty if is_for_all
+  std::string directory;                  ///< empty if is_for_all
   bool is_for_all = false;             ///< all runs of this user with traces on this node
   bool is_quiet = false;               ///< prints only recovered runs and errors
   std::vector<std::string> scratches;  ///< scratch directories to search; empty: the default ones
@@ -67,7 +67,7 @@ struct JoinArguments {
 int join_pieces(const JoinArguments& arguments);
 
 struct HangArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
   int jobs = 0;  ///< number of threads; 0: one a core
 };
@@ -75,7 +75,7 @@ struct HangArguments {
 int show_hang(const HangArguments& arguments);
 
 struct AnalyzeArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
   int jobs = 0;  ///< number of threads; 0: one a core
 };

@@ -55,7 +55,7 @@ Findings check_preloads();
 /// Checks the directory for buffers: kind of file system and free space.
 Findings check_scratch(const config::Options& options);
 /// Checks the location of the run directory: kind of file system, visibility on other nodes.
-Findings check_run_folder(const config::Options& options);
+Findings check_run_directory(const config::Options& options);
 /// Reports the clock that will be used.
 Findings check_clock(const config::Options& options);
 /// Checks srun: its MPI plugins, and whether --export passes the variables on.

@@ -14,11 +14,11 @@
 namespace megascope::cli {
 
 Findings check_library() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   if (!found.is_ok())
     return {{Verdict::kProblem, "library", found.message(), "Reinstall MegaScope completely."}};
-  const std::string path = folder + "/" + kLibraryName;
+  const std::string path = directory + "/" + kLibraryName;
   if (path.find_first_of(" \t:") != std::string::npos) {
     return {{Verdict::kProblem, "library",
              path + " contains a blank or a colon, which LD_PRELOAD does not support",
@@ -34,18 +34,18 @@ Findings check_library() {
 }
 
 Findings check_exports() {
-  std::string folder;
-  if (!find_library_folder(folder).is_ok()) return {};
+  std::string directory;
+  if (!find_library_directory(directory).is_ok()) return {};
   Findings findings;
   std::vector<std::string> loadable;
   for (const std::string& name : export_formats()) {
     std::error_code error;
-    if (!std::filesystem::exists(folder + "/libmegascope_" + name + ".so", error)) {
+    if (!std::filesystem::exists(directory + "/libmegascope_" + name + ".so", error)) {
       findings.push_back({Verdict::kNote, "exports", name + " is not part of this build", ""});
       continue;
     }
     const ModuleTable* table = nullptr;
-    const Status status = load_module(folder, name, table);
+    const Status status = load_module(directory, name, table);
     if (status.is_ok()) {
       loadable.push_back(name);
     } else {

@@ -108,9 +108,9 @@ Finding judge_fortran(const MpiLibrary& library) {
   if (kIsForMpich)
     return {Verdict::kNote, "fortran",
             "mpif.h and `use mpi` are recorded; `use mpi_f08` of MPICH is not", ""};
-  const std::string folder = library.path.substr(0, library.path.rfind('/') + 1);
-  const bool has_f77 = has_symbol(folder + "libmpi_mpifh.so.40", "pmpi_send_");
-  const bool has_f08 = has_symbol(folder + "libmpi_usempif08.so.40", "pmpi_send_f08_");
+  const std::string directory = library.path.substr(0, library.path.rfind('/') + 1);
+  const bool has_f77 = has_symbol(directory + "libmpi_mpifh.so.40", "pmpi_send_");
+  const bool has_f08 = has_symbol(directory + "libmpi_usempif08.so.40", "pmpi_send_f08_");
   if (has_f77 && has_f08)
     return {Verdict::kOk, "fortran", "mpif.h, `use mpi` and `use mpi_f08` can be recorded", ""};
   if (has_f77)

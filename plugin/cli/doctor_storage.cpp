@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
 
 /// The type of the file system of an existing directory, as `mount` prints it; empty: unknown.
-std::string file_system_of(const std::string& folder) {
+std::string file_system_of(const std::string& directory) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_type;
   std::size_t best_length = 0;
@@ -29,7 +29,7 @@ std::string file_system_of(const std::string& folder) {
     std::string field;
     std::string point;
     for (int i = 0; i < 5; ++i) fields >> point;
-    const bool is_inside = point == "/" || folder == point || folder.starts_with(point + "/");
+    const bool is_inside = point == "/" || directory == point || directory.starts_with(point + "/");
     const std::size_t tail = line.find(" - ");
     if (!is_inside || point.size() < best_length || tail == std::string::npos) continue;
     best_length = point.size();
@@ -48,9 +48,9 @@ bool is_shared(std::string_view type) {
          type.starts_with("fuse.");
 }
 
-std::uint64_t free_bytes(const std::string& folder) {
+std::uint64_t free_bytes(const std::string& directory) {
   struct statvfs info {};
-  return statvfs(folder.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
+  return statvfs(directory.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
 }
 
 /// `path`, or its nearest existing parent directory.
@@ -70,17 +70,17 @@ bool spans_nodes() {
 }  // namespace
 
 Findings check_scratch(const config::Options& options) {
-  const std::string folder = trace::choose_scratch(options.scratch,
+  const std::string directory = trace::choose_scratch(options.scratch,
                                                    config::environment_value("TMPDIR"));
-  if (!trace::is_writable_folder(folder)) {
+  if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "scratch",
-             folder + " is not a writable directory: no trace will be recorded",
+             directory + " is not a writable directory: no trace will be recorded",
              "Set MEGASCOPE_SCRATCH to a directory that exists on every node."}};
   }
-  const std::string type = file_system_of(folder);
-  const std::uint64_t room = free_bytes(folder);
+  const std::string type = file_system_of(directory);
+  const std::uint64_t room = free_bytes(directory);
   const std::uint64_t most = options.buffer_size_bytes;
-  const std::string text = folder + " (" + type + "), " + human_bytes(room) +
+  const std::string text = directory + " (" + type + "), " + human_bytes(room) +
                            " free; a rank uses up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
   if (room < most) {
@@ -110,17 +110,17 @@ Findings check_scratch(const config::Options& options) {
   return {finding};
 }
 
-Findings check_run_folder(const config::Options& options) {
+Findings check_run_directory(const config::Options& options) {
   const std::filesystem::path wanted = trace::absolute_path(options.out.empty() ? "."
                                                                                 : options.out);
-  std::string folder = existing_part(wanted.lexically_normal().string());
-  if (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const std::string type = file_system_of(folder);
-  const std::string text = "in " + folder + " (" + type + "), " + human_bytes(free_bytes(folder)) +
+  std::string directory = existing_part(wanted.lexically_normal().string());
+  if (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  const std::string type = file_system_of(directory);
+  const std::string text = "in " + directory + " (" + type + "), " + human_bytes(free_bytes(directory)) +
                            " free";
-  if (!trace::is_writable_folder(folder)) {
+  if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "folder",
-             folder + " is not writable: traces will stay in the scratch directory",
+             directory + " is not writable: traces will stay in the scratch directory",
              "Set MEGASCOPE_OUT to a writable directory."}};
   }
   if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};

@@ -27,13 +27,13 @@ namespace megascope::cli {
 namespace {
 
 /// Creates a directory and its parents; an existing one is used. result: the open directory.
-Status make_folder(const std::string& folder, trace::OpenDirectory& result) {
+Status make_output_directory(const std::string& directory_path, trace::OpenDirectory& result) {
   constexpr mode_t kMode = 0777;
   bool exists = false;
-  Status status = files::make_parents(folder, kMode);
-  if (status.is_ok()) status = files::make_directory(folder, kMode, &exists);
+  Status status = files::make_parents(directory_path, kMode);
+  if (status.is_ok()) status = files::make_directory(directory_path, kMode, &exists);
   if (!status.is_ok() && !exists) return status;
-  return trace::open_given_directory(folder, result);
+  return trace::open_given_directory(directory_path, result);
 }
 
 bool can_show_findings(const std::string& format) {
@@ -102,9 +102,9 @@ struct Seen {
 
 /// The output directory, accessed through the descriptor opened at start. Otherwise the owner of a
 /// parent directory could exchange it during the export and get data that only this user may read.
-class OutputFolder {
+class OutputDirectory {
  public:
-  explicit OutputFolder(const trace::OpenDirectory& directory)
+  explicit OutputDirectory(const trace::OpenDirectory& directory)
       : shown_(directory.path),
         path_("/proc/self/fd/" + std::to_string(directory.opened.number())) {
     struct stat info {};
@@ -127,7 +127,7 @@ class OutputFolder {
 };
 
 Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module,
-                       const std::string& format, const OutputFolder& folder, std::size_t members) {
+                       const std::string& format, const OutputDirectory& directory_path, std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
@@ -138,7 +138,7 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
                                     members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
-                        .folder = folder.path(),
+                        .directory_path = directory_path.path(),
                         .generator = std::string("megascope ") + kVersion,
                         .progress = progress.reporter(collective.rank() == 0),
                         .annotations = seen.annotations,
@@ -152,26 +152,26 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
     return exported.is_ok() ? 0 : 1;
   });
   progress.clear();
-  if (!failure.empty()) return Status::error(folder.named_in(failure));
+  if (!failure.empty()) return Status::error(directory_path.named_in(failure));
   if (!status.is_ok()) return status;
   std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(),
-              printable(folder.shown()).c_str(), printable(folder.named_in(result.path)).c_str(),
+              printable(directory_path.shown()).c_str(), printable(directory_path.named_in(result.path)).c_str(),
               human_count(result.records).c_str(), human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());
   for (const std::string& note : result.notes)
-    std::printf("  %s\n", printable(folder.named_in(note)).c_str());
+    std::printf("  %s\n", printable(directory_path.named_in(note)).c_str());
   std::fflush(stdout);
   return Status::ok();
 }
 
 Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format,
-                     const OutputFolder& folder, std::size_t members) {
-  std::string library_folder;
-  Status status = find_library_folder(library_folder);
+                     const OutputDirectory& directory_path, std::size_t members) {
+  std::string library_directory;
+  Status status = find_library_directory(library_directory);
   const ModuleTable* module = nullptr;
-  if (status.is_ok()) status = load_module(library_folder, format, module);
-  if (status.is_ok()) status = export_together(run, seen, *module, format, folder, members);
+  if (status.is_ok()) status = load_module(library_directory, format, module);
+  if (status.is_ok()) status = export_together(run, seen, *module, format, directory_path, members);
   return status.is_ok() ? status : Status::error(format + ": " + status.message());
 }
 
@@ -195,10 +195,10 @@ void resolve_places_of(trace::RunSource& run) {
   for (const std::int32_t rank : run.world_ranks()) {
     for (CallSiteDefinition& site : run.call_sites(rank)) sites.push_back(&site);
   }
-  std::string folder;
-  if (sites.empty() || !find_library_folder(folder).is_ok()) return;
+  std::string directory_path;
+  if (sites.empty() || !find_library_directory(directory_path).is_ok()) return;
   std::vector<std::string> notes;
-  resolve_places(folder, sites, run.start_realtime_ns(), notes);
+  resolve_places(directory_path, sites, run.start_realtime_ns(), notes);
   for (const std::string& note : notes) say(note);
 }
 
@@ -208,10 +208,10 @@ int export_run(const ExportArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
   trace::OpenDirectory in;
   trace::OpenDirectory out;
-  Status status = trace::open_given_directory(arguments.folder, in);
+  Status status = trace::open_given_directory(arguments.directory_path, in);
   if (status.is_ok()) status = open_run(in, run);
   if (status.is_ok()) status = set_parallel(*run, arguments.parallel);
-  if (status.is_ok() && !arguments.out.empty()) status = make_folder(arguments.out, out);
+  if (status.is_ok() && !arguments.out.empty()) status = make_output_directory(arguments.out, out);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
@@ -226,9 +226,9 @@ int export_run(const ExportArguments& arguments) {
   const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
                   found != nullptr ? &found->annotations : nullptr};
   std::fflush(stdout);  // flush before forking
-  const OutputFolder folder(arguments.out.empty() ? in : out);
+  const OutputDirectory directory_path(arguments.out.empty() ? in : out);
   for (const std::string& format : arguments.formats) {
-    status = export_format(*run, seen, format, folder, members);
+    status = export_format(*run, seen, format, directory_path, members);
     if (status.is_ok()) continue;
     say(status.message());
     code = kUnusable;

@@ -188,8 +188,8 @@ void rank_section(const HangView& view, Lines& lines) {
 }
 
 void note_section(const HangView& view, Lines& lines) {
-  for (const std::string& folder : view.other_worlds) {
-    append(lines, "A connected world has its own run; see megascope hang " + shell_quoted(folder),
+  for (const std::string& directory : view.other_worlds) {
+    append(lines, "A connected world has its own run; see megascope hang " + shell_quoted(directory),
            0);
   }
   std::vector<std::int32_t> lossy;

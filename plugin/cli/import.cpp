@@ -73,19 +73,19 @@ Status read_run(const ImportArguments& arguments, const std::string& format,
 }
 
 /// Writes the run to a new directory, which is removed again on failure.
-Status write(const importer::TimelineRun& run, const std::string& folder,
+Status write(const importer::TimelineRun& run, const std::string& directory,
              const std::string& format) {
-  Status status = files::make_directory(folder, 0777);
+  Status status = files::make_directory(directory, 0777);
   if (!status.is_ok()) return status;
   std::vector<trace::TraceClock> clocks;
   for (const std::int32_t rank : run.world_ranks()) {
     if (!run.timeline().has_common_clock)
       clocks.push_back({.domain = "rank " + std::to_string(rank)});
   }
-  status = trace::write_run(run, folder, clocks);
-  if (status.is_ok()) status = write_import_facts(folder, run.timeline(), format);
+  status = trace::write_run(run, directory, clocks);
+  if (status.is_ok()) status = write_import_facts(directory, run.timeline(), format);
   std::error_code error;
-  if (!status.is_ok()) fs::remove_all(folder, error);
+  if (!status.is_ok()) fs::remove_all(directory, error);
   return status;
 }
 

@@ -24,9 +24,9 @@ struct ImportFacts {
 };
 
 /// Writes kImportFile to the run directory.
-Status write_import_facts(const std::string& folder, const importer::Timeline& timeline,
+Status write_import_facts(const std::string& directory, const importer::Timeline& timeline,
                           const std::string& format);
 /// Reads kImportFile. Untrusted: unreadable fields stay empty.
-ImportFacts read_import_facts(const std::string& folder);
+ImportFacts read_import_facts(const std::string& directory);
 
 }  // namespace megascope::cli

@@ -24,19 +24,19 @@ struct Module {
   Status status;  ///< whether it can be loaded
 };
 
-std::string module_path(const std::string& folder, const std::string& name) {
-  return folder + "/libmegascope_" + name + ".so";
+std::string module_path(const std::string& directory, const std::string& name) {
+  return directory + "/libmegascope_" + name + ".so";
 }
 
 /// Loads a module as the library does. table: of the loaded module.
 Status open_module(const std::string& name, const ModuleTable*& table) {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   if (!found.is_ok()) return found;
   std::error_code error;
-  if (!std::filesystem::exists(module_path(folder, name), error))
+  if (!std::filesystem::exists(module_path(directory, name), error))
     return Status::error("not part of this build");
-  return load_module(folder, name, table);
+  return load_module(directory, name, table);
 }
 
 std::vector<Module> export_modules() {
@@ -92,8 +92,8 @@ Json options_json() {
 }
 
 std::string info_json() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   Json features = Json::object();
   Json problems = Json::object();
   std::vector<Module> modules = export_modules();
@@ -107,7 +107,7 @@ std::string info_json() {
   features["cuda"] = false;  // this version has no module for it
   Json json;
   json["version"] = kVersion;
-  json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
+  json["library"] = found.is_ok() ? Json(directory + "/" + kLibraryName) : Json(nullptr);
   json["mpi"] = MEGASCOPE_MPI_NAME;
   json["features"] = std::move(features);
   json["problems"] = std::move(problems);
@@ -186,10 +186,10 @@ std::string functions_text() {
 }
 
 std::string info_text() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   std::string text = fmt::format("MegaScope {}\n\n", kVersion);
-  text += "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) +
+  text += "Library        " + (found.is_ok() ? directory + "/" + kLibraryName : found.message()) +
           '\n';
   text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);
   for (const Module& module : export_modules())

@@ -14,14 +14,14 @@ std::string own_path() {
   return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-Status find_library_folder(std::string& folder) {
+Status find_library_directory(std::string& directory) {
   const fs::path prefix = fs::path(own_path()).parent_path().parent_path();
   std::string tried;
   for (const char* name : {"lib", MEGASCOPE_INSTALL_LIBDIR, "lib64"}) {
     const fs::path candidate = prefix / name;
     std::error_code error;
     if (fs::exists(candidate / kLibraryName, error)) {
-      folder = candidate.string();
+      directory = candidate.string();
       return Status::ok();
     }
     tried += (tried.empty() ? "" : ", ") + candidate.string();

@@ -9,7 +9,7 @@ namespace megascope::cli {
 
 /// Finds the directory of libmegascope.so and its modules, relative to this program. Errors name
 /// the directories that were tried.
-Status find_library_folder(std::string& folder);
+Status find_library_directory(std::string& directory);
 /// File name of the library.
 inline constexpr char kLibraryName[] = "libmegascope.so";
 /// Path of a page of the documentation, e.g. "slurm.md": where it is installed, else in the

@@ -101,7 +101,7 @@ struct CommandLine {
 
   void add_report() {
     CLI::App* command = app.add_subcommand("report", "Prints the report of a run from its traces");
-    command->add_option("DIR", report.folder, "Run directory")->required();
+    command->add_option("DIR", report.directory, "Run directory")->required();
     command->add_flag("--json", report.as_json, "Print JSON (docs/report.md)");
     command->add_option("-j,--jobs", report.jobs, "Number of processes (default: one per core)")
         ->check(CLI::Range(1, 1024));
@@ -109,7 +109,7 @@ struct CommandLine {
 
   void add_export() {
     CLI::App* command = app.add_subcommand("export", "Exports a run to another format");
-    command->add_option("DIR", exports.folder, "Run directory")->required();
+    command->add_option("DIR", exports.directory, "Run directory")->required();
     command
         ->add_option("-f,--format", exports.formats,
                      "otf2, perfetto, chrome or megascan; a comma-separated list")
@@ -132,7 +132,7 @@ struct CommandLine {
   void add_recover() {
     CLI::App* command = app.add_subcommand(
         "recover", "Recovers the traces that a killed run left on this node");
-    CLI::Option* folder = command->add_option("DIR", recover.folder, "Run directory");
+    CLI::Option* directory = command->add_option("DIR", recover.directory, "Run directory");
     CLI::Option* here = command->add_flag(
         "--here", recover.is_for_all,
         "Recover all runs of this user, each trace into its run directory");
@@ -142,7 +142,7 @@ struct CommandLine {
                      "/var/tmp, /dev/shm)")
         ->delimiter(',')
         ->allow_extra_args(false);
-    folder->excludes(here);
+    directory->excludes(here);
     command->add_flag("-q,--quiet", recover.is_quiet, "Print recovered traces and errors only");
     command->footer(
         "Run it on every node of the run; it can be repeated. Under Slurm, use collect.sh.");
@@ -169,7 +169,7 @@ struct CommandLine {
   void add_hang() {
     CLI::App* command = app.add_subcommand(
         "hang", "Shows which ranks wait for which in a hanging, killed or running job");
-    command->add_option("DIR", hang.folder, "Run directory")->required();
+    command->add_option("DIR", hang.directory, "Run directory")->required();
     command->add_option("--format", hang_format, "text or json (docs/hang.md)")
         ->check(CLI::IsMember({"text", "json"}));
     command->add_option("-j,--jobs", hang.jobs, "Number of threads (default: one per core)")
@@ -185,7 +185,7 @@ struct CommandLine {
   void add_analyze() {
     CLI::App* command = app.add_subcommand(
         "analyze", "Reports which ranks delay the others, where, and for how long");
-    command->add_option("DIR", analyze.folder, "Run directory")->required();
+    command->add_option("DIR", analyze.directory, "Run directory")->required();
     command->add_flag("--json", analyze.as_json, "Print JSON (docs/analysis.md)");
     command->add_option("-j,--jobs", analyze.jobs, "Number of threads (default: one per core)")
         ->check(CLI::Range(1, 1024));
@@ -355,7 +355,7 @@ int run_main(std::vector<std::string> words) {
     line.app.parse(reversed);
     if (is_run && line.run.command.empty()) throw CLI::RequiredError("COMMAND");
     const bool is_recover = line.app.got_subcommand("recover");
-    if (is_recover && line.recover.folder.empty() && !line.recover.is_for_all)
+    if (is_recover && line.recover.directory.empty() && !line.recover.is_for_all)
       throw CLI::RequiredError("DIR or --here");
   } catch (const CLI::ParseError& error) {
     return refuse(line.app, error);

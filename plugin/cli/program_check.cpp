@@ -174,8 +174,8 @@ std::string find_program(const std::string& name) {
     if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
     for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
       end = path.find(':', begin);
-      const std::string folder = path.substr(begin, end - begin);
-      candidates.push_back((folder.empty() ? "." : folder) + "/" + name);
+      const std::string directory = path.substr(begin, end - begin);
+      candidates.push_back((directory.empty() ? "." : directory) + "/" + name);
     }
   }
   for (const std::string& candidate : candidates) {

@@ -54,16 +54,16 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
 }
 
 /// The report written at the end of the run; null if there is none or it cannot be read.
-json stored_report(const std::string& folder) {
+json stored_report(const std::string& directory) {
   std::string text;
-  if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
+  if (!files::read_small(directory + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
     return {};
   json stored = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return stored.is_object() ? stored : json();
 }
 
 /// The exports in the stored report that still exist.
-std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& folder) {
+std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& directory) {
   std::error_code error;
   std::vector<report::ExportRow> rows;
   if (!stored.contains("exports") || !stored["exports"].is_array()) return rows;
@@ -76,7 +76,7 @@ std::vector<report::ExportRow> stored_exports(const json& stored, const std::str
     if (!format.is_string() || !file_path.is_string() || !records.is_number_unsigned() ||
         !bytes.is_number_unsigned())
       continue;
-    if (!fs::exists(folder + "/" + file_path.get<std::string>(), error)) continue;
+    if (!fs::exists(directory + "/" + file_path.get<std::string>(), error)) continue;
     rows.push_back({format.get<std::string>(), file_path.get<std::string>(),
                     records.get<std::uint64_t>(), bytes.get<std::uint64_t>()});
   }
@@ -116,9 +116,9 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
 void resolve_places_of(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
   for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
-  std::string folder;
-  if (sites.empty() || !find_library_folder(folder).is_ok()) return;
-  resolve_places(folder, sites, report.start_realtime_ns, report.notes);
+  std::string directory;
+  if (sites.empty() || !find_library_directory(directory).is_ok()) return;
+  resolve_places(directory, sites, report.start_realtime_ns, report.notes);
 }
 
 /// Identifies directories by device and inode.
@@ -126,37 +126,37 @@ using VisitedRuns = std::set<std::pair<dev_t, ino_t>>;
 
 /// Marks a directory as visited. False: already visited, or it does not exist. Prevents cycles of
 /// runs that name each other as parent.
-bool visit(const std::string& folder, VisitedRuns& visited) {
+bool visit(const std::string& directory, VisitedRuns& visited) {
   struct stat info {};
-  return stat(folder.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
+  return stat(directory.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
 }
 
 /// Makes the report of one run and of the runs that it spawned.
-Status make_report(const ReportArguments& arguments, const std::string& folder,
+Status make_report(const ReportArguments& arguments, const std::string& directory,
                    VisitedRuns& visited, report::RunReport& report) {
-  visit(folder, visited);
+  visit(directory, visited);
   std::unique_ptr<trace::RunSource> run;
-  Status status = open_run(folder, run);
+  Status status = open_run(directory, run);
   if (!status.is_ok()) return status;
   status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()),
                               report);
   if (!status.is_ok()) return status;
   resolve_places_of(report);
-  report.folder = folder;
+  report.directory = directory;
   report.clocks = report::clock_facts(run->time());
-  const json stored = stored_report(folder);
-  report.exports = stored_exports(stored, folder);
+  const json stored = stored_report(directory);
+  report.exports = stored_exports(stored, directory);
   report.verdict = stored_verdict(stored);
-  report.verdict_command = "megascope analyze " + shell_quoted(folder);
+  report.verdict_command = "megascope analyze " + shell_quoted(directory);
   std::error_code error;
-  if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
+  if (!report.covers_all_calls && fs::exists(directory + "/" + trace::kReportTextFile, error)) {
     report.notes.push_back(
         std::string(trace::kReportTextFile) +
         " in the run directory, written at the end of the run, includes all calls");
   }
   add_hang_facts(*run, arguments.jobs, report);
-  report.started_by = run_that_started(*run, folder);
-  for (const std::string& spawned : runs_started_by(*run, folder)) {
+  report.started_by = run_that_started(*run, directory);
+  for (const std::string& spawned : runs_started_by(*run, directory)) {
     if (!visit(spawned, visited)) continue;
     Status of_spawned = make_report(arguments, spawned, visited, report.spawned.emplace_back());
     if (of_spawned.is_ok()) continue;
@@ -169,8 +169,8 @@ Status make_report(const ReportArguments& arguments, const std::string& folder,
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nSpawned by " + report::printable(report.folder, 60) +
-            " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
+    text += "\nSpawned by " + report::printable(report.directory, 60) +
+            " with MPI_Comm_spawn: " + report::printable(spawned.directory, 60) + "\n\n" +
             all_texts(spawned);
   }
   return text;
@@ -181,7 +181,7 @@ std::string all_texts(const report::RunReport& report) {
 int print_report(const ReportArguments& arguments) {
   report::RunReport report;
   VisitedRuns visited;
-  const Status status = make_report(arguments, arguments.folder, visited, report);
+  const Status status = make_report(arguments, arguments.directory, visited, report);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;

@@ -4,7 +4,7 @@
 #include "core/config/options.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "exporters/report/nothing_recorded.h"
 #include "plugin/cli/child.h"
 #include "plugin/cli/commands.h"
@@ -53,7 +53,7 @@ std::vector<std::string> variable_names(const std::vector<Setting>& settings) {
 
 /// MEGASCOPE_OUT as the ranks will see it: from our option, the launcher's command line or the
 /// environment; empty: not set.
-std::string wanted_folder(const RunArguments& arguments) {
+std::string wanted_directory(const RunArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   constexpr std::string_view kSetting = "MEGASCOPE_OUT=";
   for (const std::string& word : arguments.command) {
@@ -63,7 +63,7 @@ std::string wanted_folder(const RunArguments& arguments) {
 }
 
 /// The beginning of the run directory's path.
-struct FolderPrefix {
+struct DirectoryPrefix {
   std::string path;
   /// Under srun without a name from the user: the path ends with job and step.
   bool is_of_step = false;
@@ -72,11 +72,11 @@ struct FolderPrefix {
 /// The first rank creates the run directory, possibly on another node and with another working
 /// directory. The path is therefore made absolute, so that it can be found here; except under srun,
 /// where the default name contains the step.
-FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind,
+DirectoryPrefix directory_prefix(const RunArguments& arguments, LauncherKind kind,
                            std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  const std::string wanted = wanted_folder(arguments);
+  const std::string wanted = wanted_directory(arguments);
   if (!wanted.empty()) return {(here / wanted).lexically_normal().string()};
   if (kind == LauncherKind::kSrun)
     return {.path = (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string(),
@@ -96,7 +96,7 @@ void drop_digits(std::string_view& text) {
 /// Whether `name` is a run directory that the library creates for `wanted`: the name itself or with
 /// suffix "-2", "-3", … For the name of a step, the step and (if srun starts a job of its own) the
 /// job number come in between: "megascope-1234.0-2".
-bool is_name_for(std::string_view name, const FolderPrefix& wanted) {
+bool is_name_for(std::string_view name, const DirectoryPrefix& wanted) {
   if (!name.starts_with(wanted.path)) return false;
   std::string_view rest = name.substr(wanted.path.size());
   if (wanted.is_of_step) {
@@ -117,20 +117,20 @@ bool is_own_directory(const std::string& path) {
 }
 
 /// Directories of this user that may be run directories of this run.
-std::set<std::string> folders_from(FolderPrefix wanted) {
+std::set<std::string> directories_from(DirectoryPrefix wanted) {
   while (wanted.path.size() > 1 && wanted.path.ends_with('/')) wanted.path.pop_back();
   const fs::path parent = fs::path(wanted.path).parent_path();
-  std::set<std::string> folders;
+  std::set<std::string> directories;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
     const std::string path = entry.path().string();
-    if (is_name_for(path, wanted) && is_own_directory(path)) folders.insert(path);
+    if (is_name_for(path, wanted) && is_own_directory(path)) directories.insert(path);
   }
-  return folders;
+  return directories;
 }
 
 void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
-                     const FolderPrefix& prefix, const ChildEnd& end) {
+                     const DirectoryPrefix& prefix, const ChildEnd& end) {
   report::NothingRecorded facts;
   facts.subject = command.front();
   if (end.signal != 0)
@@ -163,7 +163,7 @@ bool have_writers_ended(const trace::RunId& id) {
            trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
   };
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    if (!std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written)) return true;
+    if (!std::ranges::any_of(trace::find_traces(id.scratch_directory), is_written)) return true;
     usleep(kPauseUs);
   }
   return false;
@@ -172,26 +172,26 @@ bool have_writers_ended(const trace::RunId& id) {
 /// Recovers a run whose ranks were killed or ended without MPI_Finalize: moves the traces on this
 /// node to the run directory. Takes bounded time if the file system responds. Interrupting it with
 /// ctrl-C loses nothing.
-void recover_cut_short(const std::string& folder) {
+void recover_cut_short(const std::string& directory) {
   trace::RunId id;
   trace::OpenDirectory run;
-  const bool has_id = trace::open_given_directory(folder, run).is_ok() &&
+  const bool has_id = trace::open_given_directory(directory, run).is_ok() &&
                       trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
   if (has_id && !have_writers_ended(id)) {
-    say("processes still write to " + folder + "; when they have ended, run `megascope recover " +
-        shell_quoted(folder) + "`");
+    say("processes still write to " + directory + "; when they have ended, run `megascope recover " +
+        shell_quoted(directory) + "`");
     return;
   }
   trace::RecoverResult result;
-  const Status status = trace::recover_run(folder, result);
+  const Status status = trace::recover_run(directory, result);
   for (const std::string& problem : result.problems) say(problem);
-  const std::string command = "`megascope recover " + shell_quoted(folder) + "`";
+  const std::string command = "`megascope recover " + shell_quoted(directory) + "`";
   if (!status.is_ok()) {
     const bool is_elsewhere = has_id &&
                               !is_own_directory(
                                   // Or the directory of another job that started meanwhile.
-                                  id.scratch_folder);
-    say(folder +
+                                  id.scratch_directory);
+    say(directory +
         (is_elsewhere
              ? " has no trace yet, and scratch storage here has none: the job is running "
                "elsewhere, "
@@ -200,9 +200,9 @@ void recover_cut_short(const std::string& folder) {
         command + " on its nodes recovers its traces");
     return;
   }
-  const std::string of = shell_quoted(folder);
+  const std::string of = shell_quoted(directory);
   say("the run ended early: recovered " + std::to_string(result.recovered.size()) +
-      (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
+      (result.recovered.size() == 1 ? " trace" : " traces") + " into " + directory +
       "; see `megascope report " + of + "` and `megascope analyze " + of + "`");
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
@@ -210,17 +210,17 @@ void recover_cut_short(const std::string& folder) {
 
 /// Recovers the new run directories without a report, which rank 0 writes last. If the job
 /// succeeded and there are traces, the report may just not be visible here yet.
-void recover_all_cut_short(const std::set<std::string>& folders,
+void recover_all_cut_short(const std::set<std::string>& directories,
                            const std::set<std::string>& before, const ChildEnd& end) {
-  for (const std::string& folder : folders) {
+  for (const std::string& directory : directories) {
     std::error_code error;
     const bool has_ended_well = end.signal == 0 && end.exit_code == 0 &&
-                                !trace::find_traces(folder).empty();
+                                !trace::find_traces(directory).empty();
     if (has_ended_well) continue;
-    const bool is_run = fs::exists(fs::path(folder) / trace::kRunIdFile, error);
-    if (!before.contains(folder) && is_run &&
-        !fs::exists(fs::path(folder) / trace::kReportTextFile, error))
-      recover_cut_short(folder);
+    const bool is_run = fs::exists(fs::path(directory) / trace::kRunIdFile, error);
+    if (!before.contains(directory) && is_run &&
+        !fs::exists(fs::path(directory) / trace::kReportTextFile, error))
+      recover_cut_short(directory);
   }
 }
 
@@ -234,8 +234,8 @@ std::vector<Setting> wanted_settings(const RunArguments& arguments) {
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  std::string folder;
-  Status status = find_library_folder(folder);
+  std::string directory;
+  Status status = find_library_directory(directory);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
@@ -243,8 +243,8 @@ int run_command(const RunArguments& arguments) {
   std::vector<Setting> settings = wanted_settings(arguments);
   constexpr const char* kInjection = "NVTX_INJECTION64_PATH";
   if (MEGASCOPE_HAS_NVTX && environment_value(kInjection).empty())
-    settings.push_back({kInjection, folder + "/" + kLibraryName});
-  Preload preload{.library = folder + "/" + kLibraryName,
+    settings.push_back({kInjection, directory + "/" + kLibraryName});
+  Preload preload{.library = directory + "/" + kLibraryName,
                   .existing = environment_value("LD_PRELOAD"),
                   .variables = {},
                   .slurm_export = environment_value("SLURM_EXPORT_ENV")};
@@ -256,21 +256,21 @@ int run_command(const RunArguments& arguments) {
     return kUnusable;
   }
   const LauncherKind kind = kind_of(command.front());
-  const FolderPrefix prefix = folder_prefix(arguments, kind, settings);
+  const DirectoryPrefix prefix = directory_prefix(arguments, kind, settings);
   preload.variables = variable_names(settings);
   if (kind == LauncherKind::kNone) settings.push_back(own_preload);
   if (kind == LauncherKind::kSrun) {
     for (const Finding& one : judge_srun(command, {})) say(one.text + ". " + one.remedy);
   }
   status = add_preload(kind, preload, command);
-  const std::set<std::string> before = folders_from(prefix);
+  const std::set<std::string> before = directories_from(prefix);
   ChildEnd end;
   if (status.is_ok()) status = run_child(command, settings, end);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
-  const std::set<std::string> after = folders_from(prefix);
+  const std::set<std::string> after = directories_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
   {
     const WriteSignalsBlocked blocked;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <memory>
 #include <string>
@@ -51,7 +51,7 @@ inline RunShare share_of(const trace::RunSource& run, std::size_t member, std::s
 
 /// Opens a run directory. Reports unreadable traces on standard error. Returns an error with advice
 /// if there is no readable trace.
-Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run);
-Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSource>& run);
+Status open_run(const std::string& directory, std::unique_ptr<trace::RunSource>& run);
+Status open_run(const trace::OpenDirectory& directory, std::unique_ptr<trace::RunSource>& run);
 
 }  // namespace megascope::cli

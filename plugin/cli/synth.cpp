@@ -132,16 +132,16 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   return files::write_file(path, json.dump(1) + '\n', 0666);
 }
 
-Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::string& folder) {
+Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::string& directory) {
   std::vector<trace::TraceClock> clocks;
   const bool is_one_clock = spec.clocks.offset_ns == 0.0 && spec.clocks.drift_ppm == 0.0;
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     clocks.push_back({clock.offset_ns, clock.drift_ppm,
                       is_one_clock ? "common" : synth::Layout::host_name(clock.host), 0});
   }
-  const Status status = files::make_directory(folder, 0777);
+  const Status status = files::make_directory(directory, 0777);
   if (!status.is_ok()) return status;
-  return trace::write_run(run, folder, clocks);
+  return trace::write_run(run, directory, clocks);
 }
 
 }  // namespace

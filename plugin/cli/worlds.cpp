@@ -12,7 +12,7 @@
 namespace megascope::cli {
 namespace {
 
-constexpr std::size_t kMaxFoldersLookedAt = 10'000;
+constexpr std::size_t kMaxDirectoriesLookedAt = 10'000;
 
 /// The world of a run.
 struct World {
@@ -26,19 +26,19 @@ std::int64_t start_of(const ProcessInfo& info) {
 }
 
 /// Opens rank 0's trace. If the run did not end properly, the trace is in scratch storage.
-bool open_first(const trace::OpenDirectory& folder, std::unique_ptr<trace::TraceFile>& file) {
-  if (trace::TraceFile::open(folder.base(), trace::trace_file_name(0), file).is_ok()) return true;
+bool open_first(const trace::OpenDirectory& directory, std::unique_ptr<trace::TraceFile>& file) {
+  if (trace::TraceFile::open(directory.base(), trace::trace_file_name(0), file).is_ok()) return true;
   trace::RunId id;
   trace::OpenDirectory scratch;
-  return trace::read_run_id(folder.base(), id, files::Owner::kThisUser) &&
-         trace::open_given_directory(id.scratch_folder, scratch).is_ok() &&
+  return trace::read_run_id(directory.base(), id, files::Owner::kThisUser) &&
+         trace::open_given_directory(id.scratch_directory, scratch).is_ok() &&
          trace::TraceFile::open(scratch.base(), trace::trace_file_name(0), file).is_ok();
 }
 
 /// False: not a run, or rank 0's trace is not available.
-bool read_world(const trace::OpenDirectory& folder, World& world) {
+bool read_world(const trace::OpenDirectory& directory, World& world) {
   std::unique_ptr<trace::TraceFile> file;
-  if (!open_first(folder, file)) return false;
+  if (!open_first(directory, file)) return false;
   const ProcessInfo& info = file->definitions().info;
   world = {info.world, info.parent_world, start_of(info)};
   return true;
@@ -55,9 +55,9 @@ bool are_same(const trace::OpenDirectory& one, const trace::OpenDirectory& other
 /// condition, ascending. Paths are formed like `folder`. Ignores links and directories of other
 /// users.
 std::vector<std::string> find_beside(
-    const std::string& folder,
+    const std::string& directory,
     const std::function<bool(const World&, const std::string&)>& is_wanted) {
-  const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
+  const std::string plain = directory.substr(0, directory.find_last_not_of('/') + 1);
   const std::filesystem::path parent_path = std::filesystem::path(plain).parent_path();
   std::vector<std::string> found;
   trace::OpenDirectory run;
@@ -66,7 +66,7 @@ std::vector<std::string> find_beside(
   if (!trace::open_given_directory(parent_path.empty() ? "." : parent_path.string(), parent)
            .is_ok())
     return found;
-  for (const std::string& name : files::names_in(parent.base(), kMaxFoldersLookedAt)) {
+  for (const std::string& name : files::names_in(parent.base(), kMaxDirectoriesLookedAt)) {
     World world;
     trace::OpenDirectory beside;
     if (!trace::open_inner_directory(parent, name, run, beside).is_ok() || are_same(run, beside))
@@ -84,7 +84,7 @@ const ProcessInfo& info_of(const trace::RunSource& run) {
 
 }  // namespace
 
-std::vector<std::string> runs_started_by(const trace::RunSource& run, const std::string& folder) {
+std::vector<std::string> runs_started_by(const trace::RunSource& run, const std::string& directory) {
   const ProcessInfo& info = info_of(run);
   if (info.world.empty()) return {};
   const std::int64_t start_ns = start_of(info);
@@ -93,18 +93,18 @@ std::vector<std::string> runs_started_by(const trace::RunSource& run, const std:
   const std::int64_t after_ns = info.end_state == EndState::kFinalized ? 0 : kLatestAfter_ns;
   const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) +
                               after_ns;
-  return find_beside(folder, [&](const World& world, const std::string&) {
+  return find_beside(directory, [&](const World& world, const std::string&) {
     return world.parent == info.world && world.start_ns >= start_ns && world.start_ns <= end_ns;
   });
 }
 
-std::string run_that_started(const trace::RunSource& run, const std::string& folder) {
+std::string run_that_started(const trace::RunSource& run, const std::string& directory) {
   const ProcessInfo& info = info_of(run);
   if (info.parent_world.empty()) return {};
   const std::int64_t start_ns = start_of(info);
   std::int64_t latest_ns = 0;  // launchers reuse names
   std::string latest;
-  find_beside(folder, [&](const World& world, const std::string& path) {
+  find_beside(directory, [&](const World& world, const std::string& path) {
     const bool is_later = world.name == info.parent_world && world.start_ns <= start_ns &&
                           world.start_ns > latest_ns;
     if (!is_later) return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 namespace megascope::cli {
 
 /// Directories of the runs that `run` in `folder` spawned, ascending.
-std::vector<std::string> runs_started_by(const trace::RunSource& run, const std::string& folder);
+std::vector<std::string> runs_started_by(const trace::RunSource& run, const std::string& directory);
 /// Directory of the run that spawned it; empty if there is none or it is not here.
-std::string run_that_started(const trace::RunSource& run, const std::string& folder);
+std::string run_that_started(const trace::RunSource& run, const std::string& directory);
 
 }  // namespace megascope::cli

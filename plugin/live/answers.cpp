@@ -30,7 +30,7 @@ Json run_json(const Hub& hub) {
   for (const LiveRank& rank : settings.ranks) hosts.insert(rank.host);
   return {{"program", settings.program},
           {"command", settings.command_line},
-          {"directory", settings.run_folder},
+          {"directory", settings.run_directory},
           {"run_id", settings.run_id},
           {"ranks", settings.world_size},
           {"hosts", hosts},

@@ -119,7 +119,7 @@ bool CompatHub::ask_ranks(Seen& seen) {
 bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& problem) {
   std::shared_ptr<const NpyArray> vector;
   if (wanted.compressor.kind == CompressorKind::kProjection) {
-    const Status status = vectors_.take(hub_.settings().vectors_folder,
+    const Status status = vectors_.take(hub_.settings().vectors_directory,
                                         wanted.compressor.vector_path, vector);
     if (!status.is_ok()) problem = "The projection is rejected: " + status.message() + ".";
     if (!status.is_ok()) return false;

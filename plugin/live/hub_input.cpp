@@ -304,7 +304,7 @@ void Hub::end(bool is_aborted, std::int64_t now_ns) {
   end_text_ = dumped({{"type", "end"},
                       {"reason", is_aborted ? "aborted" : "finished"},
                       {"steps", steps_},
-                      {"directory", settings_.run_folder}});
+                      {"directory", settings_.run_directory}});
   request_queue_.end();
   tick(now_ns);
   if (observer_ != nullptr) observer_->hear_end();

@@ -129,13 +129,13 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
   return Status::ok();
 }
 
-Status load_npy(const std::string& folder, const std::string& path, NpyArray& array) {
-  if (folder.empty())
+Status load_npy(const std::string& directory, const std::string& path, NpyArray& array) {
+  if (directory.empty())
     return Status::error(
         "vectors are disabled: set MEGASCOPE_LIVE_VECTORS, before the program starts, to their "
         "folder");
   const bool has_zero = path.find('\0') != std::string::npos;
-  const std::string root = real_path(folder);
+  const std::string root = real_path(directory);
   const std::string file = has_zero || root.empty()
                                ? std::string()
                                : real_path(path.starts_with('/') ? path : root + "/" + path);

@@ -26,7 +26,7 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array);
 /// Loads the file `path` from `folder`. path: relative to the directory or starting with it,
 /// without `..`. Links that lead out of the directory are rejected. At most kMaxNpyBytes. Errors
 /// name the path.
-Status load_npy(const std::string& folder, const std::string& path, NpyArray& array);
+Status load_npy(const std::string& directory, const std::string& path, NpyArray& array);
 
 /// Scales each row to length 1. Zero rows and non-finite rows are unchanged.
 void normalise_rows(NpyArray& array);

@@ -89,22 +89,22 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   if (!status.is_ok()) return status;
   std::uint16_t port = settings.port;
   LiveSettings shown = settings;
-  if (!shown.run_folder.empty())
-    shown.run_folder = std::filesystem::absolute(shown.run_folder).lexically_normal().string();
+  if (!shown.run_directory.empty())
+    shown.run_directory = std::filesystem::absolute(shown.run_directory).lexically_normal().string();
   auto loop = std::make_shared<Loop>(shown, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;
   open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
-  if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
+  if (!settings.run_directory.empty()) status = write_url_file(settings.run_directory, url);
   if (!status.is_ok()) notes_.push_back("cannot write live_url: " + status.message());
   const int problem = start_thread(
       thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
-    remove_url_file(settings.run_folder);
+    remove_url_file(settings.run_directory);
     return Status::from_errno("cannot start the live view's thread", problem);
   }
-  run_folder_ = settings.run_folder;
+  run_directory_ = settings.run_directory;
   process_ = getpid();
   loop_ = std::move(loop);
   return Status::ok();
@@ -146,7 +146,7 @@ bool Service::next_request(std::string& request) noexcept {
 
 void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (!is_at_home() || is_ending_.exchange(true)) return;
-  if (!run_folder_.empty()) remove_url_file(run_folder_);
+  if (!run_directory_.empty()) remove_url_file(run_directory_);
   loop_->ask_to_end(is_aborted, linger_ms);
 }
 

@@ -49,7 +49,7 @@ class Service final : public LiveServer {
   std::shared_ptr<Loop> loop_;  ///< null: open() has not succeeded
   std::atomic<bool> is_ending_{false}, is_closed_{false};
   std::vector<std::string> notes_;
-  std::string run_folder_;
+  std::string run_directory_;
   pthread_t thread_{};
   pid_t process_ = 0;
 };

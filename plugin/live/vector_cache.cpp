@@ -18,10 +18,10 @@ bool is_alike(const NpyArray& a, const NpyArray& b) {
 
 /// Always reads the file, because it may have changed, and compares the result with the arrays in
 /// use.
-Status VectorCache::take(const std::string& folder, const std::string& path,
+Status VectorCache::take(const std::string& directory, const std::string& path,
                          std::shared_ptr<const NpyArray>& vector) {
   NpyArray array;
-  if (Status status = load_npy(folder, path, array); !status.is_ok()) return status;
+  if (Status status = load_npy(directory, path, array); !status.is_ok()) return status;
   normalise_rows(array);
   std::erase_if(arrays_, [](const auto& one) { return one.expired(); });
   std::size_t bytes = array.values.size() * sizeof(float);

@@ -13,7 +13,7 @@ namespace megascope::live {
 class VectorCache {
  public:
   /// Loads vectors like load_npy(), with normalized rows. Reuses an equal array that is in use.
-  Status take(const std::string& folder, const std::string& path,
+  Status take(const std::string& directory, const std::string& path,
               std::shared_ptr<const NpyArray>& vector);
 
  private:

@@ -79,10 +79,10 @@ Status agree(Collective& group, const Status& mine) {
 }
 
 Status conclude(Collective& group, RunPart& part) {
-  std::string folder = part.own_folder();
-  Status status = bcast_text(group, folder);
+  std::string directory = part.own_directory();
+  Status status = bcast_text(group, directory);
   if (!status.is_ok()) return status;
-  part.enter_folder(folder);
+  part.enter_directory(directory);
   const ClockDomain clock = part.clock();
   Collective::Bytes clocks = bytes_of(std::vector{clock});
   status = merge_clocks_up(group, clocks);

@@ -18,9 +18,9 @@ class RunPart {
   virtual ~RunPart() = default;
 
   /// The run directory, if this process knows it, else empty. Rank 0's value is used on all ranks.
-  virtual std::string own_folder() = 0;
+  virtual std::string own_directory() = 0;
   /// Moves the native trace to the run directory. folder: empty if there is no run directory.
-  virtual void enter_folder(const std::string& folder) = 0;
+  virtual void enter_directory(const std::string& directory) = 0;
   virtual ClockDomain clock() = 0;
   virtual report::RunReport report() = 0;
   /// The export formats. Called on rank 0 only. report: of all ranks.

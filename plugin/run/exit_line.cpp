@@ -15,7 +15,7 @@ namespace {
 
 struct Line {
   std::string text;
-  std::string folder;
+  std::string directory_path;
 };
 
 // Plain memory without a destructor: exit() may run while other threads, or a function interrupted
@@ -24,8 +24,8 @@ std::atomic<const Line*> current{nullptr};
 std::atomic<pid_t> process{0};  ///< process that writes the line; 0: none
 
 /// Uses only system calls.
-bool is_first_of(const char* folder) noexcept {
-  const files::Descriptor directory(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+bool is_first_of(const char* directory_path) noexcept {
+  const files::Descriptor directory(open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   // The process that holds the lock is about to write the line.
   if (!directory.is_open() || flock(directory.number(), LOCK_EX | LOCK_NB) != 0 ||
@@ -39,15 +39,15 @@ bool is_first_of(const char* folder) noexcept {
 /// one of which may call MPI_Finalize.
 [[gnu::destructor]] void write_at_exit() noexcept {
   const Line* const line = current.load();
-  if (line != nullptr && process.load() == getpid() && is_first_of(line->folder.c_str()))
+  if (line != nullptr && process.load() == getpid() && is_first_of(line->directory_path.c_str()))
     standard_error::write(line->text);
 }
 
 }  // namespace
 
-void set(const std::string& line, const std::string& folder) {
+void set(const std::string& line, const std::string& directory_path) {
   if (current.load() == nullptr)
-    current.store(new Line{"megascope: " + report::printable(line, line.size()) + "\n", folder});
+    current.store(new Line{"megascope: " + report::printable(line, line.size()) + "\n", directory_path});
   process.store(getpid());
 }
 

@@ -9,7 +9,7 @@ namespace megascope::run::exit_line {
 /// Arms the line. It is written once, after the application's own exit handlers, and not in forked
 /// children. Of the processes that pass the same `folder`, only the first writes it; that process
 /// marks the directory by setting its sticky bit.
-void set(const std::string& line, const std::string& folder);
+void set(const std::string& line, const std::string& directory);
 /// Disarms the line.
 void clear() noexcept;
 

@@ -11,7 +11,7 @@
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
 #include "exporters/report/summary.h"
 #include "mpi_layer/mpi_collective.h"
@@ -117,42 +117,42 @@ void Session::go_alone(const PeerPresence& presence) {
     complain(line);
   }
   const bool was_alone = std::exchange(is_alone_, true);
-  if (!was_alone && facts_.world_rank != 0) make_folder();
+  if (!was_alone && facts_.world_rank != 0) make_directory();
 }
 
-std::string Session::own_folder() {
+std::string Session::own_directory() {
   // A user with write access to a parent directory may have replaced it by another directory or a
   // link.
-  if (!folder_.empty() && directory_inode(folder_) != folder_inode_) {
-    complain(folder_ + " was replaced by another directory during the run; traces stay in " +
-             scratch_folder_);
-    folder_.clear();
+  if (!directory_.empty() && directory_inode(directory_) != directory_inode_) {
+    complain(directory_ + " was replaced by another directory during the run; traces stay in " +
+             scratch_directory_);
+    directory_.clear();
   }
-  return folder_;
+  return directory_;
 }
 
-void Session::enter_folder(const std::string& folder) {
+void Session::enter_directory(const std::string& directory) {
   const OwnTime own(*recorder_);
-  folder_ = folder;
+  directory_ = directory;
   struct stat info {};
-  if (folder_.empty()) return;
+  if (directory_.empty()) return;
   if (stat(trace_path_.c_str(), &info) != 0) {
     if (recorder_->has_storage())
       notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) +
                        " is missing: " + trace_path_ + " was removed while the program ran");
     return;
   }
-  if (directory_inode(folder_) == 0) {  // one sentence a node, not one a rank
+  if (directory_inode(directory_) == 0) {  // one sentence a node, not one a rank
     notes_.push_back("the run directory is not visible on " + host_name() +
-                     ": its traces stay there, in " + scratch_folder_ +
+                     ": its traces stay there, in " + scratch_directory_ +
                      "; copy them and run `megascope join` to combine them");
     return;
   }
-  const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
+  const std::string target = directory_ + "/" + trace::trace_file_name(facts_.world_rank);
   const Status status = trace::move_trace(trace_path_, target);
   if (status.is_ok()) {
     trace_path_ = target;
-    trace::remove_scratch_folder(scratch_folder_);
+    trace::remove_scratch_directory(scratch_directory_);
   } else {
     notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) +
                      " stays on its node: " + status.message());
@@ -212,7 +212,7 @@ bool Session::wants_verdict() const {
 
 void Session::run_exports(Collective& collective, const std::vector<std::string>& formats,
                           const std::vector<ClockDomain>& clocks, report::RunReport& report) {
-  if (folder_.empty()) {
+  if (directory_.empty()) {
     report.notes.push_back("nothing was exported, because there is no run directory");
     return;
   }
@@ -220,16 +220,16 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   Status opened = trace::RunSource::open_own(trace_path_, clocks, source);
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
-    opened = check_room(folder_, trace_bytes, facts_.world_size);
+    opened = check_room(directory_, trace_bytes, facts_.world_size);
     if (opened.is_ok() && collective.rank() == 0)
-      opened = try_room(folder_, trace_bytes_of(report), collective.size());
+      opened = try_room(directory_, trace_bytes_of(report), collective.size());
     opened.update(check_memory(trace_bytes));
   }
   if (opened.is_ok()) {
     std::vector<CallSiteDefinition*> sites;
     for (CallSiteDefinition& site : source->call_sites(facts_.world_rank)) sites.push_back(&site);
     std::vector<std::string> same_as_of_report;
-    resolve_places(library_folder(), sites, source->start_realtime_ns(), same_as_of_report);
+    resolve_places(library_directory(), sites, source->start_realtime_ns(), same_as_of_report);
   }
   opened = agree(collective, opened);
   for (const std::string& format : formats) {
@@ -243,12 +243,12 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
 Status Session::run_export(Collective& collective, const std::string& format,
                            const RecordSource& source, report::RunReport& report) {
   const ModuleTable* module = nullptr;
-  Status status = agree(collective, load_module(library_folder(), format, module));
+  Status status = agree(collective, load_module(library_directory(), format, module));
   if (!status.is_ok()) return status;
   ExportJob job;
   job.source = &source;
   job.collective = &collective;
-  job.folder = folder_;
+  job.directory = directory_;
   job.generator = std::string("megascope ") + kVersion;
   job.has_plain_comms = options_.values.otf2_intercomm == config::Otf2Intercomm::kComm;
   ExportResult result;
@@ -286,9 +286,9 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
     report.step_exchange = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
   }
   if (wants_verdict())
-    add_verdict(library_folder(), folder_, report);
+    add_verdict(library_directory(), directory_, report);
   else
-    add_verdict_command(folder_, report);
+    add_verdict_command(directory_, report);
   if (live_ != nullptr) live_->conclude(report.verdict);
   write_report(report);
 }
@@ -296,16 +296,16 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
 void Session::write_report(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
   for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
-  resolve_places(library_folder(), sites, report.start_realtime_ns, report.notes);
-  report.folder = folder_;
-  if (!folder_.empty()) report.report_command = "megascope report " + folder_;
+  resolve_places(library_directory(), sites, report.start_realtime_ns, report.notes);
+  report.directory = directory_;
+  if (!directory_.empty()) report.report_command = "megascope report " + directory_;
   const std::string text = report::to_text(report);
-  const std::string path = folder_ + "/" + trace::kReportTextFile;
-  std::string where = folder_.empty() ? "no run directory" : "report in " + path;
-  if (!folder_.empty()) {
+  const std::string path = directory_ + "/" + trace::kReportTextFile;
+  std::string where = directory_.empty() ? "no run directory" : "report in " + path;
+  if (!directory_.empty()) {
     Status status = files::write_file(path, text, kTextMode);
     if (!status.is_ok()) {
-      const std::string run = shell_quoted(folder_);
+      const std::string run = shell_quoted(directory_);
       where = path + " was not written; `megascope report " + run +
               "` prints the report. If traces stayed on their nodes, run `megascope recover " +
               run + "` first";
@@ -313,7 +313,7 @@ void Session::write_report(report::RunReport& report) {
     // A partly built JSON tree cannot be freed without memory.
     status.update(check_memory(text.size() * kJsonGrowth));
     if (status.is_ok())
-      status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report),
+      status = files::write_file(directory_ + "/" + trace::kReportJsonFile, report::to_json(report),
                                  kTextMode);
     if (!status.is_ok()) complain(status.message());
   }
@@ -336,8 +336,8 @@ void Session::say_how_to_annotate(const report::RunReport& report) {
       options_.values.report == config::ReportStyle::kOff)
     return;
   complain("for a timeline with wait states and findings run: megascope export " +
-           shell_quoted(folder_) + " --format " + timeline->format + " --out " +
-           shell_quoted(folder_ + "/findings"));
+           shell_quoted(directory_) + " --format " + timeline->format + " --out " +
+           shell_quoted(directory_ + "/findings"));
 }
 
 }  // namespace megascope::run

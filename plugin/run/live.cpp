@@ -15,15 +15,15 @@ LiveSettings live_settings(const config::Options& options) {
   settings.unauthenticated_bytes_per_second = options.live_unauthenticated_rate;
   settings.unauthenticated_cpu_percent = static_cast<double>(options.live_unauthenticated_cpu.value);
   settings.is_control_allowed = options.live_control == config::LiveControl::kAllow;
-  settings.vectors_folder = options.live_vectors;
+  settings.vectors_directory = options.live_vectors;
   return settings;
 }
 
-Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server,
+Status open_live_view(const std::string& directory, const LiveSettings& settings, LiveServer*& server,
                       std::string& url) {
   server = nullptr;
   const ModuleTable* module = nullptr;
-  Status status = load_module(folder, "live", module);
+  Status status = load_module(directory, "live", module);
   if (!status.is_ok()) return status;
   if (module->make_live_server == nullptr) return Status::error("the module `live` has no server");
   LiveServer* const made = module->make_live_server();

@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/module_loader.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch.h"
 
 #include <cerrno>
@@ -26,15 +26,15 @@
 namespace megascope::run {
 namespace {
 
-constexpr int kMaxFolderNumber = 10'000;
+constexpr int kMaxDirectoryNumber = 10'000;
 
 }  // namespace
 
-const std::string& library_folder() {
+const std::string& library_directory() {
   static const char here = 0;
   // Never destroyed: threads may use it at exit.
-  static const auto* const folder = new std::string(folder_of_code(&here));
-  return *folder;
+  static const auto* const directory = new std::string(directory_of_code(&here));
+  return *directory;
 }
 
 std::string make_run_id() {
@@ -51,27 +51,27 @@ std::string choose_scratch(const config::Options& options) {
   return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
 }
 
-std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid) {
+std::string wanted_run_directory(const config::Options& options, const std::string& host, long pid) {
   if (!options.out.empty()) return options.out;
   const std::string job = slurm_job();
   return "megascope-" + (job.empty() ? host + "-" + std::to_string(pid) : job);
 }
 
-Status make_run_folder(const std::string& wanted, std::string& folder) {
+Status make_run_directory(const std::string& wanted, std::string& directory) {
   // The umask applies, and write permission of group and others is removed.
   constexpr mode_t kMode = 0777;
   std::string base = trace::absolute_path(wanted);
   while (base.size() > 1 && base.ends_with('/')) base.pop_back();
   const Status status = files::make_parents(base, kMode);
   if (!status.is_ok()) return status;
-  for (int number = 1; number < kMaxFolderNumber; ++number) {
-    folder = number == 1 ? base : base + "-" + std::to_string(number);
+  for (int number = 1; number < kMaxDirectoryNumber; ++number) {
+    directory = number == 1 ? base : base + "-" + std::to_string(number);
     bool exists = false;
-    const Status made = files::make_directory(folder, kMode, &exists);
+    const Status made = files::make_directory(directory, kMode, &exists);
     if (!exists) return made;
   }
   return Status::error("cannot create a run directory: " + base + " and all numbered names up to " +
-                       folder);
+                       directory);
 }
 
 std::uint64_t directory_inode(const std::string& path) noexcept {
@@ -102,9 +102,9 @@ std::vector<LauncherFact> slurm_facts() {
 
 std::string slurm_nodes() { return config::environment_value("SLURM_JOB_NODELIST"); }
 
-std::string known_run_folder(const config::Options& options) {
+std::string known_run_directory(const config::Options& options) {
   if (options.out.empty() && slurm_job().empty()) return {};
-  return trace::absolute_path(wanted_run_folder(options, host_name(), getpid()));
+  return trace::absolute_path(wanted_run_directory(options, host_name(), getpid()));
 }
 
 namespace {
@@ -170,32 +170,32 @@ std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count
   return trace_bytes * kGrowth + kBaseBytes * static_cast<std::uint64_t>(process_count);
 }
 
-bool is_in_memory(const std::string& folder) {
+bool is_in_memory(const std::string& directory) {
   constexpr decltype(statfs::f_type) kTmpfs = 0x01021994;
   struct statfs info {};
-  return statfs(folder.c_str(), &info) != 0 || info.f_type == kTmpfs;
+  return statfs(directory.c_str(), &info) != 0 || info.f_type == kTmpfs;
 }
 
 }  // namespace
 
-Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
+Status try_room(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
   // Tmpfs has no quota, and reserving would consume memory.
-  if (is_in_memory(folder)) return Status::ok();
+  if (is_in_memory(directory)) return Status::ok();
   std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMaxBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
   // Nameless: the space is freed even if this process crashes.
   files::Descriptor file;
-  const Status status = files::create_nameless(folder, file);
+  const Status status = files::create_nameless(directory, file);
   if (!status.is_ok()) return status;
   const int error = fallocate(file.number(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (error != ENOSPC && error != EDQUOT) return Status::ok();
-  return Status::from_errno("cannot reserve " + human_bytes(bytes) + " in " + folder, error);
+  return Status::from_errno("cannot reserve " + human_bytes(bytes) + " in " + directory, error);
 }
 
-Status check_room(const std::string& folder, std::uint64_t trace_bytes,
+Status check_room(const std::string& directory, std::uint64_t trace_bytes,
                   std::int32_t process_count) {
   const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};
@@ -206,10 +206,10 @@ Status check_room(const std::string& folder, std::uint64_t trace_bytes,
   }
   struct statvfs info {};
   const std::uint64_t needed = own * static_cast<std::uint64_t>(process_count);
-  if (statvfs(folder.c_str(), &info) == 0 &&
+  if (statvfs(directory.c_str(), &info) == 0 &&
       std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
     return Status::error("cannot export: less than " + human_bytes(needed) + " is free in " +
-                         folder);
+                         directory);
   }
   return Status::ok();
 }

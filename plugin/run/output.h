@@ -23,13 +23,13 @@ std::string choose_scratch(const config::Options& options);
 
 /// Creates a new run directory: `wanted` (made absolute), or with suffix -2, -3, … if that exists.
 /// The directory, and missing parents, are never writable for group and others.
-Status make_run_folder(const std::string& wanted, std::string& folder);
+Status make_run_directory(const std::string& wanted, std::string& directory);
 /// Inode number of a directory; 0 if `path` does not exist or is not a directory (a link is not
 /// followed). Identifies the directory even if it, or a parent, is renamed.
 std::uint64_t directory_inode(const std::string& path) noexcept;
 /// The requested run directory: MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else
 /// "megascope-<host>-<pid>".
-std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid);
+std::string wanted_run_directory(const config::Options& options, const std::string& host, long pid);
 
 /// "<job>.<step>" under Slurm, else empty.
 std::string slurm_job();
@@ -40,7 +40,7 @@ std::vector<LauncherFact> slurm_facts();
 std::string slurm_nodes();
 /// The run directory if every rank can compute its name, absolute: MEGASCOPE_OUT, or the default
 /// under Slurm; else empty.
-std::string known_run_folder(const config::Options& options);
+std::string known_run_directory(const config::Options& options);
 /// Rank and size according to the launcher (torchrun, MPI or Slurm); 0 of 1 without a launcher.
 struct LauncherPlace {
   std::int32_t rank = 0;
@@ -49,7 +49,7 @@ struct LauncherPlace {
 LauncherPlace launcher_place();
 /// Absolute path of the directory of libmegascope.so and its modules; empty if it cannot be
 /// determined. Constant for the life of the process. Any thread.
-const std::string& library_folder();
+const std::string& library_directory();
 /// SLURMD_NODENAME, else the host name up to the first dot.
 std::string host_name();
 std::string executable_path();
@@ -58,11 +58,11 @@ std::string command_line();
 /// Checks that the file system has room for the exports of `process_count` processes with
 /// `trace_bytes` each. Called before exporting, because libotf2 ends the process when a write
 /// fails.
-Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
+Status check_room(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count);
 /// The same check for quotas, which statvfs does not report: reserves the space temporarily, at
 /// most 16 GiB. Called by one process of a run. trace_bytes: of all processes. Returns ok if the
 /// file system cannot reserve space.
-Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
+Status try_room(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count);
 /// Checks that the process can allocate the memory for an export of a trace of this size. An
 /// exporter that runs out of memory would end the application.
 Status check_memory(std::uint64_t trace_bytes);

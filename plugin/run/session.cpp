@@ -11,7 +11,7 @@
 #include "core/hooks/hooks.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/liveness.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
 #include "plugin/run/exit_line.h"
 #include "plugin/run/leftovers.h"
@@ -81,7 +81,7 @@ bool Session::load(ItemReader select_functions) {
   }
   if (!options_.values.enable) return false;
   // Determined now, before the application can change the working directory.
-  (void)library_folder();
+  (void)library_directory();
   const bool wants_tsc = options_.values.clock != config::ClockChoice::kMonotonic;
   const bool has_tsc = wants_tsc && clock::tsc_is_usable();
   if (options_.values.clock == config::ClockChoice::kTsc && !has_tsc) {
@@ -137,7 +137,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.mpi_library = facts.mpi_library;
   info.job = slurm_job();
   info.launcher = slurm_facts();
-  info.run_folder = known_run_folder(options_.values);
+  info.run_directory = known_run_directory(options_.values);
   info.world = facts.world;
   info.parent_world = facts.parent_world;
   info.is_solo = is_alone_;
@@ -153,8 +153,8 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
 
 Status Session::open_trace(const ProcessInfo& info) {
   scratch_ = choose_scratch(options_.values);
-  Status status = trace::make_scratch_folder(scratch_, run_id_, scratch_folder_);
-  trace_path_ = scratch_folder_ + "/" + trace::trace_file_name(info.world_rank);
+  Status status = trace::make_scratch_directory(scratch_, run_id_, scratch_directory_);
+  trace_path_ = scratch_directory_ + "/" + trace::trace_file_name(info.world_rank);
   RecorderOptions recorder;
   recorder.path = trace_path_;
   recorder.size_bytes = options_.values.buffer_size_bytes;
@@ -184,7 +184,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   if (is_first()) {
     for (const std::string& problem : options_.problems) say(problem);
   }
-  if (is_first() || is_alone_) make_folder();
+  if (is_first() || is_alone_) make_directory();
   if (is_first()) say_start(facts);
   prepare_exit(status.is_ok());
   open_live(info);
@@ -197,7 +197,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
 void Session::prepare_exit(bool has_trace) {
   constexpr std::uint64_t kMaxLeftBytes = std::uint64_t{1} << 30;
   if (is_first()) {
-    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_, kMaxLeftBytes);
+    const std::uint64_t left = leftover_bytes(scratch_, scratch_directory_, kMaxLeftBytes);
     if (left > kMaxLeftBytes) {
       say("unrecovered traces of earlier runs occupy " + human_bytes(left) + " in " + scratch_ +
           " on " + host_name() +
@@ -206,28 +206,28 @@ void Session::prepare_exit(bool has_trace) {
   }
   if (facts_.is_without_mpi || !has_trace) return;
   exit_line::set("the program ended without MPI_Finalize; run `megascope recover " +
-                     (folder_.empty() ? "--here" : shell_quoted(folder_)) +
+                     (directory_.empty() ? "--here" : shell_quoted(directory_)) +
                      "` to complete the traces",
-                 scratch_folder_);
+                 scratch_directory_);
 }
 
-void Session::make_folder() {
+void Session::make_directory() {
   const long pid = is_alone_ ? getppid() : getpid();
-  std::string wanted = wanted_run_folder(options_.values, host_name(), pid);
+  std::string wanted = wanted_run_directory(options_.values, host_name(), pid);
   if (is_alone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
-  Status status = make_run_folder(wanted, folder_);
-  if (!status.is_ok()) folder_.clear();
-  folder_inode_ = directory_inode(folder_);
+  Status status = make_run_directory(wanted, directory_);
+  if (!status.is_ok()) directory_.clear();
+  directory_inode_ = directory_inode(directory_);
   if (status.is_ok()) {
-    status = files::write_file(folder_ + "/" + trace::kRunIdFile,
+    status = files::write_file(directory_ + "/" + trace::kRunIdFile,
                                run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" +
-                                   host_name() + "\n" + scratch_folder_ + "\n",
+                                   host_name() + "\n" + scratch_directory_ + "\n",
                                kTextMode);
   }
   if (status.is_ok())
-    status = files::write_file(folder_ + "/" + trace::kOptionsFile,
+    status = files::write_file(directory_ + "/" + trace::kOptionsFile,
                                config::dump_options_sh(options_), kTextMode);
-  if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
+  if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_directory_);
 }
 
 void Session::say_start(const StartFacts& facts) {
@@ -235,9 +235,9 @@ void Session::say_start(const StartFacts& facts) {
                      (facts.world_size == 1 ? " rank" : " ranks");
   const std::string nodes = config::environment_value("SLURM_STEP_NUM_NODES");
   if (!nodes.empty()) line += " on " + nodes + (nodes == "1" ? " node" : " nodes");
-  line += ", writes to " + (folder_.empty() ? scratch_folder_ : folder_);
+  line += ", writes to " + (directory_.empty() ? scratch_directory_ : directory_);
   line += ", up to " + human_bytes(recorder_->bound_bytes()) + " a rank";
-  if (trace::is_in_memory(scratch_folder_)) line += " in memory (" + scratch_ + ")";
+  if (trace::is_in_memory(scratch_directory_)) line += " in memory (" + scratch_ + ")";
   if (!options_.values.mpi.items.empty())
     line += ", MPI functions selected by MEGASCOPE_MPI=" + joined(options_.values.mpi.items, "+");
   say(line);

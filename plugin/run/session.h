@@ -51,14 +51,14 @@ class Session final : public Runtime, private RunPart {
   ProcessInfo describe_process(const StartFacts& facts) const;
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
-  void make_folder();
+  void make_directory();
   void say_start(const StartFacts& facts);
   void prepare_exit(bool has_trace);
 
   void end_with(Collective& group, const PeerPresence& presence);
   void go_alone(const PeerPresence& presence);
-  std::string own_folder() override;
-  void enter_folder(const std::string& folder) override;
+  std::string own_directory() override;
+  void enter_directory(const std::string& directory) override;
   report::RunReport report() override;
   std::vector<std::string> wanted_formats(const report::RunReport& report) override;
   ClockDomain clock() override { return clock_domain_of(recorder_->info()); }
@@ -88,10 +88,10 @@ class Session final : public Runtime, private RunPart {
   std::string own_run_id_;
   std::string run_id_;
   std::string scratch_;         ///< MEGASCOPE_SCRATCH, or its default
-  std::string scratch_folder_;  ///< directory of this run in scratch_
+  std::string scratch_directory_;  ///< directory of this run in scratch_
   /// The run directory; on standalone ranks their subdirectory of it.
-  std::string folder_;
-  std::uint64_t folder_inode_ = 0;  ///< inode of the run directory, if this process created it
+  std::string directory_;
+  std::uint64_t directory_inode_ = 0;  ///< inode of the run directory, if this process created it
   std::string trace_path_;          ///< current path of the native trace
   StartFacts facts_;
   ClockPoint first_moment_;

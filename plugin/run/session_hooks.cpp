@@ -25,14 +25,14 @@ namespace {
 /// The live view's address for standard error. The URL has the access token, so it is complete only
 /// on a terminal. Elsewhere standard error may be a file that others can read: the result is then
 /// the URL without the token and the name of the file that has it.
-std::string shown_address(const std::string& url, const std::string& folder) {
+std::string shown_address(const std::string& url, const std::string& directory) {
   if (standard_error::is_terminal()) return url;
   const std::string place = url.substr(0, url.find('?'));
   constexpr const char*
       kClosed = ", and standard error is not a terminal: the live view cannot be opened";
-  if (folder.empty())
+  if (directory.empty())
     return place + "; without a run directory, the access token was not saved" + kClosed;
-  const std::string file = folder + "/live_url";
+  const std::string file = directory + "/live_url";
   if (access(file.c_str(), F_OK) != 0) return place + "; the access token was not saved" + kClosed;
   return place + "; the address with the access token is in " + file;
 }
@@ -73,7 +73,7 @@ void Session::open_live(const ProcessInfo& info) {
   if (capture_ == nullptr) return;
   if (is_first() && !is_alone_) {
     LiveSettings settings = live_settings(options_.values);
-    settings.run_folder = folder_;
+    settings.run_directory = directory_;
     settings.program = info.program;
     settings.command_line = info.command_line;
     settings.run_id = run_id_;
@@ -82,8 +82,8 @@ void Session::open_live(const ProcessInfo& info) {
     settings.ranks.push_back(
         {.world_rank = info.world_rank, .host = info.host, .pid = info.pid, .place = {}});
     std::string url;
-    const Status status = open_live_view(library_folder(), settings, live_, url);
-    say(status.is_ok() ? "live view: " + shown_address(url, folder_)
+    const Status status = open_live_view(library_directory(), settings, live_, url);
+    say(status.is_ok() ? "live view: " + shown_address(url, directory_)
                        : "no live view: " + status.message());
     if (live_ != nullptr) {
       for (const std::string& note : live_->notes()) say(note);

@@ -10,10 +10,10 @@ namespace megascope::run {
 /// Requires the traces of all ranks in the run directory, and a run small enough to be analyzed in
 /// less than one second; otherwise adds the command to run instead. The analysis runs in a separate
 /// process; its failures become notes of the report.
-void add_verdict(const std::string& library_folder, const std::string& run_folder,
+void add_verdict(const std::string& library_directory, const std::string& run_directory,
                  report::RunReport& report);
 
 /// Adds only the command, without starting a process.
-void add_verdict_command(const std::string& run_folder, report::RunReport& report);
+void add_verdict_command(const std::string& run_directory, report::RunReport& report);
 
 }  // namespace megascope::run

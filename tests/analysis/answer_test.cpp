@@ -2,7 +2,7 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/synth/synth.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/answer/annotate.h"
 #include "plugin/answer/verdict.h"
@@ -34,7 +34,7 @@ RunSpec slow_rank_five() {
 }
 
 /// A run folder with the traces of a made-up run.
-class Folder : public ::testing::Test {
+class Directory : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "megascope-answer-XXXXXX").string();
@@ -50,13 +50,13 @@ class Folder : public ::testing::Test {
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
   Status verdict(std::string& text, std::uint64_t max_ns = kLongNs) const {
-    return make_verdict({.folder = path_, .max_ns = max_ns}, text);
+    return make_verdict({.directory = path_, .max_ns = max_ns}, text);
   }
 
   std::string path_;
 };
 
-TEST_F(Folder, OfASlowRankTheVerdictBeginsWithIt) {
+TEST_F(Directory, OfASlowRankTheVerdictBeginsWithIt) {
   write(slow_rank_five());
   std::string text;
   const Status status = verdict(text);
@@ -65,7 +65,7 @@ TEST_F(Folder, OfASlowRankTheVerdictBeginsWithIt) {
   EXPECT_THAT(text, HasSubstr("since step 6; it costs "));
 }
 
-TEST_F(Folder, OfAHealthyRunTheVerdictNamesNobody) {
+TEST_F(Directory, OfAHealthyRunTheVerdictNamesNobody) {
   RunSpec spec = slow_rank_five();
   spec.faults.clear();
   write(spec);
@@ -74,14 +74,14 @@ TEST_F(Folder, OfAHealthyRunTheVerdictNamesNobody) {
   EXPECT_THAT(text, StartsWith("Ranks "));
 }
 
-TEST_F(Folder, NoTimeNoVerdict) {
+TEST_F(Directory, NoTimeNoVerdict) {
   write(slow_rank_five());
   std::string text = "before";
   EXPECT_TRUE(verdict(text, 0).is_ok());
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Folder, ATraceThatIsMissingOrDamagedIsSaid) {
+TEST_F(Directory, ATraceThatIsMissingOrDamagedIsSaid) {
   write(slow_rank_five());
   fs::remove(path_ + "/rank-3.mgt");
   std::string text;
@@ -91,12 +91,12 @@ TEST_F(Folder, ATraceThatIsMissingOrDamagedIsSaid) {
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Folder, NothingThereIsAnError) {
+TEST_F(Directory, NothingThereIsAnError) {
   std::string text;
   EXPECT_FALSE(verdict(text).is_ok());
 }
 
-TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
+TEST_F(Directory, ACulpritIsShownFromItsFirstToItsLastStep) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -117,7 +117,7 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
               2 * step_ns);  // steps 6 to 19
 }
 
-TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOtherwise) {
+TEST_F(Directory, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOtherwise) {
   RunSpec spec;
   spec.tp = 1;
   spec.pp = 2;
@@ -143,7 +143,7 @@ TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOther
   EXPECT_FALSE(is_advised());
 }
 
-TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
+TEST_F(Directory, NothingDependsOnTheNumberOfThreads) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -162,7 +162,7 @@ TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
   }
 }
 
-TEST_F(Folder, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
+TEST_F(Directory, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;

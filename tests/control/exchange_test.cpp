@@ -80,15 +80,15 @@ class Exchange : public testing::Test {
  protected:
   Exchange() {
     char name[] = "/tmp/talk-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~Exchange() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
 
   std::string path(int rank, const char* suffix) const {
-    return folder_ + "/rank-" + std::to_string(rank) + suffix;
+    return directory_ + "/rank-" + std::to_string(rank) + suffix;
   }
 
   /// Runs `program` as each rank, in a process of its own, from the end of MPI_Init to the
@@ -185,7 +185,7 @@ class Exchange : public testing::Test {
     return numbers;
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 TEST_F(Exchange, RanksThatAgreeTellTheWholeOfEachStepOnce) {

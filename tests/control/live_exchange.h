@@ -141,11 +141,11 @@ class LiveExchange : public testing::Test {
  protected:
   LiveExchange() {
     char name[] = "/tmp/live_talk-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~LiveExchange() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
   using Program = std::function<void(int rank, Collective& all)>;
 
@@ -167,7 +167,7 @@ class LiveExchange : public testing::Test {
   void be(int rank, FakeWorld& world, const Program& program, const Plan& plan) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     world.become(rank, {});
-    const std::string path = folder_ + "/rank-" + std::to_string(rank);
+    const std::string path = directory_ + "/rank-" + std::to_string(rank);
     auto* const recorder = new Recorder({.path = path + ".mgt",
                                          .size_bytes = 64 << 20,
                                          .policy = BufferPolicy::kStop,
@@ -212,14 +212,14 @@ class LiveExchange : public testing::Test {
 
   std::vector<std::string> told(int rank, const std::string& first_words = {}) const {
     std::vector<std::string> lines;
-    std::ifstream file(folder_ + "/rank-" + std::to_string(rank) + ".txt");
+    std::ifstream file(directory_ + "/rank-" + std::to_string(rank) + ".txt");
     for (std::string line; std::getline(file, line);) {
       if (line.starts_with(first_words)) lines.push_back(line);
     }
     return lines;
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 }  // namespace megascope::tensors::live_exchange

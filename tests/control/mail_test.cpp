@@ -197,9 +197,9 @@ TEST_F(ProgressTicks, AreOfThreadsThatMayCallMpi) {
 }
 
 TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
-  char folder[] = "/tmp/mail-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  auto* const recorder = new Recorder({.path = std::string(folder) + "/trace",
+  char directory[] = "/tmp/mail-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  auto* const recorder = new Recorder({.path = std::string(directory) + "/trace",
                                        .size_bytes = 64 << 20,
                                        .policy = BufferPolicy::kStop,
                                        .use_tsc = false,
@@ -244,7 +244,7 @@ TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   EXPECT_EQ(status, 0);
   t_thread = before;
   std::error_code error;
-  std::filesystem::remove_all(folder, error);
+  std::filesystem::remove_all(directory, error);
 }
 
 }  // namespace

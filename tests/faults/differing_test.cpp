@@ -63,13 +63,13 @@ class Job {
       : setting_(std::move(setting)), rank_(rank) {
     Command command{.arguments = launcher(),
                     .environment = launch_environment(2),
-                    .folder = folder_.path(),
+                    .directory = directory_.path(),
                     .before_exec = {}};
     const std::vector<std::string> part = ranks_with(2, MEGASCOPE_TEST_LIBRARY);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
     command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_DIFFERING, rank_variable(),
                                                        std::to_string(rank), setting_});
-    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + folder_.path());
+    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
     command.environment.insert(command.environment.end(), common.begin(), common.end());
     child_ = std::make_unique<Child>(std::move(command));
   }
@@ -83,7 +83,7 @@ class Job {
   }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::string setting_;
   int rank_;
   std::unique_ptr<Child> child_;

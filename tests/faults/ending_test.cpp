@@ -59,7 +59,7 @@ TEST(Ending, CodesReachTheLauncher) {
     EXPECT_EQ(bare.exit_code, code);
     for (int rank = 0; rank < 2; ++rank) {
       if (trial.ledger(rank) == nullptr) continue;  // ended by the launcher before it began
-      if (!std::filesystem::exists(trial.run_folder()))
+      if (!std::filesystem::exists(trial.run_directory()))
         continue;  // so was rank 0, which makes the folder
       const Read read = trial.recovered(rank);
       ASSERT_EQ(read.locations.size(), 1u) << mode;

@@ -92,7 +92,7 @@ TEST(Kill, ShowsWhatTheProcessWasWaitingIn) {
   EXPECT_EQ(read.locations[0].back(), kPendingReceive);
 
   std::unique_ptr<trace::TraceFile> file;
-  ASSERT_TRUE(trace::TraceFile::open(trial.run_folder() + "/rank-0.mgt", file).is_ok());
+  ASSERT_TRUE(trace::TraceFile::open(trial.run_directory() + "/rank-0.mgt", file).is_ok());
   Call call;
   std::vector<Fact> facts;
   ASSERT_TRUE(file->pending_call(0, call, facts));
@@ -108,7 +108,7 @@ TEST(Kill, BeforeTheTraceIsMadeLeavesNothingHalfMade) {
     child.send(SIGKILL);
     child.wait();
     trace::RecoverResult result;
-    const Status status = trace::recover_run(trial.run_folder(), result);
+    const Status status = trace::recover_run(trial.run_directory(), result);
     if (trial.ledger() == nullptr || trial.ledger()->count.load() == 0)
       continue;  // any honest answer will do
     EXPECT_TRUE(status.is_ok()) << status.message();

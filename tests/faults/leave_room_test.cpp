@@ -42,15 +42,15 @@ class LeavesRoom : public testing::TestWithParam<const char*> {};
 TEST_P(LeavesRoom, ForTheProgramsCheckpoint) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   const std::string type = GetParam();
-  const TemporaryFolder images;
+  const TemporaryDirectory images;
   Trial trial("checkpoint", kFloodCalls);
   const bool is_tmpfs = type == "tmpfs";
   const unsigned mebibytes = type == "btrfs" ? 128 : kDiskMebibytes;  // btrfs has no smaller ones
   if (!is_tmpfs && !make_file_system(images / "image", type, mebibytes))
     GTEST_SKIP() << "needs mkfs." << type;
-  on_disk(trial).before_exec([=, &images, folder = trial.scratch()] {
-    const bool is_mounted = is_tmpfs ? mount_tmpfs(folder, "size=64m")
-                                     : mount_image(images / "image", type, folder);
+  on_disk(trial).before_exec([=, &images, directory = trial.scratch()] {
+    const bool is_mounted = is_tmpfs ? mount_tmpfs(directory, "size=64m")
+                                     : mount_image(images / "image", type, directory);
     if (!is_mounted) _exit(77);
   });
   const Ending ending = run(trial.preloaded());
@@ -71,7 +71,7 @@ TEST(LeavesRoomOf, AllLocalRanksTogether) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls / 2);
   on_disk(trial).ranks(4).before_exec(
-      [folder = trial.scratch()] { mount_tmpfs(folder, "size=64m"); });
+      [directory = trial.scratch()] { mount_tmpfs(directory, "size=64m"); });
   Child child(trial.preloaded());
   expect_checkpoint(child.wait(60), 4);
 }
@@ -79,8 +79,8 @@ TEST(LeavesRoomOf, AllLocalRanksTogether) {
 TEST(LeavesRoomOf, FlightKeepsTheNewestInWhatItHas) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls);
-  on_disk(trial).with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([folder = trial.scratch()] {
-    mount_tmpfs(folder, "size=64m");
+  on_disk(trial).with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([directory = trial.scratch()] {
+    mount_tmpfs(directory, "size=64m");
   });
   const Ending ending = run(trial.preloaded());
   expect_checkpoint(ending, 1);
@@ -133,8 +133,8 @@ TEST(Memory, OfACgroupIsNotTakenByBuffersInIt) {
   const Cgroup cgroup(std::uint64_t{300} << 20);
   if (!cgroup.exists()) GTEST_SKIP() << "needs the right to make a memory cgroup";
   Trial trial("cheap", 24'000'000);  // 384 MB of records
-  trial.before_exec([&cgroup, folder = trial.scratch()] {
-    mount_tmpfs(folder, "size=8g");
+  trial.before_exec([&cgroup, directory = trial.scratch()] {
+    mount_tmpfs(directory, "size=8g");
     cgroup.enter();
   });
   Child child(trial.preloaded());
@@ -183,17 +183,17 @@ void expect_unharmed(const Trial& trial, const std::string& reason) {
 TEST(Disk, IsUnmountedMeanwhile) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("long", kLongCalls);
-  trial.before_exec([folder = trial.scratch()] {
-    mount_tmpfs(folder, "size=256m");
-    act_meanwhile(folder, [folder] { umount2(folder.c_str(), MNT_DETACH); });
+  trial.before_exec([directory = trial.scratch()] {
+    mount_tmpfs(directory, "size=256m");
+    act_meanwhile(directory, [directory] { umount2(directory.c_str(), MNT_DETACH); });
   });
   expect_unharmed(trial, "rank 0 stopped recording to disk: cannot open " + trial.scratch());
 }
 
 TEST(Disk, LosesTheDirectoryMeanwhile) {
   Trial trial("long", kLongCalls);
-  trial.before_exec([folder = trial.scratch()] {
-    act_meanwhile(folder, [folder] { std::filesystem::remove_all(folder); });
+  trial.before_exec([directory = trial.scratch()] {
+    act_meanwhile(directory, [directory] { std::filesystem::remove_all(directory); });
   });
   expect_unharmed(trial, "rank 0 stopped recording to disk: cannot open " + trial.scratch());
 }
@@ -210,14 +210,14 @@ TEST(Disk, LosesATraceThatNeedsNoMoreRoom) {
 
 TEST(Disk, BecomesReadOnlyMeanwhile) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
-  const TemporaryFolder images;
+  const TemporaryDirectory images;
   if (!make_file_system(images / "image", "ext4", kDiskMebibytes))
     GTEST_SKIP() << "needs mkfs.ext4";
   Trial trial("long", kLongCalls);
-  trial.before_exec([&images, folder = trial.scratch()] {
-    if (!mount_image(images / "image", "ext4", folder)) _exit(77);
-    act_meanwhile(folder, [folder] {
-      mount("none", folder.c_str(), nullptr, MS_REMOUNT, "abort");
+  trial.before_exec([&images, directory = trial.scratch()] {
+    if (!mount_image(images / "image", "ext4", directory)) _exit(77);
+    act_meanwhile(directory, [directory] {
+      mount("none", directory.c_str(), nullptr, MS_REMOUNT, "abort");
       for (int i = 0; i < 20; ++i) sync();
     });  // as after an error of the disk
   });

@@ -20,13 +20,13 @@ struct Rank {
 
 std::string library() { return MEGASCOPE_TEST_LIBRARY; }
 
-Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) {
+Ending run_ranks(const TemporaryDirectory& directory, const std::vector<Rank>& ranks) {
   Command command{.arguments = launcher(),
                   .environment = launch_environment(static_cast<int>(ranks.size())),
-                  .folder = folder.path(),
+                  .directory = directory.path(),
                   .before_exec = {}};
   command.environment.insert(command.environment.end(),
-                             {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (folder / "slow-run")});
+                             {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (directory / "slow-run")});
   for (const Rank& rank : ranks) {
     std::vector<std::string>& words = command.arguments;
     if (&rank != &ranks.front()) words.emplace_back(":");
@@ -41,32 +41,32 @@ Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) 
 bool exists(const std::string& path) { return std::filesystem::exists(path); }
 
 TEST(PeerPresence, WaitsForARank0ThatIsSlowToBegin) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto begin = std::chrono::steady_clock::now();
-  const Ending ending = run_ranks(folder,
+  const Ending ending = run_ranks(directory,
                                   {{library() + ":" + MEGASCOPE_TEST_SLOW_MKDIR}, {library()}});
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it was slow";
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
-  EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
-  EXPECT_TRUE(exists(folder / "slow-run/rank-1.mgt"));
+  EXPECT_TRUE(exists(directory / "slow-run/rank-0.mgt"));
+  EXPECT_TRUE(exists(directory / "slow-run/rank-1.mgt"));
   EXPECT_EQ(occurrences(ending.err, "no common trace"), 0) << ending.err;
 }
 
 TEST(PeerPresence, WithoutTheLastRankIsNotHeld) {
-  const TemporaryFolder folder;
-  const Ending ending = run_ranks(folder, {{library()}, {library()}, {{}}});
+  const TemporaryDirectory directory;
+  const Ending ending = run_ranks(directory, {{library()}, {library()}, {{}}});
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "(missing: 2)"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << "one rank speaks\n"
                                                                  << ending.err;
-  EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
+  EXPECT_TRUE(exists(directory / "slow-run/rank-0.mgt"));
 }
 
 TEST(PeerPresence, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
-  const TemporaryFolder folder;
-  const Ending ending = run_ranks(folder, {{{}}, {library()}, {library()}});
+  const TemporaryDirectory directory;
+  const Ending ending = run_ranks(directory, {{{}}, {library()}, {library()}});
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "(missing: 0)"), 1) << ending.err;
@@ -74,15 +74,15 @@ TEST(PeerPresence, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   EXPECT_EQ(occurrences(ending.err, "Alone 1 of 3 ranks"), 1) << ending.err;
   for (const char* name :
        {"slow-run/solo-1/rank-1.mgt", "slow-run/solo-2/rank-2.mgt", "slow-run/solo-2/report.txt"}) {
-    EXPECT_TRUE(exists(folder / name)) << name;
+    EXPECT_TRUE(exists(directory / name)) << name;
   }
 }
 
 TEST(PeerPresence, AProgramStartedByARecordedOneIsOnItsOwn) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Command command{.arguments = {MEGASCOPE_TEST_RING, "2", MEGASCOPE_TEST_RING},
                   .environment = {"LD_PRELOAD=" + library(), "MEGASCOPE_EXPORT=none"},
-                  .folder = folder.path(),
+                  .directory = directory.path(),
                   .before_exec = {}};
   Child child(command);
   const Ending ending = child.wait(kTimeoutS);

@@ -13,19 +13,19 @@
 namespace megascope::faults {
 namespace {
 
-std::vector<std::string> names_in(const std::string& folder) {
+std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-Command in_folder(const TemporaryFolder& folder, std::vector<std::string> arguments,
+Command in_directory(const TemporaryDirectory& directory, std::vector<std::string> arguments,
                   bool is_preloaded) {
   Command command{.arguments = std::move(arguments),
                   .environment = {},
-                  .folder = folder.path(),
+                  .directory = directory.path(),
                   .before_exec = {}};
   if (is_preloaded)
     command.environment.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
@@ -41,10 +41,10 @@ TEST(Preloaded, IsNotSeenInProgramsWithoutMpi) {
       {"python3", "-c", "import threading; print(6 * 7)"}};
   for (const auto& program : programs) {
     for (const char* option : {"MEGASCOPE_ENABLE=1", "MEGASCOPE_STRICT=1", "LD_BIND_NOW=1"}) {
-      const TemporaryFolder bare_folder;
-      const Ending bare = run(in_folder(bare_folder, program, false));
-      const TemporaryFolder folder;
-      Command command = in_folder(folder, program, true);
+      const TemporaryDirectory bare_directory;
+      const Ending bare = run(in_directory(bare_directory, program, false));
+      const TemporaryDirectory directory;
+      Command command = in_directory(directory, program, true);
       command.environment.emplace_back(option);
       command.environment.emplace_back("MEGASCOPE_BUFFER_SIZE=nonsense");
       const Ending ending = run(command);
@@ -52,7 +52,7 @@ TEST(Preloaded, IsNotSeenInProgramsWithoutMpi) {
       EXPECT_EQ(ending.signal, bare.signal);
       EXPECT_EQ(ending.out, bare.out);
       EXPECT_EQ(ending.err, bare.err);
-      EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"stderr.txt", "stdout.txt"}));
+      EXPECT_EQ(names_in(directory.path()), (std::vector<std::string>{"stderr.txt", "stdout.txt"}));
     }
   }
 }
@@ -88,7 +88,7 @@ TEST(Options, EnableOffLeavesNothing) {
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(ending.out, bare.out);
   EXPECT_EQ(ending.err, bare.err);
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory()));
   EXPECT_TRUE(names_in(trial.scratch()).empty());
 }
 
@@ -125,7 +125,7 @@ TEST(Options, CallSitesTellTheLineOfTheCall) {
                   static_cast<unsigned long long>(site.offset - 1));
     const Ending symbol = run({.arguments = {"addr2line", "-f", "-C", "-e", site.module, address},
                                .environment = {},
-                               .folder = trial.folder().path(),
+                               .directory = trial.directory().path(),
                                .before_exec = {}});
     lines.insert(symbol.out.substr(0, symbol.out.find('\n')));
   }
@@ -158,7 +158,7 @@ TEST(Options, StrictEndsTheProgramAtStart) {
   EXPECT_EQ(ending.out, "");
   EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_CLOCK=sundial"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_STRICT=1"), 1) << ending.err;
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory()));
 }
 
 TEST(Options, StrictEndsAllRanks) {
@@ -170,14 +170,14 @@ TEST(Options, StrictEndsAllRanks) {
   EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_CLOCK=sundial"), 1) << ending.err;
 }
 
-TEST(RunFolder, AnExistingOneIsLeftAlone) {
+TEST(RunDirectory, AnExistingOneIsLeftAlone) {
   const Trial trial("finish");
   for (const char* suffix : {"", "-2", "-3"}) {
     EXPECT_EQ(run(trial.preloaded()).exit_code, 0);
-    EXPECT_TRUE(std::filesystem::exists(trial.run_folder() + suffix + "/rank-0.mgt")) << suffix;
-    std::filesystem::remove(trial.folder() / "book.0");
+    EXPECT_TRUE(std::filesystem::exists(trial.run_directory() + suffix + "/rank-0.mgt")) << suffix;
+    std::filesystem::remove(trial.directory() / "book.0");
   }
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "-4"));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory() + "-4"));
 }
 
 TEST(OtherTool, BehindUsIsNamedAndSeesNothing) {
@@ -205,12 +205,12 @@ TEST(OtherTool, InFrontOfUsIsNamedAndNothingIsRecorded) {
       << ending.err;
   EXPECT_EQ(occurrences(ending.err, "other tool: "), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "megascope: "), 1) << ending.err;
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory()));
 }
 
 TEST(OtherTool, ASecondMegaScopeStaysOff) {
   const Trial trial("finish");
-  const std::string copy = trial.folder() / "copy.so";
+  const std::string copy = trial.directory() / "copy.so";
   std::filesystem::copy_file(MEGASCOPE_TEST_LIBRARY, copy);
   const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" + copy));
   EXPECT_EQ(ending.exit_code, 0);
@@ -219,7 +219,7 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
       << ending.err;
   EXPECT_EQ(occurrences(ending.err, "nothing was recorded"), 0) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "-2"));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory() + "-2"));
 }
 
 TEST(OtherTool, TheSameFileTwiceIsOne) {
@@ -232,14 +232,14 @@ TEST(OtherTool, TheSameFileTwiceIsOne) {
 }
 
 void expect_other_mpi_unharmed(std::vector<std::string> arguments, const std::string& output) {
-  const TemporaryFolder folder;
-  Command command = in_folder(folder, std::move(arguments), true);
+  const TemporaryDirectory directory;
+  Command command = in_directory(directory, std::move(arguments), true);
   const std::vector<std::string> root_may = {
       "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
       "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_btl=self,vader",
       "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
   command.environment.insert(command.environment.end(), root_may.begin(), root_may.end());
-  command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
+  command.environment.push_back("MEGASCOPE_OUT=" + (directory / "run"));
   const Ending ending = run(command);
   EXPECT_FALSE(ending.has_timed_out);
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
@@ -251,7 +251,7 @@ void expect_other_mpi_unharmed(std::vector<std::string> arguments, const std::st
   EXPECT_EQ(
       occurrences(ending.err, "this MegaScope was built for " + here + ": nothing is recorded"), 1)
       << ending.err;
-  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "run"));
 }
 
 TEST(OtherMpi, RunsUnharmed) {

@@ -27,7 +27,7 @@ Disarm g_disarm = nullptr;
 
 int g_value = 1;
 int g_other = 0;
-std::string g_folder;
+std::string g_directory;
 
 void p2p() {
   MPI_Request requests[4];
@@ -204,7 +204,7 @@ void local() {
 }
 
 void io() {
-  const std::string path = g_folder + "/a file whose name does not fit into a short string";
+  const std::string path = g_directory + "/a file whose name does not fit into a short string";
   MPI_File file;
   MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                 &file);
@@ -367,7 +367,7 @@ int main(int argc, char** argv) {
   if (argc < 4 || g_arm == nullptr || g_disarm == nullptr) return 3;
   const std::string name = argv[1];
   const std::string mode = argv[2];
-  g_folder = argv[3];
+  g_directory = argv[3];
   const long number = argc > 4 ? std::atol(argv[4]) : 0;
   if (name == "start") g_arm(number, mode == "all" ? 1 : 0);
   MPI_Init(&argc, &argv);

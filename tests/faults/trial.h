@@ -53,11 +53,11 @@ class Trial {
   Command preloaded_with(const std::string& preload) const;
 
   /// The run folder lies elsewhere: on another file system than scratch.
-  Trial& runs_into(std::string folder);
+  Trial& runs_into(std::string directory);
 
-  std::string run_folder() const { return run_folder_.empty() ? folder_ / "run" : run_folder_; }
-  std::string scratch() const { return folder_ / "scratch"; }
-  const TemporaryFolder& folder() const { return folder_; }
+  std::string run_directory() const { return run_directory_.empty() ? directory_ / "run" : run_directory_; }
+  std::string scratch() const { return directory_ / "scratch"; }
+  const TemporaryDirectory& directory() const { return directory_; }
 
   /// The victim's book; null when it never opened one.
   const Ledger* ledger(int rank = 0) const;
@@ -72,8 +72,8 @@ class Trial {
  private:
   std::vector<std::string> common() const;
   Command command(const std::string& preload) const;
-  TemporaryFolder folder_;
-  std::string run_folder_;
+  TemporaryDirectory directory_;
+  std::string run_directory_;
   std::string mode_;
   std::uint64_t count_;
   int ranks_ = 0;

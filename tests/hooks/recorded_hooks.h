@@ -26,14 +26,14 @@ class HookRecorder : public testing::Test {
  protected:
   HookRecorder() {
     char name[] = "/tmp/hooks-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~HookRecorder() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
 
-  std::string path() const { return folder_ + "/rank-0.mgt"; }
+  std::string path() const { return directory_ + "/rank-0.mgt"; }
 
   /// Runs `tell` in a child process that records; true: it ended by itself with 0.
   bool in_child(const std::function<void(Recorder&)>& tell, const StepWindow& window = {},
@@ -99,7 +99,7 @@ class HookRecorder : public testing::Test {
   }
 
   std::uint8_t gate_ = kAll;
-  std::string folder_;
+  std::string directory_;
   std::unique_ptr<trace::TraceFile> file_;
 };
 

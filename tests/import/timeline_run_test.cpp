@@ -2,7 +2,7 @@
 
 #include "analysis/import/mend.h"
 #include "core/record/value_fact.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 
 #include <gmock/gmock.h>
@@ -116,11 +116,11 @@ std::vector<std::string> calls_of(const RecordSource& run, std::int32_t rank, Lo
 TEST(TimelineRun, SurvivesANativeTrace) {
   const auto run = run_of(two_stages(), "pp=2");
   char name[] = "/tmp/timeline-run-XXXXXX";
-  const std::string folder = mkdtemp(name);
-  ASSERT_TRUE(trace::write_run(*run, folder).is_ok());
+  const std::string directory = mkdtemp(name);
+  ASSERT_TRUE(trace::write_run(*run, directory).is_ok());
   std::unique_ptr<trace::RunSource> again;
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(folder, {}, again, problems);
+  const Status status = trace::RunSource::open(directory, {}, again, problems);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_THAT(again->world_ranks(), ElementsAre(0, 1));
@@ -140,7 +140,7 @@ TEST(TimelineRun, SurvivesANativeTrace) {
     EXPECT_THAT(source->process(0).regions, SizeIs(3));  // its own, not those of others
     EXPECT_EQ(source->process(0).locations[1].name, "compute (2)");
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(TimelineRun, HalvesTheBytesOfAnExchange) {

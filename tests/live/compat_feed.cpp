@@ -171,8 +171,8 @@ int main(int argc, char** argv) {
   settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
   settings.unauthenticated_cpu_percent = arguments.real("--guest-cpu");
   settings.is_control_allowed = arguments.is_on("--control");
-  settings.vectors_folder = arguments.text("--vectors");
-  settings.run_folder = arguments.text("--folder");
+  settings.vectors_directory = arguments.text("--vectors");
+  settings.run_directory = arguments.text("--folder");
   if (!arguments.text("--hosts").empty()) settings.hosts = {arguments.text("--hosts")};
   settings.world_size = MadeUpTransformer::kRanks;
   settings.ranks = MadeUpTransformer::ranks();

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
-  settings.run_folder = arguments.text("--folder");
+  settings.run_directory = arguments.text("--folder");
   settings.program = "/opt/gpt/train";
   settings.command_line = "train --layers " + arguments.text("--layers");
   settings.run_id = "made-up";

@@ -17,11 +17,11 @@ class LiveVectorCache : public testing::Test {
  protected:
   LiveVectorCache() {
     char name[] = "/tmp/vectors-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~LiveVectorCache() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
   /// A file of one row of float16, which takes twice as much here: `first`, and zeros.
   void write(const std::string& name, std::size_t columns, std::uint16_t first) {
@@ -30,7 +30,7 @@ class LiveVectorCache : public testing::Test {
     header.resize(118, ' ');
     std::vector<std::uint16_t> values(columns);
     values[0] = first;
-    std::ofstream file(folder_ + "/" + name, std::ios::binary);
+    std::ofstream file(directory_ + "/" + name, std::ios::binary);
     file.write("\x93NUMPY\x01\x00\x76\x00", 10);
     file << header;
     file.write(reinterpret_cast<const char*>(values.data()),
@@ -38,12 +38,12 @@ class LiveVectorCache : public testing::Test {
   }
   std::shared_ptr<const NpyArray> take(const std::string& name) {
     std::shared_ptr<const NpyArray> vector;
-    const Status status = cache_.take(folder_, name, vector);
+    const Status status = cache_.take(directory_, name, vector);
     if (!status.is_ok()) refusal_ = status.message();
     return vector;
   }
 
-  std::string folder_;
+  std::string directory_;
   std::string refusal_;
   VectorCache cache_;
 };

@@ -225,10 +225,10 @@ bool is_start_of_collective(const Fact& fact) {
 
 }  // namespace
 
-Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenario_count)
+Recorded::Recorded(const std::string& directory, int rank_count, std::size_t scenario_count)
     : rank_count_(rank_count) {
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(folder, {}, source_, problems);
+  const Status status = trace::RunSource::open(directory, {}, source_, problems);
   EXPECT_TRUE(status.is_ok()) << status.message();
   for (const std::string& problem : problems) ADD_FAILURE() << problem;
   if (!status.is_ok()) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <map>
 #include <memory>
@@ -33,7 +33,7 @@ std::string without_values(const std::string& line);
 class Recorded {
  public:
   /// Reads a run folder. Problems are told as failures of the test.
-  Recorded(const std::string& folder, int rank_count, std::size_t scenario_count);
+  Recorded(const std::string& directory, int rank_count, std::size_t scenario_count);
 
   int rank_count() const { return rank_count_; }
   /// Of the main thread, in the scenario under test, with values; lines() are without.

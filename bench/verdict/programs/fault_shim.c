@@ -29,7 +29,7 @@ static struct {
   int is_ready, is_culprit, rank, peer;
   enum fault fault;
   double share, injection_s;
-  const char* folder;
+  const char* directory;
   int lock_file, disk_file;
 } settings;
 
@@ -77,7 +77,7 @@ static void read_settings(void) {
   settings.is_ready = 1;
   settings.rank = atoi(text_of("OMPI_COMM_WORLD_RANK", "-1"));
   settings.peer = -1;
-  settings.folder = text_of("VERDICT_FOLDER", ".");
+  settings.directory = text_of("VERDICT_FOLDER", ".");
   const char* fault = text_of("VERDICT_FAULT", "none");
   for (int index = 0; index <= kWire; ++index)
     if (strcmp(fault, kFaults[index]) == 0) settings.fault = (enum fault)index;
@@ -87,12 +87,12 @@ static void read_settings(void) {
   settings.lock_file = settings.disk_file = -1;
 }
 
-static int open_in_folder(const char* name, int rank, int flags) {
+static int open_in_directory(const char* name, int rank, int flags) {
   char path[4096];
   if (rank >= 0)
-    snprintf(path, sizeof path, "%s/%s.%d", settings.folder, name, rank);
+    snprintf(path, sizeof path, "%s/%s.%d", settings.directory, name, rank);
   else
-    snprintf(path, sizeof path, "%s/%s", settings.folder, name);
+    snprintf(path, sizeof path, "%s/%s", settings.directory, name);
   return open(path, flags | O_CREAT | O_CLOEXEC, 0600);
 }
 
@@ -112,20 +112,20 @@ static long switches(void) {
 }
 
 static void started(void) {
-  if (settings.fault == kLock) settings.lock_file = open_in_folder("lock", -1, O_RDWR);
-  if (settings.fault == kDisk) settings.disk_file = open_in_folder("disk", settings.rank, O_WRONLY);
+  if (settings.fault == kLock) settings.lock_file = open_in_directory("lock", -1, O_RDWR);
+  if (settings.fault == kDisk) settings.disk_file = open_in_directory("disk", settings.rank, O_WRONLY);
   ledger.begin_s = last_enter_s = wall_s();
   ledger.begin_cpu_s = last_return_cpu_s = cpu_s();
   ledger.begin_delay_s = run_delay_s();
   ledger.switches = -switches();
-  const int file = open_in_folder("pid", settings.rank, O_WRONLY);
+  const int file = open_in_directory("pid", settings.rank, O_WRONLY);
   dprintf(file, "%d\n", (int)getpid());
   close(file);
 }
 
 static void finish(void) {
   const double now_s = wall_s();
-  FILE* file = fdopen(open_in_folder("ledger", settings.rank, O_WRONLY), "w");
+  FILE* file = fdopen(open_in_directory("ledger", settings.rank, O_WRONLY), "w");
   if (file == NULL) return;
   fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, ",
           settings.rank, now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s,

@@ -43,12 +43,12 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   return copy;
 }
 
-void export_to(const std::string& folder, const RecordSource& run,
+void export_to(const std::string& directory, const RecordSource& run,
                std::vector<std::string>& notes) {
   const auto alone = make_single_collective();
   const ExportJob job{.source = &run,
                       .collective = alone.get(),
-                      .folder = folder,
+                      .directory = directory,
                       .generator = "test",
                       .progress = {}};
   ExportResult result;
@@ -57,10 +57,10 @@ void export_to(const std::string& folder, const RecordSource& run,
   notes = result.notes;
 }
 
-std::unique_ptr<TimelineRun> import_from(const std::string& folder) {
+std::unique_ptr<TimelineRun> import_from(const std::string& directory) {
   Timeline timeline;
-  timeline.source = folder;
-  const Status status = importer::read_megascan(folder, timeline);
+  timeline.source = directory;
+  const Status status = importer::read_megascan(directory, timeline);
   EXPECT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty()) << timeline.notes.front();
   importer::mend(timeline);
@@ -151,10 +151,10 @@ void expect_same(const RecordSource& again, const RecordSource& run) {
 }
 
 std::vector<std::string> expect_round_trip(const RecordSource& run) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   std::vector<std::string> notes;
-  export_to(folder.path(), run, notes);
-  if (!testing::Test::HasFatalFailure()) expect_same(*import_from(folder.path()), run);
+  export_to(directory.path(), run, notes);
+  if (!testing::Test::HasFatalFailure()) expect_same(*import_from(directory.path()), run);
   return notes;
 }
 
@@ -245,10 +245,10 @@ TEST(MegascanRoundTrip, KeepsThreadsAndRequests) {
   busy.call("MPI_Wait", 520, 530,
             {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
   const MemorySource alone = placed(make_source(1, {busy}), "dp=1");
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   std::vector<std::string> notes;
-  export_to(folder.path(), alone, notes);
-  const auto again = import_from(folder.path());
+  export_to(directory.path(), alone, notes);
+  const auto again = import_from(directory.path());
   EXPECT_THAT(
       calls_of(*again, 0),
       testing::ElementsAre("main thread: 100 300 MPI_Recv 2 receive 0 0 8 1",

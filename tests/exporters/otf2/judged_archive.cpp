@@ -39,17 +39,17 @@ std::string squeezed(const std::string& line) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryDirectory::TemporaryDirectory() {
   std::string name = (std::filesystem::temp_directory_path() / "megascope-test-XXXXXX").string();
   path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-Status export_run(const std::string& folder, std::int32_t world_size,
+Status export_run(const std::string& directory, std::int32_t world_size,
                   const std::vector<SampleProcess>& processes, int members, ExportResult& result,
                   bool has_plain_comms) {
   Status of_caller;
@@ -62,7 +62,7 @@ Status export_run(const std::string& folder, std::int32_t world_size,
     const MemorySource source = make_source(world_size, {begin, end});
     const ExportJob job{.source = &source,
                         .collective = &collective,
-                        .folder = folder,
+                        .directory = directory,
                         .generator = "megascope test",
                         .progress = {},
                         .has_plain_comms = has_plain_comms};

@@ -138,13 +138,13 @@ TEST(Report, MergesUpOverACollective) {
   RunReport at_root;
   test::run_members(5, [&at_root](Collective& collective) {
     RunReport report = one_rank(collective.rank(), 5, 3);
-    if (collective.rank() == 0) report.folder = "stays";
+    if (collective.rank() == 0) report.directory = "stays";
     const Status status = merge_up(collective, report);
     EXPECT_TRUE(status.is_ok()) << status.message();
     if (collective.rank() == 0) at_root = report;
   });
   RunReport expected = merged_up(0, 5, 5);
-  expected.folder = "stays";
+  expected.directory = "stays";
   EXPECT_EQ(at_root, expected);
 }
 

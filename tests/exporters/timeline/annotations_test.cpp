@@ -63,12 +63,12 @@ class Annotated : public ::testing::TestWithParam<Format> {
 
   static json answer(const std::vector<SampleProcess>& run, const Annotations& found,
                      const std::string& query, int members = 1) {
-    const ScratchFolder folder;
+    const ScratchDirectory directory;
     ExportResult result;
-    const Status status = export_by(GetParam().exporter, members, run, folder.path(), result,
+    const Status status = export_by(GetParam().exporter, members, run, directory.path(), result,
                                     &found);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    const json report = judged(folder.path() + "/" + GetParam().file, {query});
+    const json report = judged(directory.path() + "/" + GetParam().file, {query});
     EXPECT_THAT(report["problems"], IsEmpty()) << report["problems"];
     return report["answers"][0];
   }
@@ -150,10 +150,10 @@ TEST(PerfettoWaits, EndWhereACallbackCallsMpi) {
   Annotations found;
   found.wait_kinds = {"none"};
   found.waits[0] = {{.begin_ns = 1000, .end_ns = 5000, .location = 0, .kind = 0, .waits_for = 1}};
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_by(perfetto::run_export, 1, {rank0}, folder.path(), result, &found).is_ok());
-  const json report = judged(folder.path() + "/trace.perfetto-trace",
+  ASSERT_TRUE(export_by(perfetto::run_export, 1, {rank0}, directory.path(), result, &found).is_ok());
+  const json report = judged(directory.path() + "/trace.perfetto-trace",
                              {"SELECT name, ts, dur, depth FROM slice ORDER BY ts, depth"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["answers"][0],

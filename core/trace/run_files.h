@@ -18,7 +18,7 @@ namespace megascope::trace {
 /// Names of the files in a run directory.
 std::string trace_file_name(std::int32_t world_rank);
 bool is_trace_file_name(std::string_view name);
-inline constexpr char kSoloFolderPrefix[] = "solo-";  ///< directories of standalone ranks
+inline constexpr char kSoloDirectoryPrefix[] = "solo-";  ///< directories of standalone ranks
 inline constexpr char
     kRunIdFile[] = "run-id";  ///< lines: run id; rank 0's scratch directory; nodes of the job
                               ///< (Slurm); rank 0's node; directory of its traces there
@@ -32,14 +32,14 @@ class RunSource final : public RecordSource {
   /// Opens all traces of a run directory, including those of standalone ranks. Unreadable ones are
   /// named in `problems`; an error if none is readable. ranks: only these (empty: all); the time of
   /// the run is always computed from all.
-  static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
+  static Status open(const std::string& directory_path, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
   /// As open() by path, for an open directory.
   static Status open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
   /// As open(), for a run that may still run: includes the traces in this node's scratch storage as
   /// they are now, which replace their copies in the run directory. Changes no file.
-  static Status open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
+  static Status open_as_it_is(const std::string& directory_path, std::unique_ptr<RunSource>& result,
                               std::vector<std::string>& problems);
   /// Opens one process's trace in a running job, with the clocks of all processes.
   static Status open_own(const std::string& path, const std::vector<ClockDomain>& clocks,
@@ -72,7 +72,7 @@ class RunSource final : public RecordSource {
     TimeMap map;
   };
   struct Traces;
-  static Status take(Traces traces, const std::string& folder,
+  static Status take(Traces traces, const std::string& directory_path,
                      const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result);
   void add(std::unique_ptr<TraceFile> file);
 
@@ -85,22 +85,22 @@ class RunSource final : public RecordSource {
 
 /// Returns the paths of the native traces in a run directory and in the directories of standalone
 /// ranks, in no particular order.
-std::vector<std::string> find_traces(const std::string& folder);
+std::vector<std::string> find_traces(const std::string& directory_path);
 
 /// Returns `<scratch>/megascope-<uid>/<run id>` of the effective user.
-std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
+std::string scratch_directory_of(const std::string& scratch, const std::string& run_id);
 /// Content of the run-id file of a run directory.
 struct RunId {
   std::string id;
   std::string scratch;  ///< scratch directory of rank 0
   std::string
-      scratch_folder;  ///< directory of this user with the run's traces on a node while it runs
+      scratch_directory;  ///< directory of this user with the run's traces on a node while it runs
   std::string nodes;   ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
 };
 /// Reads the run-id file. Returns false if there is none.
-bool read_run_id(const std::string& folder, RunId& result);
+bool read_run_id(const std::string& directory_path, RunId& result);
 /// As read_run_id(), in an open directory.
-bool read_run_id(const files::Base& folder, RunId& result,
+bool read_run_id(const files::Base& directory_path, RunId& result,
                  files::Owner owner = files::Owner::kAnyone);
 
 }  // namespace megascope::trace

@@ -1,4 +1,4 @@
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include "core/trace/scratch_home.h"
 
@@ -21,17 +21,17 @@ bool is_trace_file_name(std::string_view name) {
   return name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix);
 }
 
-std::vector<std::string> find_traces(const std::string& folder) {
+std::vector<std::string> find_traces(const std::string& directory_path) {
   std::vector<std::string> found;
   OpenDirectory run;
-  if (!open_given_directory(folder, run).is_ok()) return found;
+  if (!open_given_directory(directory_path, run).is_ok()) return found;
   for_each_trace(run, [&](const files::Base& directory, const std::string& name) {
     found.push_back(directory.path + "/" + name);
   });
   return found;
 }
 
-std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
+std::string scratch_directory_of(const std::string& scratch, const std::string& run_id) {
   return scratch + "/megascope-" + std::to_string(geteuid()) + "/" + run_id;
 }
 
@@ -56,7 +56,7 @@ bool is_usable_id(const std::string& id) {
 bool parse_run_id(std::string_view text, RunId& result) {
   const bool is_whole = next_line(text, result.id) && next_line(text, result.scratch);
   if (!is_whole || !is_usable_id(result.id)) return false;
-  result.scratch_folder = scratch_folder_of(result.scratch, result.id);
+  result.scratch_directory = scratch_directory_of(result.scratch, result.id);
   result.nodes.clear();
   next_line(text, result.nodes);  // absent in older runs
   std::string node;
@@ -65,7 +65,7 @@ bool parse_run_id(std::string_view text, RunId& result) {
   // If the usual name was taken, the run has a directory of its own (scratch_home.h).
   if (next_line(text, directory) && directory.starts_with('/') &&
       directory.ends_with("/" + result.id))
-    result.scratch_folder = directory;
+    result.scratch_directory = directory;
   return true;
 }
 
@@ -99,22 +99,22 @@ struct RunSource::Traces {
   }
 };
 
-bool read_run_id(const std::string& folder, RunId& result) {
+bool read_run_id(const std::string& directory_path, RunId& result) {
   std::string text;
-  return files::read_small(folder + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() &&
+  return files::read_small(directory_path + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() &&
          parse_run_id(text, result);
 }
 
-bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner) {
+bool read_run_id(const files::Base& directory_path, RunId& result, files::Owner owner) {
   std::string text;
-  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text, owner).is_ok() &&
+  return files::read_small(directory_path, kRunIdFile, kMaxRunIdBytes, text, owner).is_ok() &&
          parse_run_id(text, result);
 }
 
-Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
+Status RunSource::open(const std::string& directory_path, const std::vector<std::int32_t>& ranks,
                        std::unique_ptr<RunSource>& result, std::vector<std::string>& problems) {
   OpenDirectory run;
-  const Status status = open_given_directory(folder, run);
+  const Status status = open_given_directory(directory_path, run);
   return status.is_ok() ? open(run, ranks, result, problems) : status;
 }
 
@@ -125,10 +125,10 @@ Status RunSource::open(const OpenDirectory& run, const std::vector<std::int32_t>
   return take(std::move(traces), run.path, ranks, result);
 }
 
-Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
+Status RunSource::open_as_it_is(const std::string& directory_path, std::unique_ptr<RunSource>& result,
                                 std::vector<std::string>& problems) {
   OpenDirectory run;
-  const Status status = open_given_directory(folder, run);
+  const Status status = open_given_directory(directory_path, run);
   if (!status.is_ok()) return status;
   Traces traces{{}, problems};
   for_each_solo_directory(run, [&](const OpenDirectory& solo) { traces.add_from_scratch(solo); });
@@ -137,12 +137,12 @@ Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSo
   return take(std::move(traces), run.path, {}, result);
 }
 
-Status RunSource::take(Traces traces, const std::string& folder,
+Status RunSource::take(Traces traces, const std::string& directory_path,
                        const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result) {
   std::vector<std::unique_ptr<TraceFile>>& files = traces.files;
   std::vector<std::string>& problems = traces.problems;
   if (files.empty()) {
-    return Status::error(folder + " holds no readable trace" +
+    return Status::error(directory_path + " holds no readable trace" +
                          (problems.empty() ? "" : ": " + problems.front()));
   }
   std::vector<ClockDomain> clocks;
