@@ -17,9 +17,9 @@ constexpr std::size_t kMaxArrivingBytes = std::size_t{64} << 20;
 
 }  // namespace
 
-StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
-    : port_(port), comm_(comm), is_alone_(is_alone) {
-  if (is_alone) return;
+StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone)
+    : port_(port), comm_(comm), is_standalone_(is_standalone) {
+  if (is_standalone) return;
   pmpi<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(new (
@@ -49,7 +49,7 @@ bool StepMail::start(const std::vector<std::byte>& rank_update, RankUpdateSegmen
 bool StepMail::receive() noexcept {
   std::vector<std::byte> own = port_.take_rank_update();
   if (!own.empty()) port_.receive_whole(0, std::move(own));
-  if (is_alone_) return true;
+  if (is_standalone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 &&
                                 arrivals_.size() < kMaxArrivals &&
                                 arriving_bytes_ < kMaxArrivingBytes;) {

@@ -21,7 +21,7 @@ class StepMail {
  public:
   /// comm: a communicator of the library without other messages of this kind; null handle: there is
   /// only this rank. Both must outlive the object.
-  StepMail(ControlPort& port, MPI_Comm comm, bool is_alone);
+  StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone);
 
   /// Sends what is ready, and on rank 0 delivers what has arrived. Returns false if MPI failed.
   bool progress() noexcept;
@@ -59,7 +59,7 @@ class StepMail {
 
   ControlPort& port_;
   MPI_Comm comm_;
-  bool is_alone_;
+  bool is_standalone_;
   int rank_ = 0;
   std::vector<std::byte> rank_update_;  ///< being sent
   RankUpdateSegments pieces_;

@@ -289,7 +289,7 @@ struct ProcessInfo {
   std::vector<ClockSample> clock_samples;  ///< measurements that this process made for its clock
                                            ///< domain, in order of time; else empty
   EndState end_state = EndState::kRunning;
-  bool is_solo = false;
+  bool is_standalone = false;
   std::uint8_t interfaces = 0;  ///< kInterfaceC ...
   std::vector<std::string>
       unrecorded;  ///< procedures that were called and cannot be recorded: "mpi_send_f08_"

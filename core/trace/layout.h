@@ -68,7 +68,7 @@ struct FileHeader {
   std::uint32_t clock_kind;  ///< ClockKind
   std::uint32_t thread_level;
   std::uint32_t end_state;  ///< EndState
-  std::uint32_t is_solo;
+  std::uint32_t is_standalone;
   std::uint64_t start_ticks;         ///< start of recording
   std::uint64_t first_moment_ticks;  ///< one moment on three clocks, before MPI was started
   std::int64_t first_moment_monotonic_ns;

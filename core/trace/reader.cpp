@@ -143,7 +143,7 @@ void TraceFile::read_header(const FileHeader& header) {
   info.end_state = header.end_state <= static_cast<std::uint32_t>(EndState::kRecovered)
                        ? static_cast<EndState>(header.end_state)
                        : EndState::kRunning;
-  info.is_solo = header.is_solo != 0;
+  info.is_standalone = header.is_standalone != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
   info.clock_points.push_back(bounded({header.first_moment_ticks, header.first_moment_monotonic_ns,
                                        header.first_moment_realtime_ns}));

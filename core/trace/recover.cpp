@@ -160,12 +160,12 @@ void examine_trace(const files::Base& directory, const std::string& name, Recove
 void examine_run(const OpenDirectory& run, RecoverResult& result) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     if (is_trace_file_name(name)) examine_trace(run.base(), name, result);
-    if (!name.starts_with(kSoloDirectoryPrefix)) continue;
-    OpenDirectory solo;
-    solo.path = run.path + "/" + name;
-    if (!files::open_own_directory(run.base(), name, solo.opened).is_ok()) continue;
-    for (const std::string& inner : files::names_in(solo.base(), kMaxEntries)) {
-      if (is_trace_file_name(inner)) examine_trace(solo.base(), inner, result);
+    if (!name.starts_with(kStandaloneDirectoryPrefix)) continue;
+    OpenDirectory standalone;
+    standalone.path = run.path + "/" + name;
+    if (!files::open_own_directory(run.base(), name, standalone.opened).is_ok()) continue;
+    for (const std::string& inner : files::names_in(standalone.base(), kMaxEntries)) {
+      if (is_trace_file_name(inner)) examine_trace(standalone.base(), inner, result);
     }
   }
   std::ranges::sort(result.ranks);

@@ -53,19 +53,19 @@ Status open_inner_directory(const OpenDirectory& parent, const std::string& name
                                      ": it belongs to another user than " + like.path);
 }
 
-void for_each_solo_directory(const OpenDirectory& run,
+void for_each_standalone_directory(const OpenDirectory& run,
                              const std::function<void(const OpenDirectory&)>& visit) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
-    OpenDirectory solo;
-    if (name.starts_with(kSoloDirectoryPrefix) && open_inner_directory(run, name, run, solo).is_ok())
-      visit(solo);
+    OpenDirectory standalone;
+    if (name.starts_with(kStandaloneDirectoryPrefix) && open_inner_directory(run, name, run, standalone).is_ok())
+      visit(standalone);
   }
 }
 
 void for_each_trace(const OpenDirectory& run,
                     const std::function<void(const files::Base&, const std::string&)>& visit) {
   visit_traces_in(run, visit);
-  for_each_solo_directory(run, [&](const OpenDirectory& solo) { visit_traces_in(solo, visit); });
+  for_each_standalone_directory(run, [&](const OpenDirectory& standalone) { visit_traces_in(standalone, visit); });
 }
 
 }  // namespace megascope::trace

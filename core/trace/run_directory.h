@@ -27,8 +27,8 @@ Status open_given_directory(const std::string& path, OpenDirectory& result);
 Status open_inner_directory(const OpenDirectory& parent, const std::string& name,
                             const OpenDirectory& like, OpenDirectory& result);
 
-/// Calls `visit` with each open directory of a standalone rank in `run` (kSoloDirectoryPrefix).
-void for_each_solo_directory(const OpenDirectory& run,
+/// Calls `visit` with each open directory of a standalone rank in `run` (kStandaloneDirectoryPrefix).
+void for_each_standalone_directory(const OpenDirectory& run,
                              const std::function<void(const OpenDirectory&)>& visit);
 
 /// Calls `visit` with each native trace in `run` and in the directories of standalone ranks, in no

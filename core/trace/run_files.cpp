@@ -131,7 +131,7 @@ Status RunSource::open_as_it_is(const std::string& directory_path, std::unique_p
   const Status status = open_given_directory(directory_path, run);
   if (!status.is_ok()) return status;
   Traces traces{{}, problems};
-  for_each_solo_directory(run, [&](const OpenDirectory& solo) { traces.add_from_scratch(solo); });
+  for_each_standalone_directory(run, [&](const OpenDirectory& standalone) { traces.add_from_scratch(standalone); });
   traces.add_from_scratch(run);
   traces.add(run);
   return take(std::move(traces), run.path, {}, result);

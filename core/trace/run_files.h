@@ -18,7 +18,7 @@ namespace megascope::trace {
 /// Names of the files in a run directory.
 std::string trace_file_name(std::int32_t world_rank);
 bool is_trace_file_name(std::string_view name);
-inline constexpr char kSoloDirectoryPrefix[] = "solo-";  ///< directories of standalone ranks
+inline constexpr char kStandaloneDirectoryPrefix[] = "solo-";  ///< directories of standalone ranks
 inline constexpr char
     kRunIdFile[] = "run-id";  ///< lines: run id; rank 0's scratch directory; nodes of the job
                               ///< (Slurm); rank 0's node; directory of its traces there

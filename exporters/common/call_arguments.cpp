@@ -147,15 +147,15 @@ struct CallSummary {
   }
 
   void tell_received(CallArguments& to, const WorldRanks& world_ranks) const {
-    const bool is_alone = sent.count == 0;
+    const bool is_standalone = sent.count == 0;
     if (received.count > 1) {
       to.add_number(ArgumentName::kMessagesReceived, received.count);
     } else {
-      to.add_peer(is_alone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
+      to.add_peer(is_standalone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
                   world_ranks);
-      to.add_tag(is_alone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
+      to.add_tag(is_standalone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
     }
-    const bool is_plain = is_alone && received.count == 1;
+    const bool is_plain = is_standalone && received.count == 1;
     to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
   }
 

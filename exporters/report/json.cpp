@@ -147,7 +147,7 @@ Json per_rank(const RunReport& report) {
          {"overhead_s", seconds(rank.overhead_ns)},
          {"trace_bytes", rank.trace_bytes},
          {"end_state", end_state_name(rank.end_state)},
-         {"solo", rank.is_solo},
+         {"solo", rank.is_standalone},
          {"cpu_s", cpu_seconds(rank, rank.cpu.cpu_ns, true)},
          {"core_wait_s", cpu_seconds(rank, rank.cpu.wait_ns, rank.cpu.has_wait)},
          {"involuntary_switches", rank.cpu.readings != 0 ? Json(rank.cpu.switches) : Json(nullptr)},

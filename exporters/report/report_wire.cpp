@@ -126,7 +126,7 @@ constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.number(row.overhead_ns);
   codec.number(row.trace_bytes);
   codec.choice(row.end_state, EndState::kRecovered);
-  codec.number(row.is_solo);
+  codec.number(row.is_standalone);
   cpu_rows(codec, row);
 };
 constexpr auto file_row = [](auto& codec, auto& row) {

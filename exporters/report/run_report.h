@@ -124,7 +124,7 @@ struct RankRow {
   std::uint64_t overhead_ns = 0;   ///< measurement overhead outside of the calls
   std::uint64_t trace_bytes = 0;
   EndState end_state = EndState::kRunning;
-  bool is_solo = false;
+  bool is_standalone = false;
   CpuTotals cpu = {};  ///< of all threads
   /// Affinity of the main thread at the start of recording; cores is empty if unknown.
   NodeCpus cpus = {};

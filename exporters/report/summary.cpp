@@ -289,7 +289,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
                             tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
-  rank.is_solo = info.is_solo || facts.is_solo;
+  rank.is_standalone = info.is_standalone || facts.is_standalone;
   rank.cpu = facts.cpu;
   rank.cpus = info.cpus;
   report.ranks = {rank};

@@ -22,7 +22,7 @@ struct RankFacts {
   std::uint64_t overhead_ticks = 0;
   std::uint64_t trace_bytes = 0;  ///< size of the native trace
   /// Whether the rank is standalone; the trace may not have this yet.
-  bool is_solo = false;
+  bool is_standalone = false;
   bool covers_all_calls = true;     ///< the profile includes calls dropped from the trace
   CpuTotals cpu;                    ///< of all threads
   std::vector<PendingRow> pending;  ///< since_ns and time_ns in ns

@@ -249,7 +249,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
                     ? Lines()
                     : labelled(end.empty() ? "End" : "", report.open_ends.text, kMaxEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
-  const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
+  const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_standalone);
   if (!missing.empty() && is_alone) {
     append(lines,
            labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each "

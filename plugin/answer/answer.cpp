@@ -47,7 +47,7 @@ std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run) {
   std::vector<std::int32_t> found;
   for (const std::int32_t rank : run.world_ranks()) {
     const ProcessInfo& info = run.process(rank).info;
-    if (info.is_solo || info.run_id.empty()) continue;
+    if (info.is_standalone || info.run_id.empty()) continue;
     if (id == nullptr) id = &info.run_id;
     if (info.run_id != *id) found.push_back(rank);
   }

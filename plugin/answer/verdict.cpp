@@ -19,7 +19,7 @@ Status check(const trace::RunSource& run) {
   std::vector<std::int32_t> cut_short;
   for (const std::int32_t rank : run.world_ranks()) {
     const ProcessInfo& info = run.process(rank).info;
-    if (info.end_state != EndState::kFinalized || info.is_solo) cut_short.push_back(rank);
+    if (info.end_state != EndState::kFinalized || info.is_standalone) cut_short.push_back(rank);
   }
   const std::size_t here = run.world_ranks().size();
   if (here != static_cast<std::size_t>(run.world_size())) {

@@ -75,7 +75,7 @@ void Session::close_live(bool is_aborted) {
 }
 
 void Session::end_with(Collective& group, const PeerPresence& presence) {
-  if (group.size() == 1 && facts_.world_size > 1) go_alone(presence);
+  if (group.size() == 1 && facts_.world_size > 1) go_standalone(presence);
   const Status status = conclude(group, *this);
   if (!status.is_ok()) complain(status.message());
 }
@@ -103,7 +103,7 @@ void Session::note_messages(Collective& collective, report::RunReport& report) c
 
 /// Rank 0 has the library, but some rank does not, or that cannot be determined: this rank finishes
 /// standalone.
-void Session::go_alone(const PeerPresence& presence) {
+void Session::go_standalone(const PeerPresence& presence) {
   if (is_first()) {
     std::string line = "no common trace of all ranks: " + presence.reason;
     for (std::size_t i = 0; i < presence.missing.size(); ++i)
@@ -116,8 +116,8 @@ void Session::go_alone(const PeerPresence& presence) {
                                       : "); each rank with the library writes its own trace";
     complain(line);
   }
-  const bool was_alone = std::exchange(is_alone_, true);
-  if (!was_alone && facts_.world_rank != 0) make_directory();
+  const bool was_standalone = std::exchange(is_standalone_, true);
+  if (!was_standalone && facts_.world_rank != 0) make_directory();
 }
 
 std::string Session::own_directory() {
@@ -179,7 +179,7 @@ report::RunReport Session::report() {
   facts.trace_bytes = recorder_->used_bytes();
   facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
-  facts.is_solo = is_alone_;
+  facts.is_standalone = is_standalone_;
   facts.cpu = hooks::cpu_totals();
   facts.notes = notes_;
   return report::summarize(recorder_->definitions(), profile, facts);

@@ -140,7 +140,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.run_directory = known_run_directory(options_.values);
   info.world = facts.world;
   info.parent_world = facts.parent_world;
-  info.is_solo = is_alone_;
+  info.is_standalone = is_standalone_;
   info.thread_level = facts.thread_level;
   info.clock_domain = facts.clock_domain;
   info.clock_samples = facts.clock_samples;
@@ -172,7 +172,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   const WriteSignalsBlocked blocked;
   facts_ = facts;
   run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
-  is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() &&
+  is_standalone_ = facts.world_size > 1 && facts.shared_run_id.empty() &&
               (facts.is_without_mpi || !is_presence_asserted());
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
@@ -184,7 +184,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   if (is_first()) {
     for (const std::string& problem : options_.problems) say(problem);
   }
-  if (is_first() || is_alone_) make_directory();
+  if (is_first() || is_standalone_) make_directory();
   if (is_first()) say_start(facts);
   prepare_exit(status.is_ok());
   open_live(info);
@@ -212,9 +212,9 @@ void Session::prepare_exit(bool has_trace) {
 }
 
 void Session::make_directory() {
-  const long pid = is_alone_ ? getppid() : getpid();
+  const long pid = is_standalone_ ? getppid() : getpid();
   std::string wanted = wanted_run_directory(options_.values, host_name(), pid);
-  if (is_alone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
+  if (is_standalone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
   Status status = make_run_directory(wanted, directory_);
   if (!status.is_ok()) directory_.clear();
   directory_inode_ = directory_inode(directory_);

@@ -56,7 +56,7 @@ class Session final : public Runtime, private RunPart {
   void prepare_exit(bool has_trace);
 
   void end_with(Collective& group, const PeerPresence& presence);
-  void go_alone(const PeerPresence& presence);
+  void go_standalone(const PeerPresence& presence);
   std::string own_directory() override;
   void enter_directory(const std::string& directory) override;
   report::RunReport report() override;
@@ -97,7 +97,7 @@ class Session final : public Runtime, private RunPart {
   ClockPoint first_moment_;
   long first_moment_pid_ = 0;  ///< process id at the first hook call
   /// Standalone: this rank's results are not combined with those of other ranks.
-  bool is_alone_ = false;
+  bool is_standalone_ = false;
   /// Nullptr: no step exchange. Never freed.
   tensors::StepExchange* exchange_ = nullptr;
   tensors::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed

@@ -71,7 +71,7 @@ void Session::open_live(const ProcessInfo& info) {
   if (options_.values.live_compat.is_on && !options_.values.live.is_on && is_first())
     complain("MEGASCOPE_LIVE_COMPAT is ignored: it needs MEGASCOPE_LIVE");
   if (capture_ == nullptr) return;
-  if (is_first() && !is_alone_) {
+  if (is_first() && !is_standalone_) {
     LiveSettings settings = live_settings(options_.values);
     settings.run_directory = directory_;
     settings.program = info.program;

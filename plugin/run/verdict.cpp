@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxNs = 900'000'000;
 /// Whether the run has the data for a verdict. Missing data is reported elsewhere in the report.
 bool can_be_judged(const report::RunReport& report) {
   const auto is_whole = [](const report::RankRow& rank) {
-    return rank.end_state == EndState::kFinalized && !rank.is_solo;
+    return rank.end_state == EndState::kFinalized && !rank.is_standalone;
   };
   return report.world_size > 1 &&
          report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
