@@ -53,7 +53,7 @@ class Clock {
         ready_.pop_back();
         advance(process);
       }
-      if (!break_circle()) break;
+      if (!break_cycle()) break;
     }
     std::vector<TimeCorrection> result;
     for (std::uint32_t process = 0; process < moments_.size(); ++process)
@@ -118,7 +118,7 @@ class Clock {
 
   /// Nobody can go on: what is matched is wrong, or two moments have one time. The first that waits
   /// goes on with what is known.
-  bool break_circle() {
+  bool break_cycle() {
     for (std::uint32_t process = 0; process < moments_.size(); ++process) {
       if (at_[process] == moments_[process].size()) continue;
       Group& group = groups_[moments_[process][at_[process]].group];

@@ -117,7 +117,7 @@ TEST(Replay, LetsNobodyLeaveBeforeItsOwnTime) {
       << "then it waits for the message";
 }
 
-TEST(Replay, CutsWaitsThatGoRoundInACircle) {
+TEST(Replay, CutsWaitsThatGoRoundInACycle) {
   // Each of two operations waits for the one behind the other.
   OperationGraph graph;
   graph.world_ranks = {0, 1};
