@@ -218,7 +218,7 @@ void record_end(Interface interface) noexcept {
 /// work, and what they send until then is still recorded.
 void end_calls(Recorder& active, Interface interface) noexcept {
   (void)hooks::read_cpu();
-  const OwnTime own(active);
+  const OverheadTimer own(active);
   record_end(interface);
   if (g_step_control != nullptr) g_step_control->finish();
   close_recording();

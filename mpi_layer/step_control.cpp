@@ -133,8 +133,8 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   const Turn turn(*this, true);  // waits: a tick of another thread is short, and a skipped boundary
                                  // could not be made up for
   if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
   if (has_stopped_)
     keep_others_going();
   else
@@ -178,8 +178,8 @@ void StepControl::progress_tick_in_hook() noexcept {
 /// Progresses rank updates where MPI may be called. Returns the time until the next tick.
 std::uint64_t StepControl::carry_rank_updates() noexcept {
   if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
   tell_time_in_calls(false);
   const std::uint64_t next_ns = port_.progress_tick();
   is_mail_broken_ = !mail_->progress();

@@ -43,7 +43,7 @@ bool EventBuffer::make_room(std::size_t words) noexcept {
     recorder_.count_loss(LossCause::kNoBuffer);
     return false;
   }
-  const OwnTime own(recorder_);
+  const OverheadTimer own(recorder_);
   return next_chunk() && has_room(words);
 }
 

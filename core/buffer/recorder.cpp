@@ -25,14 +25,14 @@ bool g_has_thread_key = false;
 
 constinit thread_local Recorder::ThreadBuffers Recorder::t_buffers;
 
-constinit thread_local bool OwnTime::t_is_counting = false;
+constinit thread_local bool OverheadTimer::t_is_counting = false;
 
-OwnTime::OwnTime(Recorder& recorder) noexcept
+OverheadTimer::OverheadTimer(Recorder& recorder) noexcept
     : recorder_(recorder),
       is_outermost_(!std::exchange(t_is_counting, true)),
       begin_(recorder.ticks()) {}
 
-OwnTime::~OwnTime() {
+OverheadTimer::~OverheadTimer() {
   if (!is_outermost_) return;
   t_is_counting = false;
   recorder_.add_overhead(recorder_.ticks() - begin_);

@@ -24,12 +24,12 @@ class Recorder;
 
 /// Adds the time of its scope to the measurement overhead. In nested scopes of one thread only the
 /// outermost counts.
-class OwnTime {
+class OverheadTimer {
  public:
-  explicit OwnTime(Recorder& recorder) noexcept;
-  ~OwnTime();
-  OwnTime(const OwnTime&) = delete;
-  OwnTime& operator=(const OwnTime&) = delete;
+  explicit OverheadTimer(Recorder& recorder) noexcept;
+  ~OverheadTimer();
+  OverheadTimer(const OverheadTimer&) = delete;
+  OverheadTimer& operator=(const OverheadTimer&) = delete;
 
  private:
   static constinit thread_local bool t_is_counting;

@@ -78,8 +78,8 @@ void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexce
 /// Records a reading with the time before it, so that its cost falls into the next interval.
 void read(HookThread& thread) noexcept {
   const ErrnoKept errno_kept;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
   CpuState& state = thread.cpu;
   const std::uint64_t begin = clock::ticks(thread.use_tsc);
   const ThreadCpu now = state.reader.read();

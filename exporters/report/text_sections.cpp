@@ -66,7 +66,7 @@ std::string recorded_text(const RunReport& report) {
   return text + ", " + losses_text(report.losses);
 }
 
-std::string own_time_text(const RunReport& report, const TimeShares& shares) {
+std::string overhead_text(const RunReport& report, const TimeShares& shares) {
   std::uint64_t max_ns = 0;
   for (const RankRow& rank : report.ranks) max_ns = std::max(max_ns, rank.overhead_ns);
   std::string text = duration(max_ns) + " at most on one rank";
@@ -240,7 +240,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
            labelled("Not recorded", joined(report.unrecorded, ", ") +
                                         ": the MPI library has no pmpi_ entry point for them"));
   }
-  append(lines, labelled("Overhead", own_time_text(report, shares)));
+  append(lines, labelled("Overhead", overhead_text(report, shares)));
   if (const std::string exchange = step_exchange_text(report.step_exchange); !exchange.empty())
     append(lines, labelled("Step exchange", exchange));
   const std::string end = end_text(report);

@@ -49,7 +49,7 @@ void Session::end(Collective* collective, const PeerPresence& presence) {
     live_->begin_end(false, kLingerMs);  // clients receive the rest while files are written
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
-    const OwnTime own(*recorder_);
+    const OverheadTimer own(*recorder_);
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
@@ -132,7 +132,7 @@ std::string Session::own_directory() {
 }
 
 void Session::enter_directory(const std::string& directory) {
-  const OwnTime own(*recorder_);
+  const OverheadTimer own(*recorder_);
   directory_ = directory;
   struct stat info {};
   if (directory_.empty()) return;
@@ -172,7 +172,7 @@ report::RunReport Session::report() {
   Profile profile;
   report::RankFacts facts;
   {
-    const OwnTime own(*recorder_);
+    const OverheadTimer own(*recorder_);
     profile = recorder_->profile();
   }
   facts.version = kVersion;

@@ -28,8 +28,8 @@ Counters StatisticsSink::counters_of(const TensorView& tensor) {
 }
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
-  std::optional<OwnTime> own_time;
-  if (Recorder* const recorder = hooks::recorder()) own_time.emplace(*recorder);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const recorder = hooks::recorder()) overhead.emplace(*recorder);
   const std::uint64_t begin_ns = exchange_ != nullptr ? clock::monotonic_ns() : 0;
   take_statistics(tensor);
   if (capture_ != nullptr) capture_->take(tensor);

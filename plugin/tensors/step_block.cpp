@@ -61,7 +61,7 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.begin_realtime_ns = std::max(mine.begin_realtime_ns, theirs.begin_realtime_ns);
   mine.shortest_step_ns = std::min(mine.shortest_step_ns, theirs.shortest_step_ns);
   mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
-  mine.max_own_ns = std::max(mine.max_own_ns, theirs.max_own_ns);
+  mine.max_overhead_ns = std::max(mine.max_overhead_ns, theirs.max_overhead_ns);
   mine.max_wait_ns = std::max(mine.max_wait_ns, theirs.max_wait_ns);
   if (theirs.word.is_said != 0) mine.word = theirs.word;
 }

@@ -77,7 +77,7 @@ struct StepHeader {
   std::uint64_t lowest_request = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t shortest_step_ns = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t longest_step_ns = 0;
-  std::uint64_t max_own_ns = 0;   ///< maximum over ranks: time for statistics and exchange
+  std::uint64_t max_overhead_ns = 0;   ///< maximum over ranks: time for statistics and exchange
   std::uint64_t max_wait_ns = 0;  ///< maximum over ranks: of it, time waiting for other ranks
   ControlWord word;
 };

@@ -178,7 +178,7 @@ StepHeader StepExchange::own_header() {
   header.place_sum = hash_of_place(layout_.place());
   if (step_ns_ != 0) header.shortest_step_ns = header.longest_step_ns = step_ns_;
   own_ns_ += tensors_ns_.exchange(0, std::memory_order_relaxed);
-  header.max_own_ns = own_ns_;
+  header.max_overhead_ns = own_ns_;
   header.max_wait_ns = wait_ns_;
   header.tail_ranks = tail_ranks_;
   header.begin_realtime_ns = told_realtime_ns_;

@@ -64,7 +64,7 @@ void StepExchange::hear(std::span<const std::byte> merged) noexcept {
 /// Records durations that the block has: of the step before and of the boundary before, as maxima
 /// over ranks.
 void StepExchange::tell_times(const StepHeader& header) {
-  facts_.own_ns += header.max_own_ns;
+  facts_.own_ns += header.max_overhead_ns;
   facts_.wait_ns += header.max_wait_ns;
   if (header.longest_step_ns == 0) return;
   facts_.step_ns += header.longest_step_ns;

@@ -340,8 +340,8 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   const std::uint64_t before = recorder.overhead_ticks();
   const std::uint64_t begin = recorder.ticks();
   {
-    const OwnTime outer(recorder);
-    const OwnTime inner(recorder);
+    const OverheadTimer outer(recorder);
+    const OverheadTimer inner(recorder);
     usleep(2000);
   }
   const std::uint64_t elapsed = recorder.ticks() - begin;
@@ -349,7 +349,7 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   EXPECT_LE(once, elapsed);
   EXPECT_GE(once, 2'000'000u);  // ticks are ns
   {
-    const OwnTime another(recorder);
+    const OverheadTimer another(recorder);
     usleep(2000);
   }
   EXPECT_GE(recorder.overhead_ticks() - before, once + 2'000'000u);
