@@ -35,9 +35,9 @@ void export_run(benchmark::State& state, ExportFunction exporter, GeneratedRun::
                           .directory = directory.string(),
                           .generator = "bench",
                           .progress = {}};
-      ExportResult told;
-      Status mine = exporter(job, told);
-      if (collective.rank() == 0) std::tie(status, result) = std::pair(std::move(mine), told);
+      ExportResult reported;
+      Status mine = exporter(job, reported);
+      if (collective.rank() == 0) std::tie(status, result) = std::pair(std::move(mine), reported);
     });
     cpu += std::clock() - start;
     if (!status.is_ok()) return state.SkipWithError(status.message().c_str());

@@ -51,7 +51,7 @@ std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t room) noex
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
 bool is_cancelled(const MPI_Status& status) noexcept;
 /// Returns the part of an error code that has the same meaning in every run, for the trace.
-int told_error(int rc) noexcept;
+int recorded_error(int rc) noexcept;
 
 /// Returns a handle as a number, the key of the library's tables. Not 0 for a handle that MPI
 /// returned.

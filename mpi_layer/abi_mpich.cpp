@@ -82,7 +82,7 @@ bool is_cancelled(const MPI_Status& status) noexcept {
 
 /// The upper bits of a code number its message in a ring buffer; the lowest seven are the error
 /// class.
-int told_error(int rc) noexcept {
+int recorded_error(int rc) noexcept {
   int error_class = rc;
   pmpi<Fn::Error_class>()(rc, &error_class);
   return error_class;

@@ -97,11 +97,11 @@ void define(CommState* state, CommKind kind, CommId parent) {
                             .my_rank = state->rank,
                             .members = compress(state->members),
                             .remote_members = compress(state->remote_members)};
-  const bool is_told = state->foreign_count == 0;
-  if (!is_told) define_remote(definition, *state);
+  const bool is_recorded = state->foreign_count == 0;
+  if (!is_recorded) define_remote(definition, *state);
   if (!active->define(definition)) return;
   state->id = g_next_id++;
-  state->is_told = is_told;
+  state->is_recorded = is_recorded;
 }
 
 void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {

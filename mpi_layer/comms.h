@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kNeverSynced = ~std::uint32_t{0};
 /// another communicator, that gets a state of its own.
 struct CommState {
   CommId id = kNoComm;   ///< kNoComm: it could not be described
-  bool is_told = false;  ///< messages and collectives on it are recorded: all its members are in
+  bool is_recorded = false;  ///< messages and collectives on it are recorded: all its members are in
                          ///< this world
   std::uint64_t global_name = 0;
   std::int32_t rank = 0;
@@ -110,8 +110,8 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
 CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept;
 
 /// Returns whether messages on the call's communicator are recorded. Call after set_comm().
-[[gnu::always_inline]] inline bool is_told(const CallRecord& call) noexcept {
-  return call.state != nullptr && call.state->is_told;
+[[gnu::always_inline]] inline bool is_recorded(const CallRecord& call) noexcept {
+  return call.state != nullptr && call.state->is_recorded;
 }
 
 /// How a communicator was created; determines its global name.

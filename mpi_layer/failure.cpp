@@ -88,7 +88,7 @@ void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
   if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};
   stage(thread,
         {.kind = FactKind::kError,
-         .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(told_error(error)))});
+         .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(recorded_error(error)))});
 }
 
 }  // namespace megascope::mpi

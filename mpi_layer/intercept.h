@@ -17,11 +17,11 @@
 
 namespace megascope::mpi {
 
-/// Semantics of a call that is recorded with entry and return only. kTells lists what else is
+/// Semantics of a call that is recorded with entry and return only. kRecordedFields lists what else is
 /// recorded, for `megascope info`; a test compares it with the records. kNamesObject: the call
 /// names its object, or the size of what it created, but not all of its meaningful arguments.
 struct NoSemantics {
-  static constexpr std::string_view kTells = "";
+  static constexpr std::string_view kRecordedFields = "";
   /// Called before the MPI call. May replace an ignored status by one of the library's. Must not
   /// fail or communicate.
   template <class... Args>

@@ -99,7 +99,7 @@ RegionRole role_of(Group group) {
 }
 
 /// Recorded by lifecycle.cpp and control.cpp; they have no Meaning.
-constexpr std::string_view told_elsewhere(Fn fn) {
+constexpr std::string_view recorded_elsewhere(Fn fn) {
   if (fn == Fn::Init || fn == Fn::Init_thread) return "start of the process, its communicators";
   if (fn == Fn::Finalize) return "end of the process";
   if (fn == Fn::Abort) return "end of the process by it";
@@ -107,20 +107,20 @@ constexpr std::string_view told_elsewhere(Fn fn) {
 }
 struct DepthRow {
   Depth depth;
-  std::string_view tells;
+  std::string_view recorded_fields;
 };
 template <Fn F>
 constexpr DepthRow depth_row() {
-  if constexpr (!told_elsewhere(F).empty()) {
-    return {Depth::kFullSemantics, told_elsewhere(F)};
+  if constexpr (!recorded_elsewhere(F).empty()) {
+    return {Depth::kFullSemantics, recorded_elsewhere(F)};
   } else if constexpr (
       requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kTracksHandlesOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
-    static_assert(!Semantics<F>::kTells.empty(), "what it tells, for people");
+    static_assert(!Semantics<F>::kRecordedFields.empty(), "what it tells, for people");
     return {requires {Semantics<F>::kNamesObject;
   }
-  ? Depth::kObject : Depth::kFullSemantics, Semantics<F>::kTells
+  ? Depth::kObject : Depth::kFullSemantics, Semantics<F>::kRecordedFields
 };
 }  // namespace
 }  // namespace megascope::mpi
@@ -163,7 +163,7 @@ std::vector<WrappedFunction> wrapped_functions() {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
     functions.push_back({name, group_name(group_of(fn)), kDepths[i].depth,
-                         std::string(kDepths[i].tells), is_recorded_by_default(fn)});
+                         std::string(kDepths[i].recorded_fields), is_recorded_by_default(fn)});
   }
   std::sort(functions.begin(), functions.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -28,7 +28,7 @@ struct WrappedFunction {
   std::string name;
   std::string group;
   Depth depth;
-  std::string tells;  ///< "communicator, peer, tag, bytes": recorded besides entry and return
+  std::string recorded_fields;  ///< "communicator, peer, tag, bytes": recorded besides entry and return
   bool is_default;    ///< false: recorded only if MEGASCOPE_MPI selects it
 };
 std::vector<WrappedFunction> wrapped_functions();

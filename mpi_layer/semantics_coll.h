@@ -4,7 +4,7 @@
 #include "mpi_layer/coll_bytes.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 
 /// Semantics of collectives: root, bytes sent and received, sequence number on the communicator;
 /// the request of nonblocking ones. One type serves the blocking and the nonblocking form, which
@@ -29,7 +29,7 @@ using Type = MPI_Datatype;
 /// be recorded.
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
-  if (state == nullptr || !state->is_told) return nullptr;
+  if (state == nullptr || !state->is_recorded) return nullptr;
   call.main = {.kind = FactKind::kCollective,
                .comm = state->id,
                .sequence = state->collective_count++,
@@ -57,7 +57,7 @@ using Type = MPI_Datatype;
 }
 
 struct Barrier {
-  static constexpr std::string_view kTells = "communicator, sequence number";
+  static constexpr std::string_view kRecordedFields = "communicator, sequence number";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {
     begin(thread, call, comm);
@@ -65,7 +65,7 @@ struct Barrier {
 };
 struct Bcast {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int count,
                                               Type type, int root, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {
@@ -78,7 +78,7 @@ struct Bcast {
 };
 struct Gather {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               int sendcount, Type sendtype, void*, int recvcount,
                                               Type recvtype, int root, MPI_Comm comm,
@@ -92,7 +92,7 @@ struct Gather {
 };
 struct Gatherv {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               int sendcount, Type sendtype, void*,
                                               const int* recvcounts, const int*, Type recvtype,
@@ -107,7 +107,7 @@ struct Gatherv {
 };
 struct Scatter {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
                                               Type sendtype, void* recvbuf, int recvcount,
                                               Type recvtype, int root, MPI_Comm comm,
@@ -121,7 +121,7 @@ struct Scatter {
 };
 struct Scatterv {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
                                               const int* sendcounts, const int*, Type sendtype,
                                               void* recvbuf, int recvcount, Type recvtype, int root,
@@ -135,7 +135,7 @@ struct Scatterv {
 };
 struct Alltoall {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               int sendcount, Type sendtype, void*, int recvcount,
                                               Type recvtype, MPI_Comm comm,
@@ -148,7 +148,7 @@ struct Alltoall {
 };
 struct Allgatherv {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               int sendcount, Type sendtype, void*,
                                               const int* recvcounts, const int*, Type recvtype,
@@ -161,7 +161,7 @@ struct Allgatherv {
 };
 struct Alltoallv {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               const int* sendcounts, const int*, Type sendtype,
                                               void*, const int* recvcounts, const int*,
@@ -175,7 +175,7 @@ struct Alltoallv {
 };
 struct Alltoallw {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf,
                                               const int* sendcounts, const int*,
                                               const auto& sendtypes, void*, const int* recvcounts,
@@ -189,7 +189,7 @@ struct Alltoallw {
 };
 struct Reduce {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
                                               int count, Type type, MPI_Op, int root, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {
@@ -202,7 +202,7 @@ struct Reduce {
 };
 struct Allreduce {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
                                               int count, Type type, MPI_Op, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {
@@ -214,7 +214,7 @@ struct Allreduce {
 };
 struct ReduceScatter {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
                                               const int* recvcounts, Type type, MPI_Op,
                                               MPI_Comm comm, MPI_Request* = nullptr) noexcept {
@@ -225,7 +225,7 @@ struct ReduceScatter {
 };
 struct ReduceScatterBlock {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
                                               int recvcount, Type type, MPI_Op, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {
@@ -238,7 +238,7 @@ struct ReduceScatterBlock {
 template <bool kIsExclusive>
 struct Scan {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*,
                                               int count, Type type, MPI_Op, MPI_Comm comm,
                                               MPI_Request* = nullptr) noexcept {

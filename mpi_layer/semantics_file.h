@@ -5,7 +5,7 @@
 #include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of calls on files other than transfers: open, close, views, sizes, positions. A call
@@ -34,7 +34,7 @@ namespace io {
   return call.file;
 }
 /// Adds the fact with the file's identifiers.
-[[gnu::always_inline]] inline void tell(MpiThread& thread, const FileState& file,
+[[gnu::always_inline]] inline void record(MpiThread& thread, const FileState& file,
                                         Fact fact) noexcept {
   fact.peer = static_cast<std::int32_t>(file.id);
   fact.comm = file.comm;
@@ -84,7 +84,7 @@ struct Collective : Call {
 /// Records the file only.
 template <FactKind kKind = FactKind::kFileUsed>
 struct About {
-  static constexpr std::string_view kTells = "communicator, file";
+  static constexpr std::string_view kRecordedFields = "communicator, file";
   template <class... Rest>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file,
                                               Rest&&...) noexcept {
@@ -94,7 +94,7 @@ struct About {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
                                               MPI_File handle, Rest&&...) noexcept {
     if (const FileState* file = file_of_success(call, rc, handle))
-      tell(thread, *file, {.kind = kKind});
+      record(thread, *file, {.kind = kKind});
   }
 };
 
@@ -102,8 +102,8 @@ struct About {
 struct Object : About<> {
   static constexpr bool kNamesObject = true;
 };
-template <Told... kTold>
-using Asked = Tells<About<>, kTold...>;
+template <RecordedArgument... kRecordedArguments>
+using Asked = Records<About<>, kRecordedArguments...>;
 
 /// Also records the file size that was set or returned.
 struct Size : Also<About<>, "size"> {
@@ -111,7 +111,7 @@ struct Size : Also<About<>, "size"> {
                                               MPI_File handle, MPI_Offset size) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
-    tell(thread, *file, {.kind = FactKind::kFileSize, .bytes = static_cast<std::uint64_t>(size)});
+    record(thread, *file, {.kind = FactKind::kFileSize, .bytes = static_cast<std::uint64_t>(size)});
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
                                               MPI_File handle, const MPI_Offset* size) noexcept {
@@ -129,7 +129,7 @@ struct View : Also<About<>, "view"> {
                                               MPI_Datatype, const char*, MPI_Info) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
-    tell(thread, *file,
+    record(thread, *file,
          transfer_fact(FactKind::kFileView, file->id, file->comm,
                        {shown_offset(begin), type_size(thread, etype), false}));
   }
@@ -142,7 +142,7 @@ struct Seek : Also<About<>, "seek"> {
                                               int whence) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
-    tell(thread, *file,
+    record(thread, *file,
          seek_fact(file->id, file->comm, seek_result(handle, offset, whence, kIsShared)));
   }
 };
@@ -151,7 +151,7 @@ struct Seek : Also<About<>, "seek"> {
 
 template <>
 struct Semantics<Fn::File_open> {
-  static constexpr std::string_view kTells = "communicator, file";
+  static constexpr std::string_view kRecordedFields = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm,
                                               const char*, int, MPI_Info, MPI_File*) noexcept {
     if (coll::begin(thread, call, comm) == nullptr) return;
@@ -179,13 +179,13 @@ struct Semantics<Fn::File_open> {
     }
     const FileState* file = adopt_file(*handle, *call.state, name, amode);
     if (file != nullptr)
-      io::tell(thread, *file, {.kind = FactKind::kFileOpened, .sequence = number});
+      io::record(thread, *file, {.kind = FactKind::kFileOpened, .sequence = number});
   }
 };
 
 template <>
 struct Semantics<Fn::File_close> {
-  static constexpr std::string_view kTells = "communicator, file";
+  static constexpr std::string_view kRecordedFields = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_File* handle) noexcept {
     if (handle == nullptr) return;
@@ -200,7 +200,7 @@ struct Semantics<Fn::File_close> {
     if (call.file == nullptr) return;
     if (rc == MPI_SUCCESS) {
       forget_file(key, *call.file);
-      io::tell(thread, *call.file, {.kind = FactKind::kFileClosed});
+      io::record(thread, *call.file, {.kind = FactKind::kFileClosed});
     }
     io::end_collective(thread, call, rc);
   }
@@ -208,7 +208,7 @@ struct Semantics<Fn::File_close> {
 
 template <>
 struct Semantics<Fn::File_delete> : NoSemantics {
-  static constexpr std::string_view kTells = "file";
+  static constexpr std::string_view kRecordedFields = "file";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc,
                                               const char* name, MPI_Info) noexcept {
     if (rc != MPI_SUCCESS) return;
@@ -228,20 +228,20 @@ MEGASCOPE_IO(sync, Collective<io::About<FactKind::kFileSync>>)
 MEGASCOPE_IO(set_size, Collective<io::Size>)
 MEGASCOPE_IO(preallocate, Collective<io::Size>)
 MEGASCOPE_IO(get_size, Size)
-MEGASCOPE_IO(get_position, Asked<Told{1, ValueName::kOffset}>)
-MEGASCOPE_IO(get_position_shared, Asked<Told{1, ValueName::kOffset}>)
-MEGASCOPE_IO(get_byte_offset, Asked<Told{1, ValueName::kOffset}, Told{2, ValueName::kByteOffset}>)
-MEGASCOPE_IO(get_type_extent, Asked<Told{2, ValueName::kExtent}>)
+MEGASCOPE_IO(get_position, Asked<RecordedArgument{1, ValueName::kOffset}>)
+MEGASCOPE_IO(get_position_shared, Asked<RecordedArgument{1, ValueName::kOffset}>)
+MEGASCOPE_IO(get_byte_offset, Asked<RecordedArgument{1, ValueName::kOffset}, RecordedArgument{2, ValueName::kByteOffset}>)
+MEGASCOPE_IO(get_type_extent, Asked<RecordedArgument{2, ValueName::kExtent}>)
 MEGASCOPE_IO(get_view, Object)
-MEGASCOPE_IO(get_amode, Asked<Told{1, ValueName::kAccessMode}>)
+MEGASCOPE_IO(get_amode, Asked<RecordedArgument{1, ValueName::kAccessMode}>)
 MEGASCOPE_IO(get_group, About<>)
 MEGASCOPE_IO(get_info, Object)
 MEGASCOPE_IO(set_info, Collective<io::Object>)
-MEGASCOPE_IO(get_atomicity, Asked<Told{1, ValueName::kAtomicity}>)
-MEGASCOPE_IO(set_atomicity, Collective<io::Asked<Told{1, ValueName::kAtomicity}>>)
+MEGASCOPE_IO(get_atomicity, Asked<RecordedArgument{1, ValueName::kAtomicity}>)
+MEGASCOPE_IO(set_atomicity, Collective<io::Asked<RecordedArgument{1, ValueName::kAtomicity}>>)
 MEGASCOPE_IO(get_errhandler, Object)
 MEGASCOPE_IO(set_errhandler, Object)
-MEGASCOPE_IO(call_errhandler, Asked<Told{1, ValueName::kErrorCode}>)
+MEGASCOPE_IO(call_errhandler, Asked<RecordedArgument{1, ValueName::kErrorCode}>)
 #undef MEGASCOPE_IO
 
 }  // namespace megascope::mpi

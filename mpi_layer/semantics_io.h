@@ -5,7 +5,7 @@
 #include "mpi_layer/semantics_file.h"
 #include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of file transfers: the file, bytes requested and transferred, the offset if it is
@@ -17,7 +17,7 @@ namespace io {
 /// The requested transfer is kept in `second` during the call.
 template <FactKind kKind, bool kIsCollective>
 struct Transfer {
-  static constexpr std::string_view kTells = "communicator, file, offset where given, file bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, file, offset where given, file bytes";
   [[gnu::always_inline]] static void ask(MpiThread& thread, CallRecord& call, MPI_File file,
                                          std::uint64_t offset, int count,
                                          MPI_Datatype type) noexcept {
@@ -71,7 +71,7 @@ struct Blocking : Transfer<kKind, kIsCollective> {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
     set_transferred(fact, received_bytes(status));
-    tell(thread, *file, fact);
+    record(thread, *file, fact);
   }
 };
 
@@ -153,7 +153,7 @@ struct Begin : Also<Transfer<kKind, true>, "request"> {
 };
 
 struct End {
-  static constexpr std::string_view kTells = "communicator, file, file bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, file, file bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file,
                                               const void*, MPI_Status*& status) noexcept {
     set_file(thread, call, file);

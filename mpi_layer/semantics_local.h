@@ -14,7 +14,7 @@ namespace megascope::mpi {
 namespace local {
 
 /// Records bytes that the call handled locally.
-[[gnu::always_inline]] inline void tell_bytes(MpiThread& thread, std::int64_t bytes) noexcept {
+[[gnu::always_inline]] inline void record_bytes(MpiThread& thread, std::int64_t bytes) noexcept {
   if (bytes < 0) return;
   stage(thread, {.kind = FactKind::kLocalBytes, .bytes = static_cast<std::uint64_t>(bytes)});
 }
@@ -23,7 +23,7 @@ namespace local {
 /// argument is a communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
-  static constexpr std::string_view kTells = kOnComm ? "communicator, bytes here" : "bytes here";
+  static constexpr std::string_view kRecordedFields = kOnComm ? "communicator, bytes here" : "bytes here";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               Args&&... args) noexcept {
@@ -37,7 +37,7 @@ struct Packing {
     const auto before = static_cast<std::int64_t>(call.second.bytes);
     call.second = {};
     if (rc == MPI_SUCCESS)
-      tell_bytes(thread, std::int64_t{*argument<PositionAt>(args...)} - before);
+      record_bytes(thread, std::int64_t{*argument<PositionAt>(args...)} - before);
   }
 };
 
@@ -54,57 +54,57 @@ struct Semantics<Fn::Unpack_external> : local::Packing<3, false> {};
 
 template <>
 struct Semantics<Fn::Reduce_local> : NoSemantics {
-  static constexpr std::string_view kTells = "bytes here";
+  static constexpr std::string_view kRecordedFields = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const void*,
                                               void*, int count, MPI_Datatype type,
                                               MPI_Op) noexcept {
     if (rc == MPI_SUCCESS)
-      local::tell_bytes(thread, static_cast<std::int64_t>(payload_bytes(thread, count, type)));
+      local::record_bytes(thread, static_cast<std::int64_t>(payload_bytes(thread, count, type)));
   }
 };
 template <>
 struct Semantics<Fn::Alloc_mem> : NoSemantics {
-  static constexpr std::string_view kTells = "bytes here";
+  static constexpr std::string_view kRecordedFields = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Aint size,
                                               MPI_Info, void*) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
+    if (rc == MPI_SUCCESS) local::record_bytes(thread, size);
   }
 };
 
 template <>
 struct Semantics<Fn::Buffer_attach> : NoSemantics {
-  static constexpr std::string_view kTells = "bytes here";
+  static constexpr std::string_view kRecordedFields = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
                                               int size) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
+    if (rc == MPI_SUCCESS) local::record_bytes(thread, size);
   }
 };
 template <>
 struct Semantics<Fn::Buffer_detach> : NoSemantics {
-  static constexpr std::string_view kTells = "bytes here";
+  static constexpr std::string_view kRecordedFields = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*,
                                               const int* size) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
+    if (rc == MPI_SUCCESS) local::record_bytes(thread, *size);
   }
 };
 template <>
 struct Semantics<Fn::Pack_size> : NoSemantics {
-  static constexpr std::string_view kTells = "communicator, bytes here";
+  static constexpr std::string_view kRecordedFields = "communicator, bytes here";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int,
                                               MPI_Datatype, MPI_Comm comm, int*) noexcept {
     set_comm(thread, call, comm);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int,
                                               MPI_Datatype, MPI_Comm, const int* size) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
+    if (rc == MPI_SUCCESS) local::record_bytes(thread, *size);
   }
 };
 template <>
 struct Semantics<Fn::Pack_external_size> : NoSemantics {
-  static constexpr std::string_view kTells = "bytes here";
+  static constexpr std::string_view kRecordedFields = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char*,
                                               int, MPI_Datatype, const MPI_Aint* size) noexcept {
-    if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
+    if (rc == MPI_SUCCESS) local::record_bytes(thread, *size);
   }
 };
 
@@ -112,25 +112,25 @@ namespace local {
 
 /// The keyval is invalid after the call, so it is saved before.
 struct FreeKeyval : NoSemantics {
-  static constexpr std::string_view kTells = "keyval";
+  static constexpr std::string_view kRecordedFields = "keyval";
   static void describe(MpiThread&, CallRecord& call, const int* keyval) noexcept {
     if (keyval != nullptr) call.second.bytes = static_cast<std::uint64_t>(*keyval);
   }
   static void complete(MpiThread& thread, CallRecord& call, int rc, int*) noexcept {
     const auto keyval = static_cast<std::int64_t>(call.second.bytes);
     call.second = {};
-    if (rc == MPI_SUCCESS) tell_value(thread, ValueName::kKeyval, keyval);
+    if (rc == MPI_SUCCESS) record_value(thread, ValueName::kKeyval, keyval);
   }
 };
 template <unsigned At>
-using NewKeyval = Tells<NoSemantics, Told{At, ValueName::kKeyval}>;
+using NewKeyval = Records<NoSemantics, RecordedArgument{At, ValueName::kKeyval}>;
 
 template <class Object>
-using Keyval = Tells<Object, Told{1, ValueName::kKeyval}>;
+using Keyval = Records<Object, RecordedArgument{1, ValueName::kKeyval}>;
 template <class Object>
-using FoundKeyval = Tells<Object, Told{1, ValueName::kKeyval}, Told{3, ValueName::kFlag}>;
+using FoundKeyval = Records<Object, RecordedArgument{1, ValueName::kKeyval}, RecordedArgument{3, ValueName::kFlag}>;
 template <class Object>
-using ErrorCode = Tells<Object, Told{1, ValueName::kErrorCode}>;
+using ErrorCode = Records<Object, RecordedArgument{1, ValueName::kErrorCode}>;
 
 }  // namespace local
 
@@ -161,14 +161,14 @@ MEGASCOPE_LOCAL(Comm_get_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Win_set_errhandler, one_sided::Object)
-MEGASCOPE_LOCAL(Add_error_class, Tells<NoSemantics, Told{0, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Add_error_class, Records<NoSemantics, RecordedArgument{0, ValueName::kErrorClass}>)
 MEGASCOPE_LOCAL(Add_error_code,
-                Tells<NoSemantics, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
+                Records<NoSemantics, RecordedArgument{0, ValueName::kErrorClass}, RecordedArgument{1, ValueName::kErrorCode}>)
 MEGASCOPE_LOCAL(Error_class,
-                Tells<NoSemantics, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
-MEGASCOPE_LOCAL(Initialized, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
-MEGASCOPE_LOCAL(Finalized, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
-MEGASCOPE_LOCAL(Is_thread_main, Tells<NoSemantics, Told{0, ValueName::kFlag}>)
+                Records<NoSemantics, RecordedArgument{0, ValueName::kErrorCode}, RecordedArgument{1, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Initialized, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Finalized, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Is_thread_main, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)
 #undef MEGASCOPE_LOCAL
 
 }  // namespace megascope::mpi

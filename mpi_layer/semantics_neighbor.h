@@ -25,7 +25,7 @@ namespace coll {
 }
 struct NeighborAlltoall {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
                                               Type sendtype, void*, int recvcount, Type recvtype,
                                               MPI_Comm comm, MPI_Request* = nullptr) noexcept {
@@ -40,7 +40,7 @@ struct NeighborAlltoall {
 };
 struct NeighborAllgatherv {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount,
                                               Type sendtype, void*, const int* recvcounts,
                                               const int*, Type recvtype, MPI_Comm comm,
@@ -56,7 +56,7 @@ struct NeighborAllgatherv {
 };
 struct NeighborAlltoallv {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
                                               const int* sendcounts, const int*, Type sendtype,
                                               void*, const int* recvcounts, const int*,
@@ -73,7 +73,7 @@ struct NeighborAlltoallv {
 };
 struct NeighborAlltoallw {
   static constexpr std::string_view
-      kTells = "communicator, sequence number, bytes sent, bytes received";
+      kRecordedFields = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*,
                                               const int* sendcounts, const MPI_Aint*,
                                               const auto& sendtypes, void*, const int* recvcounts,

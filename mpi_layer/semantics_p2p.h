@@ -20,7 +20,7 @@ namespace p2p {
 [[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source,
                                             int tag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (source == MPI_PROC_NULL || !is_told(call)) return;
+  if (source == MPI_PROC_NULL || !is_recorded(call)) return;
   call.main = {.kind = FactKind::kRecv,
                .comm = call.comm,
                .peer = posted_source(source),
@@ -29,7 +29,7 @@ namespace p2p {
 
 /// Records the message that a probe found and left in the queue.
 inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& status) noexcept {
-  if (status.MPI_SOURCE == MPI_PROC_NULL || !is_told(call)) return;
+  if (status.MPI_SOURCE == MPI_PROC_NULL || !is_recorded(call)) return;
   stage(thread, {.kind = FactKind::kProbed,
                  .comm = call.comm,
                  .peer = status.MPI_SOURCE,
@@ -41,7 +41,7 @@ inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& s
 
 template <>
 struct Semantics<Fn::Probe> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm,
                                               MPI_Status*& status) noexcept {
@@ -56,7 +56,7 @@ struct Semantics<Fn::Probe> {
 };
 template <>
 struct Semantics<Fn::Iprobe> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, int*,
                                               MPI_Status*& status) noexcept {
@@ -77,7 +77,7 @@ namespace p2p {
 [[gnu::always_inline]] inline void matched(MpiThread& thread, CallRecord& call, MPI_Message message,
                                            const MPI_Status& status) noexcept {
   const bool is_message = message != g_handles.message_null && message != g_handles.message_no_proc;
-  if (!is_message || !is_told(call)) return;
+  if (!is_message || !is_recorded(call)) return;
   Fact fact{.kind = FactKind::kMatched,
             .comm = call.comm,
             .peer = status.MPI_SOURCE,
@@ -109,7 +109,7 @@ namespace p2p {
 
 template <>
 struct Semantics<Fn::Mprobe> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, MPI_Message*,
                                               MPI_Status*& status) noexcept {
@@ -125,7 +125,7 @@ struct Semantics<Fn::Mprobe> {
 };
 template <>
 struct Semantics<Fn::Improbe> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source,
                                               int tag, MPI_Comm comm, int*, MPI_Message*,
                                               MPI_Status*& status) noexcept {
@@ -143,7 +143,7 @@ struct Semantics<Fn::Improbe> {
 };
 template <>
 struct Semantics<Fn::Mrecv> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int,
                                               MPI_Datatype, MPI_Message* message,
                                               MPI_Status*& status) noexcept {
@@ -158,7 +158,7 @@ struct Semantics<Fn::Mrecv> {
 };
 template <>
 struct Semantics<Fn::Imrecv> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, MPI_Message* message,
                                               MPI_Request*) noexcept {
@@ -175,7 +175,7 @@ struct Semantics<Fn::Imrecv> {
 
 template <>
 struct Semantics<Fn::Start> : NoSemantics {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc,
                                               MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) start_persistent(thread, *request);
@@ -183,7 +183,7 @@ struct Semantics<Fn::Start> : NoSemantics {
 };
 template <>
 struct Semantics<Fn::Startall> : NoSemantics {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count,
                                               const auto& array) noexcept {
     for (int i = 0; rc == MPI_SUCCESS && i < count; ++i)

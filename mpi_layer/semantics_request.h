@@ -3,7 +3,7 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/semantics_p2p.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 
 #include <cstring>
 
@@ -63,7 +63,7 @@ template <class Handles>
 
 /// Returns whether the call reported the result of each operation.
 bool is_in_status_slow_path(int rc) noexcept;
-[[gnu::always_inline]] inline bool is_told(int rc) noexcept {
+[[gnu::always_inline]] inline bool is_recorded(int rc) noexcept {
   return rc == MPI_SUCCESS || is_in_status_slow_path(rc);
 }
 /// Returns whether this operation is not complete.
@@ -79,7 +79,7 @@ bool is_pending_slow_path(int error) noexcept;
 
 [[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc,
                                                 int count, const MPI_Status* statuses) noexcept {
-  if (call.arrays == nullptr || !is_told(rc)) return;
+  if (call.arrays == nullptr || !is_recorded(rc)) return;
   for (int i = 0; i < count; ++i) {
     complete_at(thread, call, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
@@ -88,7 +88,7 @@ bool is_pending_slow_path(int error) noexcept;
 [[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc,
                                                  int outcount, const int* indices,
                                                  const MPI_Status* statuses) noexcept {
-  if (call.arrays == nullptr || outcount == MPI_UNDEFINED || !is_told(rc)) return;
+  if (call.arrays == nullptr || outcount == MPI_UNDEFINED || !is_recorded(rc)) return;
   for (int i = 0; i < outcount; ++i) {
     complete_at(thread, call, indices[i] - call.index_base,
                 statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
@@ -109,7 +109,7 @@ bool is_pending_slow_path(int error) noexcept;
 
 template <>
 struct Semantics<Fn::Wait> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
@@ -126,7 +126,7 @@ struct Semantics<Fn::Wait> {
 };
 template <>
 struct Semantics<Fn::Test> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, int*,
                                               MPI_Status*& status) noexcept {
@@ -152,7 +152,7 @@ struct Semantics<Fn::Test> {
 };
 template <>
 struct Semantics<Fn::Waitall> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
@@ -167,7 +167,7 @@ struct Semantics<Fn::Waitall> {
 };
 template <>
 struct Semantics<Fn::Testall> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
                                               MPI_Status*& statuses) noexcept {
@@ -185,7 +185,7 @@ struct Semantics<Fn::Testall> {
 };
 template <>
 struct Semantics<Fn::Waitany> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
                                               MPI_Status*& status) noexcept {
@@ -201,7 +201,7 @@ struct Semantics<Fn::Waitany> {
 };
 template <>
 struct Semantics<Fn::Testany> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
                                               MPI_Status*& status) noexcept {
@@ -219,7 +219,7 @@ struct Semantics<Fn::Testany> {
 };
 template <>
 struct Semantics<Fn::Waitsome> {
-  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
                                               MPI_Status*& statuses) noexcept {
@@ -245,7 +245,7 @@ struct Semantics<Fn::Testsome> : Semantics<Fn::Waitsome> {
 template <>
 struct Semantics<Fn::Request_get_status> : NoSemantics {
   static constexpr std::string_view
-      kTells = "message communicator, peer, tag, bytes, request, flag";
+      kRecordedFields = "message communicator, peer, tag, bytes, request, flag";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request request, int*,
                                               MPI_Status*& status) noexcept {
@@ -267,7 +267,7 @@ struct Semantics<Fn::Request_get_status> : NoSemantics {
 
 template <>
 struct Semantics<Fn::Cancel> : NoSemantics {
-  static constexpr std::string_view kTells = "request";
+  static constexpr std::string_view kRecordedFields = "request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request) noexcept {
     if (request != nullptr) call.horizon = note_cancel(thread, *request);
@@ -279,10 +279,10 @@ struct Semantics<Fn::Cancel> : NoSemantics {
   }
 };
 template <>
-struct Semantics<Fn::Test_cancelled> : Tells<NoSemantics, Told{1, ValueName::kFlag}> {};
+struct Semantics<Fn::Test_cancelled> : Records<NoSemantics, RecordedArgument{1, ValueName::kFlag}> {};
 template <>
 struct Semantics<Fn::Request_free> {
-  static constexpr std::string_view kTells = "request";
+  static constexpr std::string_view kRecordedFields = "request";
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call,
                                               MPI_Request* request) noexcept {
     completion::save(call, request);

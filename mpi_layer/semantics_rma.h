@@ -4,7 +4,7 @@
 #include "mpi_layer/semantics_window.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -41,7 +41,7 @@ template <class... Args>
 template <FactKind Kind>
 struct Put : On<Put<Kind>> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count,
                                          Type type, int target, MPI_Aint, int, Type, MPI_Win window,
                                          MPI_Request* = nullptr) noexcept {
@@ -51,7 +51,7 @@ struct Put : On<Put<Kind>> {
 template <FactKind Kind>
 struct Get : On<Get<Kind>> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, void*, int count, Type type,
                                          int target, MPI_Aint, int, Type, MPI_Win window,
                                          MPI_Request* = nullptr) noexcept {
@@ -61,7 +61,7 @@ struct Get : On<Get<Kind>> {
 template <FactKind Kind>
 struct Accumulate : On<Accumulate<Kind>> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count,
                                          Type type, int target, MPI_Aint, int, Type, MPI_Op,
                                          MPI_Win window, MPI_Request* = nullptr) noexcept {
@@ -72,7 +72,7 @@ struct Accumulate : On<Accumulate<Kind>> {
 template <FactKind Kind>
 struct GetAccumulate : On<GetAccumulate<Kind>> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count,
                                          Type type, void*, int result_count, Type result_type,
                                          int target, MPI_Aint, int, Type, MPI_Op op, MPI_Win window,
@@ -84,7 +84,7 @@ struct GetAccumulate : On<GetAccumulate<Kind>> {
 };
 struct FetchAndOp : On<FetchAndOp> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, void*, Type type,
                                          int target, MPI_Aint, MPI_Op op, MPI_Win window) noexcept {
     const std::uint64_t bytes = type_size(thread, type);
@@ -94,7 +94,7 @@ struct FetchAndOp : On<FetchAndOp> {
 };
 struct CompareAndSwap : On<CompareAndSwap> {
   static constexpr std::string_view
-      kTells = "communicator, window, target, bytes sent, bytes received";
+      kRecordedFields = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, const void*, void*,
                                          Type type, int target, MPI_Aint, MPI_Win window) noexcept {
     const std::uint64_t bytes = type_size(thread, type);
@@ -116,7 +116,7 @@ struct WithRequest : Also<Operation, "request"> {
 // Synchronisation.
 
 struct Fence : On<Fence> {
-  static constexpr std::string_view kTells = "communicator, window, sequence number, assertions";
+  static constexpr std::string_view kRecordedFields = "communicator, window, sequence number, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert,
                                          MPI_Win window) noexcept {
     WinState* state = set_window(thread, call, window);
@@ -142,7 +142,7 @@ struct Fence : On<Fence> {
 /// that group.
 template <std::uint64_t What>
 struct BeginWithGroup : On<BeginWithGroup<What>> {
-  static constexpr std::string_view kTells = "communicator, window, group, assertions";
+  static constexpr std::string_view kRecordedFields = "communicator, window, group, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Group group, int assert,
                                          MPI_Win window) noexcept {
     group_sync(thread, call, window, What | assertion(assert), group_id(thread, group));
@@ -155,7 +155,7 @@ struct BeginWithGroup : On<BeginWithGroup<What>> {
   }
 };
 struct Complete : On<Complete> {
-  static constexpr std::string_view kTells = "communicator, window, group";
+  static constexpr std::string_view kRecordedFields = "communicator, window, group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window) noexcept {
     const WinState* state = window_state(thread, window);
     group_sync(thread, call, window, rma::kComplete,
@@ -163,7 +163,7 @@ struct Complete : On<Complete> {
   }
 };
 struct Wait : On<Wait> {
-  static constexpr std::string_view kTells = "communicator, window, group";
+  static constexpr std::string_view kRecordedFields = "communicator, window, group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window) noexcept {
     const WinState* state = window_state(thread, window);
     group_sync(thread, call, window, rma::kWait,
@@ -171,7 +171,7 @@ struct Wait : On<Wait> {
   }
 };
 struct Test : On<Test> {
-  static constexpr std::string_view kTells = "communicator, window, group, flag by the group";
+  static constexpr std::string_view kRecordedFields = "communicator, window, group, flag by the group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, int*) noexcept {
     Wait::say(thread, call, window);
   }
@@ -182,7 +182,7 @@ struct Test : On<Test> {
 };
 
 struct Lock : On<Lock> {
-  static constexpr std::string_view kTells = "communicator, window, target, lock type, assertions";
+  static constexpr std::string_view kRecordedFields = "communicator, window, target, lock type, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int type, int target,
                                          int assert, MPI_Win window) noexcept {
     const std::uint64_t exclusive = type == MPI_LOCK_EXCLUSIVE ? rma::kExclusive : 0;
@@ -190,7 +190,7 @@ struct Lock : On<Lock> {
   }
 };
 struct LockAll : On<LockAll> {
-  static constexpr std::string_view kTells = "communicator, window, assertions";
+  static constexpr std::string_view kRecordedFields = "communicator, window, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert,
                                          MPI_Win window) noexcept {
     window_sync(thread, call, window, FactKind::kLock, assertion(assert));
@@ -198,7 +198,7 @@ struct LockAll : On<LockAll> {
 };
 template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithTarget : On<WithTarget<Kind, Bytes>> {
-  static constexpr std::string_view kTells = "communicator, window, target";
+  static constexpr std::string_view kRecordedFields = "communicator, window, target";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int target,
                                          MPI_Win window) noexcept {
     target_sync(thread, call, window, Kind, target, Bytes);

@@ -22,7 +22,7 @@ namespace p2p {
                                            int count, MPI_Datatype type, int peer, int tag,
                                            MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (peer == MPI_PROC_NULL || !is_told(call)) return {};
+  if (peer == MPI_PROC_NULL || !is_recorded(call)) return {};
   return {.kind = kind,
           .comm = call.comm,
           .peer = peer,
@@ -52,7 +52,7 @@ bool is_truncation_error(int rc) noexcept;
 }
 
 struct Send : NoSemantics {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int count, MPI_Datatype type, int dest, int tag,
                                               MPI_Comm comm) noexcept {
@@ -61,7 +61,7 @@ struct Send : NoSemantics {
 };
 
 struct Isend {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int count, MPI_Datatype type, int dest, int tag,
                                               MPI_Comm comm, MPI_Request*) noexcept {
@@ -112,7 +112,7 @@ struct Semantics<Fn::Rsend_init> : p2p::SendInit {};
 
 template <>
 struct Semantics<Fn::Recv> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int source, int tag, MPI_Comm comm,
                                               MPI_Status*& status) noexcept {
@@ -131,12 +131,12 @@ struct Semantics<Fn::Recv> {
 
 template <>
 struct Semantics<Fn::Irecv> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int source, int tag, MPI_Comm comm,
                                               MPI_Request*) noexcept {
     set_comm(thread, call, comm);
-    if (source == MPI_PROC_NULL || !is_told(call)) return;
+    if (source == MPI_PROC_NULL || !is_recorded(call)) return;
     call.main = {.kind = FactKind::kRecvRequest,
                  .comm = call.comm,
                  .peer = p2p::posted_source(source),
@@ -186,7 +186,7 @@ namespace p2p {
                                                  std::uint64_t room, int source, int recvtag,
                                                  MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (!is_told(call)) return;
+  if (!is_recorded(call)) return;
   call.main = {.kind = FactKind::kSendrecv,
                .comm = call.comm,
                .peer = dest == MPI_PROC_NULL ? kNoPeer : dest,
@@ -203,7 +203,7 @@ namespace p2p {
 
 template <>
 struct Semantics<Fn::Sendrecv> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int sendcount, MPI_Datatype sendtype, int dest,
                                               int sendtag, void*, int recvcount,
@@ -224,7 +224,7 @@ struct Semantics<Fn::Sendrecv> {
 
 template <>
 struct Semantics<Fn::Sendrecv_replace> {
-  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
+  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int dest, int sendtag, int source,
                                               int recvtag, MPI_Comm comm,

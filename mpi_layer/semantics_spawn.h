@@ -14,7 +14,7 @@ namespace dynamic {
 template <Fn F, unsigned RootAt>
 struct Meeting {
   static constexpr std::string_view
-      kTells = "communicator, root, sequence number, new communicator";
+      kRecordedFields = "communicator, root, sequence number, new communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               Args&&... args) noexcept {
@@ -45,7 +45,7 @@ struct Semantics<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
 
 template <>
 struct Semantics<Fn::Comm_join> : NoSemantics {
-  static constexpr std::string_view kTells = "new communicator";
+  static constexpr std::string_view kRecordedFields = "new communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int,
                                               MPI_Comm* made) noexcept {
     if (rc != MPI_SUCCESS || made == nullptr) return;
@@ -57,7 +57,7 @@ struct Semantics<Fn::Comm_join> : NoSemantics {
 
 template <>
 struct Semantics<Fn::Comm_get_parent> : NoSemantics {
-  static constexpr std::string_view kTells = "communicator";
+  static constexpr std::string_view kRecordedFields = "communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc,
                                               MPI_Comm* parent) noexcept {
     if (rc != MPI_SUCCESS || parent == nullptr) return;

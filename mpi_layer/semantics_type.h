@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -12,39 +12,39 @@ namespace type {
 
 /// The last argument is a new group: records its number of members. A local call.
 struct NewGroup : NoSemantics {
-  static constexpr std::string_view kTells = "members";
+  static constexpr std::string_view kRecordedFields = "members";
   static constexpr bool kNamesObject = true;
   template <class... Args>
   static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
-    if (rc == MPI_SUCCESS) tell_group_size(thread, *last_of(args...));
+    if (rc == MPI_SUCCESS) record_group_size(thread, *last_of(args...));
   }
 };
 /// The last argument is a new datatype: records the bytes of data of one element.
 struct NewType : NoSemantics {
-  static constexpr std::string_view kTells = "type_bytes";
+  static constexpr std::string_view kRecordedFields = "type_bytes";
   static constexpr bool kNamesObject = true;
   template <class... Args>
   static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
     if (rc != MPI_SUCCESS) return;
-    tell_value(thread, ValueName::kTypeBytes,
+    record_value(thread, ValueName::kTypeBytes,
                static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }
 };
 /// Also records queried properties of a group or datatype.
-template <Told... kTold>
-struct Asked : Tells<NoSemantics, kTold...> {
+template <RecordedArgument... kRecordedArguments>
+struct Asked : Records<NoSemantics, kRecordedArguments...> {
   static constexpr bool kNamesObject = true;
 };
-using Extent = Asked<Told{1, ValueName::kLowerBound}, Told{2, ValueName::kExtent}>;
+using Extent = Asked<RecordedArgument{1, ValueName::kLowerBound}, RecordedArgument{2, ValueName::kExtent}>;
 
 }  // namespace type
 
 template <>
-struct Semantics<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
+struct Semantics<Fn::Group_size> : type::Asked<RecordedArgument{1, ValueName::kSize}> {};
 template <>
-struct Semantics<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
+struct Semantics<Fn::Group_rank> : type::Asked<RecordedArgument{1, ValueName::kRank}> {};
 template <>
-struct Semantics<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
+struct Semantics<Fn::Group_compare> : type::Asked<RecordedArgument{2, ValueName::kComparison}> {};
 template <>
 struct Semantics<Fn::Group_union> : type::NewGroup {};
 template <>

@@ -4,7 +4,7 @@
 #include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -90,7 +90,7 @@ struct On {
 
 template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithAll : On<WithAll<Kind, Bytes>> {
-  static constexpr std::string_view kTells = "communicator, window";
+  static constexpr std::string_view kRecordedFields = "communicator, window";
   template <class... Rest>
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window,
                                          Rest&&...) noexcept {
@@ -104,7 +104,7 @@ struct Object : About {
 };
 
 struct Attach : On<Attach> {
-  static constexpr std::string_view kTells = "communicator, window, window bytes";
+  static constexpr std::string_view kRecordedFields = "communicator, window, window bytes";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, void*,
                                          MPI_Aint size) noexcept {
     window_sync(thread, call, window, FactKind::kWindow,
@@ -123,7 +123,7 @@ struct SetName : About {
 
 [[gnu::always_inline]] inline void begin_making(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
-  if (state == nullptr || !state->is_told) return;
+  if (state == nullptr || !state->is_recorded) return;
   call.main = {.kind = FactKind::kWinCreated,
                .comm = state->id,
                .sequence = state->collective_count++,
@@ -142,7 +142,7 @@ void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) n
 /// CommAt: index of the communicator argument. Size and unit precede it.
 template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
-  static constexpr std::string_view kTells = CommAt >= 3 ? "communicator, window, window bytes"
+  static constexpr std::string_view kRecordedFields = CommAt >= 3 ? "communicator, window, window bytes"
                                                          : "communicator, window";
   template <class... Args>
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
@@ -158,7 +158,7 @@ struct Creation {
 };
 
 struct Free {
-  static constexpr std::string_view kTells = "communicator, window";
+  static constexpr std::string_view kRecordedFields = "communicator, window";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Win* window) noexcept {
     if (window == nullptr) return;
     call.second.bytes = key_of(*window);
@@ -207,7 +207,7 @@ template <>
 struct Semantics<Fn::Win_set_info> : one_sided::Object {};
 template <>
 struct Semantics<Fn::Win_shared_query>
-    : Tells<one_sided::About, Told{1, ValueName::kWindowRank}, Told{2, ValueName::kWindowBytes},
-            Told{3, ValueName::kDisplacementUnit}> {};
+    : Records<one_sided::About, RecordedArgument{1, ValueName::kWindowRank}, RecordedArgument{2, ValueName::kWindowBytes},
+            RecordedArgument{3, ValueName::kDisplacementUnit}> {};
 
 }  // namespace megascope::mpi

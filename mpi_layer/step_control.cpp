@@ -141,7 +141,7 @@ void StepControl::begin_step(std::int64_t step) noexcept {
     at_boundary();
 }
 
-void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
+void StepControl::record_time_in_calls(bool is_boundary) noexcept {
   Recorder* const active = recorder();
   const bool is_timed = is_boundary ||
                         (last_.thread == nullptr ? pthread_equal(pthread_self(), main_thread_) != 0
@@ -180,7 +180,7 @@ std::uint64_t StepControl::carry_rank_updates() noexcept {
   if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
   std::optional<OverheadTimer> overhead;
   if (Recorder* const active = recorder()) overhead.emplace(*active);
-  tell_time_in_calls(false);
+  record_time_in_calls(false);
   const std::uint64_t next_ns = port_.progress_tick();
   is_mail_broken_ = !mail_->progress();
   return next_ns;
@@ -188,7 +188,7 @@ std::uint64_t StepControl::carry_rank_updates() noexcept {
 
 void StepControl::at_boundary() noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
-  tell_time_in_calls(true);
+  record_time_in_calls(true);
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
@@ -316,12 +316,12 @@ std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_soun
 /// Starts and completes the rounds up to `end`. All ranks take part: no timeout.
 void StepControl::start_missing(std::uint64_t end) noexcept {
   std::uint64_t wait_ns = 0;
-  bool is_last_told = has_stopped_;
+  bool is_last_recorded = has_stopped_;
   while (started_ < end || obeyed_ < started_) {
     const bool is_behind = started_ < end && started_ - obeyed_ < kLag;
     if (is_behind) {
-      if (!start(is_last_told)) return;
-      is_last_told = true;
+      if (!start(is_last_recorded)) return;
+      is_last_recorded = true;
       continue;
     }
     if (!complete(obeyed_, kForEver, wait_ns)) return;

@@ -79,7 +79,7 @@ class StepControl {
   bool make_objects(const std::vector<std::size_t>& sizes);
   MPI_Datatype type_of(std::size_t bytes) const noexcept;
   std::optional<std::uint64_t> agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept;
-  void tell_time_in_calls(bool is_boundary) noexcept;
+  void record_time_in_calls(bool is_boundary) noexcept;
   std::uint64_t carry_rank_updates() noexcept;
   void start_missing(std::uint64_t end) noexcept;
   void finish_mail() noexcept;

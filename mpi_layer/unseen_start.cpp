@@ -29,7 +29,7 @@ bool is_mpi_started() noexcept {
   return reinterpret_cast<int (*)(int*)>(symbol)(&flag) == 0 && flag != 0;
 }
 
-void tell_unseen_start() {
+void record_unseen_start() {
   if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() ||
       !is_loaded_with_program())
     return;
@@ -51,8 +51,8 @@ void tell_unseen_start() {
       "looked up in the MPI library itself): nothing was recorded");
 }
 
-[[gnu::destructor]] void tell_unseen_start_at_exit() noexcept {
-  without_throwing(&tell_unseen_start, [] {});
+[[gnu::destructor]] void record_unseen_start_at_exit() noexcept {
+  without_throwing(&record_unseen_start, [] {});
 }
 
 }  // namespace

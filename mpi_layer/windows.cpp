@@ -40,7 +40,7 @@ WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) 
   WinState*& slot = states()[key_of(window)];
   slot = state.get();
   g_window_generation.fetch_add(1, std::memory_order_relaxed);
-  if (comm.is_told) {
+  if (comm.is_recorded) {
     definition.id = g_next_id;
     definition.comm = comm.id;
     if (active->define(definition)) state->id = g_next_id++;

@@ -132,11 +132,11 @@ class WholeRun {
       if (account == nullptr || culprit.cause == Cause::kSlowLink ||
           culprit.cause == Cause::kPreempted)
         continue;
-      const double told = culprit.cost_fraction * run_ns_;
+      const double reported = culprit.cost_fraction * run_ns_;
       const bool is_blocked = account->blocked_ns >=
-                              std::max(kExplained * told, kMinBlocked * run_ns_);
+                              std::max(kExplained * reported, kMinBlocked * run_ns_);
       if (is_blocked &&
-          excess_of(accounts_, *account, cpu_outside) < kExplained * told_ns(culprit)) {
+          excess_of(accounts_, *account, cpu_outside) < kExplained * reported_ns(culprit)) {
         culprit.cause = Cause::kBlocked;
         culprit.blocked_ns = account->blocked_ns;
       } else if (!is_blocked && culprit.cause == Cause::kHostStall) {
@@ -168,13 +168,13 @@ class WholeRun {
   }
 
   /// Of a culprit's time, what is there in the whole run.
-  double told_ns(const Culprit& culprit) const {
-    const double told_ns = culprit.cost_fraction * run_ns_;
+  double reported_ns(const Culprit& culprit) const {
+    const double reported_ns = culprit.cost_fraction * run_ns_;
     const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front())
                                                              : nullptr;
     return account == nullptr
-               ? told_ns
-               : std::min(told_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
+               ? reported_ns
+               : std::min(reported_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
   }
 
   /// What the rank's steps show stays: since when, and how much.
@@ -182,7 +182,7 @@ class WholeRun {
     Culprit found = common(Cause::kBlocked, account, excess_ns);
     for (const Culprit& culprit : detection_.culprits) {
       if (!is_one(culprit, account.world_rank) || culprit.cause == Cause::kSlowLink) continue;
-      if (excess_ns < kExplained * told_ns(culprit) &&
+      if (excess_ns < kExplained * reported_ns(culprit) &&
           excess_ns < excess_of(accounts_, account, cpu_outside))
         return;  // it is slow by itself
       if (found.evidence.observed_ns > 0) continue;
@@ -229,13 +229,13 @@ class WholeRun {
     for (Culprit& culprit : detection_.culprits) {
       const bool is_by_accounts = culprit.cause == Cause::kBlocked ||
                                   culprit.cause == Cause::kPreempted;
-      const bool is_told = std::ranges::any_of(kept, [&](const Culprit& other) {
+      const bool is_reported = std::ranges::any_of(kept, [&](const Culprit& other) {
         const bool is_other = other.cause == Cause::kBlocked || other.cause == Cause::kPreempted;
         return is_other && is_by_accounts &&
                std::ranges::any_of(culprit.ranks,
                                    [&](std::int32_t rank) { return is_in(other.ranks, rank); });
       });
-      if (!is_told) kept.push_back(std::move(culprit));
+      if (!is_reported) kept.push_back(std::move(culprit));
     }
     detection_.culprits = std::move(kept);
   }
@@ -298,7 +298,7 @@ class WholeRun {
         return false;
       const Account* const account = account_of(culprit.ranks.front());
       return account != nullptr &&
-             told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kMinSeen) * run_ns_;
+             reported_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kMinSeen) * run_ns_;
     });
     const std::size_t count = before - detection_.culprits.size();
     if (count == 0) return;

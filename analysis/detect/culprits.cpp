@@ -27,7 +27,7 @@ class Namer {
 
   std::vector<Culprit> name() {
     for (const SlowUnit& unit : findings_.units) {
-      if (!is_told_by_stall(unit)) name_unit(unit);
+      if (!is_explained_by_stall(unit)) name_unit(unit);
     }
     for (std::size_t rank = 0; rank < reduced_.ranks.size(); ++rank) {
       if (findings_.stalls[rank].is_there() && !is_remainder(rank) && !has_pauses(rank))
@@ -73,7 +73,7 @@ class Namer {
 
   /// Slow steps of a rank that look like pauses are those that were found as such, where these are
   /// longer.
-  bool is_told_by_stall(const SlowUnit& unit) const {
+  bool is_explained_by_stall(const SlowUnit& unit) const {
     if (unit.kind != Together::kRank) return false;
     const Finding& stall = findings_.stalls[unit.ranks[0]];
     return stall.is_there() && stall.excess >= unit.finding.excess &&

@@ -94,21 +94,21 @@ Status KinetoFile::add_operation(const JsonEvent& event) {
   const std::string& name = event.text("name");
   const bool is_step = name.starts_with(kStepPrefix);
   const Source source = is_step ? Source::kOther : source_of(event);
-  const std::string& told = event.argument_text("Collective name");
+  const std::string& specified = event.argument_text("Collective name");
   const bool is_cpu_call = source != Source::kGpu &&
                            (is_of_cpu_library(name) ||
-                            (name == "record_param_comms" && !told.empty()));
+                            (name == "record_param_comms" && !specified.empty()));
   const bool is_nccl = source == Source::kGpu &&
-                       (!told.empty() || name.starts_with("nccl") || name.starts_with("rccl"));
+                       (!specified.empty() || name.starts_with("nccl") || name.starts_with("rccl"));
   CommunicationName communication = is_cpu_call || is_nccl
-                                        ? communication_of(told.empty() ? name : told)
+                                        ? communication_of(specified.empty() ? name : specified)
                                         : CommunicationName{};
   if (is_nccl && communication.kind == CommunicationName::Kind::kNone)
     communication = {CommunicationName::Kind::kOther, CollectiveOp::kNone,
                      RegionRole::kPointToPoint};
   const bool is_call = communication.kind != CommunicationName::Kind::kNone;
   std::string region = is_step ? "ProfilerStep" : is_nccl ? name.substr(0, name.find('(')) : name;
-  if (is_call && !told.empty()) region = (source == Source::kGpu ? "nccl:" : "c10d:") + told;
+  if (is_call && !specified.empty()) region = (source == Source::kGpu ? "nccl:" : "c10d:") + specified;
   const auto operation = timeline_.operations.size();
   const std::uint32_t index = timeline_.name_index(region);
   define(index, source, communication);
@@ -157,7 +157,7 @@ void KinetoFile::add_call(const JsonEvent& event, CommunicationName name,
   call.bytes_out = static_cast<std::uint64_t>(std::max<std::int64_t>(
                        integer(event, "Out msg nelems", 0, INT64_C(1) << 48), 0)) *
                    bytes;
-  if (region.starts_with("c10d:")) ++told_call_count_;
+  if (region.starts_with("c10d:")) ++specified_call_count_;
   calls_.push_back(std::move(call));
 }
 
@@ -212,8 +212,8 @@ void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& trac
   set_steps();
   std::vector<std::uint32_t> index(tracks_.size());
   for (const auto& [key, track] : tracks_) {
-    const auto told = track_names_.find(key);
-    const std::string name = told != track_names_.end() && !told->second.empty() ? told->second
+    const auto specified = track_names_.find(key);
+    const std::string name = specified != track_names_.end() && !specified->second.empty() ? specified->second
                                                                                  : track.fallback;
     const auto [at, is_new] = tracks.try_emplace(
         {name, track.source == Source::kGpu ? key.first : -1},
@@ -228,12 +228,12 @@ void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& trac
   for (std::size_t i = first_operation_; i < end_operation; ++i)
     timeline_.operations[i].track = index[timeline_.operations[i].track];
   // On the CPU, calls of the library itself show no group where others do; those then tell it all.
-  const bool has_told = told_call_count_ != 0;
+  const bool has_specified = specified_call_count_ != 0;
   std::erase_if(calls_, [&](const KinetoCall& call) {
     return !gpu_.empty()
                ? timeline_.regions[timeline_.operations[call.operation].name].name.starts_with(
                      "c10d:")
-               : has_told && call.group.empty() && call.group_size == kUnknown;
+               : has_specified && call.group.empty() && call.group_size == kUnknown;
   });
   for (KinetoCall& call : calls_) call.rank = rank;
 }

@@ -91,7 +91,7 @@ class KinetoFile {
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   std::size_t ignored_count_ = 0;
-  std::size_t told_call_count_ = 0;  ///< calls on the CPU that tell their group
+  std::size_t specified_call_count_ = 0;  ///< calls on the CPU that tell their group
 };
 
 }  // namespace megascope::importer

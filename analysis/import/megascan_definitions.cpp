@@ -64,7 +64,7 @@ Status take_enum(const JsonEvent& row, const char* key, Enum last, Enum& value) 
 Status MegascanDefinitions::add(const JsonEvent& row) {
   const std::string& name = row.text("name");
   if (name == "process") return add_process(row);
-  if (!are_told()) return Status::ok();
+  if (!are_specified()) return Status::ok();
   if (name == "region") return add_region(row);
   return name == "communicator" ? add_comm(row) : Status::ok();
 }
@@ -72,14 +72,14 @@ Status MegascanDefinitions::add(const JsonEvent& row) {
 Status MegascanDefinitions::add_process(const JsonEvent& row) {
   const std::vector<double>* const sizes = row.list("sizes");
   if (sizes == nullptr) return Status::ok();  // a tick of MegaScan's
-  if (are_told()) return Status::error("a second process in one file");
+  if (are_specified()) return Status::error("a second process in one file");
   if (sizes->size() != 3) return Status::error("\"sizes\" are not those of dp, pp and tp");
   Status status;
   std::size_t at = 0;
   for (std::int32_t* const size : {&timeline_.sizes.dp, &timeline_.sizes.pp, &timeline_.sizes.tp}) {
-    std::int32_t told = 0;
-    status.update(take((*sizes)[at++], "sizes", 1, kMaxRanks, told));
-    *size = std::max(*size, told);
+    std::int32_t specified = 0;
+    status.update(take((*sizes)[at++], "sizes", 1, kMaxRanks, specified));
+    *size = std::max(*size, specified);
   }
   index_ = static_cast<std::int32_t>(timeline_.definitions.size());
   timeline_.definitions.push_back({.host = row.text("host"), .comms = {}});
@@ -157,13 +157,13 @@ Status MegascanDefinitions::add_collectives(const JsonEvent& row) {
   return status;
 }
 
-Status MegascanDefinitions::tell(const JsonEvent& row, Operation& operation) {
+Status MegascanDefinitions::report(const JsonEvent& row, Operation& operation) {
   const std::size_t first = timeline_.facts.size();
   Status status = add_messages(row, "sends", FactKind::kSend);
   if (status.is_ok()) status = add_messages(row, "receives", FactKind::kRecv);
   if (status.is_ok()) status = add_collectives(row);
-  timeline_.told.push_back({first, timeline_.facts.size() - first});
-  operation.told = static_cast<std::uint32_t>(timeline_.told.size());
+  timeline_.specified.push_back({first, timeline_.facts.size() - first});
+  operation.specified = static_cast<std::uint32_t>(timeline_.specified.size());
   return status;
 }
 

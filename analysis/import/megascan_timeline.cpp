@@ -49,11 +49,11 @@ struct Iteration {
   bool is_seen = false;
 
   /// A file that tells nothing, or something else, has the last word: the begin is not known then.
-  void tell(std::optional<double> begin, std::int32_t told_step) {
+  void report(std::optional<double> begin, std::int32_t specified_step) {
     if (!std::exchange(is_seen, true)) {
       begin_ns = begin;
-      step = told_step;
-    } else if (begin_ns != begin || step != told_step) {
+      step = specified_step;
+    } else if (begin_ns != begin || step != specified_step) {
       begin_ns.reset();
     }
   }
@@ -115,7 +115,7 @@ class WorkerFile {
       return Status::error("\"begin_ns\" is out of range");
     if (begin_ns && !(step >= kUnknown && step < 2e9))
       return Status::error("\"step\" is out of range");
-    iteration().tell(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
+    iteration().report(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
     return Status::ok();
   }
   Status end_iteration(const JsonEvent& event, double time_ns) {
@@ -184,10 +184,10 @@ class WorkerFile {
     return keep(event, ended.operation, static_cast<double>(ended.begin_ns),
                 static_cast<double>(end_ns));
   }
-  Status keep(const JsonEvent& event, Operation operation, double told_begin_ns,
-              double told_end_ns) {
-    const double begin_ns = event.number("uncut_begin").value_or(told_begin_ns);
-    const double end_ns = event.number("uncut_end").value_or(told_end_ns);
+  Status keep(const JsonEvent& event, Operation operation, double specified_begin_ns,
+              double specified_end_ns) {
+    const double begin_ns = event.number("uncut_begin").value_or(specified_begin_ns);
+    const double end_ns = event.number("uncut_end").value_or(specified_end_ns);
     if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMaxNs))
       return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
     operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
@@ -204,7 +204,7 @@ class WorkerFile {
       operation.bytes = static_cast<std::uint64_t>(*value);
     if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9)
       operation.sequence = static_cast<std::int32_t>(*value);
-    const Status status = definitions_.are_told() ? definitions_.tell(event, operation)
+    const Status status = definitions_.are_specified() ? definitions_.report(event, operation)
                                                   : Status::ok();
     timeline_.operations.push_back(operation);
     iteration().length_ns = std::max(iteration().length_ns, end_ns);
@@ -306,15 +306,15 @@ Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Plac
 
 /// When each iteration began. True: as the files tell it; false: one behind the other.
 bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& begins_ns) {
-  const bool are_told = std::all_of(
+  const bool are_specified = std::all_of(
       iterations.begin(), iterations.end(),
       [](const Iteration& iteration) { return iteration.begin_ns.has_value(); });
   double now_ns = 0.0;
   for (const Iteration& iteration : iterations) {
-    begins_ns.push_back(are_told ? *iteration.begin_ns : now_ns + iteration.pause_ns);
+    begins_ns.push_back(are_specified ? *iteration.begin_ns : now_ns + iteration.pause_ns);
     now_ns = begins_ns.back() + iteration.length_ns;
   }
-  return are_told;
+  return are_specified;
 }
 
 }  // namespace
@@ -342,7 +342,7 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
   }
   if (read_count == 0) return worst;
   std::vector<double> begins_ns;
-  const bool are_told = find_begins(iterations, begins_ns);
+  const bool are_specified = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (begins_ns[i] + iterations[i].length_ns <= kMaxNs) continue;
     return Status::error("the iterations in " + directory + " are longer than can be: " +
@@ -353,9 +353,9 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
     const auto begin_ns = static_cast<std::uint64_t>(begins_ns[index]);
     operation.begin_ns += begin_ns;
     operation.end_ns += begin_ns;
-    if (are_told) operation.step = iterations[index].step;
+    if (are_specified) operation.step = iterations[index].step;
   }
-  if (!are_told)
+  if (!are_specified)
     timeline.notes.emplace_back(
         "clocks of the workers were never compared: every iteration is taken to begin on all of "
         "them at once");

@@ -158,7 +158,7 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
         {track.last, length_us ? Estimate::Of::kSign : Estimate::Of::kEnd});
   }
   timeline_.operations.push_back(operation);
-  told_.push_back(
+  specified_.push_back(
       {event.argument_text("comm"), bytes_in(event, "bytes"), bytes_in(event, "bytes_received")});
   return Status::ok();
 }
@@ -222,7 +222,7 @@ void OwnTimeline::add_messages() {
     }
     const std::uint32_t from = arrow.starts.front();
     const std::uint32_t to = arrow.ends.front();
-    const std::uint64_t bytes = told_[from].bytes;
+    const std::uint64_t bytes = specified_[from].bytes;
     facts_.push_back(
         {from,
          {.kind = FactKind::kSend, .comm = 0, .peer = rank_of(to), .tag = tag, .bytes = bytes}});
@@ -272,7 +272,7 @@ void OwnTimeline::add_collectives() {
       instance.begin_ns = std::min(instance.begin_ns, timeline_.operations[operation].begin_ns);
     }
     if (is_one_call)
-      comms[{told_[root].comm, std::move(members)}].push_back(std::move(instance));
+      comms[{specified_[root].comm, std::move(members)}].push_back(std::move(instance));
     else
       ++incomplete_count_;
   }
@@ -315,8 +315,8 @@ void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32
                          .comm = comm.id,
                          .sequence = sequence++,
                          .peer = has_root ? static_cast<std::int32_t>(root) : kNoPeer,
-                         .bytes = told_[operation].bytes,
-                         .bytes_received = told_[operation].bytes_received}});
+                         .bytes = specified_[operation].bytes,
+                         .bytes_received = specified_[operation].bytes_received}});
     }
   }
 }
@@ -328,8 +328,8 @@ void OwnTimeline::keep_facts() {
     const std::size_t first = timeline_.facts.size();
     for (; next != facts_.end() && next->first == i; ++next)
       timeline_.facts.push_back(next->second);
-    timeline_.told.push_back({first, timeline_.facts.size() - first});
-    timeline_.operations[i].told = i + 1;
+    timeline_.specified.push_back({first, timeline_.facts.size() - first});
+    timeline_.operations[i].specified = i + 1;
   }
 }
 

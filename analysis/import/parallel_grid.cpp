@@ -69,9 +69,9 @@ Status ParallelGrid::check() const {
 
 Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
   grid = {};
-  Place told = timeline.sizes;
+  Place specified = timeline.sizes;
   for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
-    grid.sizes_[i] = std::max(coordinate(told, i), 1);
+    grid.sizes_[i] = std::max(coordinate(specified, i), 1);
   for (const Track& track : timeline.tracks) {
     Place place = track.place;
     if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMaxRanks) {

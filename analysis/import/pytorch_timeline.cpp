@@ -149,9 +149,9 @@ class PytorchReader {
       if (is_new) timeline_.definitions.emplace_back();
       file.reader->place(file.rank, at->second, tracks[file.rank], file.end_operation);
       std::ranges::move(file.reader->calls(), std::back_inserter(calls_));
-      const double told_size = file.reader->header().world_size.value_or(1);
-      if (told_size >= 1 && told_size <= kMaxRanks)
-        world_size_ = std::max(world_size_, static_cast<std::int32_t>(told_size));
+      const double specified_size = file.reader->header().world_size.value_or(1);
+      if (specified_size >= 1 && specified_size <= kMaxRanks)
+        world_size_ = std::max(world_size_, static_cast<std::int32_t>(specified_size));
       world_size_ = std::max(world_size_, file.rank + 1);
       add_groups(file.reader->header());
       ignored_count += file.reader->ignored_count();

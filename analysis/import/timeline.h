@@ -35,13 +35,13 @@ struct Track {
 };
 
 /// What the file of a worker defines. Only those do that `megascope export` wrote.
-struct ToldDefinitions {
+struct SpecifiedDefinitions {
   std::string host;
   std::vector<CommDefinition> comms;  ///< ascending id, without holes
 };
 
 /// What an operation did, in Timeline::facts.
-struct ToldFacts {
+struct SpecifiedFacts {
   std::size_t first = 0;
   std::size_t count = 0;
 };
@@ -57,7 +57,7 @@ struct Operation {
   std::int32_t model_chunk = kUnknown;
   std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the
                                      ///< file counts them
-  std::uint32_t told = 0;   ///< 1 + its place in Timeline::told; 0: the file does not tell what it
+  std::uint32_t specified = 0;   ///< 1 + its place in Timeline::told; 0: the file does not tell what it
                             ///< did, its name does
   bool is_pair = false;     ///< its begin and its end are events of their own
   bool may_repeat = false;  ///< another that is equal is another one: the file's clock is too
@@ -87,8 +87,8 @@ struct Timeline {
   std::string source;                 ///< the file or folder, as the user named it
   std::vector<RegionDefinition>
       regions;  ///< by name, as far as files define them: those without a name are not defined
-  std::vector<ToldDefinitions> definitions;
-  std::vector<ToldFacts> told;
+  std::vector<SpecifiedDefinitions> definitions;
+  std::vector<SpecifiedFacts> specified;
   std::vector<Fact> facts;
   Repairs repairs;
   std::vector<Estimate> estimates;  ///< before mend()

@@ -128,7 +128,7 @@ Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_trac
     worker.operations.push_back(static_cast<std::uint32_t>(i));
     const std::int32_t definitions = timeline_.tracks[operation.track].definitions;
     if (definitions != kUnknown)
-      worker.told = &timeline_.definitions[static_cast<std::size_t>(definitions)];
+      worker.specified = &timeline_.definitions[static_cast<std::size_t>(definitions)];
     end_ns_ = std::max(end_ns_, operation.end_ns);
   }
   Status status;
@@ -157,7 +157,7 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   for (const std::uint32_t name : names) {
     worker.definitions.regions.push_back(region_of(name));
   }
-  if (worker.told != nullptr) info.host = worker.told->host;
+  if (worker.specified != nullptr) info.host = worker.specified->host;
   const Status status = lanes_of(timeline_, worker.operations, is_work_, worker.lanes);
   for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
     LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
@@ -181,9 +181,9 @@ RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
                           .collective_op = semantics.op,
                           .group = group_name(semantics)};
   if (name >= timeline_.regions.size() || timeline_.regions[name].name.empty()) return region;
-  RegionDefinition told = timeline_.regions[name];
-  told.id = region.id;
-  return told;
+  RegionDefinition specified = timeline_.regions[name];
+  specified.id = region.id;
+  return specified;
 }
 
 const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const Place& place) {
@@ -198,8 +198,8 @@ const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const P
 
 void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
   std::vector<CommDefinition>& comms = worker.definitions.comms;
-  if (worker.told != nullptr) {
-    comms = worker.told->comms;
+  if (worker.specified != nullptr) {
+    comms = worker.specified->comms;
     return;
   }
   for (const std::string over : {"world", "dp", "tp", "pp", "pp ends"}) {
@@ -241,17 +241,17 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
     add(FactKind::kRecv, semantics.from, numbers_.received(operation));
 }
 
-void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& facts) const {
-  const ToldFacts& told = timeline_.told[operation.told - 1];
-  for (std::size_t i = 0; i < told.count; ++i) facts.push_back(timeline_.facts[told.first + i]);
+void TimelineRun::specified_facts(const Operation& operation, std::vector<Fact>& facts) const {
+  const SpecifiedFacts& specified = timeline_.specified[operation.specified - 1];
+  for (std::size_t i = 0; i < specified.count; ++i) facts.push_back(timeline_.facts[specified.first + i]);
 }
 
 void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
                            std::vector<Fact>& facts) const {
   const Operation& operation = timeline_.operations[index];
   const OperationSemantics& semantics = semantics_[operation.name];
-  if (operation.told != 0) {
-    told_facts(operation, facts);
+  if (operation.specified != 0) {
+    specified_facts(operation, facts);
   } else if (semantics.kind == OperationKind::kCollective) {
     const auto comm = worker.comms.find(semantics.over);
     if (comm != worker.comms.end()) {
@@ -264,13 +264,13 @@ void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
   } else if (semantics.kind != OperationKind::kCompute) {
     message_facts(worker, index, facts);
   }
-  const auto tell = [&facts](ValueName name, std::int32_t value) {
+  const auto report = [&facts](ValueName name, std::int32_t value) {
     if (value != kUnknown) facts.push_back(value_fact(name, value));
   };
-  tell(ValueName::kStep, operation.step);
-  tell(ValueName::kMicroBatch, operation.micro_batch);
-  tell(ValueName::kModelChunk, operation.model_chunk);
-  tell(ValueName::kSequence, operation.sequence);
+  report(ValueName::kStep, operation.step);
+  report(ValueName::kMicroBatch, operation.micro_batch);
+  report(ValueName::kModelChunk, operation.model_chunk);
+  report(ValueName::kSequence, operation.sequence);
 }
 
 std::unique_ptr<CallStream> TimelineRun::calls(std::int32_t world_rank, LocationId location) const {

@@ -46,7 +46,7 @@ class TimelineRun final : public RecordSource {
     std::vector<Lane> lanes;
     std::map<std::string, CommId> comms;  ///< by what operations are "over"
     std::vector<std::uint32_t> operations;
-    const ToldDefinitions* told = nullptr;
+    const SpecifiedDefinitions* specified = nullptr;
   };
 
   TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
@@ -57,7 +57,7 @@ class TimelineRun final : public RecordSource {
   void define_groups(std::int32_t rank, Worker& worker);
   const Group& group_of(const std::string& over, const Place& place);
   void facts_of(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;
-  void told_facts(const Operation& operation, std::vector<Fact>& facts) const;
+  void specified_facts(const Operation& operation, std::vector<Fact>& facts) const;
   void message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;
 
   Timeline timeline_;

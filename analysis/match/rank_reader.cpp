@@ -291,7 +291,7 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
   const CommDefinition& comm = *comm_of_slot(definitions_, step.slot);
   const CollectiveShape shape = shape_of(*now.function, comm, fact);
   const bool is_request = fact.kind == FactKind::kCollectiveRequest;
-  const bool is_told = is_request || fact.kind == FactKind::kCollective;
+  const bool is_reported = is_request || fact.kind == FactKind::kCollective;
   if (!is_request) stop_of(now);
   CollectiveEnd end{
       .start_ns = now.call->enter_ns,
@@ -311,7 +311,7 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
       .comm_rank = comm.my_rank,
       .world_rank = world_rank_,
       .is_pending = now.call->is_pending};
-  end.is_root = is_told && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
+  end.is_root = is_reported && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
                                                           : fact.peer == comm.my_rank);
   end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() &&
                         !comm.remote_members.empty() &&

@@ -32,7 +32,7 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
   std::uint64_t call_count = 0;
   for (const detect::StepTimes& rank : plan.steps) {
     count = std::min(count, rank.ends_ns.size());
-    if (!rank.is_told()) max_found = std::max(max_found, rank.ends_ns.size());
+    if (!rank.is_annotated()) max_found = std::max(max_found, rank.ends_ns.size());
     call_count += rank.call_count;
   }
   for (detect::StepTimes& rank : plan.steps) rank.cut(count);
@@ -57,9 +57,9 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
     return plan;
   }
   // Where the program begins to count anew, its numbers tell no step from another.
-  const bool has_numbers = options.told != nullptr && options.told->is_there() &&
-                           std::ranges::is_sorted(options.told->numbers, std::less_equal<>());
-  if (has_numbers) plan.numbers = options.told->numbers;
+  const bool has_numbers = options.annotated != nullptr && options.annotated->is_there() &&
+                           std::ranges::is_sorted(options.annotated->numbers, std::less_equal<>());
+  if (has_numbers) plan.numbers = options.annotated->numbers;
   plan.is_kept = kept_steps(count, options.max_operations / a_step);
   const auto kept = static_cast<std::size_t>(
       std::count(plan.is_kept.begin(), plan.is_kept.end(), true));

@@ -112,7 +112,7 @@ void open_threads(Recorder* recorder, std::uint8_t gate) noexcept {
 void keep(bool is_kept) noexcept {
   if (!set_kept(is_kept)) return;
   set_gate(gate_where(is_kept));
-  tell_follower(is_kept);
+  report_follower(is_kept);
   (void)begin_thread(kSteps);
 }
 

@@ -377,7 +377,7 @@ void ProcessEvents::complete_operation(const timeline::Event& event, const Fact&
   begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
   text_.hex(operation.number) << R"("})";
   add_place(event.location, event.leave_ns);
-  if (CallArguments::is_told_at_end(fact.kind)) {
+  if (CallArguments::is_reported_at_end(fact.kind)) {
     add_arguments(CallArguments::of_message(fact, world_ranks_));
   }
   end_event();

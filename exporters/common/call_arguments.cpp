@@ -128,7 +128,7 @@ struct CallSummary {
     return only == nullptr ? kNoComm : only->comm;
   }
 
-  void tell_messages(CallArguments& to, const WorldRanks& world_ranks) const {
+  void report_messages(CallArguments& to, const WorldRanks& world_ranks) const {
     if (sent.count == 1) {
       to.add_peer(ArgumentName::kPeer, *sent.first, world_ranks);
       to.add_tag(ArgumentName::kTag, sent.first->tag);
@@ -136,7 +136,7 @@ struct CallSummary {
       to.add_number(ArgumentName::kMessages, sent.count);
     }
     if (sent.count > 0) to.add_number(ArgumentName::kBytes, sent.bytes);
-    if (received.count > 0) tell_received(to, world_ranks);
+    if (received.count > 0) report_received(to, world_ranks);
     if (posted.count == 0) return;
     if (posted.count > 1) to.add_number(ArgumentName::kReceives, posted.count);
     if (posted.count == 1 && sent.count + received.count == 0) {
@@ -146,7 +146,7 @@ struct CallSummary {
     to.add_number(ArgumentName::kBufferBytes, posted.bytes);
   }
 
-  void tell_received(CallArguments& to, const WorldRanks& world_ranks) const {
+  void report_received(CallArguments& to, const WorldRanks& world_ranks) const {
     const bool is_standalone = sent.count == 0;
     if (received.count > 1) {
       to.add_number(ArgumentName::kMessagesReceived, received.count);
@@ -159,7 +159,7 @@ struct CallSummary {
     to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
   }
 
-  void tell_found(CallArguments& to, const WorldRanks& world_ranks) const {
+  void report_found(CallArguments& to, const WorldRanks& world_ranks) const {
     if (found->kind == FactKind::kRequestReady) to.add(ArgumentName::kReady, Argument::Kind::kTrue);
     if (found->peer == kNoPeer) return;
     to.add_peer(ArgumentName::kPeer, *found, world_ranks);
@@ -167,7 +167,7 @@ struct CallSummary {
     to.add_number(ArgumentName::kBytes, found->bytes);
   }
 
-  void tell_collective(CallArguments& to, const WorldRanks& world_ranks,
+  void report_collective(CallArguments& to, const WorldRanks& world_ranks,
                        std::int32_t my_world_rank) const {
     const std::int32_t root = collective->peer == kSelfRoot
                                   ? my_world_rank
@@ -200,14 +200,14 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
                Argument::Kind::kComm, comm);
   }
   if (summary.collective != nullptr) {
-    summary.tell_collective(result, world_ranks, my_world_rank);
+    summary.report_collective(result, world_ranks, my_world_rank);
   } else if (summary.one_sided != nullptr) {
     result.add_one_sided(*summary.one_sided, world_ranks);
   } else {
-    summary.tell_messages(result, world_ranks);
+    summary.report_messages(result, world_ranks);
   }
-  if (summary.found != nullptr) summary.tell_found(result, world_ranks);
-  summary.files.tell(result, summary.sent.count + summary.received.count > 0);
+  if (summary.found != nullptr) summary.report_found(result, world_ranks);
+  summary.files.report(result, summary.sent.count + summary.received.count > 0);
   if (summary.local != nullptr) result.add_number(ArgumentName::kBytes, summary.local->bytes);
   result.add_values(call);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
@@ -247,7 +247,7 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
     default: {
       FileSummary files;
       if (is_file_fact(fact.kind)) files.add(fact);
-      files.tell(result, /*has_messages=*/false);
+      files.report(result, /*has_messages=*/false);
       if (fact.kind == FactKind::kFileCancelled)
         result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
     }
@@ -260,10 +260,10 @@ void CallArguments::add_values(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind != FactKind::kValue) continue;
     const ValueName value = value_name_of(fact);
-    const auto is_told = [&](const Argument& argument) {
+    const auto is_reported = [&](const Argument& argument) {
       return argument.name == argument_of(value);
     };
-    if (value == ValueName::kCount || std::any_of(first, end(), is_told)) continue;
+    if (value == ValueName::kCount || std::any_of(first, end(), is_reported)) continue;
     add(argument_of(value), is_real(value) ? Argument::Kind::kReal : Argument::Kind::kNumber,
         value_of(fact));
   }

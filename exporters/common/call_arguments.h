@@ -96,7 +96,7 @@ class CallArguments {
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
 
   /// Whether of_message() has new information when an operation ends with a fact of this kind.
-  static bool is_told_at_end(FactKind kind) {
+  static bool is_reported_at_end(FactKind kind) {
     return kind == FactKind::kRecvComplete || kind == FactKind::kCancelled ||
            kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete ||
            kind == FactKind::kFileCancelled;

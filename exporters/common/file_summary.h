@@ -33,7 +33,7 @@ struct FileSummary {
   }
 
   /// Adds the summary to a call's arguments. has_messages: the call also has messages.
-  void tell(CallArguments& to, bool has_messages) const {
+  void report(CallArguments& to, bool has_messages) const {
     if (first == nullptr) return;
     if (is_of_one_file) to.add(ArgumentName::kFile, Argument::Kind::kFile, file_of(*first));
     if (first->kind == FactKind::kFileSize) add_number(to, ArgumentName::kSize, first->bytes);

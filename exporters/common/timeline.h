@@ -55,7 +55,7 @@ class Timeline {
     std::unique_ptr<PointStream> points;
     Point point;  ///< the next point, if has_point
     bool has_point = false;
-    bool is_told = false;  ///< `point` was returned by next()
+    bool is_reported = false;  ///< `point` was returned by next()
     const UserRegions* regions = nullptr;
     bool is_entered = false;  ///< `call` was returned by next()
     std::vector<Frame> open;
@@ -67,7 +67,7 @@ class Timeline {
     bool has_events() const { return has_call || !open.empty(); }
     bool is_at_end() const { return !has_events() && !has_point; }
     /// Whether the next event is a point.
-    bool tells_next() const {
+    bool reports_next() const {
       return has_point && (!has_events() || point.time_ns < next_event_ns());
     }
     std::uint64_t next_event_ns() const {
@@ -83,7 +83,7 @@ class Timeline {
   static bool is_later(const Cursor& a, const Cursor& b);
   static void enter(Cursor& cursor, Event& event);
   static void leave(Cursor& cursor, Event& event);
-  static void tell(Cursor& cursor, Event& event);
+  static void report(Cursor& cursor, Event& event);
 
   UserRegions regions_;
   /// A heap, earliest event first, followed by the cursor of the last event.

@@ -158,9 +158,9 @@ class EventFile {
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);
-  void tell_comm(CommId comm);
-  void tell_found(const Fact& fact);
-  void tell_value(const Fact& fact, const Frame& frame);
+  void report_comm(CommId comm);
+  void report_found(const Fact& fact);
+  void report_value(const Fact& fact, const Frame& frame);
   void finish_one_sided(const Frame& frame);
   void finish_request(const Fact& fact);
   void finish_collective(const Fact& fact);

@@ -135,10 +135,10 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
     case FactKind::kMatched:  // no OTF2 event
     case FactKind::kProbed:
     case FactKind::kRequestReady:
-      tell_found(fact);
+      report_found(fact);
       break;
     case FactKind::kValue:
-      tell_value(fact, frame);
+      report_value(fact, frame);
       break;
     default:
       if (is_file_fact(fact.kind)) io_.finish(fact, now_ns_);
@@ -146,7 +146,7 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
   }
 }
 
-void EventFile::tell_comm(CommId comm) {
+void EventFile::report_comm(CommId comm) {
   constexpr auto kId = static_cast<std::uint32_t>(EventAttribute::kComm);
   const std::uint32_t id = process_.ids.comm(comm);
   if (id == ProcessIds::kUndefinedComm || OTF2_AttributeList_TestAttributeByID(attributes_, kId))
@@ -155,23 +155,23 @@ void EventFile::tell_comm(CommId comm) {
   calls_.make(OTF2_AttributeList_AddCommRef, attributes_, kId, id);
 }
 
-void EventFile::tell_found(const Fact& fact) {
+void EventFile::report_found(const Fact& fact) {
   if (fact.peer == kNoPeer) return;
-  const auto tell = [&](EventAttribute attribute, std::int64_t value) {
+  const auto report = [&](EventAttribute attribute, std::int64_t value) {
     calls_.make(OTF2_AttributeList_AddInt64, attributes_, static_cast<std::uint32_t>(attribute),
                 value);
   };
-  tell_comm(fact.comm);
-  tell(EventAttribute::kFoundSource,
+  report_comm(fact.comm);
+  report(EventAttribute::kFoundSource,
        fact.peer < 0 ? fact.peer
                      : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
-  tell(EventAttribute::kFoundTag, fact.tag);
+  report(EventAttribute::kFoundTag, fact.tag);
   calls_.make(OTF2_AttributeList_AddUint64, attributes_,
               static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes);
   has_attributes_ = true;
 }
 
-void EventFile::tell_value(const Fact& fact, const Frame& frame) {
+void EventFile::report_value(const Fact& fact, const Frame& frame) {
   const ValueName name = value_name_of(fact);
   const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) +
                            static_cast<std::uint32_t>(name);
@@ -182,7 +182,7 @@ void EventFile::tell_value(const Fact& fact, const Frame& frame) {
   } else {
     calls_.make(OTF2_AttributeList_AddInt64, attributes_, id, value_of(fact));
   }
-  if (frame.comm != kNoComm) tell_comm(frame.comm);
+  if (frame.comm != kNoComm) report_comm(frame.comm);
 }
 
 void EventFile::finish_request(const Fact& fact) {

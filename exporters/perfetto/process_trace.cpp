@@ -280,7 +280,7 @@ void ProcessTrace::leave(const timeline::Event& event) {
     event_.clear();
     event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
     event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
-    if (CallArguments::is_told_at_end(fact.kind)) {
+    if (CallArguments::is_reported_at_end(fact.kind)) {
       add_arguments(CallArguments::of_message(fact, world_ranks_));
     }
     packets_.put_event(event.time_ns, event_.bytes());

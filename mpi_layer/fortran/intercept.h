@@ -53,7 +53,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     if (!is_looked_at) {
       constexpr unsigned kRow = static_cast<unsigned>(R);
       if (g_lacks_pmpi[family_of(I)][kRow] == 1) [[unlikely]]
-        tell_missing_pmpi(family_of(I), kRow);
+        record_missing_pmpi(family_of(I), kRow);
       return pmpi<I, R, Slots...>()(slots...);
     }
     return record(slots...);

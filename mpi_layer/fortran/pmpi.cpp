@@ -86,7 +86,7 @@ void refresh_selection() noexcept {
   }
 }
 
-void tell_missing_pmpi(unsigned family, unsigned row) noexcept {
+void record_missing_pmpi(unsigned family, unsigned row) noexcept {
   Recorder* const active = recorder();
   if (active == nullptr || mpi::g_selected[static_cast<unsigned>(kFunctions[row])] == 0) return;
   if (std::atomic_ref(g_lacks_pmpi[family][row]).exchange(2, std::memory_order_relaxed) != 1)

@@ -43,7 +43,7 @@ void refresh_selection() noexcept;
 extern constinit std::uint8_t g_lacks_pmpi[kFamilyCount][kRowEnd];
 /// Notes in the trace, once, that such a procedure ("mpi_send_f08_") was called, if it would have
 /// been recorded. Any thread.
-void tell_missing_pmpi(unsigned family, unsigned row) noexcept;
+void record_missing_pmpi(unsigned family, unsigned row) noexcept;
 
 template <Interface I, Row R, class... Slots>
 [[gnu::always_inline]] inline auto pmpi() noexcept {

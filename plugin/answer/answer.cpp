@@ -125,7 +125,7 @@ void Answer::read(const RecordSource& source) {
   const bool is_confirmed = !detection_.culprits.empty();
   whatif::StepPlan plan;
   if (options_.has_replay || is_confirmed)
-    plan = whatif::plan_steps(detection_.steps, {.told = &told_});
+    plan = whatif::plan_steps(detection_.steps, {.annotated = &reported_});
   is_whole_replayed_ = plan.limitations.empty();
   if (!options_.has_replay && !(is_confirmed && is_whole_replayed_)) {
     matching_ = match(source, states_);
@@ -186,24 +186,24 @@ void Answer::drop_advice_on_stages() {
 /// By the steps that the program tells, else by found ones.
 void Answer::judge_calls(const RecordSource& source) {
   const bool is_first = &source == &run_;
-  told_ = is_first ? synced_.told() : detect::told_steps(source);
-  judge_.steps = told_.is_there() ? &told_.marks : nullptr;
-  if (synced_.has_waits() && !told_.is_there()) {
+  reported_ = is_first ? synced_.annotated() : detect::annotated_steps(source);
+  judge_.steps = reported_.is_there() ? &reported_.marks : nullptr;
+  if (synced_.has_waits() && !reported_.is_there()) {
     found_ = marks_of_found_steps(is_first ? recorded_ : shown_->source(), options_.jobs);
     judge_.steps = &found_;
   }
-  view_.are_steps_told = told_.is_there();
+  view_.are_steps_annotated = reported_.is_there();
   detection_ = detect::detect(source, judge_);
   synced_.join(detection_.culprits);
   for (const std::string& note : synced_.notes()) detection_.limitations.push_back(note);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
   make_one_claim_each(detection_.culprits);
-  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(),
-                                told_.limitations.end());
+  detection_.limitations.insert(detection_.limitations.end(), reported_.limitations.begin(),
+                                reported_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
-  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>()))
-    number_steps(told_.numbers);
+  if (reported_.is_there() && std::ranges::is_sorted(reported_.numbers, std::less_equal<>()))
+    number_steps(reported_.numbers);
 }
 
 void Answer::judge_operations() {
@@ -213,7 +213,7 @@ void Answer::judge_operations() {
   drop_inferred_groups();
   make_one_claim_each(detection_.culprits);
   number_steps(regions_->step_numbers());
-  view_.are_steps_told = true;
+  view_.are_steps_annotated = true;
   if (!detection_.culprits.empty()) confirm();
 }
 
@@ -294,7 +294,7 @@ whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   options.max_scenarios = max_scenarios;
   options.has_costs_only = max_scenarios == 0;
   options.graph.jobs = options_.jobs;
-  options.graph.told = &told_;
+  options.graph.annotated = &reported_;
   pieces::RegionRun moved;
   pieces::HiddenSync moved_hidden;
   if (regions_ && causality_.violations_before == 0) {

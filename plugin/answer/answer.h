@@ -2,7 +2,7 @@
 
 #include "analysis/advice/gather.h"
 #include "analysis/common/parallel_groups.h"
-#include "analysis/detect/told_steps.h"
+#include "analysis/detect/annotated_steps.h"
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/what_if.h"
 #include "core/record/run_time.h"
@@ -76,7 +76,7 @@ class Answer {
   std::vector<double> clock_errors_ns_;
   analysis::ParallelGroups groups_;
   GroupCheck check_;
-  detect::ToldSteps told_;
+  detect::AnnotatedSteps reported_;
   detect::StepMarks found_;  ///< only where there are hidden waits
   detect::Options judge_;
   detect::Detection detection_;

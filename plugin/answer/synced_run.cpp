@@ -49,11 +49,11 @@ bool are_alike_slow(const std::vector<const Culprit*>& members) {
 SyncedRun::SyncedRun(const RecordSource& run, const detect::GroupIndices& specified, unsigned jobs)
     : run_(run) {
   if (pieces::is_of_regions(run)) return;
-  told_ = detect::told_steps(run);
+  reported_ = detect::annotated_steps(run);
   if (run.world_ranks().size() < 2 || !know_world(run)) return;
   pieces::GapSteps steps;
-  if (told_.is_there())
-    steps.marks = &told_.marks;
+  if (reported_.is_there())
+    steps.marks = &reported_.marks;
   else
     steps.markers = detect::find_step_markers(run, jobs);
   HiddenWaits waits = pieces::find_hidden_waits(run, steps, specified);

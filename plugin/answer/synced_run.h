@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/detect/detect.h"
-#include "analysis/detect/told_steps.h"
+#include "analysis/detect/annotated_steps.h"
 #include "analysis/pieces/waits_source.h"
 #include "core/record/source.h"
 
@@ -22,7 +22,7 @@ class SyncedRun {
   const RecordSource& source() const { return waits_ != nullptr ? *waits_ : run_; }
   bool has_waits() const { return waits_ != nullptr; }
   /// In the times of the run.
-  const detect::ToldSteps& told() const { return told_; }
+  const detect::AnnotatedSteps& annotated() const { return reported_; }
   /// Collectives of source() that the program did not call.
   std::uint64_t meeting_count() const { return has_waits() ? waits_->meeting_count() : 0; }
   /// Sentences: which ranks synchronise where.
@@ -33,7 +33,7 @@ class SyncedRun {
 
  private:
   const RecordSource& run_;
-  detect::ToldSteps told_;
+  detect::AnnotatedSteps reported_;
   std::unique_ptr<pieces::WaitsSource> waits_;
 };
 

@@ -16,7 +16,7 @@ using analysis::WaitKind;
 
 namespace {
 
-constexpr double kWorthTelling = 0.01;  ///< of all time: less waiting is not worth a name
+constexpr double kWorthReporting = 0.01;  ///< of all time: less waiting is not worth a name
 constexpr double kStandsOut = 2;        ///< times the fair share of what all ranks cause
 constexpr std::size_t kHostColumns = 40;
 
@@ -113,7 +113,7 @@ std::string verdict_text(const AnswerView& view) {
   if (view.has_operations && !culprit.empty() &&
       waited < view.detection.culprits.front().cost_fraction)
     return culprit.substr(0, culprit.size() - 1);
-  if (waited < kWorthTelling) {
+  if (waited < kWorthReporting) {
     return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.",
                                  report::percent_text(waited));
   }

@@ -211,7 +211,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["steps_are"] = view.detection.step_count == 0
                           ? Json(nullptr)
-                          : Json(view.are_steps_told ? "told" : "inferred");
+                          : Json(view.are_steps_annotated ? "told" : "inferred");
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();

@@ -244,7 +244,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
     append(lines, "Cores: " + sentence, 0);
   }
   for (const std::string& line : advice_lines(view)) lines.push_back(line);
-  if (view.detection.step_count != 0 && !view.are_steps_told) {
+  if (view.detection.step_count != 0 && !view.are_steps_annotated) {
     lines.emplace_back();
     append(lines,
            "The application annotates no steps: " + std::to_string(view.detection.step_count) +

@@ -18,7 +18,7 @@ using whatif::WhatIf;
 
 constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kColumns = 100;
-constexpr double kWorthTelling = 1.005;
+constexpr double kWorthReporting = 1.005;
 
 const char* name_of(Scenario::Kind kind) {
   static constexpr const char* kNames[] = {"rank", "group", "operation", "culprit"};
@@ -35,9 +35,9 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 std::string loss_text(const WhatIf& what_if) {
   const std::string steps = fmt::format("a step takes {}, without slow operations {}",
                                         duration(what_if.step_ns), duration(what_if.best_step_ns));
-  if (what_if.loss.total < kWorthTelling - 1.0)
+  if (what_if.loss.total < kWorthReporting - 1.0)
     return fmt::format("Slow operations cost less than {} of the run.",
-                       report::percent_text(kWorthTelling - 1.0));
+                       report::percent_text(kWorthReporting - 1.0));
   std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}",
                                  report::percent_text(what_if.loss.total), steps);
   if (what_if.asked.empty()) return text + ". No cause was found for it.";
@@ -66,7 +66,7 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
                {"cost if nothing else is slow"}});
   std::size_t shown = 0;
   for (const Scenario& scenario : what_if.scenarios) {
-    if (shown == kMaxRows || scenario.gain < kWorthTelling) break;
+    if (shown == kMaxRows || scenario.gain < kWorthReporting) break;
     table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain),
                fmt::format("{:.2f} ×", scenario.alone)});
     ++shown;

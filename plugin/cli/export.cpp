@@ -69,7 +69,7 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
   }
 }
 
-void tell_moves(const analysis::Causality& causality) {
+void annotate_moves(const analysis::Causality& causality) {
   if (causality.violations_before == 0) return;
   if (causality.anchors.is_any())
     std::printf(
@@ -89,7 +89,7 @@ const RecordSource& in_order(const trace::RunSource& run, int jobs,
   if (run.time().domains.size() < 2) return run;
   const analysis::Causality causality = analysis::restore_causality(
       run, answer::measured_errors_ns(run, run.time()), static_cast<unsigned>(jobs));
-  tell_moves(causality);
+  annotate_moves(causality);
   if (causality.violations_before == 0) return run;
   return corrected.emplace(run, causality).source();
 }
@@ -222,7 +222,7 @@ int export_run(const ExportArguments& arguments) {
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
   const std::unique_ptr<Findings> found = find(*run, arguments, jobs);
   std::optional<analysis::InOrder> corrected;
-  if (found != nullptr) tell_moves(found->answer.view().causality);
+  if (found != nullptr) annotate_moves(found->answer.view().causality);
   const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
                   found != nullptr ? &found->annotations : nullptr};
   std::fflush(stdout);  // flush before forking

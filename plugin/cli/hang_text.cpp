@@ -83,7 +83,7 @@ std::string step_text(const HangView& view, const CycleStep& step) {
 }
 
 /// Whether the cycle's ranks wait for each other because of a reported mismatch.
-bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
+bool is_annotated(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::all_of(cycle, [&](const CycleStep& step) {
     const analysis::Want& want = view.report.waiting[step.waiting].wants[step.want];
     return want.kind == analysis::Want::Kind::kCollective &&
@@ -105,9 +105,9 @@ bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
 
 void cycle_section(const HangView& view, Lines& lines) {
   std::vector<std::vector<CycleStep>> cycles = view.report.cycles;
-  const std::size_t told = std::erase_if(cycles,
-                                         [&](const auto& cycle) { return is_told(view, cycle); });
-  if (told != 0) append(lines, "So the ranks wait for each other.", 2);
+  const std::size_t annotated = std::erase_if(cycles,
+                                         [&](const auto& cycle) { return is_annotated(view, cycle); });
+  if (annotated != 0) append(lines, "So the ranks wait for each other.", 2);
   for (std::size_t i = 0; i < std::min(kMaxCycles, cycles.size()); ++i) {
     const std::vector<CycleStep>& cycle = cycles[i];
     const std::string what = is_doubtful(view, cycle) ? "Perhaps a deadlock" : "Deadlock";

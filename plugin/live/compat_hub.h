@@ -88,7 +88,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
     std::int64_t since_ns = 0;  ///< time of the request
     std::uint64_t since_steps = 0;
     bool is_held = false;  ///< the budget was closed when the client was last served
-    bool has_been_told_of_budget = false;
+    bool has_been_reported_of_budget = false;
     bool has_heard_end = false;
   };
 

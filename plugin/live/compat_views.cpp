@@ -88,7 +88,7 @@ void CompatHub::forget_views(Client& client) {
 /// Counts a view that was replaced while the budget was closed.
 void CompatHub::skip_update(Client& client) {
   budget_.count_skipped();
-  if (!std::exchange(client.has_been_told_of_budget, true))
+  if (!std::exchange(client.has_been_reported_of_budget, true))
     refuse(client, "Updates are skipped: " + budget_text(hub_.settings()) + ".");
 }
 
@@ -223,9 +223,9 @@ bool CompatHub::has_last_views(Client& client, std::int64_t now_ns) const {
   if (has_ended_ || now_ns - *client.finish_ns > kLastViewsNs) return true;
   const auto layers = static_cast<std::size_t>(layer_count());
   return std::ranges::all_of(client.seen, [&](const Seen& seen) {
-    const auto is_told = [&](const auto& sent) { return sent.second >= client.progress.end(); };
+    const auto is_reported = [&](const auto& sent) { return sent.second >= client.progress.end(); };
     const std::size_t tensors = seen.lens.flag() == CompatFlag::kInputTokens ? 1 : layers;
-    return seen.sent_tokens.size() >= tensors && std::ranges::all_of(seen.sent_tokens, is_told);
+    return seen.sent_tokens.size() >= tensors && std::ranges::all_of(seen.sent_tokens, is_reported);
   });
 }
 

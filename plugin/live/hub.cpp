@@ -40,7 +40,7 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
   const ClientId id = next_client_++;
   Client& client = clients_[id];
   client.rate = MessageRate(now_ns);
-  client.told_events = first_event_;
+  client.reported_events = first_event_;
   reply(client, hello_text(*this));
   return id;
 }
@@ -143,7 +143,7 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   reply(client, dumped({{"type", "subscribed"},
                         {"panel", request.subscription},
                         {"matches", subscription.matches(store_)}}));
-  tell_again(client, request.subscription, subscription.capture_requests());
+  report_again(client, request.subscription, subscription.capture_requests());
 }
 
 bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
@@ -205,9 +205,9 @@ bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
     return true;
   }
   if (next_names(client, text)) return true;
-  client.told_events = std::max(client.told_events, first_event_);
-  if (client.told_events < first_event_ + events_.size()) {
-    text = events_[client.told_events++ - first_event_];
+  client.reported_events = std::max(client.reported_events, first_event_);
+  if (client.reported_events < first_event_ + events_.size()) {
+    text = events_[client.reported_events++ - first_event_];
     return true;
   }
   return next_drops(client, now_ns, text);
@@ -216,16 +216,16 @@ bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
 bool Hub::next_names(Client& client, std::string& text) {
   const std::vector<std::uint32_t>& learned = store_.tensors.learned();
   Json list = Json::array();
-  for (; client.told_tensors < learned.size() && list.size() < kNamesAMessage;
-       ++client.told_tensors)
-    list.push_back(store_.tensors.json_of(learned[client.told_tensors]));
+  for (; client.reported_tensors < learned.size() && list.size() < kNamesAMessage;
+       ++client.reported_tensors)
+    list.push_back(store_.tensors.json_of(learned[client.reported_tensors]));
   if (!list.empty()) {
     text = dumped({{"type", "tensors"}, {"tensors", std::move(list)}});
     return true;
   }
-  for (; client.told_counters < store_.counters.size() && list.size() < kNamesAMessage;
-       ++client.told_counters)
-    list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.told_counters)));
+  for (; client.reported_counters < store_.counters.size() && list.size() < kNamesAMessage;
+       ++client.reported_counters)
+    list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.reported_counters)));
   if (list.empty()) return false;
   text = dumped({{"type", "counters"}, {"counters", std::move(list)}});
   return true;
@@ -233,16 +233,16 @@ bool Hub::next_names(Client& client, std::string& text) {
 
 /// Cycles through the reasons, so that a fast growing one does not hide the others.
 bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
-  if (now_ns - client.drops_told_ns < kSecondNs) return false;
+  if (now_ns - client.drops_reported_ns < kSecondNs) return false;
   auto at = drops_.upper_bound(client.last_drop);
   for (std::size_t tried = 0; tried < drops_.size(); ++tried, ++at) {
     if (at == drops_.end()) at = drops_.begin();
     const auto& [reason, count] = *at;
-    std::uint64_t& told = client.told_drops[reason];
-    if (told == count) continue;
-    told = count;
+    std::uint64_t& reported = client.reported_drops[reason];
+    if (reported == count) continue;
+    reported = count;
     client.last_drop = reason;
-    client.drops_told_ns = now_ns;
+    client.drops_reported_ns = now_ns;
     text = dumped({{"type", "drops"}, {"reason", reason}, {"count", count}});
     return true;
   }
@@ -273,7 +273,7 @@ bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>
     std::string problem;
     std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number,
                                                                  problem);
-    if (!problem.empty()) tell(client, at->first, problem);
+    if (!problem.empty()) report(client, at->first, problem);
     if (!made) continue;
     frame = std::move(*made);
     client.last_subscription = at->first;

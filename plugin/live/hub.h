@@ -34,12 +34,12 @@ struct Client {
   AnswerQueue answers;
   std::deque<std::string> notices;  ///< notices about its panels
   std::size_t notice_bytes = 0;
-  std::size_t told_tensors = 0;  ///< entries of TensorCatalog::learned() that were sent
-  std::size_t told_counters = 0;
-  std::uint64_t told_events = 0;
-  std::map<std::string, std::uint64_t> told_drops;
+  std::size_t reported_tensors = 0;  ///< entries of TensorCatalog::learned() that were sent
+  std::size_t reported_counters = 0;
+  std::uint64_t reported_events = 0;
+  std::map<std::string, std::uint64_t> reported_drops;
   std::string last_drop;  ///< drop reason that was sent last; the next one is sent next
-  std::int64_t drops_told_ns = 0;
+  std::int64_t drops_reported_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
   bool has_heard_end = false;
@@ -119,8 +119,8 @@ class Hub final : public ProtocolEndpoint {
                     bool is_past);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
-  void tell(Client& client, const std::string& subscription, const std::string& text);
-  void tell_again(Client& client, const std::string& subscription,
+  void report(Client& client, const std::string& subscription, const std::string& text);
+  void report_again(Client& client, const std::string& subscription,
                   const std::vector<std::uint32_t>& capture_requests);
   void announce(std::string text);
   void reply(Client& client, std::string text);

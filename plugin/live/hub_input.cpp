@@ -255,21 +255,21 @@ void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMaxEventText);
   if (notice.capture_request == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
   if (store_.capture_requests.find(notice.capture_request) == nullptr) return;  // no client requests it any more
-  std::vector<std::string>& told = notices_[notice.capture_request];
-  if (std::ranges::find(told, text) != told.end()) return;
-  if (told.size() >= kMaxNotices)
+  std::vector<std::string>& reported = notices_[notice.capture_request];
+  if (std::ranges::find(reported, text) != reported.end()) return;
+  if (reported.size() >= kMaxNotices)
     return count_drop("notices beyond the limit of a capture request", 1);
-  told.push_back(text);
+  reported.push_back(text);
   if (observer_ != nullptr) observer_->hear(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, subscription] : client.subscriptions) {
-      if (subscription.wants(notice.capture_request)) tell(client, name, text);
+      if (subscription.wants(notice.capture_request)) report(client, name, text);
     }
   }
 }
 
 /// Queues an unsolicited notice. A client that does not read loses the notice, but is not closed.
-void Hub::tell(Client& client, const std::string& subscription, const std::string& text) {
+void Hub::report(Client& client, const std::string& subscription, const std::string& text) {
   std::string message = dumped({{"type", "notice"}, {"panel", subscription}, {"text", text}});
   if (client.notice_bytes + message.size() > kMaxReplyBytes)
     return count_drop("notices for clients that do not read", 1);
@@ -278,12 +278,12 @@ void Hub::tell(Client& client, const std::string& subscription, const std::strin
 }
 
 /// Sends the notices about the panel's capture requests that were raised before the panel existed.
-void Hub::tell_again(Client& client, const std::string& subscription,
+void Hub::report_again(Client& client, const std::string& subscription,
                      const std::vector<std::uint32_t>& capture_requests) {
   for (const std::uint32_t capture_request : capture_requests) {
-    const auto told = notices_.find(capture_request);
-    if (told == notices_.end()) continue;
-    for (const std::string& text : told->second) tell(client, subscription, text);
+    const auto reported = notices_.find(capture_request);
+    if (reported == notices_.end()) continue;
+    for (const std::string& text : reported->second) report(client, subscription, text);
   }
 }
 

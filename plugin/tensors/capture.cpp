@@ -179,7 +179,7 @@ void Capture::add(const std::optional<CallSums>& sums) {
 
 void Capture::polls() noexcept {
   const std::lock_guard lock(mutex_);
-  has_polled_ = is_to_tell_polls_ = true;
+  has_polled_ = is_to_report_polls_ = true;
 }
 
 void Capture::reply(std::string_view text) noexcept {
@@ -226,12 +226,12 @@ void Capture::place(const std::string& place) {
   is_to_introduce_ = !rank_facts_.host.empty();
 }
 
-void Capture::tell_again() {
+void Capture::report_again() {
   const std::lock_guard lock(mutex_);
   named_.clear();
   past_.name_again();
   is_to_introduce_ = !rank_facts_.host.empty();
-  is_to_tell_polls_ = has_polled_;
+  is_to_report_polls_ = has_polled_;
 }
 
 void Capture::notify(const std::string& text) {
@@ -248,7 +248,7 @@ void Capture::fail_request(const std::string& why) {
 /// LeftOut item of put_parts().
 void Capture::put_first(RankUpdateWriter& rank_update) const {
   if (is_to_introduce_) rank_update.add(rank_facts_);
-  if (is_to_tell_polls_) rank_update.add(Polls{});
+  if (is_to_report_polls_) rank_update.add(Polls{});
   if (!failure_.empty()) rank_update.add(RequestFailed{failure_});
   for (const std::string& notice : notices_) rank_update.add(Notice{0, notice});
 }
@@ -262,8 +262,8 @@ void Capture::put_parts(RankUpdateWriter& rank_update) {
                                        rank_update_bytes));
   for (const ViewPart& part : parts) rank_update.add(part);
   const std::uint64_t left_out = parts_.left_out();
-  if (left_out != left_out_told_ && rank_update.add(LeftOut{left_out - left_out_told_}))
-    left_out_told_ = left_out;
+  if (left_out != left_out_reported_ && rank_update.add(LeftOut{left_out - left_out_reported_}))
+    left_out_reported_ = left_out;
 }
 
 /// If memory runs out, items that were not packed stay queued; some view parts may be discarded.
@@ -277,7 +277,7 @@ std::vector<std::byte> Capture::take_rank_update() noexcept {
     put_first(rank_update);
     rank_update.add(writer_);
     writer_.clear();
-    is_to_introduce_ = is_to_tell_polls_ = false;
+    is_to_introduce_ = is_to_report_polls_ = false;
     failure_.clear();
     notices_.clear();
     put_parts(rank_update);

@@ -78,9 +78,9 @@ class Capture final : public CounterSink, public RequestSink {
   void place(const std::string& place);
   /// Queues again everything that is normally sent once (names, process facts), because rank 0 may
   /// have dropped a rank update.
-  void tell_again();
+  void report_again();
   /// Queues again the counter values from `first_step` on.
-  void tell_values_again(std::int64_t first_step);
+  void report_values_again(std::int64_t first_step);
   /// Queues a text for all clients. At most kMaxNotices per rank update; more are ignored.
   void notify(const std::string& text);
   /// Packs everything queued into a rank update. Returns an empty vector if nothing is queued.
@@ -116,11 +116,11 @@ class Capture final : public CounterSink, public RequestSink {
   bool has_polled_ = false;
   // What the next letter begins with, whatever else has no room.
   bool is_to_introduce_ = false;
-  bool is_to_tell_polls_ = false;
+  bool is_to_report_polls_ = false;
   std::string failure_;                      ///< of a request; empty: none
   std::vector<std::string> notices_;         ///< kMaxNotices at most
   std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
-  std::uint64_t left_out_told_ = 0;
+  std::uint64_t left_out_reported_ = 0;
   CounterSlots slots_;
   CounterPast past_;
   bool wants_counters_ = false;

@@ -34,9 +34,9 @@ void Capture::read_counters() noexcept {
   }
 }
 
-void Capture::tell_values_again(std::int64_t first_step) {
+void Capture::report_values_again(std::int64_t first_step) {
   const std::lock_guard lock(mutex_);
-  past_.tell_again(first_step);
+  past_.report_again(first_step);
 }
 
 /// Reads counter names without holding mutex_: the names' lock is held when wanted_kinds() takes

@@ -86,17 +86,17 @@ void CounterPast::name_again() {
   for (Counter& counter : counters_) counter.is_known = counter.is_named = false;
 }
 
-void CounterPast::tell_again(std::int64_t first_step) {
+void CounterPast::report_again(std::int64_t first_step) {
   for (Counter& counter : counters_) {
-    counter.told = std::min(counter.told, first_step - 1);
+    counter.reported = std::min(counter.reported, first_step - 1);
     counter.live = kNone;
     counter.has_new = counter.has_new || counter.newest.step >= first_step;
   }
 }
 
 std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
-  if (counter.kept.empty() || counter.kept.back().step <= counter.told) return {};
-  const auto first = std::ranges::upper_bound(counter.kept, counter.told, {}, &Sample::step);
+  if (counter.kept.empty() || counter.kept.back().step <= counter.reported) return {};
+  const auto first = std::ranges::upper_bound(counter.kept, counter.reported, {}, &Sample::step);
   return {first,
           std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
 }
@@ -122,7 +122,7 @@ void CounterPast::put_new(RankUpdateWriter& rank_update) {
       Counter& counter = counters_[id];
       counter.has_new = false;
       counter.live = std::min(counter.live, step);
-      if (untold(counter).empty()) counter.told = std::max(counter.told, step);
+      if (untold(counter).empty()) counter.reported = std::max(counter.reported, step);
     }
   }
 }
@@ -152,9 +152,9 @@ void CounterPast::put_past(RankUpdateWriter& rank_update) {
     if (!rank_update.add(past)) return;
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
-      counter.told = step;
+      counter.reported = step;
       if (counter.live != kNone && untold(counter).empty())
-        counter.told = std::max(step, counter.has_new ? counter.live : counter.newest.step);
+        counter.reported = std::max(step, counter.has_new ? counter.live : counter.newest.step);
     }
   }
 }

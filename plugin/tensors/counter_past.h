@@ -38,7 +38,7 @@ class CounterPast {
   /// Marks all names as not sent, because rank 0 may have dropped a rank update.
   void name_again();
   /// Marks values from `first_step` on as not sent.
-  void tell_again(std::int64_t first_step);
+  void report_again(std::int64_t first_step);
   /// Adds to a rank update the unsent values of wanted and named counters: the newest value of
   /// each, then up to kMaxInARankUpdate earlier values, oldest first. Values that do not fit stay
   /// queued.
@@ -56,7 +56,7 @@ class CounterPast {
     std::uint64_t set_count = 0;
     std::uint64_t stride = 1;  ///< one of `stride` values is kept; a power of two
     Sample newest;
-    std::int64_t told = kNever;  ///< rank 0 has the kept values up to this step …
+    std::int64_t reported = kNever;  ///< rank 0 has the kept values up to this step …
     /// … and, from this step on, every value as it was set; kNone: not yet, or one was missed.
     std::int64_t live = kNone;
     bool has_new = false;   ///< `newest` has not been sent

@@ -18,7 +18,7 @@ struct Layout {
   std::int32_t world_size = 1;
 
   /// Makes a layout. Without any dimension, all ranks form one group "tp".
-  static Layout of(std::vector<ParallelIndex> told, std::int32_t world_rank,
+  static Layout of(std::vector<ParallelIndex> reported, std::int32_t world_rank,
                    std::int32_t world_size);
   /// Whether the product of the sizes equals world_size.
   bool is_whole() const;

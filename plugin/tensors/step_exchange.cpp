@@ -74,9 +74,9 @@ bool StepExchange::begin(std::int64_t step) noexcept {
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
   wake(now_ns);
-  told_realtime_ns_ = std::exchange(begin_realtime_ns_,
+  reported_realtime_ns_ = std::exchange(begin_realtime_ns_,
                                     capture_ != nullptr ? clock::realtime_ns() : 0);
-  told_step_ = step_;
+  reported_step_ = step_;
   next_step_ = step_ = step;
   return true;
 }
@@ -171,7 +171,7 @@ void StepExchange::leave_out_doubles(std::vector<TensorSlot>& slots) {
 StepHeader StepExchange::own_header() {
   StepHeader header;
   header.slots = slots_;
-  header.lowest_step = header.highest_step = told_step_;
+  header.lowest_step = header.highest_step = reported_step_;
   header.lowest_next = header.highest_next = next_step_;
   header.flags = (is_spoiled_ ? kSpoiled : 0) | (layout_.is_whole() ? 0 : kBadPlaces);
   header.lowest_layout = header.highest_layout = layout_.hash();
@@ -181,7 +181,7 @@ StepHeader StepExchange::own_header() {
   header.max_overhead_ns = own_ns_;
   header.max_wait_ns = wait_ns_;
   header.tail_ranks = tail_ranks_;
-  header.begin_realtime_ns = told_realtime_ns_;
+  header.begin_realtime_ns = reported_realtime_ns_;
   header.lowest_request = seen_request_;
   if (is_rank_0()) header.word = word_;
   return header;
@@ -197,7 +197,7 @@ void StepExchange::fill(std::span<std::byte> block) noexcept {
   } catch (const std::bad_alloc&) {
     fill_absent(block);
   }
-  told_step_ = step_;  // in case the next block is not preceded by a step
+  reported_step_ = step_;  // in case the next block is not preceded by a step
   next_step_ = kNoStep;
   is_spoiled_ = false;
   step_ns_ = own_ns_ = wait_ns_ = calls_ns_ = 0;
@@ -250,7 +250,7 @@ void StepExchange::obey(std::span<const std::byte> merged) noexcept {
     if (capture_ != nullptr && !has_stopped_) apply_capture_requests(merged);
     if (capture_ != nullptr && word.lost_number != lost_number_ &&
         is_between(word.first_teller, layout_.world_rank, word.last_teller))
-      tell_again(word);
+      report_again(word);
     lost_number_ = word.lost_number;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "out of memory for the capture requests of the live view");

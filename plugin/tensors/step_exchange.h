@@ -144,22 +144,22 @@ class StepExchange final : public ControlPort {
   /// Counts a problem. Call with mutex_ held.
   void note(Problem problem, const std::string& example);
   void name(Tensor& tensor);
-  void tell_interval() noexcept;
+  void report_interval() noexcept;
   void put_tail(std::span<std::byte> block);
   void apply_capture_requests(std::span<const std::byte> merged);
   void obey_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
-  void tell_again(const ControlWord& word);
+  void report_again(const ControlWord& word);
   void wake(std::uint64_t now_ns) noexcept;
   void fall_asleep() noexcept;
   void lose_rank_update(std::uint32_t world_rank, RankUpdateContents lost) noexcept;
-  void bid_tell_again() noexcept;
+  void bid_report_again() noexcept;
   void fail_request(const std::string& why);
   void refuse_requests() noexcept;
-  void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
-  void tell_tensor(const TensorSlot& slot);
-  void tell_models(std::span<const std::byte> merged, const StepHeader& header);
-  void tell_times(const StepHeader& header);
+  void report_tensors(std::span<const std::byte> merged, const StepHeader& header);
+  void report_tensor(const TensorSlot& slot);
+  void report_models(std::span<const std::byte> merged, const StepHeader& header);
+  void report_times(const StepHeader& header);
   void decide(const StepHeader& header, bool has_bad_element);
   bool is_rank_0() const { return layout_.world_rank == 0; }
 
@@ -178,7 +178,7 @@ class StepExchange final : public ControlPort {
   std::uint64_t place_total_ = 0;
   std::uint32_t slots_;
   std::int64_t step_ = -1;       ///< the step that has begun
-  std::int64_t told_step_ = -1;  ///< the step that the next block describes
+  std::int64_t reported_step_ = -1;  ///< the step that the next block describes
   std::int64_t next_step_ = kNoStep;
   bool is_spoiled_ = false;
   std::uint64_t begin_ns_ = 0;
@@ -188,7 +188,7 @@ class StepExchange final : public ControlPort {
   std::uint64_t calls_ns_ = 0;          ///< in MPI calls, since the last block
   std::int64_t begin_realtime_ns_ = 0;  ///< wall-clock time of begin_ns_
   /// wall-clock begin of the step that the next block describes.
-  std::int64_t told_realtime_ns_ = 0;
+  std::int64_t reported_realtime_ns_ = 0;
   std::uint64_t progress_tick_ns_ = 0;  ///< end of the last interval
   CallReport call_report_;      ///< used where no step begins
   Capture* capture_;            ///< nullptr: no live view
@@ -223,7 +223,7 @@ class StepExchange final : public ControlPort {
   std::uint32_t last_lost_ = 0;  ///< … if this is lower than first_lost_
   bool has_lost_names_ = false;  ///< as ControlWord::has_lost_names
   std::int64_t lost_counters_from_ = kNoStep;
-  std::uint64_t told_again_ns_ = 0;  ///< when ranks were last asked to resend
+  std::uint64_t reported_again_ns_ = 0;  ///< when ranks were last asked to resend
   std::uint32_t max_used_ = 0;
   StepExchangeFacts facts_;
 };

@@ -18,20 +18,20 @@ void StepExchange::name(Tensor& tensor) {
   if (capture_ == nullptr || tensor.named_version == layout_version_) return;
   const std::string apart = tensor.shard.apart.empty() ? std::string()
                                                        : " of " + tensor.shard.apart;
-  const bool is_told = capture_->name(
+  const bool is_reported = capture_->name(
       {.key = tensor.shard.key,
        .layer = tensor.layer,
        .kind = tensor.kind,
        .type = tensor.shape.type,
        .name = tensor.name + apart,
        .shape = whole_shape(tensor.shape, tensor.split_group, layout_)});
-  if (is_told) tensor.named_version = layout_version_;
+  if (is_reported) tensor.named_version = layout_version_;
 }
 
-void StepExchange::tell_again(const ControlWord& word) {
-  capture_->tell_values_again(word.counters_from);
+void StepExchange::report_again(const ControlWord& word) {
+  capture_->report_values_again(word.counters_from);
   if (word.has_lost_names == 0) return;
-  capture_->tell_again();
+  capture_->report_again();
   const std::lock_guard lock(mutex_);
   for (Tensor& tensor : tensors_) tensor.named_version = 0;
 }
@@ -51,7 +51,7 @@ void StepExchange::put_tail(std::span<std::byte> block) {
                .own_ms = ms(own_ns_),
                .is_said = is_idle ? kSaid | kIdle : kSaid});
   if (server_ == nullptr) return;
-  bid_tell_again();
+  bid_report_again();
   (void)server_->changed_capture_requests(own_capture_requests_);
   set_capture_requests(tail, tail_ranks_, own_capture_requests_);
   put_request(tail);
@@ -151,12 +151,12 @@ std::uint64_t StepExchange::progress_tick() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
   if (capture_ == nullptr) return kPeriodNs;
-  if (begin_ns_ == 0) tell_interval();
+  if (begin_ns_ == 0) report_interval();
   if (!is_asleep_ && !has_stopped_ && clock::monotonic_ns() > awake_until_ns_) fall_asleep();
   return capture_->has_request() ? kHurriedNs : kPeriodNs;
 }
 
-void StepExchange::tell_interval() noexcept {
+void StepExchange::report_interval() noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   const std::uint64_t begin_ns = std::exchange(progress_tick_ns_, now_ns);
   if (begin_ns != 0 && now_ns - begin_ns < static_cast<std::uint64_t>(kIntervalMs) * 900'000) {
@@ -214,11 +214,11 @@ void StepExchange::lose_rank_update(std::uint32_t world_rank, RankUpdateContents
 
 /// Asks the ranks whose rank updates were dropped to send their contents again. At most once in 2
 /// s, because resending adds to the load that caused the drops.
-void StepExchange::bid_tell_again() noexcept {
+void StepExchange::bid_report_again() noexcept {
   constexpr std::uint64_t kPeriodNs = 2'000'000'000;
   const std::uint64_t now_ns = clock::monotonic_ns();
-  if (first_lost_ > last_lost_ || now_ns - told_again_ns_ < kPeriodNs) return;
-  told_again_ns_ = now_ns;
+  if (first_lost_ > last_lost_ || now_ns - reported_again_ns_ < kPeriodNs) return;
+  reported_again_ns_ = now_ns;
   ++word_.lost_number;
   word_.counters_from = std::exchange(lost_counters_from_, kNoStep);
   word_.has_lost_names = std::exchange(has_lost_names_, false) ? 1 : 0;

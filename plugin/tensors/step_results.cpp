@@ -43,11 +43,11 @@ void StepExchange::hear(std::span<const std::byte> merged) noexcept {
       ++facts_.steps;
       facts_.skipped += problem ? 1 : 0;
       decide(header, has_bad_element);
-      tell_times(header);
+      report_times(header);
     }
     if (!problem) {
-      tell_tensors(merged, header);
-      if (is_rank_0()) tell_models(merged, header);
+      report_tensors(merged, header);
+      if (is_rank_0()) report_models(merged, header);
     } else if (is_rank_0()) {
       const bool is_one_step = header.lowest_step == header.highest_step ||
                                header.lowest_step > header.highest_step;
@@ -63,7 +63,7 @@ void StepExchange::hear(std::span<const std::byte> merged) noexcept {
 
 /// Records durations that the block has: of the step before and of the boundary before, as maxima
 /// over ranks.
-void StepExchange::tell_times(const StepHeader& header) {
+void StepExchange::report_times(const StepHeader& header) {
   facts_.own_ns += header.max_overhead_ns;
   facts_.wait_ns += header.max_wait_ns;
   if (header.longest_step_ns == 0) return;
@@ -75,17 +75,17 @@ void StepExchange::tell_times(const StepHeader& header) {
   hooks::count(time_counters_[1], static_cast<double>(header.shortest_step_ns) * 1e-6);
 }
 
-void StepExchange::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
+void StepExchange::report_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
   if (header.dropped != 0 && is_rank_0())
     note(kNoRoom, "step " + std::to_string(header.highest_step));
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
-    if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) tell_tensor(slot);
+    if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) report_tensor(slot);
   }
 }
 
-void StepExchange::tell_tensor(const TensorSlot& slot) {
+void StepExchange::report_tensor(const TensorSlot& slot) {
   const auto found = by_key_.find(slot.key);
   if (found == by_key_.end()) return;
   Tensor& tensor = tensors_[found->second];
@@ -104,7 +104,7 @@ void StepExchange::tell_tensor(const TensorSlot& slot) {
 }
 
 /// Records statistics over all tensors of each kind of is_of_model(), if no tensor is missing.
-void StepExchange::tell_models(std::span<const std::byte> merged, const StepHeader& header) {
+void StepExchange::report_models(std::span<const std::byte> merged, const StepHeader& header) {
   std::map<TensorKind, kernels::TensorStatistics> totals;
   if (header.dropped != 0) return;
   for (std::uint32_t i = 0; i < header.used; ++i) {

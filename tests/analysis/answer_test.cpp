@@ -117,7 +117,7 @@ TEST_F(Directory, ACulpritIsShownFromItsFirstToItsLastStep) {
               2 * step_ns);  // steps 6 to 19
 }
 
-TEST_F(Directory, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOtherwise) {
+TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNobodyIsAdvisedToDivideTheDataOtherwise) {
   RunSpec spec;
   spec.tp = 1;
   spec.pp = 2;

@@ -64,7 +64,7 @@ TEST(Detect, NamesASlowRankWithOnsetFactorAndCost) {
   EXPECT_NEAR(culprit.evidence.observed_ns / culprit.evidence.expected_ns, 1.2, 0.02);
 }
 
-TEST(Detect, TellsWhatTheReferenceCannot) {
+TEST(Detect, AnnotatesWhatTheReferenceCannot) {
   // A whole stage, one replica, no tensor group, two ranks, every third step, a link ten times
   // slower.
   struct Expected {

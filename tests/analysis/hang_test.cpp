@@ -130,7 +130,7 @@ TEST(Hang, TheRootOfABroadcastIsWaitedForFirst) {
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1))) << "rank 2 does not matter";
 }
 
-TEST(Hang, AFinishedRankIsToldAndNoCycle) {
+TEST(Hang, AFinishedRankIsAnnotatedAndNoCycle) {
   SyntheticRun run(2);
   run.in(0, "MPI_Recv", 10, {receive(1, 1)}).call(1, "MPI_Finalize", 12);
   const Found found = found_in(run);

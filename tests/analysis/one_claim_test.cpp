@@ -48,9 +48,9 @@ TEST(OneClaim, ARankOfASlowStageIsSaidToBeSlowInAdditionToTheStage) {
   Culprit stage = culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
   stage.groups["pp"] = 1;
   for (const bool is_first : {true, false}) {
-    const auto told = claimed({stage, culprit(Cause::kSlowCompute, {5}, is_first ? 0.3 : 0.1)});
-    ASSERT_EQ(told.size(), 2U);
-    const Culprit& rank = told[is_first ? 0 : 1];
+    const auto annotated = claimed({stage, culprit(Cause::kSlowCompute, {5}, is_first ? 0.3 : 0.1)});
+    ASSERT_EQ(annotated.size(), 2U);
+    const Culprit& rank = annotated[is_first ? 0 : 1];
     EXPECT_EQ(rank.within.cause, Cause::kStageImbalance);
     EXPECT_THAT(rank.within.ranks, ElementsAre(4, 5, 6, 7));
     EXPECT_EQ(culprit_title(rank),
@@ -64,9 +64,9 @@ TEST(OneClaim, OfGroupsThatWereInferredTheWordsAreRanks) {
   some.has_specified_groups = false;
   Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
   rank.has_specified_groups = false;
-  const auto told = claimed({some, rank});
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(culprit_title(told[1]),
+  const auto annotated = claimed({some, rank});
+  ASSERT_EQ(annotated.size(), 2U);
+  EXPECT_EQ(culprit_title(annotated[1]),
             "Rank 5 computes 1.25 times as long as the others of ranks 4-7, in addition to "
             "what ranks 4-7 have more to do");
 }
@@ -74,16 +74,16 @@ TEST(OneClaim, OfGroupsThatWereInferredTheWordsAreRanks) {
 TEST(OneClaim, ARankThatIsComparedWithOthersThanItsStageClaimsTheSameTime) {
   Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
   rank.evidence.peer_count = 7;
-  const auto told = claimed({rank, culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2)});
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cause, Cause::kStageImbalance);
+  const auto annotated = claimed({rank, culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2)});
+  ASSERT_EQ(annotated.size(), 1U);
+  EXPECT_EQ(annotated[0].cause, Cause::kStageImbalance);
 }
 
 TEST(OneClaim, ARankThatIsMuchSlowerThanVaryingReplicasIsSaidToBeThatInAddition) {
-  const auto told = claimed({culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2),
+  const auto annotated = claimed({culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2),
                              culprit(Cause::kSlowCompute, {5}, 0.1)});
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(culprit_title(told[1]),
+  ASSERT_EQ(annotated.size(), 2U);
+  EXPECT_EQ(culprit_title(annotated[1]),
             "Rank 5 computes 1.25 times as long as its 3 peers, in addition to the work that "
             "differs between replicas");
 }
@@ -92,22 +92,22 @@ TEST(OneClaim, RanksThatAreNotKnownToBeReplicasAreCalledRanks) {
   Culprit some = culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2);
   Culprit rank = culprit(Cause::kSlowCompute, {5}, 0.1);
   some.has_specified_groups = rank.has_specified_groups = false;
-  const auto told = claimed({some, rank});
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(culprit_title(told[1]),
+  const auto annotated = claimed({some, rank});
+  ASSERT_EQ(annotated.size(), 2U);
+  EXPECT_EQ(culprit_title(annotated[1]),
             "Rank 5 computes 1.25 times as long as its 3 peers, in addition to the work that "
             "differs between ranks 0-5");
 }
 
 TEST(OneClaim, PausesOfARankAreOneCauseWithTheStepsOfBoth) {
-  const auto told = claimed({at(culprit(Cause::kHostStall, {3}, 0.1), 2, 6),
+  const auto annotated = claimed({at(culprit(Cause::kHostStall, {3}, 0.1), 2, 6),
                              at(culprit(Cause::kBlocked, {3}, 0.3), 4, 9)});
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cause, Cause::kBlocked);
-  EXPECT_EQ(told[0].onset_step, 2);
-  EXPECT_EQ(told[0].last_step, 9);
-  EXPECT_EQ(told[0].active_steps, 8);
-  EXPECT_THAT(told[0].steps, ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
+  ASSERT_EQ(annotated.size(), 1U);
+  EXPECT_EQ(annotated[0].cause, Cause::kBlocked);
+  EXPECT_EQ(annotated[0].onset_step, 2);
+  EXPECT_EQ(annotated[0].last_step, 9);
+  EXPECT_EQ(annotated[0].active_steps, 8);
+  EXPECT_THAT(annotated[0].steps, ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
 }
 
 TEST(OneClaim, OtherTimesOtherRanksAndPausesBesideWorkStayTwoCauses) {
@@ -126,14 +126,14 @@ TEST(OneClaim, OtherTimesOtherRanksAndPausesBesideWorkStayTwoCauses) {
 }
 
 TEST(OneClaim, WhatIsNoLongerReportedIsComparedWithByNobody) {
-  auto told = claimed(
+  auto annotated = claimed(
       {culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2), culprit(Cause::kSlowCompute, {5}, 0.1)});
-  drop_absent_wholes(told);
-  EXPECT_TRUE(told[1].within.is_there());
-  told.erase(told.begin());
-  drop_absent_wholes(told);
-  EXPECT_FALSE(told[0].within.is_there());
-  EXPECT_EQ(culprit_title(told[0]), "Rank 5 computes 1.25 times as long as its 3 peers");
+  drop_absent_wholes(annotated);
+  EXPECT_TRUE(annotated[1].within.is_there());
+  annotated.erase(annotated.begin());
+  drop_absent_wholes(annotated);
+  EXPECT_FALSE(annotated[0].within.is_there());
+  EXPECT_EQ(culprit_title(annotated[0]), "Rank 5 computes 1.25 times as long as its 3 peers");
 }
 
 TEST(OneClaim, TheGainOfWhatIsBlockedInCallsIsThatOfItsCost) {

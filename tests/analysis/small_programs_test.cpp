@@ -244,7 +244,7 @@ TEST(FewCallsAStep, WhatIsLongNowHereNowThereArePauses) {
                 Cause::kHostStall);
 }
 
-TEST(FewCallsAStep, PausesAreToldWhereRanksHaveOtherNumbersOfNeighbours) {
+TEST(FewCallsAStep, PausesAreAnnotatedWhereRanksHaveOtherNumbersOfNeighbours) {
   const auto pause_ns = [](int step, int piece) {
     return step % 5 < 2 && piece == (step / 5 + step) % 2 ? 2 * kMs : 0;
   };

@@ -154,7 +154,7 @@ TEST(WhatIf, ComputesTheSlowdownOfAMadeUpJob) {
   EXPECT_NEAR(scenario(result, "allreduce").gain, 1.0, 1e-6);
 }
 
-TEST(WhatIf, TellsTwoSlowRanksOfWhichOneHidesTheOther) {
+TEST(WhatIf, AnnotatesTwoSlowRanksOfWhichOneHidesTheOther) {
   MeetingGraph made(10);
   for (int step = 0; step < 5; ++step)
     made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
@@ -191,7 +191,7 @@ TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
 
 /// A run of a device's operations: work, then a reduction of all, in steps with numbers of their
 /// own.
-std::unique_ptr<MemorySource> told_run(const std::vector<std::vector<std::uint64_t>>& work_ns) {
+std::unique_ptr<MemorySource> annotated_run(const std::vector<std::vector<std::uint64_t>>& work_ns) {
   auto source = std::make_unique<MemorySource>(static_cast<std::int32_t>(work_ns.size()));
   for (std::size_t rank = 0; rank < work_ns.size(); ++rank) {
     MemorySource::Process process;
@@ -241,8 +241,8 @@ std::unique_ptr<MemorySource> told_run(const std::vector<std::vector<std::uint64
   return source;
 }
 
-TEST(WhatIf, ReplaysEachToldStepByItself) {
-  const auto run = told_run({{1000, 1000, 1000}, {1000, 3000, 1000}});
+TEST(WhatIf, ReplaysEachAnnotatedStepByItself) {
+  const auto run = annotated_run({{1000, 1000, 1000}, {1000, 3000, 1000}});
   const WhatIf result = what_if(*run, analysis::MatchTables(*run));
   EXPECT_THAT(result.steps, ElementsAre(0, 10, 20));
   // Usual work: 8000 / 6. T: 1100, 3100, 1100.
@@ -334,14 +334,14 @@ TEST(WhatIf, SaysNothingWhereSomeRanksHaveFarMoreSteps) {
 
 /// A rank that was killed, or whose trace ends early, has the first of the steps that the program
 /// told.
-TEST(WhatIf, ReplaysToldStepsThatAllRanksHave) {
-  const auto told = [](std::size_t count) {
+TEST(WhatIf, ReplaysAnnotatedStepsThatAllRanksHave) {
+  const auto annotated = [](std::size_t count) {
     return detect::StepTimes{.begin_ns = 0,
                              .ends_ns = std::vector<std::uint64_t>(count),
                              .begins_ns = std::vector<std::uint64_t>(count),
                              .call_count = count};
   };
-  const StepPlan plan = plan_steps({told(30), told(10)}, {});
+  const StepPlan plan = plan_steps({annotated(30), annotated(10)}, {});
   EXPECT_EQ(plan.is_kept.size(), 10u);
   EXPECT_TRUE(plan.limitations.empty());
 }

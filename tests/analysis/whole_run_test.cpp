@@ -131,7 +131,7 @@ TEST(WholeRun, BlockedInMpiAsAllAreIsNoFinding) {
   EXPECT_EQ(detection.culprits[0].ranks, ranks({3}));
 }
 
-TEST(WholeRun, ARankThatAloneIsBlockedInMpiIsTold) {
+TEST(WholeRun, ARankThatAloneIsBlockedInMpiIsAnnotated) {
   const auto detection = judged(
       {rank_that(0, {}), rank_that(1, {.in_cpu = 300, .in_sleep = 200}), rank_that(2, {})},
       own_cores(3));
@@ -205,12 +205,12 @@ TEST(WholeRun, LinksOfRanksThatWaitInMpiAreNotJudgedUnlessOneIsBlockedThere) {
   EXPECT_EQ(detection.limitations.size(), 1u);
   std::vector<RankCpu> blocked = times;
   blocked[0] = rank_that(0, {.in_cpu = 200, .in_wait = 100, .in_sleep = 200});
-  const auto told = judged(
+  const auto annotated = judged(
       blocked, cpus,
       {culprit({0, 1}, Cause::kSlowLink, 0.2), culprit({0, 2}, Cause::kSlowLink, 0.05),
        culprit({2, 3}, Cause::kSlowLink, 0.1)});
-  ASSERT_EQ(told.culprits.size(), 1u);
-  EXPECT_EQ(told.culprits[0].ranks, ranks({0, 1})) << "of a blocked rank's links the worst";
+  ASSERT_EQ(annotated.culprits.size(), 1u);
+  EXPECT_EQ(annotated.culprits[0].ranks, ranks({0, 1})) << "of a blocked rank's links the worst";
 }
 
 TEST(WholeRun, WithoutReadingsOrAlonePassesAll) {

@@ -41,7 +41,7 @@ TEST(Launcher, IsKnownByItsNameAndByWhatItLinksTo) {
   EXPECT_EQ(launcher_kind("mpirunner", "/opt/mpirunner"), LauncherKind::kNone);
 }
 
-TEST(Launcher, IsToldByItsVersion) {
+TEST(Launcher, IsReportedByItsVersion) {
   EXPECT_EQ(launcher_kind_by_version("mpirun (Open MPI) 4.1.4\n\nReport bugs to"),
             LauncherKind::kOpenMpi);
   EXPECT_EQ(launcher_kind_by_version("HYDRA build details:\n    Version: 4.0.2"),

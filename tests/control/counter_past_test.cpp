@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using Curve = std::map<std::int64_t, double>;
 
 /// A rank's counters, and what rank 0 has of them.
-struct Told {
+struct Reported {
   CounterPast past;
   std::map<CounterId, Curve> curves;
   std::size_t max_values = 0;  ///< of a letter
@@ -51,56 +51,56 @@ struct Told {
   }
 };
 
-TEST(CounterPast, TellsWhatWasBeforeAnybodyLooked) {
-  Told told;
+TEST(CounterPast, ReportsWhatWasBeforeAnybodyLooked) {
+  Reported reported;
   for (std::int64_t step = 0; step < 10; ++step)
-    told.past.set(3, step, static_cast<double>(step) * 2);
-  EXPECT_FALSE(told.rank_update()) << "nobody looks";
-  told.want(3);
-  while (told.rank_update()) {
+    reported.past.set(3, step, static_cast<double>(step) * 2);
+  EXPECT_FALSE(reported.rank_update()) << "nobody looks";
+  reported.want(3);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[3].size(), 10U);
-  EXPECT_EQ(told.curves[3].at(7), 14.0);
-  told.past.set(3, 10, 5.0);
-  EXPECT_TRUE(told.rank_update());
-  EXPECT_EQ(told.curves[3].at(10), 5.0);
-  EXPECT_FALSE(told.rank_update());
-  EXPECT_EQ(told.twice, 0);
+  EXPECT_EQ(reported.curves[3].size(), 10U);
+  EXPECT_EQ(reported.curves[3].at(7), 14.0);
+  reported.past.set(3, 10, 5.0);
+  EXPECT_TRUE(reported.rank_update());
+  EXPECT_EQ(reported.curves[3].at(10), 5.0);
+  EXPECT_FALSE(reported.rank_update());
+  EXPECT_EQ(reported.twice, 0);
 }
 
 TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
-  Told told;
+  Reported reported;
   constexpr int kCounters = 100;
   const auto set_all = [&](std::int64_t step) {
     for (CounterId id = 0; id < kCounters; ++id)
-      told.past.set(id, step, static_cast<double>(step) + id);
+      reported.past.set(id, step, static_cast<double>(step) + id);
   };
   for (std::int64_t step = 0; step < 900; ++step) set_all(step);
-  for (CounterId id = 0; id < kCounters; ++id) told.want(id);
+  for (CounterId id = 0; id < kCounters; ++id) reported.want(id);
   int rank_updates = 0;
   std::int64_t step = 900;
-  for (; rank_updates == 0 || told.curves[0].size() < static_cast<std::size_t>(step);
+  for (; rank_updates == 0 || reported.curves[0].size() < static_cast<std::size_t>(step);
        ++rank_updates, ++step) {
     set_all(step);
-    ASSERT_TRUE(told.rank_update());
-    EXPECT_TRUE(told.curves[99].contains(step)) << "the newest is not held up by the past";
+    ASSERT_TRUE(reported.rank_update());
+    EXPECT_TRUE(reported.curves[99].contains(step)) << "the newest is not held up by the past";
     ASSERT_LT(rank_updates, 50);
   }
   EXPECT_GT(rank_updates, 5) << "90,000 values are not told at once";
-  EXPECT_LE(told.max_values, CounterPast::kMaxInARankUpdate + kCounters);
-  EXPECT_EQ(told.twice, 0);
-  for (const auto& [id, curve] : told.curves)
+  EXPECT_LE(reported.max_values, CounterPast::kMaxInARankUpdate + kCounters);
+  EXPECT_EQ(reported.twice, 0);
+  for (const auto& [id, curve] : reported.curves)
     EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
 }
 
 TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
-  Told told;
+  Reported reported;
   for (std::int64_t step = 0; step < 100'000; ++step)
-    told.past.set(0, step, std::sqrt(static_cast<double>(step)));
-  told.want(0);
-  while (told.rank_update()) {
+    reported.past.set(0, step, std::sqrt(static_cast<double>(step)));
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  const Curve& curve = told.curves[0];
+  const Curve& curve = reported.curves[0];
   EXPECT_GT(curve.size(), CounterPast::kMaxOfOne / 2);
   EXPECT_LE(curve.size(), CounterPast::kMaxOfOne + 1);
   EXPECT_EQ(curve.begin()->first, 0);
@@ -114,89 +114,89 @@ TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
 }
 
 TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
-  Told told;
-  told.past.share_with(64);  // 8192 values for this rank
+  Reported reported;
+  reported.past.share_with(64);  // 8192 values for this rank
   for (std::int64_t step = 0; step < 2000; ++step) {
-    for (CounterId id = 0; id < 100; ++id) told.past.set(id, step, 1.0);
+    for (CounterId id = 0; id < 100; ++id) reported.past.set(id, step, 1.0);
   }
-  for (CounterId id = 0; id < 100; ++id) told.want(id);
-  while (told.rank_update()) {
+  for (CounterId id = 0; id < 100; ++id) reported.want(id);
+  while (reported.rank_update()) {
   }
   std::size_t values = 0;
-  for (const auto& [id, curve] : told.curves) values += curve.size();
-  EXPECT_EQ(told.curves.size(), 100U);
+  for (const auto& [id, curve] : reported.curves) values += curve.size();
+  EXPECT_EQ(reported.curves.size(), 100U);
   EXPECT_LE(values, CounterPast::kMaxOfAllRanks / 64 + 100);
   EXPECT_GE(values, CounterPast::kMaxOfAllRanks / 64 / 4);
 }
 
 TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
-  Told told;
+  Reported reported;
   const auto set = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t step = begin; step < end; ++step) {
-      told.past.set(0, step, static_cast<double>(step));
-      (void)told.rank_update();
+      reported.past.set(0, step, static_cast<double>(step));
+      (void)reported.rank_update();
     }
   };
   set(0, 5);
-  told.want(0);
+  reported.want(0);
   set(5, 10);
-  told.past.want(0, false);
+  reported.past.want(0, false);
   set(10, 20);
-  EXPECT_EQ(told.curves[0].size(), 10U);
-  told.past.want(0, true);
+  EXPECT_EQ(reported.curves[0].size(), 10U);
+  reported.past.want(0, true);
   set(20, 22);
-  EXPECT_EQ(told.curves[0].size(), 22U);
-  EXPECT_EQ(told.twice, 0);
+  EXPECT_EQ(reported.curves[0].size(), 22U);
+  EXPECT_EQ(reported.twice, 0);
 }
 
-TEST(CounterPast, WhatWasLostIsToldAgain) {
-  Told told;
-  for (std::int64_t step = 0; step < 6; ++step) told.past.set(0, step, 1.0);
-  told.want(0);
-  ASSERT_TRUE(told.rank_update());
+TEST(CounterPast, WhatWasLostIsReportedAgain) {
+  Reported reported;
+  for (std::int64_t step = 0; step < 6; ++step) reported.past.set(0, step, 1.0);
+  reported.want(0);
+  ASSERT_TRUE(reported.rank_update());
   for (std::int64_t step = 6; step < 12; ++step) {
-    told.past.set(0, step, 2.0);
-    (void)told.rank_update();
+    reported.past.set(0, step, 2.0);
+    (void)reported.rank_update();
   }
-  std::erase_if(told.curves[0],
+  std::erase_if(reported.curves[0],
                 [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
-  told.past.name_again();
-  told.past.tell_again(4);
-  EXPECT_FALSE(told.rank_update()) << "before its name";
-  EXPECT_THAT(told.past.unknown(), ElementsAre(0));
-  told.want(0);
-  while (told.rank_update()) {
+  reported.past.name_again();
+  reported.past.report_again(4);
+  EXPECT_FALSE(reported.rank_update()) << "before its name";
+  EXPECT_THAT(reported.past.unknown(), ElementsAre(0));
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].size(), 12U);
-  EXPECT_EQ(told.twice, 0) << "what came before is not told again";
+  EXPECT_EQ(reported.curves[0].size(), 12U);
+  EXPECT_EQ(reported.twice, 0) << "what came before is not told again";
 }
 
 TEST(CounterPast, WhatIsSetWhileARankUpdateIsUnderWayIsNotLost) {
-  Told told;
-  told.past.set(0, 0, 0.0);
-  told.want(0);
+  Reported reported;
+  reported.past.set(0, 0, 0.0);
+  reported.want(0);
   for (std::int64_t step = 0; step < 40; ++step) {
-    told.past.set(0, step, static_cast<double>(step));
-    if (step % 5 == 3) (void)told.rank_update();
+    reported.past.set(0, step, static_cast<double>(step));
+    if (step % 5 == 3) (void)reported.rank_update();
   }
-  while (told.rank_update()) {
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].size(), 40U);
-  EXPECT_LE(told.twice, 1);
+  EXPECT_EQ(reported.curves[0].size(), 40U);
+  EXPECT_LE(reported.twice, 1);
 }
 
-TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsToldToTheNextWhoLooks) {
-  Told told;
-  told.past.set(0, -1, 1.0);
-  told.want(0);
-  while (told.rank_update()) {
+TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsReportedToTheNextWhoLooks) {
+  Reported reported;
+  reported.past.set(0, -1, 1.0);
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  told.past.want(0, false);
-  told.past.set(0, -1, 2.0);
-  told.past.want(0, true);
-  while (told.rank_update()) {
+  reported.past.want(0, false);
+  reported.past.set(0, -1, 2.0);
+  reported.past.want(0, true);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(-1), 2.0);
+  EXPECT_EQ(reported.curves[0].at(-1), 2.0);
 }
 
 TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
@@ -211,28 +211,28 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
 }
 
 TEST(CounterPast, WhatHasNoRoomIsInTheNextRankUpdate) {
-  Told told;
-  for (std::int64_t step = 0; step < 20; ++step) told.past.set(0, step, 1.0);
-  told.want(0);
+  Reported reported;
+  for (std::int64_t step = 0; step < 20; ++step) reported.past.set(0, step, 1.0);
+  reported.want(0);
   int rank_updates = 0;
-  while (told.rank_update(200)) ++rank_updates;
+  while (reported.rank_update(200)) ++rank_updates;
   EXPECT_GT(rank_updates, 3);
-  EXPECT_EQ(told.curves[0].size(), 20U);
+  EXPECT_EQ(reported.curves[0].size(), 20U);
 }
 
 TEST(CounterPast, AValueThatIsSetAgainInItsStepIsTheLastOne) {
-  Told told;
-  told.past.set(0, 1, 1.0);
-  told.past.set(0, 1, 2.0);
-  told.past.set(0, 0, 9.0);  // back in time: a second pass
-  told.want(0);
-  while (told.rank_update()) {
+  Reported reported;
+  reported.past.set(0, 1, 1.0);
+  reported.past.set(0, 1, 2.0);
+  reported.past.set(0, 0, 9.0);  // back in time: a second pass
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(0), 9.0) << "the newest";
-  told.past.set(0, 2, 3.0);
-  while (told.rank_update()) {
+  EXPECT_EQ(reported.curves[0].at(0), 9.0) << "the newest";
+  reported.past.set(0, 2, 3.0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(2), 3.0);
+  EXPECT_EQ(reported.curves[0].at(2), 3.0);
 }
 
 TEST(CounterSlots, GiveTheLastValueOfEach) {

@@ -180,7 +180,7 @@ class Exchange : public testing::Test {
     std::vector<std::int64_t> numbers;
     const auto calls = file->calls(0);
     for (Call call; calls->next(call);) {
-      if (step_told(call) >= 0) numbers.push_back(step_told(call));
+      if (step_reported(call) >= 0) numbers.push_back(step_reported(call));
     }
     return numbers;
   }
@@ -188,7 +188,7 @@ class Exchange : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(Exchange, RanksThatAgreeTellTheWholeOfEachStepOnce) {
+TEST_F(Exchange, RanksThatAgreeReportTheWholeOfEachStepOnce) {
   run([](int rank) {
     for (int step = 0; step < 8; ++step) begin_and_show(rank, step);
   });
@@ -260,7 +260,7 @@ TEST_F(Exchange, OneStepLessOnARankCostsTheLastOnesOnly) {
   EXPECT_EQ(series(0, kNorm), norms(5));
 }
 
-TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
+TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotReported) {
   const std::multimap<Fn, std::pair<int, const char*>> faults{
       {Fn::Op_create, {0, "MPI failed to create a communicator, operator or datatype"}},
       {Fn::Type_contiguous, {3, "MPI failed to create a communicator, operator or datatype"}},
@@ -283,9 +283,9 @@ TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotTold) {
     EXPECT_THAT(said(1), Contains(HasSubstr(at.second)));
     for (const int rank : {0, 2})
       EXPECT_THAT(said(rank), Contains(HasSubstr("other ranks did not begin the step in time")));
-    const std::vector<double> told = series(0, kNorm);
-    EXPECT_LT(told.size(), 8u);
-    EXPECT_EQ(told, norms(static_cast<int>(told.size()))) << "what was told before is right";
+    const std::vector<double> reported = series(0, kNorm);
+    EXPECT_LT(reported.size(), 8u);
+    EXPECT_EQ(reported, norms(static_cast<int>(reported.size()))) << "what was told before is right";
   }
 }
 

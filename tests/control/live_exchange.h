@@ -28,7 +28,7 @@ using test::FakeWorld;
 inline constexpr std::uint64_t kSecond = 1'000'000'000;
 
 /// Lines that this rank reports to the test; rank 0's server adds some.
-inline std::vector<std::string> g_told;
+inline std::vector<std::string> g_reported;
 
 inline Capture* g_capture = nullptr;  ///< of this rank
 
@@ -53,32 +53,32 @@ struct ScriptedServer final : LiveServer {
       const StepHeader header = header_of(bytes);
       const bool is_one_step = header.flags == 0 && header.lowest_step == header.highest_step;
       if (is_one_step && header.highest_step >= 0)
-        g_told.push_back("step " + std::to_string(header.highest_step));
+        g_reported.push_back("step " + std::to_string(header.highest_step));
       return true;
     }
     const std::string from = " of rank " + std::to_string(world_rank);
     if (rank_updates_to_lose > 0 && (rank_to_lose < 0 || rank_to_lose == world_rank)) {
-      if (contents_of(bytes).has_names) g_told.push_back("lost names" + from);
+      if (contents_of(bytes).has_names) g_reported.push_back("lost names" + from);
       return rank_updates_to_lose--, false;
     }
     RankUpdateReader reader(bytes);
     using Item = RankUpdateReader::Item;
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
-      if (item == Item::kTensorName) g_told.push_back("name " + reader.tensor_name.name + from);
+      if (item == Item::kTensorName) g_reported.push_back("name " + reader.tensor_name.name + from);
       if (item == Item::kTensorName)
-        g_told.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " +
+        g_reported.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " +
                          std::to_string(static_cast<int>(reader.tensor_name.type)));
       if (item == Item::kReply && !has_room_for_answers) return false;
-      if (item == Item::kRequestFailed) g_told.push_back("failed " + reader.request_failed.text);
-      if (item == Item::kReply) g_told.push_back("reply " + reader.reply.text + from);
-      if (item == Item::kNotice) g_told.push_back("notice " + reader.notice.text);
-      if (item == Item::kPolls) g_told.push_back("polls" + from);
+      if (item == Item::kRequestFailed) g_reported.push_back("failed " + reader.request_failed.text);
+      if (item == Item::kReply) g_reported.push_back("reply " + reader.reply.text + from);
+      if (item == Item::kNotice) g_reported.push_back("notice " + reader.notice.text);
+      if (item == Item::kPolls) g_reported.push_back("polls" + from);
       if (item == Item::kCounterReadings || item == Item::kPastReadings) {
         for (const double value : reader.counter_readings.values)
-          g_told.push_back("loss " + std::to_string(static_cast<int>(value)) + from);
+          g_reported.push_back("loss " + std::to_string(static_cast<int>(value)) + from);
       }
-      if (item == Item::kRankFacts) g_told.push_back("host " + reader.rank_facts.host + from);
-      if (item == Item::kDamaged) g_told.push_back("damage" + from);
+      if (item == Item::kRankFacts) g_reported.push_back("host " + reader.rank_facts.host + from);
+      if (item == Item::kDamaged) g_reported.push_back("damage" + from);
     }
     return true;
   }
@@ -134,7 +134,7 @@ inline void begin_and_show(int rank, std::int64_t step) {
 inline void poll(std::int64_t step) {
   char text[64];
   if (hooks::poll_request(text, sizeof text) != 0)
-    g_told.push_back(std::string(text) + " at step " + std::to_string(step));
+    g_reported.push_back(std::string(text) + " at step " + std::to_string(step));
 }
 
 class LiveExchange : public testing::Test {
@@ -205,12 +205,12 @@ class LiveExchange : public testing::Test {
     mpi::g_step_control->finish();
     hooks::close();
     std::ofstream file(path + ".txt");
-    for (const std::string& line : g_told) file << line << "\n";
+    for (const std::string& line : g_reported) file << line << "\n";
     file.close();
     _exit(HasFailure() ? 1 : 0);
   }
 
-  std::vector<std::string> told(int rank, const std::string& first_words = {}) const {
+  std::vector<std::string> reported(int rank, const std::string& first_words = {}) const {
     std::vector<std::string> lines;
     std::ifstream file(directory_ + "/rank-" + std::to_string(rank) + ".txt");
     for (std::string line; std::getline(file, line);) {

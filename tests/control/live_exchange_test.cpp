@@ -10,7 +10,7 @@ namespace {
 
 using live_exchange::begin_and_show;
 using live_exchange::g_capture;
-using live_exchange::g_told;
+using live_exchange::g_reported;
 using live_exchange::kSecond;
 using live_exchange::LiveExchange;
 using live_exchange::Plan;
@@ -34,21 +34,21 @@ TEST_F(LiveExchange, ProgressTicksOfAnotherThreadCostNoBoundary) {
       {.thread_level = 3});
   std::vector<std::string> wanted;
   for (int step = 0; step < 30; ++step) wanted.push_back("step " + std::to_string(step));
-  EXPECT_EQ(told(0, "step "), wanted);
+  EXPECT_EQ(reported(0, "step "), wanted);
 }
 
 TEST_F(LiveExchange, NamesComeWithShapeAndTypeOfTheWhole) {
   run([](int rank, Collective&) {
     for (int step = 0; step < 10; ++step) begin_and_show(rank, step);
   });
-  EXPECT_THAT(told(0), Contains("name w of rank 2"));
-  for (const std::string& shape : told(0, "shape "))
+  EXPECT_THAT(reported(0), Contains("name w of rank 2"));
+  for (const std::string& shape : reported(0, "shape "))
     EXPECT_EQ(shape, "shape 12 of type " + std::to_string(static_cast<int>(ElementType::kFloat32)));
   for (const int rank : {0, 1, 2})
-    EXPECT_THAT(told(0, "host "), Contains("host here of rank " + std::to_string(rank)));
+    EXPECT_THAT(reported(0, "host "), Contains("host here of rank " + std::to_string(rank)));
 }
 
-TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
+TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainWhereRankUpdatesWereLost) {
   run(
       [](int rank, Collective& all) {
         poll(0);
@@ -63,16 +63,16 @@ TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainWhereRankUpdatesWereLost) {
       {.rank_updates_to_lose = 18});
   for (const int rank : {0, 1, 2}) {
     for (int step = 0; step < 29; ++step)
-      EXPECT_THAT(told(0), Contains("loss " + std::to_string(100 + step) + " of rank " +
+      EXPECT_THAT(reported(0), Contains("loss " + std::to_string(100 + step) + " of rank " +
                                     std::to_string(rank)));
-    EXPECT_THAT(told(0), Contains("name w of rank " + std::to_string(rank)));
-    EXPECT_THAT(told(0), Contains("host here of rank " + std::to_string(rank)));
-    EXPECT_THAT(told(0), Contains("polls of rank " + std::to_string(rank)));
+    EXPECT_THAT(reported(0), Contains("name w of rank " + std::to_string(rank)));
+    EXPECT_THAT(reported(0), Contains("host here of rank " + std::to_string(rank)));
+    EXPECT_THAT(reported(0), Contains("polls of rank " + std::to_string(rank)));
   }
 }
 
 /// Where rank 0 is behind, more letters are of no help.
-TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
+TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainSeldomAndByWhomItWasLost) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 200; ++step) {
@@ -81,10 +81,10 @@ TEST_F(LiveExchange, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
         }
       },
       {.rank_updates_to_lose = 1'000'000, .rank_to_lose = 2});
-  EXPECT_GE(told(0, "lost names of rank 2").size(), 2U);
-  EXPECT_LE(told(0, "lost names of rank 2").size(), 20U);
+  EXPECT_GE(reported(0, "lost names of rank 2").size(), 2U);
+  EXPECT_LE(reported(0, "lost names of rank 2").size(), 20U);
   for (const int rank : {0, 1})
-    EXPECT_EQ(told(0, "host here of rank " + std::to_string(rank)).size(), 1U);
+    EXPECT_EQ(reported(0, "host here of rank " + std::to_string(rank)).size(), 1U);
 }
 
 /// Nobody can say that he looks no more.
@@ -103,7 +103,7 @@ TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
         EXPECT_NE(g_capture->wanted_kinds("w"), 0) << "a step has begun";
       },
       {.sleep_after_ns = 100'000'000});
-  EXPECT_THAT(told(0, "notice "),
+  EXPECT_THAT(reported(0, "notice "),
               testing::ElementsAre("notice no step has begun since step 19: tensors are captured "
                                    "again when the next step begins"));
 }
@@ -119,12 +119,12 @@ TEST_F(LiveExchange, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
         }
       },
       {.has_room_for_answers = false, .requests = 1});
-  EXPECT_THAT(told(0, "failed "), Contains(HasSubstr("a reply was dropped")));
+  EXPECT_THAT(reported(0, "failed "), Contains(HasSubstr("a reply was dropped")));
 }
 
 /// What is told once is not lost for answers that fill the letter, and of these none goes unheard
 /// of.
-TEST(LiveRankUpdate, BeginsWithWhatIsToldOnce) {
+TEST(LiveRankUpdate, BeginsWithWhatIsReportedOnce) {
   Capture capture;
   for (int i = 0; i < 9; ++i) capture.reply(std::string(kMaxReplyBytes - 100, 'r'));
   capture.polls();
@@ -153,8 +153,8 @@ TEST_F(LiveExchange, AllRanksAreGivenARequestAtOneBoundary) {
         }
       },
       {.requests = 1});
-  ASSERT_EQ(told(0, "ask ").size(), 1U);
-  for (const int rank : {1, 2}) EXPECT_EQ(told(rank, "ask "), told(0, "ask "));
+  ASSERT_EQ(reported(0, "ask ").size(), 1U);
+  for (const int rank : {1, 2}) EXPECT_EQ(reported(rank, "ask "), reported(0, "ask "));
 }
 
 /// Rank 0's time runs out for the block with the request, as rank 1 comes late; the others have it.
@@ -172,12 +172,12 @@ TEST_F(LiveExchange, ARequestThatOneRankWouldMissIsGivenToNone) {
         EXPECT_EQ(g_capture->wanted_kinds("w"), 0) << "nobody is there any more who could be told";
       },
       {.timeout_of_rank_0_ns = 1'000'000, .requests = 2});
-  for (const int rank : {0, 1, 2}) EXPECT_THAT(told(rank, "ask "), IsEmpty());
-  const std::vector<std::string> failed = told(0, "failed ");
+  for (const int rank : {0, 1, 2}) EXPECT_THAT(reported(rank, "ask "), IsEmpty());
+  const std::vector<std::string> failed = reported(0, "failed ");
   ASSERT_EQ(failed.size(), 2U) << "who asked hears of it, and so does the next one";
   EXPECT_THAT(failed[1], HasSubstr("rank 0 has left the step exchange"));
   EXPECT_THAT(
-      told(0, "notice "),
+      reported(0, "notice "),
       Contains(HasSubstr("rank 0 stopped capturing: other ranks did not begin the step in time")));
 }
 
@@ -188,10 +188,10 @@ TEST_F(LiveExchange, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
     hooks::reply("answer " + std::to_string(rank));
   });
   for (const int rank : {0, 1, 2})
-    EXPECT_THAT(told(0, "reply "), Contains("reply answer " + std::to_string(rank) + " of rank " +
+    EXPECT_THAT(reported(0, "reply "), Contains("reply answer " + std::to_string(rank) + " of rank " +
                                             std::to_string(rank)));
-  EXPECT_EQ(told(0, "reply ").size(), 3U);
-  EXPECT_THAT(told(0, "damage"), IsEmpty());
+  EXPECT_EQ(reported(0, "reply ").size(), 3U);
+  EXPECT_THAT(reported(0, "damage"), IsEmpty());
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST(View, SaysWhyThereIsNone) {
   EXPECT_THAT(problem, testing::HasSubstr("80000 elements"));
 }
 
-TEST(View, OfCopiesIsToldOnce) {
+TEST(View, OfCopiesIsReportedOnce) {
   std::string problem;
   const RankTensor tensor = tensor_of({2, 4, -1, 1, {}}, 0, false);
   const auto at = [&](std::int32_t tp, std::int32_t dp, std::int32_t pp, TensorKind kind) {

@@ -121,7 +121,7 @@ TEST(Room, LimitsNothingByDefault) {
   EXPECT_EQ(room.memory_bytes(), ~std::uint64_t{0});
 }
 
-TEST(LocalRanks, AreToldByTheLauncher) {
+TEST(LocalRanks, AreReportedByTheLauncher) {
   using config::local_rank_count;
   const auto count = [](const std::vector<std::string>& environment) {
     return local_rank_count(environment, 64);

@@ -111,7 +111,7 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
 }
 
-TEST(Options, CallSitesTellTheLineOfTheCall) {
+TEST(Options, CallSitesReportTheLineOfTheCall) {
   Trial trial("finish");
   trial.with("MEGASCOPE_CALLSITE=1");
   EXPECT_EQ(run(trial.preloaded()).exit_code, 0);

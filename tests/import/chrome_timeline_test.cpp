@@ -181,7 +181,7 @@ TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
                           "they were taken once"));
 }
 
-TEST(GzipStream, ReadsWhatIsCompressedAndTellsDamage) {
+TEST(GzipStream, ReadsWhatIsCompressedAndReportsDamage) {
   const std::string path = testing::TempDir() + "gzip_stream_test.json.gz";
   std::string events = "[";
   for (int i = 0; i < 20000; ++i)

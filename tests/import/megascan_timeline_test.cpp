@@ -232,7 +232,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
                                                          .track = 1,
                                                          .step = 12,
                                                          .sequence = 2,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .is_pair = true}));
   EXPECT_THAT(
       timeline.facts,
@@ -267,11 +267,11 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
   EXPECT_EQ(timeline.tracks[1].world_rank, 3);
 }
 
-TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesTellTheSame) {
+TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesReportTheSame) {
   const std::string
-      told = R"([{"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},
+      specified = R"([{"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},
     {"name":"forward","ph":"B","rel_ts":1},{"name":"forward","ph":"E","rel_ts":2},)";
-  write("benchmark-data-0-pipeline-0-tensor-0.json", told + kEnd + "]");
+  write("benchmark-data-0-pipeline-0-tensor-0.json", specified + kEnd + "]");
   write("benchmark-data-0-pipeline-1-tensor-0.json", "[" + std::string(kBegin) + kEnd + "]");
   Timeline timeline;
   ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());

@@ -132,26 +132,26 @@ TEST_F(PytorchTimeline, KernelsGetTheStepInWhichTheyWereStarted) {
                                                          .end_ns = 50'000,
                                                          .name = 0,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 1'000,
                                                          .end_ns = 3'000,
                                                          .name = 1,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 10'001,
                                                          .end_ns = 14'001,
                                                          .name = 2,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 100'125,
                                                          .end_ns = 108'250,
                                                          .name = 3,
                                                          .track = 0,
                                                          .step = 12,
-                                                         .told = 1}));
+                                                         .specified = 1}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[0].stream, "stream 7");
   EXPECT_EQ(timeline.tracks[1].place.rank, 2);

@@ -44,7 +44,7 @@ std::vector<json> notices_in(const std::vector<json>& texts) {
   return notices;
 }
 
-TEST(LiveHub, ANoticeIsToldOnceToEachSubscriptionAlsoToOneThatComesLater) {
+TEST(LiveHub, ANoticeIsReportedOnceToEachSubscriptionAlsoToOneThatComesLater) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);

@@ -139,19 +139,19 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
   }
 }
 
-TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
+TEST(LiveHub, AStretchOfTimeThatIsReportedAtOnceIsSplitOverTheRowsThatItCovers) {
   Scene scene;
-  const auto tell = [&](std::int32_t rank, std::int64_t index, float length_ms) {
+  const auto report = [&](std::int32_t rank, std::int64_t index, float length_ms) {
     tensors::RankUpdateWriter rank_update;
     rank_update.add(tensors::Interval{
         .index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
     scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   };
-  for (std::int32_t rank = 0; rank < 4; ++rank) tell(rank, 100, 500);
+  for (std::int32_t rank = 0; rank < 4; ++rank) report(rank, 100, 500);
   for (std::int64_t index = 101; index < 104; ++index) {
-    for (std::int32_t rank = 0; rank < 3; ++rank) tell(rank, index, 500);
+    for (std::int32_t rank = 0; rank < 3; ++rank) report(rank, index, 500);
   }
-  tell(3, 103, 1500);
+  report(3, 103, 1500);
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
   const FrameView frame = scene.frame().value();
   ASSERT_EQ(frame.metadata["steps"], 4);

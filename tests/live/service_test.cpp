@@ -73,7 +73,7 @@ class Reader {
   boost::beast::websocket::stream<boost::asio::ip::tcp::socket> socket_{context_};
 };
 
-TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
+TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsReported) {
   constexpr int kSteps = 100;
   tensors::RankUpdateWriter names;
   for (std::uint64_t key = 1; key <= 3000; ++key) {

@@ -125,7 +125,7 @@ const Scenario kFound(
     [](const Recorded& run) {
       long tests = 0;
       long finds = 0;
-      long told = -1;
+      long recorded = -1;
       for (const std::string& line : run.lines(1)) {
         long times = 1;
         std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
@@ -133,10 +133,10 @@ const Scenario kFound(
         if (line == "MPI_Test | received r1 in world from 0 tag 3 bytes 4") ++finds;
         const std::size_t tag = line.find(" tag ");
         if (line.starts_with("MPI_Sendrecv"))
-          told = std::strtol(line.c_str() + tag + 5, nullptr, 10);
+          recorded = std::strtol(line.c_str() + tag + 5, nullptr, 10);
       }
-      EXPECT_GT(told, 100);  // enough of them that most were counted without times
-      EXPECT_EQ(tests, told);
+      EXPECT_GT(recorded, 100);  // enough of them that most were counted without times
+      EXPECT_EQ(tests, recorded);
       EXPECT_EQ(finds, 1);
     });
 
@@ -170,7 +170,7 @@ const Scenario kNested(
     [](const Recorded& run) {
       for (int rank = 0; rank < 2; ++rank) {
         long tests = 0;
-        long told = -1;
+        long recorded = -1;
         long sums = 0;
         for (const std::string& line : run.lines(rank)) {
           long times = 1;
@@ -178,9 +178,9 @@ const Scenario kNested(
           if (line.starts_with("MPI_Test")) tests += times;
           if (line.starts_with("MPI_Iallreduce")) ++sums;
           if (line.starts_with("MPI_Sendrecv"))
-            told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+            recorded = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
         }
-        EXPECT_EQ(tests, told);
+        EXPECT_EQ(tests, recorded);
         EXPECT_EQ(sums, 50);
       }
     });

@@ -83,7 +83,7 @@ TEST_F(Selection, ATypingErrorIsNoWishToRecordNothing) {
   EXPECT_TRUE(is_recorded(Fn::Recv));
 }
 
-TEST_F(Selection, TellsWhenMessagesCannotBeMatchedByOrder) {
+TEST_F(Selection, RecordsWhenMessagesCannotBeMatchedByOrder) {
   select_functions({"-coll"});
   EXPECT_FALSE(leaves_out_messages());
   select_functions({"-MPI_Isend"});

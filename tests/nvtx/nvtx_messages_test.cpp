@@ -43,7 +43,7 @@ TEST(Messages, ADomainInATextIsNotTheDomain) {
   EXPECT_EQ(domain_of(of_ab), ab);
 }
 
-TEST(Messages, TextsOfAllLengthsAreToldApartByEveryByte) {
+TEST(Messages, TextsOfAllLengthsAreReportedApartByEveryByte) {
   for (std::size_t size = 1; size <= 40; ++size) {
     const std::string text(size, 'x');
     const Message* whole = message(MessageKey{kDefaultDomain, 0, text});

@@ -176,7 +176,7 @@ TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
       << "a run without calls: an iteration, and what is defined";
 }
 
-TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
+TEST(MegascanFiles, CutWhatOverlapsAndReportIt) {
   SampleProcess first = stage(0);
   const LocationId thread = first.add_thread("thread \"2\"");
   first.call("MPI_Recv", 100, 200, {recv(1, 0, 8)});

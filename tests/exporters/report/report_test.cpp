@@ -55,7 +55,7 @@ std::vector<std::byte> bytes_of(const RunReport& report) {
   return bytes;
 }
 
-TEST(ReportOfSlurm, TellsTheJobOnceAndTheNodeOfEachRank) {
+TEST(ReportOfSlurm, ReportsTheJobOnceAndTheNodeOfEachRank) {
   const auto rank_of_step = [](std::int32_t rank) {
     ProcessDefinitions definitions;
     definitions.info.world_rank = rank;
@@ -177,7 +177,7 @@ RunReport with_collectives(std::int32_t rank, CollectiveSum sum) {
   return report;
 }
 
-TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
+TEST(Report, ReportsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
   RunReport report = with_collectives(0, {5, 99, 5});
   merge(report, with_collectives(1, {5, 99, 5}));
   RunReport without_row = with_collectives(2, {});

@@ -1,4 +1,4 @@
-#include "analysis/detect/told_steps.h"
+#include "analysis/detect/annotated_steps.h"
 
 #include "analysis/common/parallel_groups.h"
 #include "analysis/detect/detect.h"
@@ -39,13 +39,13 @@ RunSpec spec_of(std::vector<synth::Fault> faults = {}) {
   return spec;
 }
 
-struct Told {
+struct Annotated {
   std::int64_t number = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
 /// What a rank tells.
-using Tell = std::function<std::vector<Told>(std::int32_t rank, std::vector<Told> all)>;
+using Annotate = std::function<std::vector<Annotated>(std::int32_t rank, std::vector<Annotated> all)>;
 
 RegionDefinition region(RegionId id, const std::string& name) {
   return {.id = id,
@@ -58,8 +58,8 @@ RegionDefinition region(RegionId id, const std::string& name) {
 
 /// The run, with its steps told (by number 10, 20 …) as `tell` changes them, and a region around
 /// every fourth call.
-MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
-  MemorySource told(run.world_size());
+MemorySource with_hooks(const RecordSource& run, const Annotate& annotate) {
+  MemorySource annotated(run.world_size());
   const std::vector<StepTimes> all_steps = find_step_times(run, 1);
   std::size_t index = 0;
   for (const std::int32_t rank : run.world_ranks()) {
@@ -67,7 +67,7 @@ MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
     process.definitions.regions.push_back(region(kStep, std::string(kStepRegionName)));
     process.definitions.regions.push_back(region(kLayer, "layer"));
     const StepTimes& steps = all_steps[index++];
-    std::vector<Told> all;
+    std::vector<Annotated> all;
     for (std::size_t i = 0; i < steps.ends_ns.size(); ++i)
       all.push_back({std::int64_t(10 * (i + 1)), steps.begin_of(i), steps.ends_ns[i]});
     auto& calls = process.locations.emplace_back();
@@ -82,7 +82,7 @@ MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
       calls.push_back(
           {call, {call.facts.begin(), call.facts.end()}, {call.posted.begin(), call.posted.end()}});
     }
-    for (const Told& step : tell(rank, all)) {
+    for (const Annotated& step : annotate(rank, all)) {
       calls.push_back(
           {{.enter_ns = step.begin_ns, .leave_ns = step.end_ns, .region = kStep, .facts = {}},
            {value_fact(ValueName::kStep, step.number)},
@@ -93,12 +93,12 @@ MemorySource with_hooks(const RecordSource& run, const Tell& tell) {
           if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
           return a.call.leave_ns > b.call.leave_ns;
         });
-    told.add(std::move(process));
+    annotated.add(std::move(process));
   }
-  return told;
+  return annotated;
 }
 
-std::vector<Told> as_they_are(std::int32_t, std::vector<Told> all) { return all; }
+std::vector<Annotated> as_they_are(std::int32_t, std::vector<Annotated> all) { return all; }
 
 /// Counts what matching finds.
 class Counting final : public analysis::MatchSink {
@@ -125,14 +125,14 @@ std::vector<std::vector<std::uint64_t>> flows_of(const RecordSource& run) {
 TEST(WithHooks, MpiIsTheSameToEverybody) {
   const synth::SynthRun bare(
       spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
-  const MemorySource told = with_hooks(bare, as_they_are);
+  const MemorySource annotated = with_hooks(bare, as_they_are);
   Counting of_bare;
-  Counting of_told;
+  Counting of_annotated;
   const analysis::Matching a = analysis::match_run(bare, analysis::MatchTables(bare), of_bare, 1);
-  const analysis::Matching b = analysis::match_run(told, analysis::MatchTables(told), of_told, 1);
+  const analysis::Matching b = analysis::match_run(annotated, analysis::MatchTables(annotated), of_annotated, 1);
   EXPECT_EQ(a.call_count, b.call_count);
   EXPECT_EQ(std::tuple(of_bare.stops, of_bare.messages, of_bare.collectives),
-            std::tuple(of_told.stops, of_told.messages, of_told.collectives));
+            std::tuple(of_annotated.stops, of_annotated.messages, of_annotated.collectives));
   ASSERT_EQ(a.tracks.size(), b.tracks.size());
   for (std::size_t i = 0; i < a.tracks.size(); ++i) {
     EXPECT_EQ(std::tuple(a.tracks[i].call_count, a.tracks[i].mpi_ns, a.tracks[i].first_ns,
@@ -140,15 +140,15 @@ TEST(WithHooks, MpiIsTheSameToEverybody) {
               std::tuple(b.tracks[i].call_count, b.tracks[i].mpi_ns, b.tracks[i].first_ns,
                          b.tracks[i].last_ns));
   }
-  EXPECT_EQ(flows_of(bare), flows_of(told));
+  EXPECT_EQ(flows_of(bare), flows_of(annotated));
   const auto ends_of = [](const RecordSource& run) {
     std::vector<std::vector<std::uint64_t>> ends;
     for (const StepTimes& steps : find_step_times(run, 1)) ends.push_back(steps.ends_ns);
     return ends;
   };
-  EXPECT_EQ(ends_of(bare), ends_of(told));
+  EXPECT_EQ(ends_of(bare), ends_of(annotated));
   const Detection without = detect(bare);
-  const Detection with = detect(told);
+  const Detection with = detect(annotated);
   ASSERT_EQ(without.culprits.size(), 1u);
   ASSERT_EQ(with.culprits.size(), 1u);
   EXPECT_EQ(without.culprits[0].ranks, with.culprits[0].ranks);
@@ -156,97 +156,97 @@ TEST(WithHooks, MpiIsTheSameToEverybody) {
   EXPECT_EQ(without.limitations, with.limitations);
 }
 
-TEST(ToldSteps, AreTheProgramsOwn) {
+TEST(AnnotatedSteps, AreTheProgramsOwn) {
   const synth::SynthRun bare(
       spec_of({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
   const MemorySource run = with_hooks(bare, as_they_are);
-  const ToldSteps told = told_steps(run);
-  ASSERT_EQ(told.numbers.size(), 20u);
-  EXPECT_EQ(told.numbers[0], 10);
-  EXPECT_EQ(told.numbers[19], 200);
-  EXPECT_THAT(told.limitations, IsEmpty());
-  const Options options{.steps = &told.marks};
+  const AnnotatedSteps annotated = annotated_steps(run);
+  ASSERT_EQ(annotated.numbers.size(), 20u);
+  EXPECT_EQ(annotated.numbers[0], 10);
+  EXPECT_EQ(annotated.numbers[19], 200);
+  EXPECT_THAT(annotated.limitations, IsEmpty());
+  const Options options{.steps = &annotated.marks};
   const Detection detection = detect(run, options);
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(5));
-  EXPECT_EQ(told.numbers[static_cast<std::size_t>(detection.culprits[0].onset_step)], 70);
+  EXPECT_EQ(annotated.numbers[static_cast<std::size_t>(detection.culprits[0].onset_step)], 70);
   EXPECT_NEAR(detection.culprits[0].factor, 1.2, 0.02);
   EXPECT_EQ(detection.step_count, 20);
 }
 
-TEST(ToldSteps, WhatIsBetweenThemIsNobodysWork) {
+TEST(AnnotatedSteps, WhatIsBetweenThemIsNobodysWork) {
   // Rank 3 pauses before each step, where it saves its state: 5 times as long as a step.
   const synth::SynthRun bare(spec_of());
-  const auto only_every_second = [](std::int32_t, std::vector<Told> all) {
-    std::vector<Told> kept;
+  const auto only_every_second = [](std::int32_t, std::vector<Annotated> all) {
+    std::vector<Annotated> kept;
     for (std::size_t i = 1; i < all.size(); i += 2) kept.push_back(all[i]);
     return kept;
   };
   const MemorySource run = with_hooks(bare, only_every_second);
-  const ToldSteps told = told_steps(run);
-  EXPECT_EQ(told.numbers.size(), 10u);
-  const Options options{.steps = &told.marks};
+  const AnnotatedSteps annotated = annotated_steps(run);
+  EXPECT_EQ(annotated.numbers.size(), 10u);
+  const Options options{.steps = &annotated.marks};
   const Detection detection = detect(run, options);
   EXPECT_EQ(detection.step_count, 10);
   EXPECT_THAT(detection.culprits, IsEmpty());
 }
 
-TEST(ToldSteps, NeedAllRanks) {
+TEST(AnnotatedSteps, NeedAllRanks) {
   const synth::SynthRun bare(spec_of());
-  const auto without_two = [](std::int32_t rank, std::vector<Told> all) {
-    return rank == 2 || rank == 7 ? std::vector<Told>{} : all;
+  const auto without_two = [](std::int32_t rank, std::vector<Annotated> all) {
+    return rank == 2 || rank == 7 ? std::vector<Annotated>{} : all;
   };
-  const ToldSteps told = told_steps(with_hooks(bare, without_two));
-  EXPECT_FALSE(told.is_there());
-  EXPECT_THAT(told.limitations, ElementsAre(HasSubstr("ranks 2, 7 tell none")));
+  const AnnotatedSteps annotated = annotated_steps(with_hooks(bare, without_two));
+  EXPECT_FALSE(annotated.is_there());
+  EXPECT_THAT(annotated.limitations, ElementsAre(HasSubstr("ranks 2, 7 tell none")));
 }
 
-TEST(ToldSteps, AreThoseThatAllHave) {
+TEST(AnnotatedSteps, AreThoseThatAllHave) {
   const synth::SynthRun bare(spec_of());
-  const auto shorter = [](std::int32_t rank, std::vector<Told> all) {
+  const auto shorter = [](std::int32_t rank, std::vector<Annotated> all) {
     if (rank == 4) all.resize(13);
     if (rank == 1) all.erase(all.begin());
     return all;
   };
-  const ToldSteps told = told_steps(with_hooks(bare, shorter));
-  ASSERT_EQ(told.numbers.size(), 12u);
-  EXPECT_EQ(told.numbers.front(), 20);
-  EXPECT_THAT(told.limitations,
+  const AnnotatedSteps annotated = annotated_steps(with_hooks(bare, shorter));
+  ASSERT_EQ(annotated.numbers.size(), 12u);
+  EXPECT_EQ(annotated.numbers.front(), 20);
+  EXPECT_THAT(annotated.limitations,
               ElementsAre(HasSubstr("of up to 20 steps that a rank tells, 12 are told by all")));
 }
 
-TEST(ToldSteps, MayCountAnewAndBackwards) {
+TEST(AnnotatedSteps, MayCountAnewAndBackwards) {
   const synth::SynthRun bare(spec_of());
-  const auto epochs = [](std::int32_t, std::vector<Told> all) {
+  const auto epochs = [](std::int32_t, std::vector<Annotated> all) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i].number = static_cast<std::int64_t>(i % 10);
     return all;
   };
-  EXPECT_EQ(told_steps(with_hooks(bare, epochs)).numbers.size(), 20u);
-  const auto one_is_different = [](std::int32_t rank, std::vector<Told> all) {
+  EXPECT_EQ(annotated_steps(with_hooks(bare, epochs)).numbers.size(), 20u);
+  const auto one_is_different = [](std::int32_t rank, std::vector<Annotated> all) {
     if (rank == 3) std::swap(all[4].number, all[5].number);
     return all;
   };
-  const ToldSteps told = told_steps(with_hooks(bare, one_is_different));
-  EXPECT_FALSE(told.is_there());
-  EXPECT_THAT(told.limitations, ElementsAre(HasSubstr("different orders")));
+  const AnnotatedSteps annotated = annotated_steps(with_hooks(bare, one_is_different));
+  EXPECT_FALSE(annotated.is_there());
+  EXPECT_THAT(annotated.limitations, ElementsAre(HasSubstr("different orders")));
 }
 
-TEST(ToldSteps, NobodyTellsAny) {
+TEST(AnnotatedSteps, NobodyAnnotatesAny) {
   const synth::SynthRun bare(spec_of());
-  EXPECT_FALSE(told_steps(bare).is_there());
-  EXPECT_THAT(told_steps(bare).limitations, IsEmpty());
+  EXPECT_FALSE(annotated_steps(bare).is_there());
+  EXPECT_THAT(annotated_steps(bare).limitations, IsEmpty());
 }
 
-TEST(ToldSteps, AreReplayedUnderTheirNumbers) {
+TEST(AnnotatedSteps, AreReplayedUnderTheirNumbers) {
   const synth::SynthRun bare(spec_of());
   const MemorySource run = with_hooks(bare, as_they_are);
-  const ToldSteps told = told_steps(run);
+  const AnnotatedSteps annotated = annotated_steps(run);
   const analysis::MatchTables tables(run);
   whatif::WhatIfOptions options;
-  options.graph.told = &told;
+  options.graph.annotated = &annotated;
   const whatif::WhatIf replayed = whatif::what_if(run, tables, options);
   const whatif::WhatIf found = whatif::what_if(bare, analysis::MatchTables(bare));
-  EXPECT_EQ(replayed.steps, told.numbers);
+  EXPECT_EQ(replayed.steps, annotated.numbers);
   ASSERT_TRUE(found.is_there());
   EXPECT_NEAR(replayed.step_ns, found.step_ns, 0.02 * found.step_ns) << "they are the same steps";
 }

@@ -1,4 +1,4 @@
-#include "analysis/detect/told_steps.h"
+#include "analysis/detect/annotated_steps.h"
 
 #include "core/record/user_regions.h"
 
@@ -18,7 +18,7 @@ struct Step {
   std::uint64_t end_ns = 0;
 };
 
-bool tells_steps(const ProcessDefinitions& process) {
+bool annotates_steps(const ProcessDefinitions& process) {
   const bool has_name = std::ranges::any_of(process.regions, [](const RegionDefinition& region) {
     return region.paradigm == Paradigm::kUser && region.name == kStepRegionName;
   });
@@ -27,7 +27,7 @@ bool tells_steps(const ProcessDefinitions& process) {
 
 /// Takes a piece of a step: the first, or one with which the location's last step goes on.
 void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
-  const std::int64_t number = step_told(call);
+  const std::int64_t number = step_annotated(call);
   if (number < 0) return;
   const bool goes_on = is_continued(call) && steps.size() > first_of_location &&
                        steps.back().key.first == number && steps.back().end_ns == call.enter_ns;
@@ -44,7 +44,7 @@ void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step
 std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   const ProcessDefinitions& process = source.process(rank);
   std::vector<Step> steps;
-  if (!tells_steps(process)) return steps;
+  if (!annotates_steps(process)) return steps;
   const UserRegions regions(process);
   for (const LocationDefinition& location : process.locations) {
     const std::size_t first = steps.size();
@@ -89,8 +89,8 @@ bool keep_common(std::vector<std::vector<Step>>& ranks) {
 
 }  // namespace
 
-ToldSteps told_steps(const RecordSource& source) {
-  ToldSteps told;
+AnnotatedSteps annotated_steps(const RecordSource& source) {
+  AnnotatedSteps annotated;
   std::vector<std::vector<Step>> ranks;
   std::vector<std::int32_t> silent;
   std::size_t most = 0;
@@ -99,33 +99,33 @@ ToldSteps told_steps(const RecordSource& source) {
     if (ranks.back().empty()) silent.push_back(rank);
     most = std::max(most, ranks.back().size());
   }
-  if (most == 0) return told;
+  if (most == 0) return annotated;
   if (!silent.empty()) {
-    told.limitations.push_back("the steps that the program tells are not used: ranks " +
+    annotated.limitations.push_back("the steps that the program tells are not used: ranks " +
                                list(silent) + " tell none");
-    return told;
+    return annotated;
   }
   if (!keep_common(ranks)) {
-    told.limitations.emplace_back(
+    annotated.limitations.emplace_back(
         "the steps that the program tells are not used: ranks tell them in different orders");
-    return told;
+    return annotated;
   }
   if (ranks.front().empty())
-    told.limitations.emplace_back(
+    annotated.limitations.emplace_back(
         "the steps that the program tells are not used: no step is told by all ranks");
   else if (ranks.front().size() < most)
-    told.limitations.push_back("of up to " + std::to_string(most) + " steps that a rank tells, " +
+    annotated.limitations.push_back("of up to " + std::to_string(most) + " steps that a rank tells, " +
                                std::to_string(ranks.front().size()) + " are told by all");
-  for (const Step& step : ranks.front()) told.numbers.push_back(step.key.first);
+  for (const Step& step : ranks.front()) annotated.numbers.push_back(step.key.first);
   for (const auto& steps : ranks) {
-    auto& begins = told.marks.begin_ns.emplace_back();
-    auto& ends = told.marks.end_ns.emplace_back();
+    auto& begins = annotated.marks.begin_ns.emplace_back();
+    auto& ends = annotated.marks.end_ns.emplace_back();
     for (const Step& step : steps) {
       begins.push_back(step.begin_ns);
       ends.push_back(step.end_ns);
     }
   }
-  return told;
+  return annotated;
 }
 
 }  // namespace megascope::detect

@@ -11,7 +11,7 @@ namespace megascope::detect {
 
 /// The steps that a program told through hooks, as far as all of its ranks told the same ones in
 /// the same order.
-struct ToldSteps {
+struct AnnotatedSteps {
   StepMarks marks;
   std::vector<std::int64_t> numbers;     ///< the program's own, in order of time
   std::vector<std::string> limitations;  ///< sentences: what was told and is not used
@@ -20,6 +20,6 @@ struct ToldSteps {
 };
 
 /// Reads all calls of processes that call MPI and tell steps; of others nothing.
-ToldSteps told_steps(const RecordSource& source);
+AnnotatedSteps annotated_steps(const RecordSource& source);
 
 }  // namespace megascope::detect

@@ -2,7 +2,7 @@
  * initialisation: preloaded behind it. */
 #include <megascope/megascope.h>
 
-__attribute__((constructor)) static void tell(void) {
+__attribute__((constructor)) static void annotate(void) {
   const megascope_region region = megascope_region_define("at load");
   megascope_region_enter(region);
   megascope_region_leave(region);

@@ -1,6 +1,6 @@
 """What Python programs tell: the library loaded or not, exceptions, threads, forks, many names, nonsense; read back by `megascope`.
 
-  told_test.py MEGASCOPE
+  annotation_test.py MEGASCOPE
 """
 
 import collections

@@ -1,4 +1,4 @@
-#include "mpi_layer/told.h"
+#include "mpi_layer/recorded_arguments.h"
 
 #include "mpi_layer/pmpi.h"
 
@@ -9,25 +9,25 @@ int grid_dimensions(MPI_Comm comm) noexcept {
   return pmpi<Fn::Cartdim_get>()(comm, &count) == MPI_SUCCESS ? count : 0;
 }
 
-void tell_group_size(MpiThread& thread, MPI_Group group) noexcept {
+void record_group_size(MpiThread& thread, MPI_Group group) noexcept {
   int size = 0;
   if (pmpi<Fn::Group_size>()(group, &size) == MPI_SUCCESS)
-    tell_value(thread, ValueName::kSize, size);
+    record_value(thread, ValueName::kSize, size);
 }
 
-void tell_graph_size(MpiThread& thread, MPI_Comm comm) noexcept {
+void record_graph_size(MpiThread& thread, MPI_Comm comm) noexcept {
   int nodes = 0;
   int edges = 0;
   if (pmpi<Fn::Graphdims_get>()(comm, &nodes, &edges) != MPI_SUCCESS) return;
-  tell_value(thread, ValueName::kNodes, nodes);
-  tell_value(thread, ValueName::kEdges, edges);
+  record_value(thread, ValueName::kNodes, nodes);
+  record_value(thread, ValueName::kEdges, edges);
 }
 
-void tell_neighbours(MpiThread& thread, MPI_Comm comm, int rank) noexcept {
+void record_neighbours(MpiThread& thread, MPI_Comm comm, int rank) noexcept {
   int count = 0;
   if (pmpi<Fn::Graph_neighbors_count>()(comm, rank, &count) != MPI_SUCCESS) return;
-  tell_value(thread, ValueName::kRank, rank);
-  tell_value(thread, ValueName::kNeighbours, count);
+  record_value(thread, ValueName::kRank, rank);
+  record_value(thread, ValueName::kNeighbours, count);
 }
 
 }  // namespace megascope::mpi
