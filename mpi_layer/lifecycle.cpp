@@ -41,7 +41,7 @@ bool has_seen_start() noexcept { return g_has_seen_start; }
 namespace {
 
 /// Reports that memory ran out, if possible. The application runs unrecorded.
-void say_no_memory(const char* what) noexcept {
+void report_no_memory(const char* what) noexcept {
   without_throwing([what] { runtime().complain(what); }, [] {});
 }
 
@@ -68,7 +68,7 @@ bool before_init() noexcept {
   resolve_pmpi();
   without_throwing(&prepare, [] {
     g_is_prepared = false;
-    say_no_memory("memory ran out before MPI started: nothing is recorded");
+    report_no_memory("memory ran out before MPI started: nothing is recorded");
   });
   return g_is_prepared;
 }
@@ -193,7 +193,7 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
   without_throwing([&] { start_recording(interface, fn, enter_ticks); },
                    [] {
                      close_recording();
-                     say_no_memory("memory ran out in MPI_Init: nothing is recorded");
+                     report_no_memory("memory ran out in MPI_Init: nothing is recorded");
                    });
 }
 
@@ -239,7 +239,7 @@ void before_finalize(Interface interface) noexcept {
     runtime().end(g_world, g_presence);
   else if (active != nullptr) {
     without_throwing([] { runtime().end(g_world, g_presence); },
-                     [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
+                     [] { report_no_memory("memory ran out in MPI_Finalize: there is no report"); });
   }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);

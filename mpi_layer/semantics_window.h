@@ -56,11 +56,11 @@ bool has_not_begun(int rc) noexcept;
 /// The frame of all calls on a window; `Say::say` fills in the facts. A window created unseen is
 /// queried only after a call on it has succeeded: before, MPI could report an invalid handle for
 /// the library's query.
-template <class Say>
+template <class Report>
 struct On {
   template <class... Args>
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
-    Say::say(thread, call, args...);
+    Report::say(thread, call, args...);
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc,
@@ -68,9 +68,9 @@ struct On {
     if (call.window == nullptr) [[unlikely]] {
       const MPI_Win unseen = handle_of<MPI_Win>(call.second.bytes);
       call.second = {};
-      if (rc == MPI_SUCCESS && learn_window(unseen) != nullptr) Say::say(thread, call, args...);
+      if (rc == MPI_SUCCESS && learn_window(unseen) != nullptr) Report::say(thread, call, args...);
     }
-    Say::done(thread, call, rc, args...);
+    Report::done(thread, call, rc, args...);
   }
   template <class... Args>
   [[gnu::always_inline]] static void done(Thread&, Rec&, int, Args&&...) noexcept {}

@@ -197,11 +197,11 @@ void StepControl::at_boundary() noexcept {
       return stop(is_broken_ ? "MPI failed"
                              : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }
-    hear(due);
-    port_.obey(round(due).all);
-    ++obeyed_;
+    handle(due);
+    port_.apply(round(due).all);
+    ++applied_;
   }
-  if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
+  if (started_ >= 1 && test(round(started_ - 1))) handle(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized)
@@ -215,12 +215,12 @@ void StepControl::at_boundary() noexcept {
 /// next but one has started.
 void StepControl::keep_others_going() noexcept {
   if (is_broken_) return;
-  if (started_ - obeyed_ >= kLag && test(round(obeyed_))) {
-    hear(obeyed_);
-    port_.obey(round(obeyed_).all);
-    ++obeyed_;
+  if (started_ - applied_ >= kLag && test(round(applied_))) {
+    handle(applied_);
+    port_.apply(round(applied_).all);
+    ++applied_;
   }
-  if (!is_broken_ && started_ - obeyed_ < kLag) (void)start(true);
+  if (!is_broken_ && started_ - applied_ < kLag) (void)start(true);
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
 }
 
@@ -237,7 +237,7 @@ bool StepControl::start(bool is_absent) noexcept {
     port_.fill_absent(next.mine);
   else
     port_.fill(next.mine);
-  next.is_heard = false;
+  next.is_received = false;
   next.is_done = group_ == nullptr;
   if (next.is_done)
     std::ranges::copy(next.mine, next.all.begin());
@@ -278,8 +278,8 @@ bool StepControl::complete(std::uint64_t number, std::uint64_t timeout_ns,
   return due.is_done;
 }
 
-void StepControl::hear(std::uint64_t number) noexcept {
-  if (!std::exchange(round(number).is_heard, true)) port_.hear(round(number).all);
+void StepControl::handle(std::uint64_t number) noexcept {
+  if (!std::exchange(round(number).is_received, true)) port_.handle(round(number).all);
 }
 
 void StepControl::stop(const char* reason) noexcept {
@@ -292,15 +292,15 @@ void StepControl::stop(const char* reason) noexcept {
 /// then no rank continues.
 std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound,
                                                 bool is_sum) noexcept {
-  using Said = std::array<std::uint64_t, 2>;
-  Said said{mine, is_sound ? 0U : 1U};
+  using Reported = std::array<std::uint64_t, 2>;
+  Reported said{mine, is_sound ? 0U : 1U};
   if (world_ != nullptr) {
     Collective::Bytes bytes(sizeof said);
     std::memcpy(bytes.data(), said.data(), sizeof said);
     const Status status = world_->merge_all(
         bytes, [is_sum](Collective::Bytes& all, std::span<const std::byte> theirs) {
-          Said a{};
-          Said b{};
+          Reported a{};
+          Reported b{};
           if (theirs.size() != sizeof b) return;
           std::memcpy(a.data(), all.data(), sizeof a);
           std::memcpy(b.data(), theirs.data(), sizeof b);
@@ -317,17 +317,17 @@ std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_soun
 void StepControl::start_missing(std::uint64_t end) noexcept {
   std::uint64_t wait_ns = 0;
   bool is_last_recorded = has_stopped_;
-  while (started_ < end || obeyed_ < started_) {
-    const bool is_behind = started_ < end && started_ - obeyed_ < kLag;
+  while (started_ < end || applied_ < started_) {
+    const bool is_behind = started_ < end && started_ - applied_ < kLag;
     if (is_behind) {
       if (!start(is_last_recorded)) return;
       is_last_recorded = true;
       continue;
     }
-    if (!complete(obeyed_, kForEver, wait_ns)) return;
-    hear(obeyed_);
-    port_.obey(round(obeyed_).all);
-    ++obeyed_;
+    if (!complete(applied_, kForEver, wait_ns)) return;
+    handle(applied_);
+    port_.apply(round(applied_).all);
+    ++applied_;
   }
 }
 

@@ -63,7 +63,7 @@ class StepControl {
     std::vector<std::byte> all;
     MPI_Request request;
     bool is_done = false;
-    bool is_heard = false;
+    bool is_received = false;
   };
   Round& round(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
 
@@ -75,7 +75,7 @@ class StepControl {
   bool start(bool is_absent) noexcept;
   bool complete(std::uint64_t number, std::uint64_t timeout_ns, std::uint64_t& wait_ns) noexcept;
   bool test(Round& round) noexcept;
-  void hear(std::uint64_t number) noexcept;
+  void handle(std::uint64_t number) noexcept;
   bool make_objects(const std::vector<std::size_t>& sizes);
   MPI_Datatype type_of(std::size_t bytes) const noexcept;
   std::optional<std::uint64_t> agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept;
@@ -109,7 +109,7 @@ class StepControl {
   CallTime last_;  ///< at the previous boundary, of the thread that begins steps; of the main
                    ///< thread if none does
   std::uint64_t started_ = 0;  ///< rounds started
-  std::uint64_t obeyed_ = 0;
+  std::uint64_t applied_ = 0;
   bool has_stopped_ = false;     ///< applies no more decisions
   bool is_broken_ = false;       ///< MPI failed in a round
   bool is_mail_broken_ = false;  ///< MPI failed with a rank update

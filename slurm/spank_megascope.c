@@ -95,7 +95,7 @@ int slurm_spank_init(spank_t spank, int argument_count, char** arguments) {
 }
 
 /* Reports once on each node why its tasks run unrecorded. */
-static void say_missing(spank_t spank, const char* why) {
+static void report_missing(spank_t spank, const char* why) {
   uint32_t task = 0;
   char node[256] = "this node";
   if (spank_get_item(spank, S_TASK_ID, &task) == ESPANK_SUCCESS && task != 0) return;
@@ -109,7 +109,7 @@ static void preload(spank_t spank) {
   static char after[sizeof before + PATH_MAX + 1];
   const spank_err_t found = spank_getenv(spank, "LD_PRELOAD", before, sizeof before);
   if (found == ESPANK_NOSPACE) {
-    say_missing(spank, "LD_PRELOAD is too long");
+    report_missing(spank, "LD_PRELOAD is too long");
     return;
   }
   if (found != ESPANK_SUCCESS) before[0] = '\0';
@@ -118,7 +118,7 @@ static void preload(spank_t spank) {
     return;
   snprintf(after, sizeof after, "%s%s%s", g_library, before[0] != '\0' ? ":" : "", before);
   if (spank_setenv(spank, "LD_PRELOAD", after, 1) != ESPANK_SUCCESS)
-    say_missing(spank, "LD_PRELOAD cannot be set");
+    report_missing(spank, "LD_PRELOAD cannot be set");
 }
 
 /* In the task, before it becomes the program, as the user. */
@@ -129,11 +129,11 @@ int slurm_spank_task_init(spank_t spank, int argument_count, char** arguments) {
   char why[PATH_MAX + 64];
   snprintf(why, sizeof why, "%s cannot be read", g_library);
   if (g_library[0] == '\0') {
-    say_missing(
+    report_missing(
         spank,
         "no libmegascope.so was found next to the plugin, and plugstack.conf specifies none");
   } else if (strchr(g_library, '/') != NULL && access(g_library, R_OK) != 0) {
-    say_missing(spank, why);
+    report_missing(spank, why);
   } else {
     preload(spank);
   }

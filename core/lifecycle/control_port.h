@@ -35,9 +35,9 @@ class ControlPort {
   virtual void merge(const std::byte* theirs, std::byte* mine) const noexcept = 0;
   /// Delivers the merged block of all ranks. Each block once, in order, at the first boundary after
   /// its arrival.
-  virtual void hear(std::span<const std::byte> merged) noexcept = 0;
+  virtual void handle(std::span<const std::byte> merged) noexcept = 0;
   /// Delivers the same block again, two boundaries after its own: its decisions take effect.
-  virtual void obey(std::span<const std::byte> merged) noexcept = 0;
+  virtual void apply(std::span<const std::byte> merged) noexcept = 0;
   /// Returns whether this rank must not leave the exchange because of a timeout during the next
   /// blocks: its last blocks have announced something on which other ranks rely.
   virtual bool has_promised() const noexcept = 0;

@@ -35,7 +35,7 @@ const char* path_of(std::uintptr_t address) {
 std::atomic<bool> g_is_ending{false};
 
 /// One write(2), so that threads and processes that end together do not mix their messages.
-void say_that_it_shrank(const char* path) {
+void report_that_it_shrank(const char* path) {
   constexpr const char* kWhat =
       " became shorter while it was read, or its file system failed; read it again when nothing "
       "writes it";
@@ -55,7 +55,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
     return;
   }
   while (g_is_ending.exchange(true)) pause();  // another thread ends the process
-  say_that_it_shrank(path);
+  report_that_it_shrank(path);
   _exit(g_guard.exit_code);
 }
 

@@ -15,7 +15,7 @@ namespace megascope::cli {
 namespace {
 
 /// Reports which ranks' traces are missing and where they may be.
-void say_missing(const std::string& directory, const trace::RecoverResult& result) {
+void report_missing(const std::string& directory, const trace::RecoverResult& result) {
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (missing.empty()) return;
   trace::RunId id;
@@ -52,7 +52,7 @@ int print_result(const RecoverArguments& arguments, const std::string& directory
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
               result.trace_count == 1 ? "trace" : "traces", printable(directory).c_str(),
               printable(shell_quoted(directory)).c_str());
-  say_missing(directory, result);
+  report_missing(directory, result);
   return kSuccess;
 }
 
@@ -68,7 +68,7 @@ std::vector<std::string> usual_scratches() {
   return directories;
 }
 
-void say_unproven(const trace::Leftover& left, std::size_t count) {
+void report_unproven(const trace::Leftover& left, std::size_t count) {
   if (count == 0) return;
   const std::string who = count == 1
                               ? "1 trace was not moved: its process"
@@ -95,7 +95,7 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
       trace::RecoverResult result;
       const Status status = trace::recover_leftover(left, result);
       worst = std::max(worst, print_result(arguments, left.run_directory, status, result));
-      if (!arguments.is_quiet) say_unproven(left, result.unproven_count);
+      if (!arguments.is_quiet) report_unproven(left, result.unproven_count);
     }
   }
   return worst;

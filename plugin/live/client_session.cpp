@@ -141,7 +141,7 @@ void ClientSession::look_whether_idle() {
   if (stream.rate_policy().is_endless()) return give_up();
   error_code error;
   const bool has_spoken = stream.socket().available(error) != 0;
-  const Clock::duration silence = Clock::now() - stream.rate_policy().said_at();
+  const Clock::duration silence = Clock::now() - stream.rate_policy().reported_at();
   if (error || (!has_spoken && silence > kTimeout)) return give_up();
   if (has_spoken || silence < kTimeout / 2 || std::exchange(is_pinging_, true)) return;
   socket_.async_ping({},
@@ -170,7 +170,7 @@ void ClientSession::serve() {
     charge.add_bytes(message_.text.size() + message_.frame.size());
     return send();
   }
-  if (endpoint_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
+  if (endpoint_.has_received_all(id_)) close(websocket::close_code::normal, "the run has ended");
 }
 
 void ClientSession::send() {

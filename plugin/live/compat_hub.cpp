@@ -170,7 +170,7 @@ void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request,
   stop(id, client);
 }
 
-void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
+void CompatHub::handle(const Asker& asker, const nlohmann::json& answer) {
   Client* const client = find(asker.client);
   if (client == nullptr || client->mode != Mode::kGenerating) return;
   const std::string type = answer.value("type", "");
@@ -228,14 +228,14 @@ bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
     stop(id, *client);
     return true;
   }
-  if (!has_ended_ || std::exchange(client->has_heard_end, true)) return false;
+  if (!has_ended_ || std::exchange(client->has_received_end, true)) return false;
   message.text = compat_error_text("The run has ended.");
   return client->mode == Mode::kGenerating;
 }
 
-bool CompatHub::has_heard_all(ClientId id) const {
+bool CompatHub::has_received_all(ClientId id) const {
   const auto found = clients_.find(id);
-  return found == clients_.end() || found->second.has_heard_end;
+  return found == clients_.end() || found->second.has_received_end;
 }
 
 }  // namespace megascope::live

@@ -37,13 +37,13 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   bool count_message(ClientId client, std::int64_t now_ns) override;
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
-  bool has_heard_all(ClientId client) const override;
+  bool has_received_all(ClientId client) const override;
   UnauthenticatedBudget* budget() override { return &budget_; }
 
-  void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) override;
-  void hear(const tensors::Notice& notice) override;
-  void hear(const Asker& asker, const nlohmann::json& reply) override;
-  void hear_end() override { has_ended_ = true; }
+  void receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) override;
+  void handle(const tensors::Notice& notice) override;
+  void handle(const Asker& asker, const nlohmann::json& reply) override;
+  void receive_end() override { has_ended_ = true; }
   /// Call periodically: reports flags for which no views arrive.
   void tick(std::int64_t now_ns);
 
@@ -89,7 +89,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
     std::uint64_t since_steps = 0;
     bool is_held = false;  ///< the budget was closed when the client was last served
     bool has_been_reported_of_budget = false;
-    bool has_heard_end = false;
+    bool has_received_end = false;
   };
 
   Client* find(ClientId id);
@@ -103,7 +103,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
   bool ask_ranks(Seen& seen);
   void generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns);
-  void hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns);
+  void receive_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns);
   void wait(Client& client, Waiting&& waiting);
   void skip_update(Client& client);
   bool may_show(Client& client, std::int64_t now_ns);

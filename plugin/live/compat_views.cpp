@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 constexpr std::int64_t kFirstStepNs = 1'500'000'000;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
-constexpr std::size_t kMaxNamesSaid = 12;
+constexpr std::size_t kMaxNamesReported = 12;
 /// How long after the end of a text its last views are awaited.
 constexpr std::int64_t kLastViewsNs = 1'000'000'000;
 
@@ -37,17 +37,17 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 
 }  // namespace
 
-void CompatHub::hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) {
+void CompatHub::receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
       const ViewPointer view = has(seen.capture_requests, place.first) ? hub_.store().cache.find(place)
                                                              : nullptr;
-      if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
+      if (view != nullptr) receive_view(client, seen, {place, view}, now_ns);
     }
   }
 }
 
-void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns) {
+void CompatHub::receive_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns) {
   const View& view = *waiting.view;
   seen.has_view = true;
   if (!client.first_step) {
@@ -92,7 +92,7 @@ void CompatHub::skip_update(Client& client) {
     refuse(client, "Updates are skipped: " + budget_text(hub_.settings()) + ".");
 }
 
-void CompatHub::hear(const tensors::Notice& notice) {
+void CompatHub::handle(const tensors::Notice& notice) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
       if (has(seen.capture_requests, notice.capture_request)) complain(client, seen, notice.text);
@@ -124,7 +124,7 @@ std::string CompatHub::names_of(CompatFlag flag) const {
   text += " and the kind " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
   std::set<std::string> names;
   const TensorCatalog& known = hub_.store().tensors;
-  for (std::uint32_t id = 0; id < known.size() && names.size() < kMaxNamesSaid; ++id) {
+  for (std::uint32_t id = 0; id < known.size() && names.size() < kMaxNamesReported; ++id) {
     if (known[id].is_named) names.insert(known[id].name.name);
   }
   std::string list;

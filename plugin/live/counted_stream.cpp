@@ -24,7 +24,7 @@ std::size_t LastTaken::available_read_bytes() const noexcept {
 
 void LastTaken::transfer_read_bytes(std::size_t bytes) noexcept {
   message_bytes_ += bytes;
-  if (bytes != 0) said_at_ = std::chrono::steady_clock::now();
+  if (bytes != 0) reported_at_ = std::chrono::steady_clock::now();
   if (budget_ != nullptr) budget_->spend(bytes, kCpuNsOfRead + bytes * kCpuNsOfByte);
 }
 

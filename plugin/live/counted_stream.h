@@ -22,7 +22,7 @@ class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
   /// When bytes were last read; initially the time of construction.
-  std::chrono::steady_clock::time_point said_at() const noexcept { return said_at_; }
+  std::chrono::steady_clock::time_point reported_at() const noexcept { return reported_at_; }
   /// An incomplete message exceeded kMaxBytesOfMessage: nothing more is read.
   bool is_endless() const noexcept { return message_bytes_ >= kMaxBytesOfMessage; }
   /// A complete message was read, or a control frame that counts as one.
@@ -46,7 +46,7 @@ class LastTaken {
   static void on_timer() noexcept {}
 
   std::chrono::steady_clock::time_point at_;
-  std::chrono::steady_clock::time_point said_at_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point reported_at_ = std::chrono::steady_clock::now();
   std::size_t message_bytes_ = 0;  ///< read since the last complete message
   UnauthenticatedBudget* budget_ = nullptr;
 };

@@ -75,7 +75,7 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
     reply(client, error_text("The client sent more than 100 messages in a second.", {}));
     return false;
   }
-  if (client.has_heard_end) return true;
+  if (client.has_received_end) return true;
   Request request = read_request(text);
   if (const auto* bad = std::get_if<BadRequest>(&request)) {
     reply(client, error_text(bad->text, bad->subscription));
@@ -150,14 +150,14 @@ bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return false;
   Client& client = found->second;
-  if (client.has_heard_end) return next_last(client, message);
+  if (client.has_received_end) return next_last(client, message);
   message.is_text = next_text(client, now_ns, message.text);
   if (message.is_text || next_frame(client, now_ns, message.frame)) {
     sent_bytes_ += message.is_text ? message.text.size() : message.frame.size();
     return true;
   }
   if (!has_ended_) return false;
-  client.has_heard_end = true;
+  client.has_received_end = true;
   message.is_text = true;
   message.text = end_text_;
   return true;
@@ -172,14 +172,14 @@ bool Hub::next_last(Client& client, Outgoing& message) const {
 
 bool Hub::is_waiting_for_verdict(ClientId id) const {
   const auto found = clients_.find(id);
-  return found != clients_.end() && found->second.has_heard_end && !is_closing_;
+  return found != clients_.end() && found->second.has_received_end && !is_closing_;
 }
 
-bool Hub::has_heard_all(ClientId id) const {
+bool Hub::has_received_all(ClientId id) const {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return true;
   const Client& client = found->second;
-  return client.has_heard_end && is_closing_ &&
+  return client.has_received_end && is_closing_ &&
          (verdict_text_.empty() || client.has_received_verdict);
 }
 

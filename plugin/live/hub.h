@@ -42,7 +42,7 @@ struct Client {
   std::int64_t drops_reported_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
-  bool has_heard_end = false;
+  bool has_received_end = false;
   bool has_received_verdict = false;
 };
 
@@ -69,7 +69,7 @@ class Hub final : public ProtocolEndpoint {
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
   bool is_waiting_for_verdict(ClientId client) const override;
-  bool has_heard_all(ClientId client) const override;
+  bool has_received_all(ClientId client) const override;
 
   bool take_changed_capture_requests(std::vector<std::byte>& capture_requests) {
     return store_.capture_requests.take_changed(capture_requests);
@@ -127,8 +127,8 @@ class Hub final : public ProtocolEndpoint {
   void subscribe(Client& client, const Subscribe& request);
   void unsubscribe(Client& client, const std::string& subscription);
   void ask(ClientId id, Client& client, Ask&& ask);
-  void hear_polls();
-  void hear_reply(const std::string& text, std::int64_t now_ns);
+  void receive_polls();
+  void receive_reply(const std::string& text, std::int64_t now_ns);
   void fail_request(const std::string& why);
   void answer_to(const Asker& asker, const nlohmann::json& answer);
   static bool take_reply(Client& client, std::string& text);

@@ -30,7 +30,7 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
 }  // namespace
 
 void Hub::take_block(std::span<const std::byte> block) {
-  assembler_.hear_block();
+  assembler_.receive_block();
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
   if (!facts || facts->times.step < 0) return;  // activity before the first step
   if (facts->is_idle) return;                   // a poll for requests is not a step
@@ -123,7 +123,7 @@ void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> r
         notify(reader.notice);
         break;
       case Item::kPolls:
-        hear_polls();
+        receive_polls();
         break;
       case Item::kLeftOut:
         count_drop("view parts that did not fit into rank updates", reader.left_out.parts);
@@ -132,7 +132,7 @@ void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> r
         fail_request(reader.request_failed.text);
         break;
       case Item::kReply:
-        hear_reply(reader.reply.text, now_ns);
+        receive_reply(reader.reply.text, now_ns);
         break;
       case Item::kRankFacts:
         learn_rank(world_rank, reader.rank_facts);
@@ -244,10 +244,10 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
     store_.cache.put(std::move(view));
     for (auto& [id, client] : clients_) {
       for (auto& [name, subscription] : client.subscriptions) {
-        if (subscription.wants(place.first)) subscription.hear_of(place);
+        if (subscription.wants(place.first)) subscription.receive_key(place);
       }
     }
-    if (observer_ != nullptr) observer_->hear_of(place, now_ns);
+    if (observer_ != nullptr) observer_->receive_key(place, now_ns);
   }
 }
 
@@ -260,7 +260,7 @@ void Hub::notify(const tensors::Notice& notice) {
   if (reported.size() >= kMaxNotices)
     return count_drop("notices beyond the limit of a capture request", 1);
   reported.push_back(text);
-  if (observer_ != nullptr) observer_->hear(notice);
+  if (observer_ != nullptr) observer_->handle(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, subscription] : client.subscriptions) {
       if (subscription.wants(notice.capture_request)) report(client, name, text);
@@ -307,7 +307,7 @@ void Hub::end(bool is_aborted, std::int64_t now_ns) {
                       {"directory", settings_.run_directory}});
   request_queue_.end();
   tick(now_ns);
-  if (observer_ != nullptr) observer_->hear_end();
+  if (observer_ != nullptr) observer_->receive_end();
 }
 
 void Hub::close(const std::optional<std::string>& verdict) {

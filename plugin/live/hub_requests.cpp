@@ -33,13 +33,13 @@ void Hub::ask(ClientId id, Client& client, Ask&& ask) {
   reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));
 }
 
-void Hub::hear_polls() {
+void Hub::receive_polls() {
   const bool might_before = request_queue_.may_ask();
   request_queue_.open();
   if (request_queue_.may_ask() && !might_before) announce(R"({"type":"control","generate":true})");
 }
 
-void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
+void Hub::receive_reply(const std::string& text, std::int64_t now_ns) {
   std::string problem;
   const Json answer = parsed_object(text, problem);
   if (!problem.empty())
@@ -55,7 +55,7 @@ void Hub::fail_request(const std::string& why) {
 
 void Hub::answer_to(const Asker& asker, const Json& answer) {
   if (asker.is_compat) {
-    if (observer_ != nullptr) observer_->hear(asker, answer);
+    if (observer_ != nullptr) observer_->handle(asker, answer);
     return;
   }
   const auto client = clients_.find(asker.client);

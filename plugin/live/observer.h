@@ -19,13 +19,13 @@ class Observer {
  public:
   virtual ~Observer() = default;
   /// A view was put into the shelf.
-  virtual void hear_of(const LatestViewCache::Place& place, std::int64_t now_ns) = 0;
+  virtual void receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) = 0;
   /// An item is not captured; the notice says why.
-  virtual void hear(const tensors::Notice& notice) = 0;
+  virtual void handle(const tensors::Notice& notice) = 0;
   /// The application answered the request of the client in `asker`.
-  virtual void hear(const Asker& asker, const nlohmann::json& reply) = 0;
+  virtual void handle(const Asker& asker, const nlohmann::json& reply) = 0;
   /// The run has ended.
-  virtual void hear_end() = 0;
+  virtual void receive_end() = 0;
 };
 
 }  // namespace megascope::live

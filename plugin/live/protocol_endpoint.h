@@ -44,7 +44,7 @@ class ProtocolEndpoint {
   /// The client has received everything except the verdict.
   virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }
   /// The run has ended and the client has received the end.
-  virtual bool has_heard_all(ClientId client) const = 0;
+  virtual bool has_received_all(ClientId client) const = 0;
 };
 
 }  // namespace megascope::live

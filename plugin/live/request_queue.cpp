@@ -40,7 +40,7 @@ std::optional<std::size_t> RequestQueue::ask(Asker asker, nlohmann::json request
                       .asker = std::move(asker),
                       .text = std::move(text),
                       .is_forgotten = false,
-                      .heard_ns = 0});
+                      .received_ns = 0});
   return waiting_.size() - 1 + (under_way_ ? 1 : 0);
 }
 
@@ -56,7 +56,7 @@ bool RequestQueue::next(std::string& text, std::int64_t now_ns) {
   if (under_way_ || waiting_.empty() || has_ended_) return false;
   under_way_ = std::move(waiting_.front());
   waiting_.pop_front();
-  under_way_->heard_ns = now_ns;
+  under_way_->received_ns = now_ns;
   text = std::move(under_way_->text);
   return true;
 }
@@ -67,7 +67,7 @@ std::optional<Asker> RequestQueue::answered(const nlohmann::json& reply, std::in
   if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() ||
       Fields::whole_number(*id) != static_cast<std::int64_t>(under_way_->id))
     return std::nullopt;
-  under_way_->heard_ns = now_ns;
+  under_way_->received_ns = now_ns;
   std::optional<Asker> asker;
   if (!under_way_->is_forgotten) asker = under_way_->asker;
   if (*type == "finish" || *type == "error") under_way_.reset();
@@ -88,7 +88,7 @@ std::optional<Asker> RequestQueue::give_up() {
 
 bool RequestQueue::is_overdue(std::int64_t now_ns) const {
   return under_way_ && !has_ended_ &&
-         now_ns - under_way_->heard_ns >
+         now_ns - under_way_->received_ns >
              (under_way_->is_forgotten ? kForgottenTimeoutNs : kTimeoutNs);
 }
 

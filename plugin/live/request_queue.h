@@ -64,7 +64,7 @@ class RequestQueue {
     Asker asker;
     std::string text;
     bool is_forgotten = false;
-    std::int64_t heard_ns = 0;  ///< when it was activated or last answered
+    std::int64_t received_ns = 0;  ///< when it was activated or last answered
   };
   bool is_allowed_ = false;
   bool has_polls_ = false;

@@ -64,7 +64,7 @@ void Subscription::lose(std::uint64_t count) {
   has_loss_ = has_loss_ || count != 0;
 }
 
-void Subscription::hear_of(const LatestViewCache::Place& place) {
+void Subscription::receive_key(const LatestViewCache::Place& place) {
   const auto found = std::ranges::find(waiting_, place);
   if (found == waiting_.end()) return waiting_.push_back(place);
   lose(1);  // the place in the queue stays the same

@@ -54,7 +54,7 @@ class Subscription {
   /// Number of tensors, counters or ranks that match now.
   std::size_t matches(const Store& store) const;
   /// Reports a new view in the shelf. It replaces an unsent view of the same tensor.
-  void hear_of(const LatestViewCache::Place& place);
+  void receive_key(const LatestViewCache::Place& place);
   /// Builds the next frame and takes one credit. nullopt: no new data or no credit. problem: set if
   /// a frame cannot be built.
   std::optional<std::vector<std::byte>> next(const Store& store, std::uint32_t frame_number,

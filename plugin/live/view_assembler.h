@@ -65,7 +65,7 @@ class ViewAssembler {
   Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);
   /// Call for each step block; counts towards kTimeoutBlocks.
-  void hear_block() { ++blocks_; }
+  void receive_block() { ++blocks_; }
   /// Delivers the views that waited too long. all: delivers every incomplete view.
   void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);
   /// Discards everything about a capture request.

@@ -43,7 +43,7 @@ RegionId region_of(std::uint64_t handle, const Event& event) noexcept {
   const std::uint32_t category = event.attributes != nullptr ? event.attributes->category : 0;
   if (event.registered != 0) return region_of_registered(event.registered, domain, category);
   if (event.wide != nullptr) return region_of_wide(domain, category, event.wide);
-  return region_of(message(SaidText{domain, category, event.text}));
+  return region_of(message(ReportedText{domain, category, event.text}));
 }
 
 /// Numbers attached to an event.

@@ -137,7 +137,7 @@ const Message* message(const MessageKey& key) noexcept {
   return find_or_add({key.domain, 0, kOtherText});
 }
 
-const Message* message(const SaidText& said) noexcept {
+const Message* message(const ReportedText& said) noexcept {
   if (said.text == nullptr) return message(MessageKey{said.domain, said.category, {}});
   std::atomic<const Message*>&
       recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) %

@@ -29,7 +29,7 @@ inline constexpr std::string_view kOtherText = "(further messages)";
 inline constexpr std::string_view kNoText = "(no message)";
 
 /// A message as the application passed it, as a C string.
-struct SaidText {
+struct ReportedText {
   DomainId domain = kDefaultDomain;
   std::uint32_t category = 0;
   const char* text = nullptr;  ///< may be null: kNoText
@@ -39,7 +39,7 @@ struct SaidText {
 /// found by content, without a lock. nullptr: memory ran out, or this is a forked child.
 const Message* message(const MessageKey& key) noexcept;
 /// As above, faster if the same address had the same text before; the text is compared.
-const Message* message(const SaidText& said) noexcept;
+const Message* message(const ReportedText& said) noexcept;
 /// Returns the message of an NVTX handle; nullptr if there is none.
 const Message* message_of_number(std::uint64_t number) noexcept;
 

@@ -322,12 +322,12 @@ void Session::write_report(report::RunReport& report) {
   if (options_.values.report == config::ReportStyle::kShort) {
     complain("done; " + where);
   }
-  say_how_to_annotate(report);
+  report_how_to_annotate(report);
 }
 
 /// Says how to get a timeline with wait states and findings. Exports written at the end of a run
 /// have none, because no process has all ranks' records at that time.
-void Session::say_how_to_annotate(const report::RunReport& report) {
+void Session::report_how_to_annotate(const report::RunReport& report) {
   const auto can_have = [](const report::ExportRow& row) {
     return row.format == "perfetto" || row.format == "chrome";
   };

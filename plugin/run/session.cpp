@@ -185,7 +185,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
     for (const std::string& problem : options_.problems) say(problem);
   }
   if (is_first() || is_standalone_) make_directory();
-  if (is_first()) say_start(facts);
+  if (is_first()) report_start(facts);
   prepare_exit(status.is_ok());
   open_live(info);
   open_hooks();
@@ -230,7 +230,7 @@ void Session::make_directory() {
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_directory_);
 }
 
-void Session::say_start(const StartFacts& facts) {
+void Session::report_start(const StartFacts& facts) {
   std::string line = std::string(kVersion) + ", " + std::to_string(facts.world_size) +
                      (facts.world_size == 1 ? " rank" : " ranks");
   const std::string nodes = config::environment_value("SLURM_STEP_NUM_NODES");

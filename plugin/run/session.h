@@ -52,7 +52,7 @@ class Session final : public Runtime, private RunPart {
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
   void make_directory();
-  void say_start(const StartFacts& facts);
+  void report_start(const StartFacts& facts);
   void prepare_exit(bool has_trace);
 
   void end_with(Collective& group, const PeerPresence& presence);
@@ -73,7 +73,7 @@ class Session final : public Runtime, private RunPart {
   void close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report);
   void complain_of_memory() noexcept;
   void write_report(report::RunReport& report);
-  void say_how_to_annotate(const report::RunReport& report);
+  void report_how_to_annotate(const report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }
 
   std::mutex claim_mutex_;

@@ -26,7 +26,7 @@ RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept
   RankTimes times;
   if (tail.size() >= (rank + std::size_t{1}) * sizeof times)
     std::memcpy(&times, tail.data() + rank * sizeof times, sizeof times);
-  return times.is_said != 0 ? times : RankTimes{};
+  return times.is_announced != 0 ? times : RankTimes{};
 }
 
 void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
@@ -57,7 +57,7 @@ void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, s
                  bool has_their_capture_requests) noexcept {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const RankTimes times = times_of(theirs, rank);
-    if (times.is_said != 0) set_times(mine, rank, times);
+    if (times.is_announced != 0) set_times(mine, rank, times);
   }
   if (has_their_capture_requests && ranks != 0)
     std::ranges::copy(theirs.subspan(ranks * sizeof(RankTimes)),

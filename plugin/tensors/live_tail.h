@@ -19,10 +19,10 @@ struct RankTimes {
   /// Of step_ms, time in MPI calls of the thread that begins steps.
   float mpi_ms = std::numeric_limits<float>::quiet_NaN();
   float own_ms = std::numeric_limits<float>::quiet_NaN();  ///< of step_ms, measurement overhead
-  /// Bits: kSaid, kIdle; 0: row not filled.
-  std::uint32_t is_said = 0;
+  /// Bits: kReported, kIdle; 0: row not filled.
+  std::uint32_t is_announced = 0;
 };
-inline constexpr std::uint32_t kSaid = 1;
+inline constexpr std::uint32_t kReported = 1;
 /// The step was only a poll for requests that found none.
 inline constexpr std::uint32_t kIdle = 2;
 

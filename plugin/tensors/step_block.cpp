@@ -63,7 +63,7 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
   mine.max_overhead_ns = std::max(mine.max_overhead_ns, theirs.max_overhead_ns);
   mine.max_wait_ns = std::max(mine.max_wait_ns, theirs.max_wait_ns);
-  if (theirs.word.is_said != 0) mine.word = theirs.word;
+  if (theirs.word.is_announced != 0) mine.word = theirs.word;
 }
 
 /// How many entries of each list are among the first `room` entries of their union.
@@ -143,7 +143,7 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   const std::size_t tail = bytes_of_block(header.slots);
   const std::size_t tail_bytes = bytes_of_tail(header.tail_ranks);
   merge_tails({theirs + tail, tail_bytes}, {mine + tail, tail_bytes}, header.tail_ranks,
-              their_header.word.is_said != 0);
+              their_header.word.is_announced != 0);
   merge_header(their_header, header);
   header.used = shares.both;
   header.dropped += shares.left_out;

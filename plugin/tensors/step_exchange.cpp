@@ -210,7 +210,7 @@ void StepExchange::fill_absent(std::span<std::byte> block) const noexcept {
   header.flags = kAbsent;
   header.lowest_request = 0;
   header.word = word_;
-  header.word.is_said = is_rank_0() ? 1 : 0;
+  header.word.is_announced = is_rank_0() ? 1 : 0;
   write_block(header, {}, block);
   if (server_ == nullptr || tail_ranks_ == 0) return;
   // Rank 0's requests are part of every block it fills.
@@ -241,12 +241,12 @@ void StepExchange::stop(const char* reason) noexcept {
   }
 }
 
-void StepExchange::obey(std::span<const std::byte> merged) noexcept {
+void StepExchange::apply(std::span<const std::byte> merged) noexcept {
   const ControlWord word = header_of(merged).word;
-  if (word.is_said == 0) return;
+  if (word.is_announced == 0) return;
   slots_ = std::clamp(std::bit_ceil(word.slots), kMinSlots, kMaxSlots);
   try {
-    if (capture_ != nullptr) obey_request(merged);
+    if (capture_ != nullptr) apply_request(merged);
     if (capture_ != nullptr && !has_stopped_) apply_capture_requests(merged);
     if (capture_ != nullptr && word.lost_number != lost_number_ &&
         is_between(word.first_teller, layout_.world_rank, word.last_teller))

@@ -51,7 +51,7 @@ class StepExchange final : public ControlPort {
       : slots_(has_tensors ? kFirstSlots : kMinSlots),
         capture_(capture),
         capture_count_(capture_count) {
-    word_.is_said = 1;
+    word_.is_announced = 1;
     word_.slots = slots_;
   }
 
@@ -81,8 +81,8 @@ class StepExchange final : public ControlPort {
     merge_blocks(theirs, mine);
   }
   bool has_promised() const noexcept override { return promised_blocks_ != 0; }
-  void hear(std::span<const std::byte> merged) noexcept override;
-  void obey(std::span<const std::byte> merged) noexcept override;
+  void handle(std::span<const std::byte> merged) noexcept override;
+  void apply(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
   std::uint64_t progress_tick() noexcept override;
@@ -147,7 +147,7 @@ class StepExchange final : public ControlPort {
   void report_interval() noexcept;
   void put_tail(std::span<std::byte> block);
   void apply_capture_requests(std::span<const std::byte> merged);
-  void obey_request(std::span<const std::byte> merged);
+  void apply_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
   void report_again(const ControlWord& word);
   void wake(std::uint64_t now_ns) noexcept;

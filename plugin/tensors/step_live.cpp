@@ -49,7 +49,7 @@ void StepExchange::put_tail(std::span<std::byte> block) {
               {.step_ms = ms(step_ns_),
                .mpi_ms = ms(calls_ns_),
                .own_ms = ms(own_ns_),
-               .is_said = is_idle ? kSaid | kIdle : kSaid});
+               .is_announced = is_idle ? kReported | kIdle : kReported});
   if (server_ == nullptr) return;
   bid_report_again();
   (void)server_->changed_capture_requests(own_capture_requests_);
@@ -84,7 +84,7 @@ void StepExchange::apply_capture_requests(std::span<const std::byte> merged) {
 /// received the request acknowledges it in its block after the next one (lowest_request). When that
 /// block takes effect, all ranks hand the request to the application at the same boundary, or all
 /// reject it.
-void StepExchange::obey_request(std::span<const std::byte> merged) {
+void StepExchange::apply_request(std::span<const std::byte> merged) {
   if (promised_blocks_ != 0 && --promised_blocks_ == 0) {
     settled_request_ = seen_request_;
     const bool is_for_all = header_of(merged).lowest_request >= seen_request_ && !has_stopped_;

@@ -24,7 +24,7 @@ std::optional<StepExchange::Problem> StepExchange::problem_of(const StepHeader& 
   return std::nullopt;
 }
 
-void StepExchange::hear(std::span<const std::byte> merged) noexcept {
+void StepExchange::handle(std::span<const std::byte> merged) noexcept {
   const StepHeader header = header_of(merged);
   if (server_ != nullptr) (void)server_->take(LiveKind::kBlock, 0, merged);
   try {

@@ -171,7 +171,7 @@ TEST(Anchors, AreTheSameForAnyNumberOfThreads) {
               five.corrections[i].shift_ns(1'500'000'000));
 }
 
-TEST(Anchors, SayHowLittleOneMomentAnnotates) {
+TEST(Anchors, ReportHowLittleOneMomentAnnotates) {
   // One barrier of 1 ms at 1 s of a run of 100 s; the clock is 10 ms off.
   ClockBounds bounds(100'000'000'000);
   bounds.add_min(1'001'000'000, 9.5e6);

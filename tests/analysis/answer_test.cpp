@@ -81,7 +81,7 @@ TEST_F(Directory, NoTimeNoVerdict) {
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Directory, ATraceThatIsMissingOrDamagedIsSaid) {
+TEST_F(Directory, ATraceThatIsMissingOrDamagedIsReported) {
   write(slow_rank_five());
   fs::remove(path_ + "/rank-3.mgt");
   std::string text;

@@ -91,7 +91,7 @@ std::vector<std::vector<ParallelIndex>> places(bool is_right) {
   return all;
 }
 
-TEST(SpecifiedGroups, ThatContradictTheMessagesAreSaidAndIgnored) {
+TEST(SpecifiedGroups, ThatContradictTheMessagesAreReportedAndIgnored) {
   const synth::SynthRun run(
       grid({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.3}}));
   const Judged right = judged(changed(run, places(true)));
@@ -105,7 +105,7 @@ TEST(SpecifiedGroups, ThatContradictTheMessagesAreSaidAndIgnored) {
                                                "contradict")));
 }
 
-TEST(MissingRanks, AreSaidAndTheOthersAreJudged) {
+TEST(MissingRanks, AreReportedAndTheOthersAreJudged) {
   const synth::SynthRun run(
       grid({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.3}}));
   const Judged found = judged(changed(run, {}, {2}));
@@ -153,7 +153,7 @@ TEST(OperationsThatSynchroniseSometimes, DoNotMakeTheOnesWhoWaitSlow) {
 }
 
 /// What ends together is not known then: the group is slow, or nobody is named.
-TEST(ClocksThatWereNeverCompared, AreSaidAndNobodyOfAnotherGroupIsAccused) {
+TEST(ClocksThatWereNeverCompared, AreReportedAndNobodyOfAnotherGroupIsAccused) {
   SpinningProgram program;
   program.group_size = 2;
   program.before = {1, 1.3, 1, 1};

@@ -44,7 +44,7 @@ std::vector<Culprit> claimed(std::vector<Culprit> culprits) {
   return culprits;
 }
 
-TEST(OneClaim, ARankOfASlowStageIsSaidToBeSlowInAdditionToTheStage) {
+TEST(OneClaim, ARankOfASlowStageIsReportedToBeSlowInAdditionToTheStage) {
   Culprit stage = culprit(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
   stage.groups["pp"] = 1;
   for (const bool is_first : {true, false}) {
@@ -79,7 +79,7 @@ TEST(OneClaim, ARankThatIsComparedWithOthersThanItsStageClaimsTheSameTime) {
   EXPECT_EQ(annotated[0].cause, Cause::kStageImbalance);
 }
 
-TEST(OneClaim, ARankThatIsMuchSlowerThanVaryingReplicasIsSaidToBeThatInAddition) {
+TEST(OneClaim, ARankThatIsMuchSlowerThanVaryingReplicasIsReportedToBeThatInAddition) {
   const auto annotated = claimed({culprit(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2),
                              culprit(Cause::kSlowCompute, {5}, 0.1)});
   ASSERT_EQ(annotated.size(), 2U);

@@ -25,8 +25,8 @@ struct CountingPort final : ControlPort {
   void fill(std::span<std::byte>) noexcept override { ++boundaries; }
   void fill_absent(std::span<std::byte>) const noexcept override {}
   void merge(const std::byte*, std::byte*) const noexcept override {}
-  void hear(std::span<const std::byte>) noexcept override {}
-  void obey(std::span<const std::byte>) noexcept override {}
+  void handle(std::span<const std::byte>) noexcept override {}
+  void apply(std::span<const std::byte>) noexcept override {}
   bool has_promised() const noexcept override { return false; }
   void spend(std::uint64_t, std::uint64_t) noexcept override {}
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns += ns; }

@@ -187,18 +187,18 @@ std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
   StepHeader header;
   header.slots = kMinSlots;
   header.tail_ranks = ranks;
-  header.word.is_said = rank == 0 ? 1 : 0;
+  header.word.is_announced = rank == 0 ? 1 : 0;
   std::vector<std::byte> block(bytes_of_block(kMinSlots, ranks), std::byte{0xFF});
   write_block(header, {}, block);
   const std::span<std::byte> tail = tail_of(std::span(block));
   set_times(tail, rank,
-            {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_said = 1});
+            {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_announced = 1});
   if (rank == 0) set_capture_requests(tail, ranks, capture_requests);
   return block;
 }
 
 /// In whatever order MPI merges.
-TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosCaptureRequests) {
+TEST(LiveTail, HoldsWhatEachRankReportedAndRankZerosCaptureRequests) {
   CaptureRequest capture_request;
   set_pattern(capture_request, "w");
   const std::vector<std::byte> capture_requests = pack_capture_requests(std::vector{capture_request});
@@ -211,7 +211,7 @@ TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosCaptureRequests) {
     const std::span<const std::byte> tail = tail_of(std::span<const std::byte>(all));
     for (const std::uint32_t rank : order)
       EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
-    EXPECT_EQ(times_of(tail, 3).is_said, 0U);
+    EXPECT_EQ(times_of(tail, 3).is_announced, 0U);
     EXPECT_TRUE(times_of(tail, 3).step_ms != times_of(tail, 3).step_ms);
     ASSERT_EQ(unpack_capture_requests(capture_requests_in(tail, kRanks)).size(), 1U);
   }

@@ -378,7 +378,7 @@ TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {
   EXPECT_FALSE(read_run_id(directory_ / "out", read)) << "and a FIFO makes nobody wait";
 }
 
-TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherSaid) {
+TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherReported) {
   ProcessInfo info = rank_1_of_4("out");
   info.launcher = {{"SLURM_JOB_ID", "17"}, {"SLURM_NODEID", "3"}};
   leave_trace("mine", info);

@@ -92,7 +92,7 @@ TEST(Options, EnableOffLeavesNothing) {
   EXPECT_TRUE(names_in(trial.scratch()).empty());
 }
 
-TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
+TEST(Options, ABadValueAndAnUnknownNameAreReportedOnceByRankZero) {
   Trial trial("finish");
   trial.ranks(2).with("MEGASCOPE_BUFFER_SIZE=many").with("MEGASCOPE_EXPROT=otf2");
   const Ending ending = run(trial.preloaded());

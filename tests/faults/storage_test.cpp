@@ -152,7 +152,7 @@ TEST(Storage, IsAFile) {
   EXPECT_EQ(read_text(trial.directory() / "file"), "of the user");
 }
 
-TEST(Storage, MissingOnEveryRankIsSaidOnce) {
+TEST(Storage, MissingOnEveryRankIsReportedOnce) {
   Trial trial("finish");
   trial.ranks(2).with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
   const Ending ending = run(trial.preloaded());

@@ -99,7 +99,7 @@ TEST(TensorStatistics, WhatIsNotFiniteAnywhereInALongRowIsCounted) {
   }
 }
 
-TEST(TensorStatistics, EveryHalfIsWhatItsBitsSay) {
+TEST(TensorStatistics, EveryHalfIsWhatItsBitsReport) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const TensorStatistics found = of<std::uint16_t>({half}, ElementType::kFloat16);

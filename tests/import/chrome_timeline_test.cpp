@@ -86,7 +86,7 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingBegin), "event 5");
 }
 
-TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsSayThePlace) {
+TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsReportThePlace) {
   const Timeline timeline = read(
       R"([{"ph":"X","name":"forward","pid":1,"tid":4,"ts":0,"dur":1},
           {"ph":"X","name":"forward","pid":9,"tid":0,"ts":0,"dur":1},

@@ -208,7 +208,7 @@ TEST(Lanes, WhatTakesNoTimeLiesBehindWhatEndedAndWithinWork) {
               SizeIs(2));  // at its begin, not before it
 }
 
-TEST(Lanes, NestNoDeeperThanATraceCanSay) {
+TEST(Lanes, NestNoDeeperThanATraceCanReport) {
   std::vector<Operation> nested;
   for (std::uint64_t i = 0; i < 20; ++i)
     nested.push_back({.begin_ns = i, .end_ns = 100 - i, .name = 0});

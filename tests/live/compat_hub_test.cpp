@@ -134,7 +134,7 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
   EXPECT_GT(views, 300U);
 }
 
-TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsSaid) {
+TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsReported) {
   Scene scene;
   scene.say({{"type", "run_training_step"},
              {"visualization_flags", {{"RawAttentionScore_mat_mul", "True"}}},

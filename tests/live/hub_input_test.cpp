@@ -18,7 +18,7 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
     for (std::uint32_t rank = 0; rank < idle_ranks; ++rank) {
       tensors::RankTimes times = tensors::times_of(
           tensors::tail_of(std::span<const std::byte>(block)), rank);
-      times.is_said = tensors::kSaid | tensors::kIdle;
+      times.is_announced = tensors::kReported | tensors::kIdle;
       tensors::set_times(tensors::tail_of(std::span(block)), rank, times);
     }
     scene.hub.take_block(block);

@@ -82,7 +82,7 @@ TEST(LiveHub, NoticesCloseNoClient) {
   EXPECT_EQ(scene.texts().back()["type"], "drops") << "of what had no room";
 }
 
-TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
+TEST(LiveHub, PartsThatDoNotFitAreCountedAndReported) {
   Scene scene;
   scene.say({{"type", "subscribe"},
              {"panel", "t"},

@@ -194,7 +194,7 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   EXPECT_EQ(frame.at<float>(16 + 16 + 2 * 4), 2.0F);
 }
 
-TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
+TEST(LiveHub, RanksReportWhoTheyAreInWhateverOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
     tensors::RankUpdateWriter rank_update;

@@ -61,7 +61,7 @@ tensors::RankTimes MadeUpRun::times(std::int64_t step, std::int32_t rank) {
   return {.step_ms = static_cast<float>(step_ms),
           .mpi_ms = static_cast<float>(step_ms - compute),
           .own_ms = 0.05F,
-          .is_said = 1};
+          .is_announced = 1};
 }
 
 std::vector<LiveRank> MadeUpRun::ranks() const {

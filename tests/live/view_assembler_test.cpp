@@ -46,8 +46,8 @@ struct Joined {
   }
 };
 
-void hear_blocks(ViewAssembler& assembler, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) assembler.hear_block();
+void receive_blocks(ViewAssembler& assembler, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) assembler.receive_block();
 }
 
 TEST(LiveViewAssembler, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
@@ -153,7 +153,7 @@ TEST(LiveViewAssembler, TilesMayHaveMoreElementsThanAFloatCanCount) {
 TEST(LiveViewAssembler, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
   joined.add(0, tiles(0, 1, {1.5F, 1}));
-  hear_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
+  receive_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
   joined.assembler.expire(kSecond + ViewAssembler::kTimeoutNs, false, joined.whole);
   EXPECT_THAT(joined.whole, IsEmpty());
   joined.assembler.expire(kSecond + ViewAssembler::kTimeoutNs + 1, false, joined.whole);
@@ -265,7 +265,7 @@ TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
   Joined joined;
   joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
   for (std::uint64_t block = 1; block < ViewAssembler::kTimeoutBlocks; ++block) {
-    joined.assembler.hear_block();
+    joined.assembler.receive_block();
     joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
                          joined.whole);
     ASSERT_THAT(joined.whole, IsEmpty());
@@ -295,7 +295,7 @@ TEST(LiveViewAssembler, AnotherCopyIsShownWhereTheLowestComesNoMore) {
   for (std::int64_t step = 0; step < 20; ++step)
     EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy)
         << "rank 0's letter is late: it may have as many";
-  hear_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
+  receive_blocks(joined.assembler, ViewAssembler::kTimeoutBlocks);
   const std::int64_t later_ns = kSecond + ViewAssembler::kTimeoutNs + 1;
   EXPECT_EQ(joined.add(2, copy(1, 20), kMean, later_ns), Fate::kInstead);
   EXPECT_EQ(joined.add(2, copy(1, 21), kMean, later_ns), Fate::kTaken);

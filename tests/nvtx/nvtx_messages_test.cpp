@@ -59,20 +59,20 @@ TEST(Messages, TextsOfAllLengthsAreReportedApartByEveryByte) {
 
 TEST(Messages, AnAddressThatIsUsedAgainIsReadAgain) {
   char text[16] = "first";
-  const Message* first = message(SaidText{kDefaultDomain, 0, text});
+  const Message* first = message(ReportedText{kDefaultDomain, 0, text});
   EXPECT_EQ(first->key.text, "first");
-  EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text}), first);
+  EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, text}), first);
   const DomainId other = domain("of an address");
-  EXPECT_EQ(message(SaidText{other, 0, text})->key.domain, other);
+  EXPECT_EQ(message(ReportedText{other, 0, text})->key.domain, other);
   for (const char* next : {"second", "secon", "", "first"}) {
     std::snprintf(text, sizeof text, "%s", next);
-    EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text})->key.text,
+    EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, text})->key.text,
               *next == '\0' ? kNoText : std::string_view(next));
   }
-  EXPECT_EQ(message(SaidText{kDefaultDomain, 0, nullptr})->key.text, kNoText);
+  EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, nullptr})->key.text, kNoText);
 }
 
-TEST(Messages, ThreadsThatSayTheSameGetTheSame) {
+TEST(Messages, ThreadsThatReportTheSameGetTheSame) {
   std::vector<std::vector<const Message*>> found(4);
   std::vector<std::thread> threads;
   for (auto& mine : found) {

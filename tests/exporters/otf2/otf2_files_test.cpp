@@ -147,7 +147,7 @@ TEST(Otf2Files, NonblockingOperationsAreIssuedTestedAndCompleted) {
   EXPECT_EQ(judge(run.anchor()).exit_code, 0);
 }
 
-TEST(Otf2Files, SeeksSayWhereTheyLedAsFarAsIsKnown) {
+TEST(Otf2Files, SeeksReportWhereTheyLedAsFarAsIsKnown) {
   SampleProcess process(0, 1);
   const FileId file = add_file(process, "data");
   process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});

@@ -60,7 +60,7 @@ TEST(Otf2Rma, AnOperationIsIssuedAtItsEnterAndCompletedByTheFence) {
                           "of Synchronicity: {PROCESS, MEMORY}, Root: NONE, Sent: 0, Received: 0"));
 }
 
-TEST(Otf2Rma, AtomicOperationsSayWhatTheyAre) {
+TEST(Otf2Rma, AtomicOperationsReportWhatTheyAre) {
   SampleProcess process(0, 1);
   const WinId window = process.add_window(5, "halo");
   process.call("MPI_Accumulate", 10, 11, {one_sided(FactKind::kAccumulate, window, 0, 40, 1)});
