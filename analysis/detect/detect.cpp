@@ -1,6 +1,6 @@
 #include "analysis/detect/detect.h"
 
-#include "analysis/detect/culprits.h"
+#include "analysis/detect/root_causes.h"
 
 #include <utility>
 
@@ -50,7 +50,7 @@ Detection detect(const RecordSource& source, const Options& options) {
   findings.units = slow_units(work, peers, options);
   findings.stalls = stalled_ranks(work, peers, options);
   findings.links = slow_links(reduced, peers, options);
-  detection.culprits = name_culprits(reduced, peers, findings, options);
+  detection.root_causes = name_root_causes(reduced, peers, findings, options);
   return detection;
 }
 

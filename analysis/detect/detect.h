@@ -50,7 +50,7 @@ struct Whole {
   bool is_there() const { return !ranks.empty(); }
 };
 
-struct Culprit {
+struct RootCause {
   Cause cause = Cause::kSlowCompute;
   std::vector<std::int32_t> ranks;             ///< world ranks, ascending; of a link its two ends
   std::vector<std::string> hosts;              ///< of those ranks, each once
@@ -125,7 +125,7 @@ struct Options {
 };
 
 struct Detection {
-  std::vector<Culprit> culprits;           ///< the most expensive first
+  std::vector<RootCause> root_causes;           ///< the most expensive first
   std::int32_t step_count = 0;             ///< 0: no steps were found, and nothing was judged
   std::vector<std::int32_t> judged_ranks;  ///< world ranks
   std::vector<StepTimes> steps;            ///< by index in world_ranks(), of all ranks

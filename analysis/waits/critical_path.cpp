@@ -37,8 +37,8 @@ class Walk {
       add_outside(std::min(stop.leave_ns(), time_ns_));
       add_call(stop, std::min(begin_ns, time_ns_));
       if (stop.wait_ns == 0 || begin_ns > time_ns_) continue;
-      track_ = stop.culprit();
-      left_[track_] = std::min(left_[track_], stop.culprit_stop);
+      track_ = stop.root_cause();
+      left_[track_] = std::min(left_[track_], stop.root_cause_stop);
       ++path_.switch_count;
       return true;
     }

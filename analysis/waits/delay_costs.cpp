@@ -77,20 +77,20 @@ class Replay {
   void distribute(Track track, std::uint32_t index) {
     const WaitingStop& stop = stops_[track][index];
     const double cost = static_cast<double>(stop.wait_ns) * (1 + tracks_[track].rate);
-    const Track culprit_track = stop.culprit();
-    TrackState& culprit = tracks_[culprit_track];
-    const std::uint32_t end = std::min(stop.culprit_stop, culprit.left);
-    const std::uint64_t culprit_waited = waited(culprit_track, stop.culprit_met, end);
+    const Track root_cause_track = stop.root_cause();
+    TrackState& root_cause = tracks_[root_cause_track];
+    const std::uint32_t end = std::min(stop.root_cause_stop, root_cause.left);
+    const std::uint64_t root_cause_waited = waited(root_cause_track, stop.root_cause_met, end);
     const auto own_waited = static_cast<std::int64_t>(waited(track, stop.own_met, index));
     const auto delay = std::max<std::int64_t>(
-        0, stop.later_ns() - static_cast<std::int64_t>(culprit_waited) + own_waited);
-    const double whole = static_cast<double>(delay) + static_cast<double>(culprit_waited);
-    const double own_part = culprit_waited == 0 ? cost : cost * static_cast<double>(delay) / whole;
-    costs_.caused_ns[culprit_track] += own_part;
-    costs_.direct_ns[culprit_track] += own_part / (1 + tracks_[track].rate);
-    if (culprit_waited == 0) return;
-    culprit.marks[end].rate_change += cost / whole;
-    culprit.marks[stop.culprit_met].rate_change -= cost / whole;
+        0, stop.later_ns() - static_cast<std::int64_t>(root_cause_waited) + own_waited);
+    const double whole = static_cast<double>(delay) + static_cast<double>(root_cause_waited);
+    const double own_part = root_cause_waited == 0 ? cost : cost * static_cast<double>(delay) / whole;
+    costs_.caused_ns[root_cause_track] += own_part;
+    costs_.direct_ns[root_cause_track] += own_part / (1 + tracks_[track].rate);
+    if (root_cause_waited == 0) return;
+    root_cause.marks[end].rate_change += cost / whole;
+    root_cause.marks[stop.root_cause_met].rate_change -= cost / whole;
   }
 
   const WaitStates::Stops& stops_;

@@ -59,20 +59,20 @@ namespace {
 
 /// How long `own` waited for `culprit`: both are ends of a message or of a collective.
 template <class End>
-WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, const Meeting& own_met,
-                         const Meeting& culprit_met) {
-  const std::uint64_t until_ns = std::min(culprit.start_ns, own.leave_ns);
+WaitingStop wait_between(const End& own, const End& root_cause, WaitKind kind, const Meeting& own_met,
+                         const Meeting& root_cause_met) {
+  const std::uint64_t until_ns = std::min(root_cause.start_ns, own.leave_ns);
   const auto own_ns = static_cast<std::int64_t>(own.enter_ns -
                                                 std::min(own_met.time_ns, own.enter_ns));
-  const auto culprit_ns = static_cast<std::int64_t>(
-      culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
+  const auto root_cause_ns = static_cast<std::int64_t>(
+      root_cause.start_ns - std::min(root_cause_met.time_ns, root_cause.start_ns));
   WaitingStop wait;
   wait.enter_ns = own.enter_ns;
   wait.wait_ns = WaitingStop::packed(time_between(own.enter_ns, until_ns)) & WaitingStop::kLongest;
-  wait.set_later(culprit_ns - own_ns);
-  wait.set_culprit(culprit.track);
-  wait.culprit_stop = culprit.start_stop;
-  wait.culprit_met = culprit_met.stop_count;
+  wait.set_later(root_cause_ns - own_ns);
+  wait.set_root_cause(root_cause.track);
+  wait.root_cause_stop = root_cause.start_stop;
+  wait.root_cause_met = root_cause_met.stop_count;
   wait.own_met = own_met.stop_count;
   wait.comm = std::min(own.comm, WaitingStop::kNoComm28) & WaitingStop::kNoComm28;
   wait.kind_bits = static_cast<std::uint32_t>(kind) & 0xF;
@@ -114,13 +114,13 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
   const LastNeeded last(collective, flow_of(function), has_groups);
   for (const CollectiveEnd& end : collective.members) {
     cost.skew_ns += end.leave_ns - end.enter_ns - shortest_ns;
-    const CollectiveEnd* culprit = last.of(end);
-    if (culprit == nullptr || culprit == &end || end.stop == kNoStop ||
-        culprit->start_ns <= end.enter_ns)
+    const CollectiveEnd* root_cause = last.of(end);
+    if (root_cause == nullptr || root_cause == &end || end.stop == kNoStop ||
+        root_cause->start_ns <= end.enter_ns)
       continue;
-    if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
+    if (kind == WaitKind::kOther && end.leave_ns < root_cause->start_ns) continue;  // it did not wait
     tasks_[task].found.push_back(
-        {end.stop_track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
+        {end.stop_track, end.stop, wait_between(end, *root_cause, kind, end.met, root_cause->met)});
   }
 }
 

@@ -35,11 +35,11 @@ struct WaitingStop {
   std::uint64_t duration_ns : 48 = 0;
   std::uint64_t region : 16 = kNoRegion;  ///< RegionId
   std::uint64_t wait_ns : 48 = 0;         ///< from enter_ns on
-  std::uint64_t culprit_high : 16 = 0;
+  std::uint64_t root_cause_high : 16 = 0;
   std::uint64_t later_bits : 48 = 0;  ///< later_ns()
-  std::uint64_t culprit_low : 16 = 0;
-  std::uint32_t culprit_stop = 0;       ///< the culprit's stops before it came
-  std::uint32_t culprit_met = 0;        ///< those before the two met
+  std::uint64_t root_cause_low : 16 = 0;
+  std::uint32_t root_cause_stop = 0;       ///< the culprit's stops before it came
+  std::uint32_t root_cause_met = 0;        ///< those before the two met
   std::uint32_t own_met = 0;            ///< this track's
   std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
   std::uint32_t kind_bits : 4 = 0;
@@ -59,13 +59,13 @@ struct WaitingStop {
     constexpr auto kMax = static_cast<std::int64_t>(kLongest / 2);
     later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMax, kMax)) & kLongest;
   }
-  Track culprit() const {
-    return static_cast<Track>(culprit_high) << 16 | static_cast<Track>(culprit_low);
+  Track root_cause() const {
+    return static_cast<Track>(root_cause_high) << 16 | static_cast<Track>(root_cause_low);
   }
   WaitKind kind() const { return static_cast<WaitKind>(kind_bits); }
-  void set_culprit(Track track) {
-    culprit_high = static_cast<std::uint16_t>(track >> 16);
-    culprit_low = static_cast<std::uint16_t>(track);
+  void set_root_cause(Track track) {
+    root_cause_high = static_cast<std::uint16_t>(track >> 16);
+    root_cause_low = static_cast<std::uint16_t>(track);
   }
 };
 static_assert(sizeof(WaitingStop) == 48);

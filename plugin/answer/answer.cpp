@@ -86,13 +86,13 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   if (gather_) view_.advice = make_advice(view_, *gather_);
   if (view_.has_operations)
     judge_operations();
-  else if (!detection_.culprits.empty())
+  else if (!detection_.root_causes.empty())
     confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(),
                                 groups_.problems.end());
-  place_culprits();
+  place_root_causes();
   pass_over_trifles();
-  drop_absent_wholes(detection_.culprits);
+  drop_absent_wholes(detection_.root_causes);
   drop_advice_on_stages();
 }
 
@@ -122,7 +122,7 @@ void Answer::read(const RecordSource& source) {
   }
   judge_calls(source);
   program_.reset();
-  const bool is_confirmed = !detection_.culprits.empty();
+  const bool is_confirmed = !detection_.root_causes.empty();
   whatif::StepPlan plan;
   if (options_.has_replay || is_confirmed)
     plan = whatif::plan_steps(detection_.steps, {.annotated = &reported_});
@@ -147,13 +147,13 @@ void Answer::drop_wrong_groups() {
 }
 
 /// A rank that is slow by itself is told with its place in the parallel groups.
-void Answer::place_culprits() {
-  for (detect::Culprit& culprit : detection_.culprits) {
-    std::erase(culprit.hosts, "");
-    if (culprit.ranks.size() != 1 || !culprit.groups.empty()) continue;
-    for (const ParallelIndex& parallel : run_.process(culprit.ranks.front()).info.parallel) {
+void Answer::place_root_causes() {
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    std::erase(root_cause.hosts, "");
+    if (root_cause.ranks.size() != 1 || !root_cause.groups.empty()) continue;
+    for (const ParallelIndex& parallel : run_.process(root_cause.ranks.front()).info.parallel) {
       if (parallel.size > 1 && groups_.indices.contains(parallel.name))
-        culprit.groups[parallel.name] = parallel.index;
+        root_cause.groups[parallel.name] = parallel.index;
     }
   }
 }
@@ -161,10 +161,10 @@ void Answer::place_culprits() {
 /// Every machine disturbs ranks a little now and then.
 void Answer::pass_over_trifles() {
   constexpr double kMinListedCost = 0.001;
-  const std::size_t before = detection_.culprits.size();
-  std::erase_if(detection_.culprits,
-                [](const detect::Culprit& culprit) { return culprit.cost_fraction < kMinListedCost; });
-  const std::size_t trifles = before - detection_.culprits.size();
+  const std::size_t before = detection_.root_causes.size();
+  std::erase_if(detection_.root_causes,
+                [](const detect::RootCause& root_cause) { return root_cause.cost_fraction < kMinListedCost; });
+  const std::size_t trifles = before - detection_.root_causes.size();
   if (trifles == 0) return;
   detection_.limitations.push_back(
       (trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
@@ -175,8 +175,8 @@ void Answer::pass_over_trifles() {
 /// divided. Stages that were inferred may be ranks of any program.
 void Answer::drop_advice_on_stages() {
   const bool has_stage = std::ranges::any_of(
-      detection_.culprits, [](const detect::Culprit& culprit) {
-        return culprit.cause == detect::Cause::kStageImbalance && culprit.has_specified_groups;
+      detection_.root_causes, [](const detect::RootCause& root_cause) {
+        return root_cause.cause == detect::Cause::kStageImbalance && root_cause.has_specified_groups;
       });
   if (has_stage)
     std::erase_if(view_.advice.findings,
@@ -194,11 +194,11 @@ void Answer::judge_calls(const RecordSource& source) {
   }
   view_.are_steps_annotated = reported_.is_there();
   detection_ = detect::detect(source, judge_);
-  synced_.join(detection_.culprits);
+  synced_.join(detection_.root_causes);
   for (const std::string& note : synced_.notes()) detection_.limitations.push_back(note);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
-  make_one_claim_each(detection_.culprits);
+  make_one_claim_each(detection_.root_causes);
   detection_.limitations.insert(detection_.limitations.end(), reported_.limitations.begin(),
                                 reported_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
@@ -211,21 +211,21 @@ void Answer::judge_operations() {
                    judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
   drop_inferred_groups();
-  make_one_claim_each(detection_.culprits);
+  make_one_claim_each(detection_.root_causes);
   number_steps(regions_->step_numbers());
   view_.are_steps_annotated = true;
-  if (!detection_.culprits.empty()) confirm();
+  if (!detection_.root_causes.empty()) confirm();
 }
 
 /// Groups that were inferred have no names: stages unless "pp" was specified, replicas unless "dp".
 void Answer::drop_inferred_groups() {
   const bool has_stages = groups_.indices.contains("pp");
   const bool has_replicas = groups_.indices.contains("dp");
-  for (detect::Culprit& culprit : detection_.culprits) {
-    culprit.has_specified_groups = culprit.cause == detect::Cause::kStageImbalance ? has_stages
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    root_cause.has_specified_groups = root_cause.cause == detect::Cause::kStageImbalance ? has_stages
                                                                                    : has_replicas;
-    if (!has_stages) culprit.groups.erase("pp");
-    if (!has_replicas) culprit.groups.erase("dp");
+    if (!has_stages) root_cause.groups.erase("pp");
+    if (!has_replicas) root_cause.groups.erase("dp");
   }
 }
 
@@ -245,36 +245,36 @@ void Answer::confirm() {
   const whatif::WhatIf what_if = play(0);
   if (!what_if.is_there()) return;
   if (!view_.has_operations && !what_if.limitations.empty()) return;  // waits were cut
-  std::vector<detect::Culprit> kept;
-  for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
-    detect::Culprit& culprit = detection_.culprits[i];
-    culprit.cost_fraction = what_if.asked[i].cost;
+  std::vector<detect::RootCause> kept;
+  for (std::size_t i = 0; i < detection_.root_causes.size(); ++i) {
+    detect::RootCause& root_cause = detection_.root_causes[i];
+    root_cause.cost_fraction = what_if.asked[i].cost;
     const bool shows_now = what_if.asked[i].gain >= 1.0 + kMinCost;
-    if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
-      kept.push_back(culprit);
+    if (root_cause.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
+      kept.push_back(root_cause);
     } else {
-      view_.minor.push_back(culprit);
+      view_.minor.push_back(root_cause);
     }
   }
-  const bool are_all_kept = kept.size() == detection_.culprits.size();
-  detection_.culprits = std::move(kept);
-  if (!are_all_kept && !detection_.culprits.empty()) {  // the loss is split over fewer
+  const bool are_all_kept = kept.size() == detection_.root_causes.size();
+  detection_.root_causes = std::move(kept);
+  if (!are_all_kept && !detection_.root_causes.empty()) {  // the loss is split over fewer
     const whatif::WhatIf again = play(0);
-    for (std::size_t i = 0; i < detection_.culprits.size(); ++i)
-      detection_.culprits[i].cost_fraction = again.asked[i].cost;
+    for (std::size_t i = 0; i < detection_.root_causes.size(); ++i)
+      detection_.root_causes[i].cost_fraction = again.asked[i].cost;
   }
-  std::ranges::stable_sort(detection_.culprits, std::greater<>(), &detect::Culprit::cost_fraction);
+  std::ranges::stable_sort(detection_.root_causes, std::greater<>(), &detect::RootCause::cost_fraction);
 }
 
 namespace {
 
 /// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise:
 /// as much as the mean is left.
-whatif::Asked asked_for(const detect::Culprit& culprit) {
-  whatif::Asked asked{culprit.ranks, culprit.links};
-  if (!culprit.links.empty()) return asked;
-  asked.factor = culprit.balance_factor;
-  asked.steps = culprit.steps;
+whatif::Asked asked_for(const detect::RootCause& root_cause) {
+  whatif::Asked asked{root_cause.ranks, root_cause.links};
+  if (!root_cause.links.empty()) return asked;
+  asked.factor = root_cause.balance_factor;
+  asked.steps = root_cause.steps;
   return asked;
 }
 
@@ -282,8 +282,8 @@ whatif::Asked asked_for(const detect::Culprit& culprit) {
 
 whatif::WhatIf Answer::replay() {
   whatif::WhatIf what_if = play(whatif::WhatIfOptions{}.max_scenarios);
-  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
-    if (detection_.culprits[i].is_in_mpi) raise_gain_to_cost(what_if.asked[i]);
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.root_causes.size(); ++i) {
+    if (detection_.root_causes[i].is_in_mpi) raise_gain_to_cost(what_if.asked[i]);
   }
   return what_if;
 }
@@ -306,8 +306,8 @@ whatif::WhatIf Answer::play(std::size_t max_scenarios) {
     options.graph.regions = &moved;
     options.graph.hidden = &moved_hidden;
   }
-  for (const detect::Culprit& culprit : detection_.culprits)
-    options.asked.push_back(asked_for(culprit));
+  for (const detect::RootCause& root_cause : detection_.root_causes)
+    options.asked.push_back(asked_for(root_cause));
   if (!graph_) {
     graph_ = program_ ? program_->take()
                       : whatif::build_graph(corrected_->source(), tables_, options.graph);
@@ -329,13 +329,13 @@ void raise_gain_to_cost(whatif::Scenario& scenario) {
 /// The replay knows when calls end, not why: who is blocked in them costs at most that, what others
 /// waited for it, and what is not explained.
 void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
-  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
-    const detect::Culprit& culprit = detection_.culprits[i];
-    if (!culprit.is_in_mpi) continue;
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.root_causes.size(); ++i) {
+    const detect::RootCause& root_cause = detection_.root_causes[i];
+    if (!root_cause.is_in_mpi) continue;
     const double unexplained = std::max(0.0, what_if.loss.total - what_if.loss.explained);
     const double replayed = what_if.asked[i].cost;
     const double cost = std::min(
-        {culprit.cost_fraction, caused_fraction(culprit.ranks.front()), replayed + unexplained});
+        {root_cause.cost_fraction, caused_fraction(root_cause.ranks.front()), replayed + unexplained});
     what_if.asked[i].cost = std::max(replayed, cost);
     what_if.loss.explained += what_if.asked[i].cost - replayed;
   }
@@ -348,11 +348,11 @@ void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
     if (step >= 0 && static_cast<std::size_t>(step) < numbers.size())
       step = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(step)]);
   };
-  for (detect::Culprit& culprit : detection_.culprits) {
-    number(culprit.onset_step);
-    number(culprit.last_step);
-    number(culprit.evidence.step);
-    for (std::int64_t& step : culprit.steps) {
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    number(root_cause.onset_step);
+    number(root_cause.last_step);
+    number(root_cause.evidence.step);
+    for (std::int64_t& step : root_cause.steps) {
       if (static_cast<std::size_t>(step) < numbers.size())
         step = numbers[static_cast<std::size_t>(step)];
     }

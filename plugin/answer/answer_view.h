@@ -37,7 +37,7 @@ struct AnswerView {
   std::vector<std::int64_t> step_numbers =
       {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
-  std::vector<detect::Culprit> minor = {};  ///< found, but by the replay of next to no cost
+  std::vector<detect::RootCause> minor = {};  ///< found, but by the replay of next to no cost
 
   const std::string& host(std::int32_t world_rank) const {
     return source.process(world_rank).info.host;
@@ -54,7 +54,7 @@ bool has_finding(const AnswerView& view);
 /// The answer in a sentence or two.
 std::string verdict_text(const AnswerView& view);
 /// Who, how slow, since when, what it costs, what shows it.
-std::string culprit_text(const AnswerView& view, const detect::Culprit& culprit);
+std::string root_cause_text(const AnswerView& view, const detect::RootCause& root_cause);
 /// So many causes are reported in sentences, the most expensive first; others are in tables.
 inline constexpr std::size_t kMaxCauseSentences = 3;
 /// A cause below this share of the run is in tables only.
@@ -62,7 +62,7 @@ inline constexpr double kMinSentenceCost = 0.005;
 /// Is the culprit of this index in AnswerView::detection reported in a sentence?
 bool has_sentence(const AnswerView& view, std::size_t index);
 /// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
-std::string culprit_title(const detect::Culprit& culprit);
+std::string root_cause_title(const detect::RootCause& root_cause);
 /// What could not be judged, and why; sentences.
 std::vector<std::string> limits_of(const AnswerView& view);
 /// "late sender", "wait at barrier" …

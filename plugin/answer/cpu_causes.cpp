@@ -59,7 +59,7 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
   view.cpu = cpu::cpu_sums(source);
   const bool has_readings = std::ranges::any_of(
       view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
-  const bool is_unclear = !detection.culprits.empty() || detection.judged_ranks.empty() ||
+  const bool is_unclear = !detection.root_causes.empty() || detection.judged_ranks.empty() ||
                           std::ranges::any_of(view.cpu, stood_still);
   if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);

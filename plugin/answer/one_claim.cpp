@@ -9,22 +9,22 @@ namespace megascope::answer {
 namespace {
 
 using detect::Cause;
-using detect::Culprit;
+using detect::RootCause;
 
-bool is_pause(const Culprit& culprit) {
-  return culprit.cause == Cause::kHostStall || culprit.cause == Cause::kBlocked ||
-         culprit.cause == Cause::kPreempted;
+bool is_pause(const RootCause& root_cause) {
+  return root_cause.cause == Cause::kHostStall || root_cause.cause == Cause::kBlocked ||
+         root_cause.cause == Cause::kPreempted;
 }
 
-bool contains(const Culprit& whole, const Culprit& part) {
+bool contains(const RootCause& whole, const RootCause& part) {
   return std::ranges::includes(whole.ranks, part.ranks);
 }
 
-bool overlap(const Culprit& one, const Culprit& other) {
+bool overlap(const RootCause& one, const RootCause& other) {
   return one.onset_step <= other.last_step && other.onset_step <= one.last_step;
 }
 
-bool claim_the_same(const Culprit& one, const Culprit& other) {
+bool claim_the_same(const RootCause& one, const RootCause& other) {
   return one.cause != Cause::kSlowLink && other.cause != Cause::kSlowLink &&
          is_pause(one) == is_pause(other) && overlap(one, other) &&
          (contains(one, other) || contains(other, one));
@@ -32,7 +32,7 @@ bool claim_the_same(const Culprit& one, const Culprit& other) {
 
 /// Ranks of a stage are compared with the stage's others, and ranks of replicas that all vary are
 /// much slower than these.
-bool is_compared_within(const Culprit& part, const Culprit& whole) {
+bool is_compared_within(const RootCause& part, const RootCause& whole) {
   if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
     return false;
   const bool is_stage = whole.cause == Cause::kStageImbalance;
@@ -43,7 +43,7 @@ bool is_compared_within(const Culprit& part, const Culprit& whole) {
   return are_all_replicas || (is_stage && part.cause == Cause::kSlowHost);
 }
 
-void set_within(Culprit& part, const Culprit& whole) {
+void set_within(RootCause& part, const RootCause& whole) {
   part.within = {whole.cause, whole.ranks, -1};
   part.has_specified_groups = whole.has_specified_groups;
   const auto stage = whole.groups.find("pp");
@@ -53,7 +53,7 @@ void set_within(Culprit& part, const Culprit& whole) {
 }
 
 /// The steps of one are those of both.
-void widen(Culprit& kept, const Culprit& dropped) {
+void widen(RootCause& kept, const RootCause& dropped) {
   std::vector<std::int64_t> steps;
   std::ranges::set_union(kept.steps, dropped.steps, std::back_inserter(steps));
   kept.onset_step = std::min(kept.onset_step, dropped.onset_step);
@@ -65,34 +65,34 @@ void widen(Culprit& kept, const Culprit& dropped) {
 
 }  // namespace
 
-void make_one_claim_each(std::vector<Culprit>& culprits) {
-  std::ranges::stable_sort(culprits, std::greater<>(), &Culprit::cost_fraction);
-  std::vector<Culprit> kept;
-  for (Culprit& culprit : culprits) {
+void make_one_claim_each(std::vector<RootCause>& root_causes) {
+  std::ranges::stable_sort(root_causes, std::greater<>(), &RootCause::cost_fraction);
+  std::vector<RootCause> kept;
+  for (RootCause& root_cause : root_causes) {
     bool is_claimed = false;
-    for (Culprit& other : kept) {
-      if (!claim_the_same(culprit, other)) continue;
-      if (is_compared_within(culprit, other)) {
-        set_within(culprit, other);
-      } else if (is_compared_within(other, culprit)) {
-        set_within(other, culprit);
+    for (RootCause& other : kept) {
+      if (!claim_the_same(root_cause, other)) continue;
+      if (is_compared_within(root_cause, other)) {
+        set_within(root_cause, other);
+      } else if (is_compared_within(other, root_cause)) {
+        set_within(other, root_cause);
       } else {
-        if (culprit.ranks == other.ranks) widen(other, culprit);
+        if (root_cause.ranks == other.ranks) widen(other, root_cause);
         is_claimed = true;
         break;
       }
     }
-    if (!is_claimed) kept.push_back(std::move(culprit));
+    if (!is_claimed) kept.push_back(std::move(root_cause));
   }
-  culprits = std::move(kept);
+  root_causes = std::move(kept);
 }
 
-void drop_absent_wholes(std::vector<Culprit>& culprits) {
-  for (Culprit& culprit : culprits) {
-    const bool is_there = std::ranges::any_of(culprits, [&culprit](const Culprit& other) {
-      return other.cause == culprit.within.cause && other.ranks == culprit.within.ranks;
+void drop_absent_wholes(std::vector<RootCause>& root_causes) {
+  for (RootCause& root_cause : root_causes) {
+    const bool is_there = std::ranges::any_of(root_causes, [&root_cause](const RootCause& other) {
+      return other.cause == root_cause.within.cause && other.ranks == root_cause.within.ranks;
     });
-    if (!is_there) culprit.within = {};
+    if (!is_there) root_cause.within = {};
   }
 }
 

@@ -14,7 +14,7 @@ namespace megascope::answer {
 namespace {
 
 using detect::Cause;
-using detect::Culprit;
+using detect::RootCause;
 using pieces::HiddenWaits;
 
 bool know_world(const RecordSource& run) {
@@ -30,17 +30,17 @@ std::string place_of(const HiddenWaits::Operation& operation) {
 }
 
 /// One rank whose work is long.
-bool is_of_one_rank(const Culprit& culprit) {
-  return culprit.ranks.size() == 1 &&
-         (culprit.cause == Cause::kSlowCompute || culprit.cause == Cause::kHostStall ||
-          culprit.cause == Cause::kInputImbalance);
+bool is_of_one_rank(const RootCause& root_cause) {
+  return root_cause.ranks.size() == 1 &&
+         (root_cause.cause == Cause::kSlowCompute || root_cause.cause == Cause::kHostStall ||
+          root_cause.cause == Cause::kInputImbalance);
 }
 
 /// Within a fifth of their excess.
-bool are_alike_slow(const std::vector<const Culprit*>& members) {
+bool are_alike_slow(const std::vector<const RootCause*>& members) {
   constexpr double kAlike = 0.2;
   const auto [least, most] = std::ranges::minmax(
-      members, {}, [](const Culprit* culprit) { return culprit->factor; });
+      members, {}, [](const RootCause* root_cause) { return root_cause->factor; });
   return most->factor - least->factor <= kAlike * (most->factor - 1.0);
 }
 
@@ -88,7 +88,7 @@ std::vector<std::string> SyncedRun::notes() const {
   return notes;
 }
 
-void SyncedRun::join(std::vector<Culprit>& culprits) const {
+void SyncedRun::join(std::vector<RootCause>& root_causes) const {
   if (!has_waits()) return;
   const HiddenWaits& waits = waits_->waits();
   for (std::uint32_t group = 0; group < waits.groups.size(); ++group) {
@@ -96,19 +96,19 @@ void SyncedRun::join(std::vector<Culprit>& culprits) const {
     if (processes.size() == run_.world_ranks().size()) continue;  // all cannot be slow together
     std::vector<std::int32_t> ranks;
     for (const std::uint32_t process : processes) ranks.push_back(run_.world_ranks()[process]);
-    const auto is_member = [&ranks](const Culprit& culprit) {
-      return is_of_one_rank(culprit) && std::ranges::binary_search(ranks, culprit.ranks.front());
+    const auto is_member = [&ranks](const RootCause& root_cause) {
+      return is_of_one_rank(root_cause) && std::ranges::binary_search(ranks, root_cause.ranks.front());
     };
-    std::vector<const Culprit*> members;
-    for (const Culprit& culprit : culprits) {
-      if (is_member(culprit)) members.push_back(&culprit);
+    std::vector<const RootCause*> members;
+    for (const RootCause& root_cause : root_causes) {
+      if (is_member(root_cause)) members.push_back(&root_cause);
     }
     if (members.size() != ranks.size() || !are_alike_slow(members)) continue;
-    Culprit joint = *members.front();
+    RootCause joint = *members.front();
     joint.cause = Cause::kSlowCompute;
     joint.ranks = ranks;
     joint.groups.clear();
-    for (const Culprit* member : members) {
+    for (const RootCause* member : members) {
       joint.hosts.insert(joint.hosts.end(), member->hosts.begin(), member->hosts.end());
       joint.cost_fraction = std::max(joint.cost_fraction, member->cost_fraction);
     }
@@ -120,8 +120,8 @@ void SyncedRun::join(std::vector<Culprit>& culprits) const {
     }
     for (const std::string& operation : operations)
       joint.synchronised_in += (joint.synchronised_in.empty() ? "" : ", ") + operation;
-    std::erase_if(culprits, is_member);
-    culprits.push_back(std::move(joint));
+    std::erase_if(root_causes, is_member);
+    root_causes.push_back(std::move(joint));
   }
 }
 

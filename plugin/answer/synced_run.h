@@ -29,7 +29,7 @@ class SyncedRun {
   std::vector<std::string> notes() const;
   /// All members of a group that are alike slow are one culprit: which of them is slow is hidden by
   /// what they synchronise in.
-  void join(std::vector<detect::Culprit>& culprits) const;
+  void join(std::vector<detect::RootCause>& root_causes) const;
 
  private:
   const RecordSource& run_;

@@ -16,7 +16,7 @@ namespace megascope::cli {
 using AnalyzeView = answer::AnswerView;
 
 /// One straggler or other root cause as JSON.
-nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
+nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
 
 /// The result of the replay without slow operations; no lines if nothing was replayed.
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);

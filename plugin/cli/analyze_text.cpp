@@ -53,28 +53,28 @@ void append(Lines& to, const std::string& title, const Table& table) {
 }
 
 /// The causes that have a sentence, except the first: the verdict begins with it.
-void add_other_culprits(const AnalyzeView& view, Lines& lines) {
-  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
+void add_other_root_causes(const AnalyzeView& view, Lines& lines) {
+  for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
     if (!answer::has_sentence(view, i)) continue;
     lines.emplace_back();
-    append(lines, answer::culprit_text(view, view.detection.culprits[i]), 0);
+    append(lines, answer::root_cause_text(view, view.detection.root_causes[i]), 0);
   }
 }
 
 /// What was found beyond that, with its share of the run.
-void add_culprit_table(const AnalyzeView& view, Lines& lines) {
-  std::vector<const detect::Culprit*> rows;
-  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
-    if (!answer::has_sentence(view, i)) rows.push_back(&view.detection.culprits[i]);
+void add_root_cause_table(const AnalyzeView& view, Lines& lines) {
+  std::vector<const detect::RootCause*> rows;
+  for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
+    if (!answer::has_sentence(view, i)) rows.push_back(&view.detection.root_causes[i]);
   }
-  for (const detect::Culprit& culprit : view.minor) rows.push_back(&culprit);
+  for (const detect::RootCause& root_cause : view.minor) rows.push_back(&root_cause);
   if (rows.empty()) return;
   lines.emplace_back();
   lines.emplace_back("Other findings, and their share of the run");
   for (std::size_t i = 0; i < std::min(rows.size(), kMaxOtherFindings); ++i) {
     append(lines,
            fmt::format("{:>7}  {}", report::percent_text(rows[i]->cost_fraction),
-                       answer::culprit_title(*rows[i])),
+                       answer::root_cause_title(*rows[i])),
            2);
   }
   if (rows.size() > kMaxOtherFindings)
@@ -238,7 +238,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   if (!ends.text.empty()) append(lines, ends.text, 0);
   if (!ends.text.empty()) lines.emplace_back();
   append(lines, answer::verdict_text(view), 0);
-  add_other_culprits(view, lines);
+  add_other_root_causes(view, lines);
   for (const std::string& sentence : answer::shared_cores_sentences(view)) {
     lines.emplace_back();
     append(lines, "Cores: " + sentence, 0);
@@ -252,7 +252,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
            0);
   }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
-  add_culprit_table(view, lines);
+  add_root_cause_table(view, lines);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
   for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i)

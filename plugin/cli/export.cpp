@@ -61,7 +61,7 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
     std::uint64_t wait_count = 0;
     for (const auto& [rank, waits] : found->annotations.waits) wait_count += waits.size();
     std::printf("findings: %zu root causes, %s wait states\n",
-                found->answer.view().detection.culprits.size(), human_count(wait_count).c_str());
+                found->answer.view().detection.root_causes.size(), human_count(wait_count).c_str());
     return found;
   } catch (const std::exception& error) {
     say(std::string("findings are not exported: ") + error.what());

@@ -129,7 +129,7 @@ void cycle_section(const HangView& view, Lines& lines) {
 }
 
 /// What a rank that others wait for does instead.
-std::string culprit_text(const HangView& view, const Blame& blame) {
+std::string root_cause_text(const HangView& view, const Blame& blame) {
   const analysis::ProcessState* state = view.process(blame.world_rank);
   if (state == nullptr) return "has no trace";
   // With several threads, shows the one that does not wait, because it could unblock the others.
@@ -145,7 +145,7 @@ void blame_section(const HangView& view, Lines& lines) {
   std::map<std::string, std::vector<const Blame*>> alike;  // by state
   std::vector<std::string> order;
   for (const Blame& blame : view.report.blames) {
-    const std::string text = culprit_text(view, blame);
+    const std::string text = root_cause_text(view, blame);
     if (!alike.contains(text)) order.push_back(text);
     alike[text].push_back(&blame);
   }

@@ -105,15 +105,15 @@ Status read_spec(const SynthArguments& arguments, RunSpec& spec) {
   return synth::check(spec);
 }
 
-nlohmann::ordered_json json_of(const synth::TrueCulprit& culprit) {
+nlohmann::ordered_json json_of(const synth::TrueRootCause& root_cause) {
   nlohmann::ordered_json json;
-  json["kind"] = synth::name_of(culprit.kind);
-  json["ranks"] = culprit.ranks;
-  json["hosts"] = culprit.hosts;
-  json["groups"] = culprit.groups;
-  json["factor"] = culprit.factor;
-  json["onset_step"] = culprit.onset_step;
-  json["last_step"] = culprit.last_step;
+  json["kind"] = synth::name_of(root_cause.kind);
+  json["ranks"] = root_cause.ranks;
+  json["hosts"] = root_cause.hosts;
+  json["groups"] = root_cause.groups;
+  json["factor"] = root_cause.factor;
+  json["onset_step"] = root_cause.onset_step;
+  json["last_step"] = root_cause.last_step;
   return json;
 }
 
@@ -123,8 +123,8 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   json["steps"] = spec.steps;
   json["seed"] = spec.seed;
   json["culprits"] = nlohmann::ordered_json::array();
-  for (const synth::TrueCulprit& culprit : synth::truth_of(spec))
-    json["culprits"].push_back(json_of(culprit));
+  for (const synth::TrueRootCause& root_cause : synth::truth_of(spec))
+    json["culprits"].push_back(json_of(root_cause));
   json["clocks"] = nlohmann::ordered_json::array();
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     json["clocks"].push_back({{"offset_ns", clock.offset_ns}, {"drift_ppm", clock.drift_ppm}});

@@ -96,7 +96,7 @@ TEST_F(Directory, NothingThereIsAnError) {
   EXPECT_FALSE(verdict(text).is_ok());
 }
 
-TEST_F(Directory, ACulpritIsShownFromItsFirstToItsLastStep) {
+TEST_F(Directory, ARootCauseIsShownFromItsFirstToItsLastStep) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -104,16 +104,16 @@ TEST_F(Directory, ACulpritIsShownFromItsFirstToItsLastStep) {
   const Answer answer(*run, run->time(), {.jobs = 2});
   const Annotations shown = annotations_of(answer);
   ASSERT_EQ(shown.findings.size(), 2U);  // and its best step
-  const Annotation& culprit = shown.findings[0];
+  const Annotation& root_cause = shown.findings[0];
   const Annotation& step = shown.findings[1];
-  EXPECT_THAT(culprit.name, StartsWith("Rank 5 (n1) computes 1.3"));
-  EXPECT_THAT(culprit.world_ranks, ElementsAre(5));
-  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"onset_step", {}, 6}));
-  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"kind", "slow_compute", 0}));
-  EXPECT_LE(culprit.begin_ns, step.begin_ns);
-  EXPECT_GE(culprit.end_ns, step.end_ns);
+  EXPECT_THAT(root_cause.name, StartsWith("Rank 5 (n1) computes 1.3"));
+  EXPECT_THAT(root_cause.world_ranks, ElementsAre(5));
+  EXPECT_THAT(root_cause.arguments, Contains(Annotation::Argument{"onset_step", {}, 6}));
+  EXPECT_THAT(root_cause.arguments, Contains(Annotation::Argument{"kind", "slow_compute", 0}));
+  EXPECT_LE(root_cause.begin_ns, step.begin_ns);
+  EXPECT_GE(root_cause.end_ns, step.end_ns);
   const double step_ns = static_cast<double>(step.end_ns - step.begin_ns);
-  EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns,
+  EXPECT_NEAR(static_cast<double>(root_cause.end_ns - root_cause.begin_ns), 14 * step_ns,
               2 * step_ns);  // steps 6 to 19
 }
 
@@ -131,8 +131,8 @@ TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNobodyIsAdvisedToDivideTheD
   ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
   const auto is_advised = [&run] {
     const Answer answer(*run, run->time(), {.has_advice = true});
-    EXPECT_EQ(answer.view().detection.culprits.size(), 1U);
-    EXPECT_EQ(answer.view().detection.culprits.at(0).cause, detect::Cause::kStageImbalance);
+    EXPECT_EQ(answer.view().detection.root_causes.size(), 1U);
+    EXPECT_EQ(answer.view().detection.root_causes.at(0).cause, detect::Cause::kStageImbalance);
     return std::ranges::any_of(answer.view().advice.findings, [](const advice::Finding& finding) {
       return finding.rule == "rank_imbalance";
     });

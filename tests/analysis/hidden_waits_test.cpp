@@ -13,7 +13,7 @@
 namespace megascope {
 namespace {
 
-using detect::Culprit;
+using detect::RootCause;
 using pieces::GapSteps;
 using pieces::HiddenWaits;
 using testing::Contains;
@@ -36,7 +36,7 @@ RunTime one_clock() {
 
 struct Judged {
   std::vector<std::vector<std::int32_t>> ranks;  ///< of each culprit
-  std::vector<Culprit> culprits;
+  std::vector<RootCause> root_causes;
   std::vector<std::string> limitations;
   std::string verdict;
 };
@@ -45,8 +45,8 @@ Judged judged(const SpinningProgram& program) {
   const RunTime time = one_clock();
   const answer::Answer answer(run, time, {});
   Judged result;
-  result.culprits = answer.view().detection.culprits;
-  for (const Culprit& culprit : result.culprits) result.ranks.push_back(culprit.ranks);
+  result.root_causes = answer.view().detection.root_causes;
+  for (const RootCause& root_cause : result.root_causes) result.ranks.push_back(root_cause.ranks);
   result.limitations = answer.view().detection.limitations;
   result.verdict = answer::verdict_text(answer.view());
   return result;
@@ -173,8 +173,8 @@ TEST(HiddenSyncOfPrograms, OfAGroupOnlyTheLateRankIsNamed) {
   program.group_size = 2;
   program.before = {1, 1.3, 1, 1};
   std::vector<std::vector<std::int32_t>> by_gaps_alone;
-  for (const Culprit& culprit : detect::detect(program.run()).culprits)
-    by_gaps_alone.push_back(culprit.ranks);
+  for (const RootCause& root_cause : detect::detect(program.run()).root_causes)
+    by_gaps_alone.push_back(root_cause.ranks);
   EXPECT_THAT(by_gaps_alone, Contains(ElementsAre(0))) << "rank 0 waits for rank 1";
   for (const bool has_regions : {false, true}) {
     program.has_regions = has_regions;

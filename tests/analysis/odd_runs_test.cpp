@@ -13,7 +13,7 @@
 namespace megascope {
 namespace {
 
-using detect::Culprit;
+using detect::RootCause;
 using synth::FaultKind;
 using synth::RunSpec;
 using testing::Contains;
@@ -32,17 +32,17 @@ RunTime time_of(const RecordSource& run, bool is_measured) {
 
 struct Judged {
   std::vector<std::int32_t> ranks;  ///< of all culprits, ascending
-  std::vector<Culprit> culprits;
+  std::vector<RootCause> root_causes;
   std::vector<std::string> limits;
   std::string verdict;
 };
 Judged judged(const RecordSource& run, bool is_measured = true) {
   const answer::Answer answer(run, time_of(run, is_measured), {.has_replay = true});
   Judged result;
-  result.culprits = answer.view().detection.culprits;
+  result.root_causes = answer.view().detection.root_causes;
   std::set<std::int32_t> ranks;
-  for (const Culprit& culprit : result.culprits)
-    ranks.insert(culprit.ranks.begin(), culprit.ranks.end());
+  for (const RootCause& root_cause : result.root_causes)
+    ranks.insert(root_cause.ranks.begin(), root_cause.ranks.end());
   result.ranks.assign(ranks.begin(), ranks.end());
   result.limits = answer::limits_of(answer.view());
   result.verdict = answer::verdict_text(answer.view());
@@ -212,8 +212,8 @@ TEST(StepsOfAHundredThousandOperations, AreJudged) {
   const answer::Answer answer(run, time_of(run, true), {});
   const detect::Detection& found = answer.view().detection;
   EXPECT_EQ(found.step_count, 6);
-  ASSERT_EQ(found.culprits.size(), 1U);
-  EXPECT_THAT(found.culprits[0].ranks, ElementsAre(1));
+  ASSERT_EQ(found.root_causes.size(), 1U);
+  EXPECT_THAT(found.root_causes[0].ranks, ElementsAre(1));
 }
 
 TEST(JobsInWhichEverythingIsSlow, AccuseNobody) {

@@ -149,10 +149,10 @@ TEST(WithHooks, MpiIsTheSameToEverybody) {
   EXPECT_EQ(ends_of(bare), ends_of(annotated));
   const Detection without = detect(bare);
   const Detection with = detect(annotated);
-  ASSERT_EQ(without.culprits.size(), 1u);
-  ASSERT_EQ(with.culprits.size(), 1u);
-  EXPECT_EQ(without.culprits[0].ranks, with.culprits[0].ranks);
-  EXPECT_EQ(without.culprits[0].factor, with.culprits[0].factor);
+  ASSERT_EQ(without.root_causes.size(), 1u);
+  ASSERT_EQ(with.root_causes.size(), 1u);
+  EXPECT_EQ(without.root_causes[0].ranks, with.root_causes[0].ranks);
+  EXPECT_EQ(without.root_causes[0].factor, with.root_causes[0].factor);
   EXPECT_EQ(without.limitations, with.limitations);
 }
 
@@ -167,10 +167,10 @@ TEST(AnnotatedSteps, AreTheProgramsOwn) {
   EXPECT_THAT(annotated.limitations, IsEmpty());
   const Options options{.steps = &annotated.marks};
   const Detection detection = detect(run, options);
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(5));
-  EXPECT_EQ(annotated.numbers[static_cast<std::size_t>(detection.culprits[0].onset_step)], 70);
-  EXPECT_NEAR(detection.culprits[0].factor, 1.2, 0.02);
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_THAT(detection.root_causes[0].ranks, ElementsAre(5));
+  EXPECT_EQ(annotated.numbers[static_cast<std::size_t>(detection.root_causes[0].onset_step)], 70);
+  EXPECT_NEAR(detection.root_causes[0].factor, 1.2, 0.02);
   EXPECT_EQ(detection.step_count, 20);
 }
 
@@ -188,7 +188,7 @@ TEST(AnnotatedSteps, WhatIsBetweenThemIsNobodysWork) {
   const Options options{.steps = &annotated.marks};
   const Detection detection = detect(run, options);
   EXPECT_EQ(detection.step_count, 10);
-  EXPECT_THAT(detection.culprits, IsEmpty());
+  EXPECT_THAT(detection.root_causes, IsEmpty());
 }
 
 TEST(AnnotatedSteps, NeedAllRanks) {

@@ -26,7 +26,7 @@ static const char* const kFaults[] = {"none", "sleep", "imbalance", "disk", "loc
 enum { kMaxFiles = 1024, kBlockBytes = 65536 };
 
 static struct {
-  int is_ready, is_culprit, rank, peer;
+  int is_ready, is_root_cause, rank, peer;
   enum fault fault;
   double share, injection_s;
   const char* directory;
@@ -81,7 +81,7 @@ static void read_settings(void) {
   const char* fault = text_of("VERDICT_FAULT", "none");
   for (int index = 0; index <= kWire; ++index)
     if (strcmp(fault, kFaults[index]) == 0) settings.fault = (enum fault)index;
-  settings.is_culprit = settings.rank == atoi(text_of("VERDICT_RANK", "-1"));
+  settings.is_root_cause = settings.rank == atoi(text_of("VERDICT_RANK", "-1"));
   settings.share = atof(text_of("VERDICT_SHARE", "0"));
   settings.injection_s = 1e-6 * atof(text_of("VERDICT_US", "1000"));
   settings.lock_file = settings.disk_file = -1;
@@ -160,9 +160,9 @@ static void inject(double work_s) {
   const double begin_s = wall_s();
   const double begin_cpu_s = cpu_s();
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_EX);
-  if (settings.is_culprit && settings.fault == kImbalance) {
+  if (settings.is_root_cause && settings.fault == kImbalance) {
     burn(work_s * settings.share);
-  } else if (settings.is_culprit && ledger.injected_s + settings.injection_s <=
+  } else if (settings.is_root_cause && ledger.injected_s + settings.injection_s <=
                                         settings.share * (begin_s - ledger.begin_s)) {
     if (settings.fault == kDisk)
       write_to_disk(settings.injection_s);
@@ -172,8 +172,8 @@ static void inject(double work_s) {
     ledger.injected_s += wall_s() - begin_s;
   }
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_UN);
-  if (settings.is_culprit && settings.fault == kImbalance) ledger.injected_s += wall_s() - begin_s;
-  if (settings.is_culprit) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
+  if (settings.is_root_cause && settings.fault == kImbalance) ledger.injected_s += wall_s() - begin_s;
+  if (settings.is_root_cause) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
 }
 
 static void before(void) {
@@ -214,7 +214,7 @@ static int world_rank(long peer, long comm) {
 static void choose_peer(const char* name, const long* a) {
   const int is_send = strcmp(name, "MPI_Send") == 0 || strcmp(name, "MPI_Isend") == 0 ||
                       strcmp(name, "MPI_Sendrecv") == 0;
-  if (!settings.is_culprit || settings.fault != kWire || !is_send) return;
+  if (!settings.is_root_cause || settings.fault != kWire || !is_send) return;
   const int peer = world_rank(a[3], strcmp(name, "MPI_Sendrecv") == 0 ? a[10] : a[5]);
   if (settings.peer < 0 && peer >= 0 && peer != settings.rank) settings.peer = peer;
   to_peer = peer >= 0 && peer == settings.peer;
@@ -302,7 +302,7 @@ WRAP(MPI_File_write_at)
 ssize_t writev(int file, const struct iovec* parts, int count) {
   static ssize_t (*real)(int, const struct iovec*, int);
   if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "writev");
-  if (settings.is_culprit && settings.fault == kWire && file >= 0 && file < kMaxFiles) {
+  if (settings.is_root_cause && settings.fault == kWire && file >= 0 && file < kMaxFiles) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     if (to_peer && getpeername(file, (struct sockaddr*)&address, &length) == 0 &&

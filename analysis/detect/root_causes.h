@@ -16,7 +16,7 @@ struct Findings {
 };
 
 /// Findings by their causes; the two directions of a link are one. The most expensive first.
-std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers,
+std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
                                    const Findings& findings, const Options& options);
 
 }  // namespace megascope::detect

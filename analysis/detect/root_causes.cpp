@@ -1,4 +1,4 @@
-#include "analysis/detect/culprits.h"
+#include "analysis/detect/root_causes.h"
 
 #include "analysis/detect/lone_pauses.h"
 #include "analysis/detect/statistics.h"
@@ -25,7 +25,7 @@ class Namer {
         options_(options),
         excess_(reduced.ranks.size(), 0.0) {}
 
-  std::vector<Culprit> name() {
+  std::vector<RootCause> name() {
     for (const SlowUnit& unit : findings_.units) {
       if (!is_explained_by_stall(unit)) name_unit(unit);
     }
@@ -34,23 +34,23 @@ class Namer {
         add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
-    std::stable_sort(culprits_.begin(), culprits_.end(), [](const Culprit& a, const Culprit& b) {
+    std::stable_sort(root_causes_.begin(), root_causes_.end(), [](const RootCause& a, const RootCause& b) {
       return a.cost_fraction > b.cost_fraction;
     });
-    return std::move(culprits_);
+    return std::move(root_causes_);
   }
 
  private:
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
-    if (unit.balance_factor > 1.0) culprits_.back().balance_factor = unit.balance_factor;
-    if (culprits_.back().cause == Cause::kInputImbalance)
-      culprits_.back().balance_factor = 1.0;  // operations of the same type tell
+    if (unit.balance_factor > 1.0) root_causes_.back().balance_factor = unit.balance_factor;
+    if (root_causes_.back().cause == Cause::kInputImbalance)
+      root_causes_.back().balance_factor = 1.0;  // operations of the same type tell
     if (unit.kind == Together::kReplica)
-      culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
-    if (culprits_.back().cause == Cause::kStageImbalance)
-      culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
-    if (unit.kind == Together::kSynchronised) culprits_.back().synchronised_in = unit.operation;
+      root_causes_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
+    if (root_causes_.back().cause == Cause::kStageImbalance)
+      root_causes_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
+    if (unit.kind == Together::kSynchronised) root_causes_.back().synchronised_in = unit.operation;
     for (const std::size_t rank : unit.ranks)
       excess_[rank] = std::max(excess_[rank], unit.finding.excess);
   }
@@ -88,9 +88,9 @@ class Namer {
 
   /// Its slow work was told as pauses: the longest of them are no second cause.
   bool has_pauses(std::size_t rank) const {
-    return std::ranges::any_of(culprits_, [&](const Culprit& culprit) {
-      return culprit.cause == Cause::kHostStall &&
-             culprit.ranks.front() == reduced_.ranks[rank].world_rank;
+    return std::ranges::any_of(root_causes_, [&](const RootCause& root_cause) {
+      return root_cause.cause == Cause::kHostStall &&
+             root_cause.ranks.front() == reduced_.ranks[rank].world_rank;
     });
   }
 
@@ -153,23 +153,23 @@ class Namer {
   void add_link(std::size_t index) {
     const Link& link = reduced_.links[index];
     const Finding& finding = findings_.links[index];
-    Culprit culprit = common(Cause::kSlowLink,
+    RootCause root_cause = common(Cause::kSlowLink,
                              {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
     double cost = 0.0;
     for (std::size_t step = 0; step < reduced_.step_count; ++step) {
       if (finding.is_active[step]) cost += saved_ns(link.steps[step].total_ns, finding.excess);
     }
-    culprit.cost_fraction = std::min(1.0, cost / run_ns());
+    root_cause.cost_fraction = std::min(1.0, cost / run_ns());
     const Link::Step& shown = link.steps[worst(finding)];
     const double messages = shown.alone + shown.others;
-    culprit.evidence = evidence(
+    root_cause.evidence = evidence(
         link.to, finding,
         messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
-    culprit.links.emplace_back(reduced_.ranks[link.from].world_rank,
+    root_cause.links.emplace_back(reduced_.ranks[link.from].world_rank,
                                reduced_.ranks[link.to].world_rank);
-    culprit.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) +
+    root_cause.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) +
                             " -> " + std::to_string(reduced_.ranks[link.to].world_rank);
-    culprits_.push_back(std::move(culprit));
+    root_causes_.push_back(std::move(root_cause));
   }
 
   static std::size_t worst(const Finding& finding) {
@@ -191,31 +191,31 @@ class Namer {
     return result;
   }
 
-  Culprit common(Cause cause, const std::vector<std::size_t>& ranks, const Finding& finding) const {
-    Culprit culprit;
-    culprit.cause = cause;
+  RootCause common(Cause cause, const std::vector<std::size_t>& ranks, const Finding& finding) const {
+    RootCause root_cause;
+    root_cause.cause = cause;
     std::set<std::string> hosts;
     for (const std::size_t rank : ranks) {
-      culprit.ranks.push_back(reduced_.ranks[rank].world_rank);
+      root_cause.ranks.push_back(reduced_.ranks[rank].world_rank);
       hosts.insert(reduced_.ranks[rank].host);
     }
-    std::sort(culprit.ranks.begin(), culprit.ranks.end());
-    culprit.hosts.assign(hosts.begin(), hosts.end());
-    culprit.factor = std::exp(finding.excess);
-    culprit.balance_factor = culprit.factor;
-    culprit.onset_step = static_cast<std::int32_t>(finding.onset);
-    culprit.last_step = static_cast<std::int32_t>(finding.last);
-    culprit.active_steps = static_cast<std::int32_t>(finding.active_steps);
+    std::sort(root_cause.ranks.begin(), root_cause.ranks.end());
+    root_cause.hosts.assign(hosts.begin(), hosts.end());
+    root_cause.factor = std::exp(finding.excess);
+    root_cause.balance_factor = root_cause.factor;
+    root_cause.onset_step = static_cast<std::int32_t>(finding.onset);
+    root_cause.last_step = static_cast<std::int32_t>(finding.last);
+    root_cause.active_steps = static_cast<std::int32_t>(finding.active_steps);
     for (std::size_t step = 0; step < finding.is_active.size(); ++step) {
-      if (finding.is_active[step]) culprit.steps.push_back(static_cast<std::int64_t>(step));
+      if (finding.is_active[step]) root_cause.steps.push_back(static_cast<std::int64_t>(step));
     }
-    culprit.confidence = 1.0 - options_.false_alarm_rate *
+    root_cause.confidence = 1.0 - options_.false_alarm_rate *
                                    std::exp(std::min(0.0, finding.threshold - finding.score));
-    return culprit;
+    return root_cause;
   }
 
   void add(Cause cause, const std::vector<std::size_t>& ranks, const Finding& finding) {
-    Culprit culprit = common(cause, ranks, finding);
+    RootCause root_cause = common(cause, ranks, finding);
     double cost = 0.0;
     for (std::size_t step = finding.onset; step <= finding.last; ++step) {
       if (!finding.is_active[step]) continue;
@@ -224,15 +224,15 @@ class Namer {
         most = std::max(most, saved_ns(reduced_.ranks[rank].work_ns(step), finding.excess));
       cost += most;
     }
-    culprit.cost_fraction = std::min(1.0, cost / run_ns());
-    culprit.evidence = evidence(ranks[0], finding,
+    root_cause.cost_fraction = std::min(1.0, cost / run_ns());
+    root_cause.evidence = evidence(ranks[0], finding,
                                 reduced_.ranks[ranks[0]].work_ns(worst(finding)));
-    culprit.evidence.what = cause == Cause::kHostStall ? "pauses between MPI calls"
+    root_cause.evidence.what = cause == Cause::kHostStall ? "pauses between MPI calls"
                                                        : "work between MPI calls";
-    culprit.evidence.peer_count = static_cast<std::int32_t>(
+    root_cause.evidence.peer_count = static_cast<std::int32_t>(
                                       peers_.classes[peers_.class_of[ranks[0]]].size()) -
                                   1;
-    culprits_.push_back(std::move(culprit));
+    root_causes_.push_back(std::move(root_cause));
   }
 
   const Reduced& reduced_;
@@ -240,12 +240,12 @@ class Namer {
   const Findings& findings_;
   const Options& options_;
   std::vector<double> excess_;  ///< by rank: of its slow work
-  std::vector<Culprit> culprits_;
+  std::vector<RootCause> root_causes_;
 };
 
 }  // namespace
 
-std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers,
+std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
                                    const Findings& findings, const Options& options) {
   return Namer(reduced, peers, findings, options).name();
 }
