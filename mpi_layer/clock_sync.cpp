@@ -28,10 +28,10 @@ constexpr double kMaxAhead = 4096.0;  // collectives: bounds the delay if they b
 constexpr std::uint64_t kTimeoutNs = 1'000'000'000;
 constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where all ranks take part
 constexpr int kTagOfSome = 3;  // in between: late messages must not answer later questions
-constexpr std::int32_t kNobody = -1;
+constexpr std::int32_t kNone = -1;
 
 std::string domain_name(const std::string& claimed, std::int32_t namer) {
-  return namer == kNobody ? claimed : claimed + " rank " + std::to_string(namer);
+  return namer == kNone ? claimed : claimed + " rank " + std::to_string(namer);
 }
 
 struct Entry {
@@ -99,7 +99,7 @@ std::string ClockSync::find_domains(const std::string& claimed) {
     const auto color = static_cast<int>(claimed_id & kColorMask);
     is_sound = pmpi<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
   }
-  std::int32_t namer = kNobody;
+  std::int32_t namer = kNone;
   is_sound = is_sound && check_domain(members, namer);
   if (!is_one_claim && is_sound) pmpi<Fn::Comm_free>()(&members);
   const std::string name = domain_name(claimed, namer);
@@ -115,7 +115,7 @@ std::string ClockSync::find_domains(const std::string& claimed) {
 }
 
 /// Down a binomial tree: a process that shows the time of its parent belongs to its parent's
-/// domain. namer: rank from which the domain has its name; kNobody for the claimed name.
+/// domain. namer: rank from which the domain has its name; kNone for the claimed name.
 bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
   const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .timeout_ns = 0};
   int rank = 0;

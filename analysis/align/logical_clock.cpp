@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t
     kSpread = 100;  ///< a move of 1 ns is undone in, and prepared over, so many ns
-constexpr std::uint32_t kNobody = 0xFFFFFFFF;
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
 using Moment = OrderConstraints::Moment;
 
@@ -35,7 +35,7 @@ class Clock {
       : moments_(constraints.by_process),
         groups_(constraints.group_count),
         at_(moments_.size()),
-        next_waiter_(moments_.size(), kNobody),
+        next_waiter_(moments_.size(), kNone),
         moves_(moments_.size()) {
     for (std::size_t group = 0; group < groups_.size(); ++group)
       groups_[group].needed_ns = floors[group];
@@ -66,7 +66,7 @@ class Clock {
     std::uint64_t needed_ns = 0;                    ///< corrected: the latest of `before`
     std::uint64_t deadline_ns = ~std::uint64_t{0};  ///< corrected: the earliest of `after`
     std::uint32_t missing = 0;                      ///< of `before`, not yet known
-    std::uint32_t first_waiter = kNobody;
+    std::uint32_t first_waiter = kNone;
   };
 
   void advance(std::uint32_t process) {
@@ -108,10 +108,10 @@ class Clock {
   }
 
   void wake(Group& group) {
-    while (group.first_waiter != kNobody) {
+    while (group.first_waiter != kNone) {
       const std::uint32_t process = group.first_waiter;
       group.first_waiter = next_waiter_[process];
-      next_waiter_[process] = kNobody;
+      next_waiter_[process] = kNone;
       ready_.push_back(process);
     }
   }

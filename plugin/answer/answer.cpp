@@ -91,7 +91,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(),
                                 groups_.problems.end());
   place_root_causes();
-  pass_over_trifles();
+  drop_negligible();
   drop_absent_wholes(detection_.root_causes);
   drop_advice_on_stages();
 }
@@ -159,15 +159,15 @@ void Answer::place_root_causes() {
 }
 
 /// Every machine disturbs ranks a little now and then.
-void Answer::pass_over_trifles() {
+void Answer::drop_negligible() {
   constexpr double kMinListedCost = 0.001;
   const std::size_t before = detection_.root_causes.size();
   std::erase_if(detection_.root_causes,
                 [](const detect::RootCause& root_cause) { return root_cause.cost_fraction < kMinListedCost; });
-  const std::size_t trifles = before - detection_.root_causes.size();
-  if (trifles == 0) return;
+  const std::size_t negligible = before - detection_.root_causes.size();
+  if (negligible == 0) return;
   detection_.limitations.push_back(
-      (trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
+      (negligible == 1 ? std::string("One disturbance") : std::to_string(negligible) + " disturbances") +
       " that cost less than 0.1 % of the run are not told.");
 }
 

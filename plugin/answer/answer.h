@@ -56,7 +56,7 @@ class Answer {
   void confirm();
   whatif::WhatIf play(std::size_t max_scenarios);
   void drop_inferred_groups();
-  void pass_over_trifles();
+  void drop_negligible();
   void drop_advice_on_stages();
   void place_root_causes();
   void drop_wrong_groups();

@@ -69,16 +69,16 @@ void mismatch_section(const HangView& view, Lines& lines) {
 std::string step_text(const HangView& view, const CycleStep& step) {
   const Waiting& waiting = view.report.waiting[step.waiting];
   const analysis::Want& want = waiting.wants[step.want];
-  std::string whom = want_text(view, waiting, want);
+  std::string which = want_text(view, waiting, want);
   const bool is_group = want.kind == analysis::Want::Kind::kCollective ||
                         want.partner == kAnySource;
-  if (is_group && whom.find(fmt::format("rank {} ", step.next)) == std::string::npos) {
-    whom += fmt::format(", so for rank {}", step.next);
+  if (is_group && which.find(fmt::format("rank {} ", step.next)) == std::string::npos) {
+    which += fmt::format(", so for rank {}", step.next);
   }
   const ThreadState& thread = view.process(step.world_rank)->threads[waiting.location];
   const std::uint64_t since_ns = waiting.is_polling ? thread.poll_since_ns : thread.enter_ns;
   return fmt::format("rank {} {} {} for {}; {}", step.world_rank,
-                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting), whom,
+                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting), which,
                      since_text(view, since_ns));
 }
 

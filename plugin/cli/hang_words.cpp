@@ -139,8 +139,8 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
   if (is_elsewhere(want)) return elsewhere_text(view, waiting, want, own_rank);
   const std::string on = is_request ? " on " + view.place_name(want.comm) : "";
   if (want.kind == Want::Kind::kCollective) {
-    const std::string whom = collective_want(view, waiting, want);
-    return is_request ? fmt::format("{} #{}{}, i.e. {}", started, want.sequence, on, whom) : whom;
+    const std::string which = collective_want(view, waiting, want);
+    return is_request ? fmt::format("{} #{}{}, i.e. {}", started, want.sequence, on, which) : which;
   }
   const std::string what = is_request ? started + ", " + tag_text(want.tag) : tag_text(want.tag);
   const std::string peer = want.partner == kAnySource ? "any rank"

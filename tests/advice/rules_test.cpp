@@ -242,7 +242,7 @@ TEST(SequentialRing, CostsAHopAPlaceInTheChain) {
   EXPECT_DOUBLE_EQ(found[0].share, (1 + 2 + 3) * 0.02 / 4);
 }
 
-TEST(SequentialRing, IsNoneWhereNobodyWaitsOrTheChainIsShort) {
+TEST(SequentialRing, IsNoneWhereNoneWaitsOrTheChainIsShort) {
   EXPECT_THAT(found_by(find_sequential_ring, ring(0.1)), IsEmpty());
   Facts facts = ring(10.0);
   facts.ranks[2].receive_then_send.clear();

@@ -65,7 +65,7 @@ TEST_F(Directory, OfASlowRankTheVerdictBeginsWithIt) {
   EXPECT_THAT(text, HasSubstr("since step 6; it costs "));
 }
 
-TEST_F(Directory, OfAHealthyRunTheVerdictNamesNobody) {
+TEST_F(Directory, OfAHealthyRunTheVerdictNamesNone) {
   RunSpec spec = slow_rank_five();
   spec.faults.clear();
   write(spec);
@@ -117,7 +117,7 @@ TEST_F(Directory, ARootCauseIsShownFromItsFirstToItsLastStep) {
               2 * step_ns);  // steps 6 to 19
 }
 
-TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNobodyIsAdvisedToDivideTheDataOtherwise) {
+TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDataOtherwise) {
   RunSpec spec;
   spec.tp = 1;
   spec.pp = 2;

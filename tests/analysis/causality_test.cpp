@@ -81,7 +81,7 @@ TEST(Causality, MovesGoOnAlongChains) {
   EXPECT_EQ(shift(restored, 2, 30'000), 60'100U + 39'999U - 30'000U);
 }
 
-TEST(Causality, NobodyLeavesABarrierBeforeTheLastEntered) {
+TEST(Causality, NoneLeavesABarrierBeforeTheLastEntered) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 1'000};
   for (const std::int32_t rank : {0, 1, 2})

@@ -89,7 +89,7 @@ TEST(Match, ACancelledReceiveDoesNotCount) {
   EXPECT_EQ(result.matching.unmatched(), 0U);
 }
 
-TEST(Match, AWildcardThatNeverCompletesKeepsNobodyBack) {
+TEST(Match, AWildcardThatNeverCompletesKeepsNoneBack) {
   SyntheticRun run(2);
   run.call(0, "MPI_Irecv", 1, {receive_request(1, kAnySource, kAnyTag)});
   for (std::uint64_t i = 0; i < 100; ++i) {

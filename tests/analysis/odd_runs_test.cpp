@@ -153,7 +153,7 @@ TEST(OperationsThatSynchroniseSometimes, DoNotMakeTheOnesWhoWaitSlow) {
 }
 
 /// What ends together is not known then: the group is slow, or nobody is named.
-TEST(ClocksThatWereNeverCompared, AreReportedAndNobodyOfAnotherGroupIsAccused) {
+TEST(ClocksThatWereNeverCompared, AreReportedAndNoneOfAnotherGroupIsAccused) {
   SpinningProgram program;
   program.group_size = 2;
   program.before = {1, 1.3, 1, 1};
@@ -216,7 +216,7 @@ TEST(StepsOfAHundredThousandOperations, AreJudged) {
   EXPECT_THAT(found.root_causes[0].ranks, ElementsAre(1));
 }
 
-TEST(JobsInWhichEverythingIsSlow, AccuseNobody) {
+TEST(JobsInWhichEverythingIsSlow, AccuseNone) {
   SpinningProgram program;
   program.common_factor_from_half = 2.0;
   program.steps = 40;

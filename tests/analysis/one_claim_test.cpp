@@ -125,7 +125,7 @@ TEST(OneClaim, OtherTimesOtherRanksAndPausesBesideWorkStayTwoCauses) {
     EXPECT_THAT(one.within.ranks, IsEmpty());
 }
 
-TEST(OneClaim, WhatIsNoLongerReportedIsComparedWithByNobody) {
+TEST(OneClaim, WhatIsNoLongerReportedIsComparedWithByNone) {
   auto annotated = claimed(
       {root_cause(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2), root_cause(Cause::kSlowCompute, {5}, 0.1)});
   drop_absent_wholes(annotated);

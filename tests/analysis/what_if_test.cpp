@@ -94,7 +94,7 @@ TEST(Replay, EndsAMeetingWhenTheLastHasCome) {
   EXPECT_EQ(replay.cut_count(), 0u);
 }
 
-TEST(Replay, LetsNobodyLeaveBeforeItsOwnTime) {
+TEST(Replay, LetsNoneLeaveBeforeItsOwnTime) {
   // Rank 0 starts a receive, works 500 ns and then only finishes it in 5 ns; rank 1 sent after 100
   // ns, and the transfer took 50 ns.
   OperationGraph graph;

@@ -122,7 +122,7 @@ TEST(Srun, RefusesAPathThatItsListWouldCut) {
             "srun --export does not support a path with a comma: /opt/a,b/libmegascope.so");
 }
 
-TEST(RunShare, DividesByWeightAndLeavesNobodyEmpty) {
+TEST(RunShare, DividesByWeightAndLeavesNoneEmpty) {
   EXPECT_THAT(divide({10, 10, 10, 10}, 2), ElementsAre(0, 2));
   EXPECT_THAT(divide({40, 1, 1, 1}, 2), ElementsAre(0, 1));
   EXPECT_THAT(divide({1, 1, 1, 40}, 2), ElementsAre(0, 3));

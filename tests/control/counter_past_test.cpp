@@ -129,7 +129,7 @@ TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
   EXPECT_GE(values, CounterPast::kMaxOfAllRanks / 64 / 4);
 }
 
-TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
+TEST(CounterPast, WhatNoneLookedAtInBetweenComesWhenSomebodyDoesAgain) {
   Reported reported;
   const auto set = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t step = begin; step < end; ++step) {

@@ -260,7 +260,7 @@ TEST_F(Exchange, OneStepLessOnARankCostsTheLastOnesOnly) {
   EXPECT_EQ(series(0, kNorm), norms(5));
 }
 
-TEST_F(Exchange, WhenMpiFailsNobodyHangsAndTheProgramIsNotReported) {
+TEST_F(Exchange, WhenMpiFailsNoneHangsAndTheProgramIsNotReported) {
   const std::multimap<Fn, std::pair<int, const char*>> faults{
       {Fn::Op_create, {0, "MPI failed to create a communicator, operator or datatype"}},
       {Fn::Type_contiguous, {3, "MPI failed to create a communicator, operator or datatype"}},

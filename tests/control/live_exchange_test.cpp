@@ -72,7 +72,7 @@ TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainWhereRankUpdatesWereLost) 
 }
 
 /// Where rank 0 is behind, more letters are of no help.
-TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainSeldomAndByWhomItWasLost) {
+TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainSeldomAndByWhichItWasLost) {
   run(
       [](int rank, Collective& all) {
         for (int step = 0; step < 200; ++step) {

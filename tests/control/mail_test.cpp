@@ -128,7 +128,7 @@ TEST(StepMail, WhereMemoryRunsOutNoRankUpdateIsLost) {
   });
 }
 
-TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
+TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
   for (const int call : {0, 2, 4}) {
     run(
         [](int rank, Collective& all) {
@@ -146,7 +146,7 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
 
 /// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for
 /// it.
-TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
+TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
   for (const int call : {0, 1, 3}) {
     run(
         [](int rank, Collective& all) {

@@ -52,7 +52,7 @@ TEST(Shards, KeysDifferWhereTensorsDo) {
   EXPECT_EQ(keys.size(), 3U * 4 * 3);
 }
 
-TEST(Shards, SplitAlongAnotherGroupAndAlongOneThatNobodyReported) {
+TEST(Shards, SplitAlongAnotherGroupAndAlongOneThatNoneReported) {
   ShardFacts state{.name = "m", .kind = TensorKind::kExpAvg, .is_split = true, .split_group = "dp"};
   EXPECT_EQ(shard_of(state, cube(0)).parts, 2U);
   EXPECT_EQ(shard_of(state, cube(0)).origin, shard_of(state, cube(2)).origin);

@@ -212,7 +212,7 @@ TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
   EXPECT_EQ(fs::hard_link_count(copy), 2u) << "names that are not ours stay";
 }
 
-TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
+TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNoneMapsIsMoved) {
   make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;

@@ -126,17 +126,17 @@ const std::vector<std::string> kBusy = {"MEGASCOPE_TENSORS=*",
                                         "MEGASCOPE_NAN_STEPS=2",
                                         "MEGASCOPE_STEP_WAIT=0.2"};
 
-TEST(Differing, VerboseOnOneRankHoldsNobody) {
+TEST(Differing, VerboseOnOneRankHoldsNone) {
   EXPECT_EQ(expect_all_to_end({"MEGASCOPE_VERBOSE=1"}, {"MEGASCOPE_EXPORT=none"}), 2u);
 }
 
-TEST(Differing, EveryOptionOnOneRankHoldsNobody) {
+TEST(Differing, EveryOptionOnOneRankHoldsNone) {
   const std::size_t jobs = expect_all_to_end(all_settings(), {});
   EXPECT_GE(jobs, config::option_rows().size() * 2);
   RecordProperty("jobs", static_cast<int>(jobs));
 }
 
-TEST(Differing, EveryOptionOnOneRankHoldsNobodyWhereRanksExchangeAllTheTime) {
+TEST(Differing, EveryOptionOnOneRankHoldsNoneWhereRanksExchangeAllTheTime) {
   std::vector<std::string> settings = all_settings();
   for (const std::string& setting : kBusy)
     settings.push_back(setting.substr(0, setting.find('=') + 1));  // its default

@@ -94,7 +94,7 @@ int max_in_flight(const std::vector<std::pair<int, Action>>& run, int stage) {
   return most;
 }
 
-TEST(Schedules, EveryActionIsDoneOnceAndNobodyWaitsForever) {
+TEST(Schedules, EveryActionIsDoneOnceAndNoneWaitsForever) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int micro_batches = 1; micro_batches <= 17; ++micro_batches) {
       EXPECT_EQ(play("1f1b", stages, micro_batches, 1).size(),

@@ -231,7 +231,7 @@ TEST(AnnotatedSteps, MayCountAnewAndBackwards) {
   EXPECT_THAT(annotated.limitations, ElementsAre(HasSubstr("different orders")));
 }
 
-TEST(AnnotatedSteps, NobodyAnnotatesAny) {
+TEST(AnnotatedSteps, NoneAnnotatesAny) {
   const synth::SynthRun bare(spec_of());
   EXPECT_FALSE(annotated_steps(bare).is_there());
   EXPECT_THAT(annotated_steps(bare).limitations, IsEmpty());

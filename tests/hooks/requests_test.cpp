@@ -96,7 +96,7 @@ TEST_F(HookRecorder, AStepThatOnlyPollsInVainIsIdle) {
   }));
 }
 
-TEST_F(HookRecorder, RequestsThatNobodyAsksForAreForgottenAndCounted) {
+TEST_F(HookRecorder, RequestsThatNoneAsksForAreForgottenAndCounted) {
   ASSERT_TRUE(in_child([](Recorder&) {
     Sink sink;
     set_request_sink(&sink);

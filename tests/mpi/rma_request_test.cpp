@@ -102,7 +102,7 @@ const Scenario kMixed(
                 me.previous())});
     });
 
-const Scenario kNobody(
+const Scenario kNone(
     "MpiRput.ToNobodyHasARequestThatSaysNothing",
     [](const Who& me) {
       int value = 1;

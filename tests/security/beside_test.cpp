@@ -89,7 +89,7 @@ TEST_F(Beside, RunsThatNameEachOtherAsTheirParentAreReportedOnce) {
   EXPECT_EQ(report_in_time(one), 0);
 }
 
-TEST_F(Beside, FifosMakeNobodyWait) {
+TEST_F(Beside, FifosMakeNoneWait) {
   const std::string one = make_run("one", "A", "B");
   for (const char* name : {"run-id", "rank-0.mgt"}) {
     fs::create_directory(directory_ / (std::string("with ") + name));

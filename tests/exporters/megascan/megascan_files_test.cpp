@@ -116,7 +116,7 @@ TEST(MegascanFiles, HaveTimesInNsFromTheBeginOfTheIterationOnAnyRank) {
   EXPECT_THAT(all.result.notes, IsEmpty()) << all.result.notes.front();
 }
 
-TEST(MegascanFiles, ReportWhoWhatAndWithWhom) {
+TEST(MegascanFiles, ReportWhoWhatAndWithWhich) {
   SampleProcess first = stage(0);
   const CommId odd = first.add_comm(0xABC, "odd", kWorld, {1, 0});
   first.call("MPI_Send", 1'000, 2'000, {send(/*of odd*/ 0, 7, 1 << 27, odd)});

@@ -89,7 +89,7 @@ TEST_P(Annotated, WaitsLieInTheirCalls) {
            {{"name", "late sender: rank 1"}, {"ts", 2000}, {"dur", 3500}, {"call", "MPI_Recv"}}})));
 }
 
-TEST_P(Annotated, WaitsReportWhomTheyWaitFor) {
+TEST_P(Annotated, WaitsReportWhichTheyWaitFor) {
   EXPECT_EQ(answer(late_partner(), what_was_found(),
                    "SELECT COUNT(*) AS count FROM slice JOIN args USING (arg_set_id) WHERE "
                    "args.key GLOB '*.waits_for' AND int_value = 1"),
