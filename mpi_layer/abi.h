@@ -46,7 +46,7 @@ bool is_mpi_object(std::string_view name);
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
 /// Returns the size of a truncated message that was received into `room` bytes, as far as it is
 /// known.
-std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t room) noexcept;
+std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t space) noexcept;
 /// Sets the count of a status, so that received_bytes() returns `bytes`.
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
 bool is_cancelled(const MPI_Status& status) noexcept;

@@ -70,7 +70,7 @@ std::uint64_t received_bytes(const MPI_Status& status) noexcept {
   return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(status.count_lo);
 }
 /// The status of a truncated receive has values of an earlier use of the request.
-std::uint64_t truncated_bytes(const MPI_Status&, std::uint64_t room) noexcept { return room; }
+std::uint64_t truncated_bytes(const MPI_Status&, std::uint64_t space) noexcept { return space; }
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept {
   status.count_lo = static_cast<int>(bytes);
   status.count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1) |

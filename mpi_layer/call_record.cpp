@@ -51,11 +51,11 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   if (rc != MPI_SUCCESS) note_failure(thread, call, rc);
   stage_folded(thread, call);
   if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
-  const bool has_room = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
+  const bool has_space = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
                         (time_fits(call.enter_ticks, buffer.base_ticks()) ||
                          buffer.rebase(call.enter_ticks)) &&
                         buffer.ensure(kMaxCallWords);
-  if (!has_room) {
+  if (!has_space) {
     thread.staged_words = 0;
     if (!buffer.is_usable())
       std::fill(std::begin(thread.gate), std::end(thread.gate), std::uint8_t{0});

@@ -124,7 +124,7 @@ namespace detail {
   const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration ||
                        staged_words > kMaxInlineStagedWords ||
                        (has_message && !detail::folds(call)) ||
-                       !buffer.has_room(kMaxCallWords + staged_words) ||
+                       !buffer.has_space(kMaxCallWords + staged_words) ||
                        !time_fits(call.enter_ticks, buffer.base_ticks()) ||
                        leave_ticks >= thread.next_progress_ticks;
   if (is_rare) [[unlikely]] {

@@ -31,7 +31,7 @@ void append_fact(MpiThread& thread) noexcept {
 bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept {
   MpiThread::Run& run = thread.run;
   const std::uint64_t duration = leave_ticks - run.enter_ticks;
-  if (duration >= kLongDuration || (run.fact == nullptr && !thread.buffer->has_room(kMediumWords)))
+  if (duration >= kLongDuration || (run.fact == nullptr && !thread.buffer->has_space(kMediumWords)))
     return false;
   if (run.fact == nullptr) append_fact(thread);
   const auto count = static_cast<std::uint32_t>(run.fact[0] >> 32) + 1;

@@ -32,7 +32,7 @@ bool RankUpdateSegments::send(std::span<const std::byte> rank_update, MPI_Comm c
   return true;
 }
 
-std::size_t RankUpdateSegments::room_for(const MPI_Status& first) noexcept {
+std::size_t RankUpdateSegments::space_for(const MPI_Status& first) noexcept {
   const int bytes = count_of(first);
   if (bytes <= 0 || first.MPI_TAG < 1 || static_cast<std::size_t>(first.MPI_TAG) > kMax) return 0;
   if (first.MPI_TAG == 1)
@@ -44,12 +44,12 @@ std::size_t RankUpdateSegments::room_for(const MPI_Status& first) noexcept {
 
 bool RankUpdateSegments::receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
                            MPI_Comm comm) noexcept {
-  const auto room = static_cast<int>(room_for(status));
-  const int piece = std::min(room, static_cast<int>(kBytes));
+  const auto space = static_cast<int>(space_for(status));
+  const int piece = std::min(space, static_cast<int>(kBytes));
   done_ = 0;
   is_received_ = true;
   count_ = static_cast<std::size_t>(status.MPI_TAG);
-  bytes_ = static_cast<std::size_t>(room);
+  bytes_ = static_cast<std::size_t>(space);
   if (pmpi<Fn::Imrecv>()(into, piece, g_handles.byte, &first, &requests_[0]) != MPI_SUCCESS)
     return false;
   for (std::size_t i = 1; i < count_; ++i) {

@@ -23,13 +23,13 @@ class RankUpdateSegments {
   /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
   /// messages are sent. Returns false if MPI failed.
   bool send(std::span<const std::byte> rank_update, MPI_Comm comm) noexcept;
-  /// Starts receiving the rank update whose first message was matched. into: room_for() bytes,
+  /// Starts receiving the rank update whose first message was matched. into: space_for() bytes,
   /// which must stay valid. Returns false if MPI failed.
   bool receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
                MPI_Comm comm) noexcept;
   /// Returns the largest size of the rank update with this first message; 0 if the message is
   /// invalid.
-  static std::size_t room_for(const MPI_Status& first) noexcept;
+  static std::size_t space_for(const MPI_Status& first) noexcept;
   /// Progresses the messages. is_done: all are complete. Returns false if MPI failed.
   bool test(bool& is_done) noexcept;
   bool wait() noexcept;

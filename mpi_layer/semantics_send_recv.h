@@ -183,7 +183,7 @@ namespace p2p {
 
 [[gnu::always_inline]] inline void describe_both(MpiThread& thread, CallRecord& call,
                                                  std::uint64_t sent, int dest, int sendtag,
-                                                 std::uint64_t room, int source, int recvtag,
+                                                 std::uint64_t space, int source, int recvtag,
                                                  MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
   if (!is_recorded(call)) return;
@@ -196,7 +196,7 @@ namespace p2p {
                  .comm = call.comm,
                  .peer = source == MPI_PROC_NULL ? kNoPeer : posted_source(source),
                  .tag = posted_tag(recvtag),
-                 .bytes = room};
+                 .bytes = space};
 }
 
 }  // namespace p2p

@@ -68,7 +68,7 @@ bool StepMail::accept(bool& has_message) noexcept {
       MPI_SUCCESS)
     return false;
   if (is_there == 0) return true;
-  const std::size_t bytes = RankUpdateSegments::room_for(status);
+  const std::size_t bytes = RankUpdateSegments::space_for(status);
   if (bytes == 0) return false;
   has_message = true;
   if (Arrival* const arrival = make_arrival(bytes)) {

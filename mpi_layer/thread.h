@@ -179,8 +179,8 @@ RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int
 [[gnu::always_inline]] inline RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth,
                                                           int count) noexcept {
   RequestArrays& arrays = thread.arrays[depth];
-  const bool has_room = count >= 0 && static_cast<std::uint32_t>(count) <= arrays.capacity;
-  return has_room ? &arrays : claim_arrays_slow_path(thread, depth, count);
+  const bool has_space = count >= 0 && static_cast<std::uint32_t>(count) <= arrays.capacity;
+  return has_space ? &arrays : claim_arrays_slow_path(thread, depth, count);
 }
 
 /// Appends a fact to the call being recorded.

@@ -48,15 +48,15 @@ double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
   return worst_ns;
 }
 
-ClockBounds::Room ClockBounds::room_at(double rate) const {
-  Room room{-kInfinite, kInfinite};
+ClockBounds::Space ClockBounds::space_at(double rate) const {
+  Space space{-kInfinite, kInfinite};
   for (const auto& [index, part] : parts_) {
     if (part.least.is_set)
-      room.min_ns = std::max(room.min_ns, part.least.shift_ns - rate * part.least.time_ns);
+      space.min_ns = std::max(space.min_ns, part.least.shift_ns - rate * part.least.time_ns);
     if (part.most.is_set)
-      room.max_ns = std::min(room.max_ns, part.most.shift_ns - rate * part.most.time_ns);
+      space.max_ns = std::min(space.max_ns, part.most.shift_ns - rate * part.most.time_ns);
   }
-  return room;
+  return space;
 }
 
 /// The room is a concave function of the rate.
@@ -66,7 +66,7 @@ double ClockBounds::best_rate() const {
   for (int i = 0; i < 100; ++i) {
     const double a = low + (high - low) / 3;
     const double b = high - (high - low) / 3;
-    if (room_at(a).width_ns() < room_at(b).width_ns())
+    if (space_at(a).width_ns() < space_at(b).width_ns())
       low = a;
     else
       high = b;
@@ -77,11 +77,11 @@ double ClockBounds::best_rate() const {
 /// Those around `best` that leave so much room.
 ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   const auto edge = [&](double outside) {
-    if (room_at(outside).width_ns() >= width_ns) return outside;
+    if (space_at(outside).width_ns() >= width_ns) return outside;
     double inside = best;
     for (int i = 0; i < 60; ++i) {
       const double rate = (inside + outside) / 2;
-      (room_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
+      (space_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
     }
     return inside;
   };
@@ -94,8 +94,8 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
   double farthest = 0.0;
   for (int i = 0; i <= kSteps; ++i) {
     const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
-    const Room room = room_at(rate);
-    for (const double at_zero : {room.min_ns, room.max_ns}) {
+    const Space space = space_at(rate);
+    for (const double at_zero : {space.min_ns, space.max_ns}) {
       farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns),
                            std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
     }
@@ -105,14 +105,14 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
 
 ClockLine ClockBounds::middle() const {
   ClockLine line;
-  line.is_bounded = std::isfinite(room_at(0.0).width_ns());
+  line.is_bounded = std::isfinite(space_at(0.0).width_ns());
   if (!line.is_bounded) return line;
   const double best = best_rate();
-  const double max_ns = room_at(best).width_ns();  // < 0: no line obeys all
+  const double max_ns = space_at(best).width_ns();  // < 0: no line obeys all
   const Rates roomy = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
   line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
-  const Room room = room_at(line.rate);
-  line.at_zero_ns = (room.min_ns + room.max_ns) / 2;
+  const Space space = space_at(line.rate);
+  line.at_zero_ns = (space.min_ns + space.max_ns) / 2;
   line.error_ns = std::max(0.0, -max_ns) +
                   farthest_ns(line, max_ns > 0.0 ? rates_with(0.0, best) : roomy);
   return line;

@@ -48,7 +48,7 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  struct Room {  ///< where lines of a rate may be at time 0
+  struct Space {  ///< where lines of a rate may be at time 0
     double min_ns = 0.0;
     double max_ns = 0.0;
     double width_ns() const { return max_ns - min_ns; }
@@ -62,7 +62,7 @@ class ClockBounds {
   Part& part_of(std::uint64_t time_ns) {
     return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)];
   }
-  Room room_at(double rate) const;
+  Space space_at(double rate) const;
   double best_rate() const;
   Rates rates_with(double width_ns, double best) const;
   double farthest_ns(const ClockLine& line, const Rates& rates) const;

@@ -200,9 +200,9 @@ class RankTimes {
     };
     const double cpu_ns = between(estimate(&CpuSums::cpu_ns), std::max(0.0, all.cpu_ns - inside_ns),
                                   std::min(all.cpu_ns, outside_ns));
-    const double room_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
+    const double space_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
     const double wait_ns = between(estimate(&CpuSums::wait_ns),
-                                   std::max(0.0, all.wait_ns - room_inside_ns),
+                                   std::max(0.0, all.wait_ns - space_inside_ns),
                                    std::min(all.wait_ns, std::max(0.0, outside_ns - cpu_ns)));
     const double switches = between(estimate(&CpuSums::switches), 0.0, all.switches);
     return {{outside_ns, cpu_ns, wait_ns, switches},

@@ -25,7 +25,7 @@ auto without_throwing(Work&& work, Failed&& failed) noexcept -> decltype(work())
 /// Reserves capacity for one more element. Call it for each of several lists that must have equal
 /// sizes before growing any of them, so that no push_back throws half-way.
 template <class List>
-void make_room(List& list) {
+void make_space(List& list) {
   if (list.size() == list.capacity()) list.reserve(list.size() * 2 + 16);
 }
 

@@ -38,13 +38,13 @@ EventBuffer::~EventBuffer() {
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
 }
 
-bool EventBuffer::make_room(std::size_t words) noexcept {
+bool EventBuffer::make_space(std::size_t words) noexcept {
   if (!is_usable()) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return false;
   }
   const OverheadTimer own(recorder_);
-  return next_chunk() && has_room(words);
+  return next_chunk() && has_space(words);
 }
 
 bool EventBuffer::next_chunk() noexcept {
@@ -118,7 +118,7 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
     kept_.back().offset = copy;
     return chunk_;
   }
-  const bool is_at_limit = status.is_ok() || store.is_out_of_room();
+  const bool is_at_limit = status.is_ok() || store.is_out_of_space();
   if (is_at_limit && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) {
     recorder_.note_storage(status);
     return chunk_;
@@ -327,7 +327,7 @@ void EventBuffer::park() noexcept {
 std::uint64_t EventBuffer::record_unreturned() noexcept {
   const Word* mark = chunk_->pending[0].words;
   if (!encoding::is_region(mark[0]) || mark[0] == fold_decoder_.last_outer_word()) return 0;
-  if (!has_room(encoding::kBareWords + encoding::kShortWords)) {
+  if (!has_space(encoding::kBareWords + encoding::kShortWords)) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return 0;
   }
@@ -361,7 +361,7 @@ std::uint64_t EventBuffer::fold_rest() noexcept {
 /// Records the end of the stream, which closes the open regions.
 void EventBuffer::record_end() noexcept {
   const std::uint64_t now = recorder_.ticks();
-  if (kind_ != trace::ChunkKind::kHooks || !has_room(1) || !encoding::time_fits(now, base_ticks_))
+  if (kind_ != trace::ChunkKind::kHooks || !has_space(1) || !encoding::time_fits(now, base_ticks_))
     return;
   *cursor_ = hook_words::timed(now, base_ticks_, hook_words::kEnd);
   commit(cursor_ + 1);

@@ -20,7 +20,7 @@ class Recorder;
 /// The thread writes into a mapped chunk of the process's trace file. When the chunk is full, it is
 /// copied to the end of the file, its records are added to the profile, and the chunk is reused.
 /// Threads: one writer thread; another thread may end the recording. Nothing allocates, locks or
-/// makes a system call, except make_room() once per chunk, whose time is counted as overhead.
+/// makes a system call, except make_space() once per chunk, whose time is counted as overhead.
 class EventBuffer {
  public:
   using Word = encoding::Word;
@@ -34,9 +34,9 @@ class EventBuffer {
 
   /// Ensures space for `words` words at cursor(). words <= kMaxReserveWords. Returns false if
   /// nothing can be recorded; the loss is counted.
-  bool ensure(std::size_t words) noexcept { return has_room(words) || make_room(words); }
+  bool ensure(std::size_t words) noexcept { return has_space(words) || make_space(words); }
   /// Returns whether `words` words fit at cursor() without any action.
-  bool has_room(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
+  bool has_space(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
   Word* cursor() const noexcept { return cursor_; }
   /// Publishes the words up to `end`: they are part of the trace, also if the process is killed
   /// right after.
@@ -79,7 +79,7 @@ class EventBuffer {
   static constexpr Word kNoCall = Word{1}
                                   << 16;  ///< first word of `pending`: the thread is in no call
 
-  bool make_room(std::size_t words) noexcept;
+  bool make_space(std::size_t words) noexcept;
   bool next_chunk() noexcept;
   bool begin_chunk(trace::ChunkHeader* chunk) noexcept;
   trace::ChunkHeader* replace_full() noexcept;

@@ -90,7 +90,7 @@ EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) noexcept {
   return guarded([&]() -> EventBuffer* {
     const std::lock_guard lock(mutex_);
     if (!t_buffers.has_location && !define_this_thread()) return nullptr;
-    make_room(buffers_);  // reserve before the buffer takes a chunk
+    make_space(buffers_);  // reserve before the buffer takes a chunk
     buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
     if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
     return buffers_.back().get();
@@ -275,7 +275,7 @@ void Recorder::flush() noexcept {
   if (has_storage_) note_storage(status_of([&] { return store_.flush(); }));
 }
 
-bool Recorder::make_definition_room(std::size_t bytes) noexcept {
+bool Recorder::make_definition_space(std::size_t bytes) noexcept {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
     if (used + bytes <= definition_chunk_->chunk_bytes) return true;
@@ -298,7 +298,7 @@ bool Recorder::make_definition_room(std::size_t bytes) noexcept {
 
 void Recorder::append_definition(std::span<const std::byte> bytes) noexcept {
   if (!has_storage_) return;
-  if (!make_definition_room(bytes.size())) return count_loss(cause_of_loss());
+  if (!make_definition_space(bytes.size())) return count_loss(cause_of_loss());
   const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
   std::memcpy(reinterpret_cast<std::byte*>(definition_chunk_) + used, bytes.data(), bytes.size());
   definition_chunk_->used_bytes.store(used + bytes.size(), std::memory_order_release);

@@ -114,7 +114,7 @@ class Recorder {
   /// Returns whether the trace file was created.
   bool has_storage() const noexcept { return has_storage_; }
   /// Returns whether recording stopped to leave space on the file system to the application.
-  bool is_out_of_room() const noexcept { return store_.is_out_of_room(); }
+  bool is_out_of_space() const noexcept { return store_.is_out_of_space(); }
   /// Returns the largest size of the trace file: RecorderOptions::size_bytes, or what a file system
   /// in memory allows.
   std::uint64_t bound_bytes() const noexcept {
@@ -149,7 +149,7 @@ class Recorder {
 
   trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t min_bytes) noexcept;
   void append_definition(std::span<const std::byte> bytes) noexcept;
-  bool make_definition_room(std::size_t bytes) noexcept;
+  bool make_definition_space(std::size_t bytes) noexcept;
   template <class Definition>
   bool add(std::vector<Definition>& list, const Definition& definition) noexcept;
   /// Runs `work`. If it throws, counts a loss and returns a default value.

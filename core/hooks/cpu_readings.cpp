@@ -61,7 +61,7 @@ std::uint64_t usable_processor_count() noexcept {
 
 void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexcept {
   EventBuffer& buffer = *thread.buffer;
-  if (now.cpu_ns == ThreadCpu::kUnknown || !has_room(buffer, kMaxWords, ticks)) return;
+  if (now.cpu_ns == ThreadCpu::kUnknown || !has_space(buffer, kMaxWords, ticks)) return;
   encoding::Word* to = buffer.cursor();
   const auto put_counter = [&](CpuCounter counter, std::uint64_t value) {
     if (value == ThreadCpu::kUnknown) return;

@@ -80,7 +80,7 @@ std::uint8_t gate_where(bool is_kept) noexcept {
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
     EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + 2 * hook_words::kMaxValueWords, now)) return;
+    if (!has_space(buffer, 1 + 2 * hook_words::kMaxValueWords, now)) return;
     encoding::Word* to = buffer.cursor();
     *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
     if (is_step(thread.open[i])) to = hook_words::encode_value(to, ValueName::kStep, thread.step);
@@ -170,7 +170,7 @@ void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexc
   put(thread, ticks, what);
 }
 
-bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
+bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
   return buffer.ensure(words + encoding::kTimeBaseWords) &&
          (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);

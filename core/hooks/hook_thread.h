@@ -87,18 +87,18 @@ HookThread* begin_thread(std::uint8_t bits) noexcept;
 
 /// Ensures space for `words` words at the time `ticks`. Returns false if there is none; the loss is
 /// counted.
-bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept;
-[[gnu::always_inline]] inline bool has_room(EventBuffer& buffer, std::size_t words,
+bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept;
+[[gnu::always_inline]] inline bool has_space(EventBuffer& buffer, std::size_t words,
                                             std::uint64_t ticks) noexcept {
-  const bool fits = buffer.has_room(words) && encoding::time_fits(ticks, buffer.base_ticks());
-  return fits || make_room(buffer, words, ticks);
+  const bool fits = buffer.has_space(words) && encoding::time_fits(ticks, buffer.base_ticks());
+  return fits || make_space(buffer, words, ticks);
 }
 
 /// Writes a record of one word with a time.
 [[gnu::always_inline]] inline void put(HookThread& thread, std::uint64_t ticks,
                                        unsigned what) noexcept {
   EventBuffer& buffer = *thread.buffer;
-  if (!has_room(buffer, 1, ticks)) [[unlikely]]
+  if (!has_space(buffer, 1, ticks)) [[unlikely]]
     return;
   encoding::Word* to = buffer.cursor();
   *to = hook_words::timed(ticks, buffer.base_ticks(), what);
@@ -120,7 +120,7 @@ void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexc
 [[gnu::always_inline]] inline void put_plainly(HookThread& thread, unsigned what) noexcept {
   const std::uint64_t ticks = clock::tsc_ticks();
   EventBuffer& buffer = *thread.buffer;
-  if (!buffer.has_room(1) || !encoding::time_fits(ticks, buffer.base_ticks())) [[unlikely]]
+  if (!buffer.has_space(1) || !encoding::time_fits(ticks, buffer.base_ticks())) [[unlikely]]
     return put_slow_path(thread, ticks, what);
   encoding::Word* to = buffer.cursor();
   *to = hook_words::timed(ticks, buffer.base_ticks(), what);

@@ -193,7 +193,7 @@ void enter(RegionId region, std::span<const Number> numbers) noexcept {
   numbers = numbers.first(std::min(numbers.size(), kMaxNumbers));
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, 1 + numbers.size() * hook_words::kMaxValueWords, now)) return;
+  if (!has_space(buffer, 1 + numbers.size() * hook_words::kMaxValueWords, now)) return;
   encoding::Word* to = buffer.cursor();
   *to++ = hook_words::timed(now, buffer.base_ticks(), region);
   for (const Number& number : numbers) to = hook_words::encode_value(to, number.name, number.value);
@@ -230,7 +230,7 @@ void count(CounterId counter, double value) noexcept {
     sink->set(counter, value);
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, hook_words::kCounterWords, now)) return;
+  if (!has_space(buffer, hook_words::kCounterWords, now)) return;
   buffer.commit(
       hook_words::encode_counter(buffer.cursor(), now, buffer.base_ticks(), counter, value));
 }
@@ -240,7 +240,7 @@ void mark(RegionId name) noexcept {
   if (thread == nullptr || name < kFirstProgramRegion) return;
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, hook_words::kMarkWords, now)) return;
+  if (!has_space(buffer, hook_words::kMarkWords, now)) return;
   buffer.commit(hook_words::encode_mark(buffer.cursor(), now, buffer.base_ticks(), name));
 }
 
@@ -253,7 +253,7 @@ void show_slow_path(TensorView& view) noexcept {
   if ((gate_of(*thread) & kTensors) != 0) {
     EventBuffer& buffer = *thread->buffer;
     const std::uint64_t now = clock::ticks(thread->use_tsc);
-    if (has_room(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
+    if (has_space(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
       buffer.commit(hook_words::encode_tensor(buffer.cursor(), now, buffer.base_ticks(), view.id,
                                               view.shape));
     }

@@ -48,7 +48,7 @@ std::uint64_t start_range(RegionId name) noexcept {
   range.name.store(name, std::memory_order_relaxed);
   range.number.store(number, std::memory_order_release);
   EventBuffer& buffer = *thread->buffer;
-  if (has_room(buffer, hook_words::kRangeStartWords, now)) {
+  if (has_space(buffer, hook_words::kRangeStartWords, now)) {
     buffer.commit(
         hook_words::encode_range_start(buffer.cursor(), now, buffer.base_ticks(), name, number));
   }
@@ -68,7 +68,7 @@ void stop_range(std::uint64_t number) noexcept {
   }
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, hook_words::kRangeStopWords, now)) return;
+  if (!has_space(buffer, hook_words::kRangeStopWords, now)) return;
   buffer.commit(hook_words::encode_range_stop(buffer.cursor(), now, buffer.base_ticks(), name,
                                               number, start_ticks));
 }

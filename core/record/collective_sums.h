@@ -31,14 +31,14 @@ class CollectiveSums {
  public:
   /// Announces a communicator. Call before collectives on it are added.
   void define(const CommDefinition& comm) {
-    if (comm.id >= slots_.size() && !make_room(comm.id)) return;
+    if (comm.id >= slots_.size() && !make_space(comm.id)) return;
     slots_[comm.id].root_mask = comm.kind == CommKind::kInter ? 0 : 0xFFFFFFFF;
   }
 
   /// Adds a collective. region: must identify the same function in all processes. About 1 ns.
   void add(CommId comm, RegionId region, std::uint32_t sequence, std::int32_t root) {
     if (comm >= slots_.size()) [[unlikely]] {
-      if (!make_room(comm)) return;
+      if (!make_space(comm)) return;
     }
     Slot& slot = slots_[comm];
     const std::uint64_t call = std::uint64_t{sequence} << 32 |
@@ -76,7 +76,7 @@ class CollectiveSums {
     const Wide product = Wide{call ^ 0x9E3779B97F4A7C15U} * (region ^ 0xD1B54A32D192ED03U);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
-  bool make_room(CommId comm);
+  bool make_space(CommId comm);
 
   std::vector<Slot> slots_;
 };

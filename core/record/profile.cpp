@@ -121,7 +121,7 @@ std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
 }
 
 CallTotals& Profile::append_row(std::uint64_t packed) {
-  make_room(totals_);  // if memory runs out, neither grows
+  make_space(totals_);  // if memory runs out, neither grows
   keys_.insert(packed);
   return totals_.emplace_back();
 }
@@ -152,7 +152,7 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
   const std::uint32_t index = peer_keys_.find(key);
   if (index != KeyIndex::kAbsent) return peers_[index];
   if (world_rank < 0 || peer_keys_.size() >= kMaxProfilePeers) return unlisted_peers_;
-  make_room(peers_);
+  make_space(peers_);
   peer_keys_.insert(key);
   peers_.push_back({.world_rank = world_rank});
   return peers_.back();

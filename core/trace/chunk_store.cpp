@@ -86,11 +86,11 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
   inode_ = info.st_ino;
   if (local_ranks != 0) {
     const bool is_memory = is_in_memory(path.substr(0, path.rfind('/')));
-    const Room::Kind kind = backing == Backing::kWritten ? Room::Kind::kLateDisk
-                                                         : Room::Kind::kDisk;
-    room_.limit(local_ranks, is_memory ? Room::Kind::kMemory : kind, file.number());
+    const Space::Kind kind = backing == Backing::kWritten ? Space::Kind::kLateDisk
+                                                         : Space::Kind::kDisk;
+    space_.limit(local_ranks, is_memory ? Space::Kind::kMemory : kind, file.number());
   }
-  status = ask_for_room(file.number(), kFileHeaderBytes, Use::kEvents);
+  status = ask_for_space(file.number(), kFileHeaderBytes, Use::kEvents);
   if (status.is_ok())
     header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
   if (header_ == nullptr) {
@@ -127,10 +127,10 @@ Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) con
 
 /// After one refusal, events are refused for good: a file that continued when space became free
 /// would have a gap.
-Status ChunkStore::ask_for_room(int file, std::uint64_t bytes, Use use) const {
-  Status status = room_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
+Status ChunkStore::ask_for_space(int file, std::uint64_t bytes, Use use) const {
+  Status status = space_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
   if (!status.is_ok() && use == Use::kEvents)
-    is_out_of_room_.store(true, std::memory_order_relaxed);
+    is_out_of_space_.store(true, std::memory_order_relaxed);
   return status;
 }
 
@@ -167,14 +167,14 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t min_bytes, Statu
   const std::uint64_t limit = size_limit_bytes_ +
                               (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
   if (header_ == nullptr || next_offset_ + min_bytes > limit ||
-      (use == Use::kEvents && is_out_of_room()))
+      (use == Use::kEvents && is_out_of_space()))
     return nullptr;
   bytes = std::min<std::uint64_t>(bytes,
                                   (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
   open_.reserve(open_.size() + 1);
   const files::Descriptor file(open_file(status));
   if (!file.is_open()) return nullptr;
-  status = ask_for_room(file.number(), bytes, use);
+  status = ask_for_space(file.number(), bytes, use);
   if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
   ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status)
                                             : nullptr;
@@ -218,10 +218,10 @@ ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& sta
   {
     const std::lock_guard lock(mutex_);
     if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ ||
-        is_out_of_room())
+        is_out_of_space())
       return 0;
     file = files::Descriptor(open_file(status));
-    if (file.is_open()) status = ask_for_room(file.number(), header.chunk_bytes, Use::kEvents);
+    if (file.is_open()) status = ask_for_space(file.number(), header.chunk_bytes, Use::kEvents);
     if (status.is_ok()) status = write_definitions(file.number());
     if (!status.is_ok()) return 0;
     offset = next_offset_;

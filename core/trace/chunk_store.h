@@ -2,7 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/trace/layout.h"
-#include "core/trace/room.h"
+#include "core/trace/space.h"
 
 #include <algorithm>
 #include <atomic>
@@ -49,7 +49,7 @@ class ChunkStore {
 
   /// Purpose of a chunk. Events stop at the size limit; definitions, which make events readable,
   /// may exceed it a little.
-  using Use = Room::Use;
+  using Use = Space::Use;
 
   /// Returns a zeroed chunk with `magic`, `chunk_bytes` and `used_bytes` set. Its size is `bytes`,
   /// or what the limit leaves if that is at least `min_bytes` (both multiples of
@@ -62,11 +62,11 @@ class ChunkStore {
   Status release(ChunkHeader* chunk);
 
   /// Returns whether Room has refused to let the file grow. It is not asked again.
-  bool is_out_of_room() const noexcept { return is_out_of_room_.load(std::memory_order_relaxed); }
+  bool is_out_of_space() const noexcept { return is_out_of_space_.load(std::memory_order_relaxed); }
   /// Returns the bound of the whole file: the limit of create(), or the share of memory if that is
   /// less.
   std::uint64_t bound_bytes() const noexcept {
-    return std::min(size_limit_bytes_, room_.memory_bytes());
+    return std::min(size_limit_bytes_, space_.memory_bytes());
   }
 
   /// Position of a chunk's copy in the file, for overwrite(). 0: there is none, because the limit
@@ -103,7 +103,7 @@ class ChunkStore {
   int open_file(Status& status) const;
   ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Status& status);
   Status extend(int file, std::uint64_t offset, std::size_t bytes) const;
-  Status ask_for_room(int file, std::uint64_t bytes, Use use) const;
+  Status ask_for_space(int file, std::uint64_t bytes, Use use) const;
   Status write_out(const void* from, std::size_t bytes, std::uint64_t offset) const;
   Status write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk,
                     Offset offset) const;
@@ -112,8 +112,8 @@ class ChunkStore {
   std::string path_;
   Backing backing_ = Backing::kMapped;
   std::uint64_t size_limit_bytes_ = 0;
-  Room room_;
-  mutable std::atomic<bool> is_out_of_room_{false};
+  Space space_;
+  mutable std::atomic<bool> is_out_of_space_{false};
   std::uint64_t next_offset_ = 0;
   std::uint64_t trimmed_bytes_ = 0;
   std::uint64_t device_ = 0;

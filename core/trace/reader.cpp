@@ -220,9 +220,9 @@ bool TraceFile::hold_open_chunks() {
   return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
 }
 
-void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
+void TraceFile::add_chunk(const ChunkHeader* header, std::size_t space) {
   const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
-  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
+  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, space});
   if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
   if (end < used)
     is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped

@@ -69,7 +69,7 @@ class TraceFile {
   Status read(std::span<const std::byte> bytes);
   void read_header(const FileHeader& header);
   void scan_chunks();
-  void add_chunk(const ChunkHeader* header, std::size_t room);
+  void add_chunk(const ChunkHeader* header, std::size_t space);
   static void keep_whole_copies(Chunks& chunks);
   bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();

@@ -135,7 +135,7 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   return status;
 }
 
-Status TraceWriter::make_room(Location& location, LocationId id, std::size_t words,
+Status TraceWriter::make_space(Location& location, LocationId id, std::size_t words,
                               std::uint64_t ticks) {
   if (location.chunk != nullptr && location.cursor + words <= location.limit) return Status::ok();
   return begin_chunk(location, id, ticks);
@@ -159,7 +159,7 @@ Fact TraceWriter::shortened(Location& location, const Fact& fact) {
 Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   const Call& call = held.call;
   const std::uint64_t duration = call.leave_ns - call.enter_ns;
-  Status status = make_room(location, id, kMaxCallWords + kTimeBaseWords, call.enter_ns);
+  Status status = make_space(location, id, kMaxCallWords + kTimeBaseWords, call.enter_ns);
   if (!status.is_ok()) return status;
   if (!time_fits(call.enter_ns, location.base_ticks)) {
     *location.cursor++ = kTimeBase;
@@ -185,7 +185,7 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
     const auto end = reinterpret_cast<std::byte*>(location.cursor) -
                      reinterpret_cast<std::byte*>(location.chunk);
     location.chunk->used_bytes.store(static_cast<std::uint64_t>(end));
-    status = make_room(location, id, count, call.leave_ns);
+    status = make_space(location, id, count, call.leave_ns);
     if (!status.is_ok()) return status;
     location.cursor = std::copy_n(fact_words, count, location.cursor);
   }
@@ -233,7 +233,7 @@ Status TraceWriter::add(LocationId id, const Call& call) {
     location.enclosing.back().call.facts = {};
     return status;
   }
-  status = make_room(location, id, 0, call.enter_ns);
+  status = make_space(location, id, 0, call.enter_ns);
   if (status.is_ok()) mark_pending(location, call);
   return status;
 }

@@ -49,7 +49,7 @@ class TraceWriter {
 
   Status release_chunk(Location& location);
   Status begin_chunk(Location& location, LocationId id, std::uint64_t ticks);
-  Status make_room(Location& location, LocationId id, std::size_t words, std::uint64_t ticks);
+  Status make_space(Location& location, LocationId id, std::size_t words, std::uint64_t ticks);
   Status write(Location& location, LocationId id, const Held& held);
   Status write_definitions(const ProcessDefinitions& process);
   Status release_down_to(Location& location, LocationId id, std::size_t depth);

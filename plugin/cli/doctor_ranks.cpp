@@ -24,12 +24,12 @@ std::uint64_t count_in(const char* variable) {
 }
 
 /// The cores available to the ranks of this launcher, as far as this machine knows.
-struct Room {
+struct Space {
   double cores = 0;  ///< 0: unknown
   std::string text;  ///< "2 cores of this machine"
 };
 
-Room room_for(const Subject& subject) {
+Space space_for(const Subject& subject) {
   const std::uint64_t nodes = std::max<std::uint64_t>(1, count_in("SLURM_JOB_NUM_NODES"));
   const std::uint64_t processors = count_in("SLURM_CPUS_ON_NODE");
   if (nodes > 1 || (processors != 0 && subject.kind == LauncherKind::kSrun)) {
@@ -67,16 +67,16 @@ Findings check_ranks(const Subject& subject) {
     return !find_program(word).empty();
   });
   if (asked.count == 0 || asked.names_hosts) return {};
-  const Room room = room_for(subject);
-  if (room.cores == 0 || static_cast<double>(asked.count) <= room.cores) return {};
+  const Space space = space_for(subject);
+  if (space.cores == 0 || static_cast<double>(asked.count) <= space.cores) return {};
   const char* refusal = subject.kind == LauncherKind::kOpenMpi
                             ? " (Open MPI needs --oversubscribe to start more)"
                             : "";
   return {{Verdict::kNote, "ranks",
            fmt::format("more ranks than cores: {} ranks on {}; ranks waiting for a core look slow",
-                       asked.count, room.text),
+                       asked.count, space.text),
            fmt::format("Start at most {} ranks here{}.",
-                       std::max<std::int64_t>(1, std::llround(std::floor(room.cores))), refusal)}};
+                       std::max<std::int64_t>(1, std::llround(std::floor(space.cores))), refusal)}};
 }
 
 Findings check_root(const Subject& subject) {

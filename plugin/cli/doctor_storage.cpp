@@ -17,7 +17,7 @@
 namespace megascope::cli {
 namespace {
 
-constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLittleSpace = std::uint64_t{64} << 20;
 
 /// The type of the file system of an existing directory, as `mount` prints it; empty: unknown.
 std::string file_system_of(const std::string& directory) {
@@ -78,24 +78,24 @@ Findings check_scratch(const config::Options& options) {
              "Set MEGASCOPE_SCRATCH to a directory that exists on every node."}};
   }
   const std::string type = file_system_of(directory);
-  const std::uint64_t room = free_bytes(directory);
+  const std::uint64_t space = free_bytes(directory);
   const std::uint64_t most = options.buffer_size_bytes;
-  const std::string text = directory + " (" + type + "), " + human_bytes(room) +
+  const std::string text = directory + " (" + type + "), " + human_bytes(space) +
                            " free; a rank uses up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
-  if (room < most) {
+  if (space < most) {
     finding.text += ": recording stops when it is full";
-    finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem
+    finding.verdict = space < kLittleSpace || !options.scratch.empty() ? Verdict::kProblem
                                                                      : Verdict::kNote;
     finding.remedy =
         "Set MEGASCOPE_SCRATCH to a directory with more space, or MEGASCOPE_BUFFER_SIZE below the "
         "space "
         "per rank of a node.";
   } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-             room / most < cores) {
+             space / most < cores) {
     finding.verdict = Verdict::kNote;
-    finding.text += ": space for " + std::to_string(room / most) +
-                    (room / most == 1 ? " full rank" : " full ranks") + ", this node has " +
+    finding.text += ": space for " + std::to_string(space / most) +
+                    (space / most == 1 ? " full rank" : " full ranks") + ", this node has " +
                     std::to_string(cores) + " cores";
     finding.remedy =
         "If ranks fill their buffers: use MEGASCOPE_BUFFER_POLICY=flight with a smaller "

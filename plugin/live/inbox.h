@@ -36,7 +36,7 @@ class Inbox {
   /// Appends a copy. False: the queue is full or memory ran out; the item is counted as refused.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
     try {
-      return has_room(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
+      return has_space(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
                                     : refuse();
     } catch (const std::bad_alloc&) {
       return refuse();
@@ -45,9 +45,9 @@ class Inbox {
   /// Appends without copying. False: as put(), and `bytes` is unchanged.
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
-    const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
+    const bool has_space = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
                           kMaxInboxBytes;
-    Item* const item = has_room ? new (std::nothrow) Item : nullptr;
+    Item* const item = has_space ? new (std::nothrow) Item : nullptr;
     if (item == nullptr) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);
       return refuse();
@@ -85,7 +85,7 @@ class Inbox {
   std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
  private:
-  bool has_room(std::size_t size) const noexcept {
+  bool has_space(std::size_t size) const noexcept {
     return bytes_.load(std::memory_order_relaxed) + size <= kMaxInboxBytes;
   }
   bool refuse() noexcept {

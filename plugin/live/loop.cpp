@@ -266,7 +266,7 @@ void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
 
 /// If the limit is reached, closes the oldest unauthenticated connection, so that unauthenticated
 /// clients cannot block authenticated ones.
-bool Loop::has_room(bool is_compat) {
+bool Loop::has_space(bool is_compat) {
   Connections& there = of(is_compat);
   const int most = static_cast<int>(is_compat ? kMaxCompatConnections : kMaxConnections);
   while (there.connections >= most && !there.unauthenticated.empty()) {
@@ -280,7 +280,7 @@ bool Loop::has_room(bool is_compat) {
 }
 
 void Loop::welcome(tcp::socket socket, bool is_compat) {
-  if (!has_room(is_compat)) return;
+  if (!has_space(is_compat)) return;
   std::deque<std::weak_ptr<HttpSession>>& unauthenticated = of(is_compat).unauthenticated;
   std::erase_if(unauthenticated,
                 [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });

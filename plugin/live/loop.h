@@ -136,7 +136,7 @@ class Loop {
     std::deque<std::weak_ptr<HttpSession>> unauthenticated;
   };
   Connections& of(bool is_compat) { return connections_[is_compat ? 1 : 0]; }
-  bool has_room(bool is_compat);
+  bool has_space(bool is_compat);
   void welcome(boost::asio::ip::tcp::socket socket, bool is_compat);
   std::array<Connections, 2> connections_;
   bool is_ending_ = false;

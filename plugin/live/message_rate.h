@@ -16,15 +16,15 @@ class MessageRate {
   bool may_speak(std::int64_t now_ns) {
     const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) *
                            1e-9;
-    room_ = std::min(kMessageBurst, room_ + seconds * kMessagesPerSecond);
+    space_ = std::min(kMessageBurst, space_ + seconds * kMessagesPerSecond);
     since_ns_ = now_ns;
-    if (room_ < 1.0) return false;
-    room_ -= 1.0;
+    if (space_ < 1.0) return false;
+    space_ -= 1.0;
     return true;
   }
 
  private:
-  double room_ = kMessageBurst;
+  double space_ = kMessageBurst;
   std::int64_t since_ns_ = 0;
 };
 

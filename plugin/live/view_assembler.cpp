@@ -181,11 +181,11 @@ ViewAssembler::Fate ViewAssembler::add(std::int32_t world_rank, tensors::ViewPar
     close(place, steps, at, now_ns, whole);
   }
   if (steps.empty()) open_.erase(place);
-  make_room(now_ns, whole);
+  make_space(now_ns, whole);
   return fate;
 }
 
-void ViewAssembler::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+void ViewAssembler::make_space(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   while (bytes_ > kMaxPartBytes && !open_.empty()) {
     auto oldest = open_.begin();
     for (auto at = open_.begin(); at != open_.end(); ++at) {

@@ -115,7 +115,7 @@ class ViewAssembler {
   Fate judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns);
   Fate judge_copy(Past& past, const tensors::ViewPart& part, std::int64_t now_ns) const;
   void drop(std::map<Place, Steps>::iterator at);
-  void make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  void make_space(std::int64_t now_ns, std::vector<ViewPointer>& whole);
 
   std::map<Place, Steps> open_;
   std::map<Place, Past> past_;

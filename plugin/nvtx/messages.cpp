@@ -112,10 +112,10 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   const hooks::ProcessGuard locked(g_lock);
   if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
-  const bool has_room = g_count < kMaxMessages - kMaxDomains ||
+  const bool has_space = g_count < kMaxMessages - kMaxDomains ||
                         (key.text == kOtherText && g_count < kMaxMessages);
   try {
-    if (found == nullptr && has_room) found = add(key, hash, place);
+    if (found == nullptr && has_space) found = add(key, hash, place);
   } catch (const std::bad_alloc&) {
     found = nullptr;
   }

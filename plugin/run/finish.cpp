@@ -53,7 +53,7 @@ void Session::end(Collective* collective, const PeerPresence& presence) {
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
-    const bool goes_on = recorder_->is_out_of_room() &&
+    const bool goes_on = recorder_->is_out_of_space() &&
                          options_.values.buffer_policy == config::BufferPolicy::kFlight;
     notes_.push_back("rank " + std::to_string(facts_.world_rank) +
                      (goes_on ? " recorded fewer calls: " : " stopped recording to disk: ") +
@@ -220,9 +220,9 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   Status opened = trace::RunSource::open_own(trace_path_, clocks, source);
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
-    opened = check_room(directory_, trace_bytes, facts_.world_size);
+    opened = check_space(directory_, trace_bytes, facts_.world_size);
     if (opened.is_ok() && collective.rank() == 0)
-      opened = try_room(directory_, trace_bytes_of(report), collective.size());
+      opened = try_space(directory_, trace_bytes_of(report), collective.size());
     opened.update(check_memory(trace_bytes));
   }
   if (opened.is_ok()) {

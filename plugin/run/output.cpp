@@ -178,7 +178,7 @@ bool is_in_memory(const std::string& directory) {
 
 }  // namespace
 
-Status try_room(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count) {
+Status try_space(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
   // Tmpfs has no quota, and reserving would consume memory.
   if (is_in_memory(directory)) return Status::ok();
@@ -195,7 +195,7 @@ Status try_room(const std::string& directory, std::uint64_t trace_bytes, std::in
   return Status::from_errno("cannot reserve " + human_bytes(bytes) + " in " + directory, error);
 }
 
-Status check_room(const std::string& directory, std::uint64_t trace_bytes,
+Status check_space(const std::string& directory, std::uint64_t trace_bytes,
                   std::int32_t process_count) {
   const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};

@@ -254,11 +254,11 @@ void Capture::put_first(RankUpdateWriter& rank_update) const {
 }
 
 void Capture::put_parts(RankUpdateWriter& rank_update) {
-  constexpr std::size_t kRoomForLeftOut = 64;
+  constexpr std::size_t kSpaceForLeftOut = 64;
   const std::vector<ViewPart> parts = parts_.take(
-      kMaxRankUpdateBytes - kRoomForLeftOut -
-      std::min(kMaxRankUpdateBytes - kRoomForLeftOut, rank_update.size()));
-  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
+      kMaxRankUpdateBytes - kSpaceForLeftOut -
+      std::min(kMaxRankUpdateBytes - kSpaceForLeftOut, rank_update.size()));
+  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kSpaceForLeftOut, std::plus<>(),
                                        rank_update_bytes));
   for (const ViewPart& part : parts) rank_update.add(part);
   const std::uint64_t left_out = parts_.left_out();

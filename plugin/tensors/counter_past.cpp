@@ -7,7 +7,7 @@ namespace megascope::tensors {
 
 void CounterPast::share_with(std::size_t ranks) {
   max_ = kMaxOfAllRanks / std::max<std::size_t>(ranks, 1);
-  make_room();
+  make_space();
 }
 
 CounterPast::Counter& CounterPast::at(CounterId counter) {
@@ -19,7 +19,7 @@ void CounterPast::set(CounterId id, std::int64_t step, double value) {
   Counter& counter = at(id);
   if (counter.set_count == 0) {
     ++used_;
-    make_room();
+    make_space();
   }
   if (counter.has_new && step != counter.newest.step && is_newest_kept(counter))
     counter.live = kNone;  // the previous value was never sent
@@ -43,7 +43,7 @@ void CounterPast::keep(Counter& counter, const Sample& sample) const {
   thin(counter);
 }
 
-void CounterPast::make_room() {
+void CounterPast::make_space() {
   const std::size_t most = std::bit_floor(
       std::clamp<std::size_t>(max_ / std::max<std::size_t>(used_, 1), 1, kMaxOfOne));
   if (most == max_of_one_) return;

@@ -65,7 +65,7 @@ class CounterPast {
     bool is_named = false;
   };
   Counter& at(CounterId counter);
-  void make_room();
+  void make_space();
   void thin(Counter& counter) const;
   /// Kept values that rank 0 does not have.
   static std::span<const Sample> untold(const Counter& counter);

@@ -31,8 +31,8 @@ RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept
 
 void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
                 std::span<const std::byte> capture_requests) noexcept {
-  const std::span<std::byte> room = tail.subspan(ranks * sizeof(RankTimes)).first(kCaptureRequestSpace);
-  std::ranges::copy(capture_requests.first(std::min(capture_requests.size(), room.size())), room.begin());
+  const std::span<std::byte> space = tail.subspan(ranks * sizeof(RankTimes)).first(kCaptureRequestSpace);
+  std::ranges::copy(capture_requests.first(std::min(capture_requests.size(), space.size())), space.begin());
 }
 
 std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,

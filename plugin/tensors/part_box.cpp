@@ -69,17 +69,17 @@ void PartBox::add(ViewPart&& part) {
   const std::size_t bytes = rank_update_bytes(part);
   parts_.push_back(std::move(part));
   bytes_ += bytes;
-  if (bytes_ > 2 * room_) prune(room_);
+  if (bytes_ > 2 * space_) prune(space_);
 }
 
 /// Discards the parts that do not fit into `room`.
-void PartBox::prune(std::size_t room) {
-  if (bytes_ <= room) return;
+void PartBox::prune(std::size_t space) {
+  if (bytes_ <= space) return;
   std::vector<bool> stays(parts_.size(), false);
   std::size_t bytes = 0;
   for (const Candidate& one : ranked(parts_)) {
     const std::size_t needed = rank_update_bytes(parts_[one.index]);
-    if (needed > room - bytes) continue;
+    if (needed > space - bytes) continue;
     bytes += needed;
     stays[one.index] = true;
   }
@@ -94,8 +94,8 @@ void PartBox::prune(std::size_t room) {
   bytes_ = bytes;
 }
 
-std::vector<ViewPart> PartBox::take(std::size_t room) {
-  prune(room);
+std::vector<ViewPart> PartBox::take(std::size_t space) {
+  prune(space);
   bytes_ = 0;
   return std::exchange(parts_, {});  // in insertion order
 }

@@ -17,19 +17,19 @@ namespace megascope::tensors {
 class PartBox {
  public:
   /// room: bytes of a rank update. The queue keeps at most twice as much.
-  explicit PartBox(std::size_t room) : room_(room) {}
+  explicit PartBox(std::size_t space) : space_(space) {}
 
   void add(ViewPart&& part);
   /// Removes all parts and returns those that fit in `room` bytes, in insertion order. The others
   /// are discarded and counted.
-  std::vector<ViewPart> take(std::size_t room);
+  std::vector<ViewPart> take(std::size_t space);
   /// Number of parts discarded so far.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  void prune(std::size_t room);
+  void prune(std::size_t space);
 
-  std::size_t room_;
+  std::size_t space_;
   std::size_t bytes_ = 0;
   std::vector<ViewPart> parts_;
   std::uint64_t left_out_ = 0;

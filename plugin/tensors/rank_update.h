@@ -168,7 +168,7 @@ struct RankFacts {
 /// unchanged.
 class RankUpdateWriter {
  public:
-  explicit RankUpdateWriter(std::size_t room = kMaxRankUpdateBytes) : room_(room) {}
+  explicit RankUpdateWriter(std::size_t space = kMaxRankUpdateBytes) : space_(space) {}
   bool add(const TensorName& name);
   bool add(const CounterName& name);
   bool add(const CounterReadings& values);
@@ -187,7 +187,7 @@ class RankUpdateWriter {
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
   /// Reserves memory for this many more bytes, within `room`.
-  void reserve(std::size_t bytes) { bytes_.reserve(std::min(room_, bytes_.size() + bytes)); }
+  void reserve(std::size_t bytes) { bytes_.reserve(std::min(space_, bytes_.size() + bytes)); }
   void clear() { bytes_.clear(); }
   /// Returns the bytes; the writer is empty afterwards.
   std::vector<std::byte> take();
@@ -197,7 +197,7 @@ class RankUpdateWriter {
   template <class Item, class Fill>
   bool add_item(Item item, Fill fill);
 
-  std::size_t room_;
+  std::size_t space_;
   std::vector<std::byte> bytes_;
 };
 

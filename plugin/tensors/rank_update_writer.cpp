@@ -44,7 +44,7 @@ bool RankUpdateWriter::add_item(Item item, Fill fill) {
   const RankUpdateHead head{static_cast<std::uint32_t>(item),
                         static_cast<std::uint32_t>(bytes_.size() - at - sizeof(RankUpdateHead))};
   std::memcpy(bytes_.data() + at, &head, sizeof head);
-  const bool fits = bytes_.size() <= room_;
+  const bool fits = bytes_.size() <= space_;
   if (!fits) bytes_.resize(at);
   return fits;
 }
@@ -83,7 +83,7 @@ bool RankUpdateWriter::add_readings(bool is_past, const CounterReadings& values)
 }
 
 bool RankUpdateWriter::add(const ViewPart& part) {
-  if (rank_update_bytes(part) > room_ - bytes_.size()) return false;  // checked before copying
+  if (rank_update_bytes(part) > space_ - bytes_.size()) return false;  // checked before copying
   return add_item(RankUpdateReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
     put(to, PartFields{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
                        part.capture_request, part.micro_batch, part.replica, part.parts, part.columns,
@@ -148,7 +148,7 @@ bool RankUpdateWriter::add(const LeftOut& left_out) {
 }
 
 bool RankUpdateWriter::add(const RankUpdateWriter& other) {
-  if (other.bytes_.size() > room_ - bytes_.size()) return false;
+  if (other.bytes_.size() > space_ - bytes_.size()) return false;
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
   return true;
 }

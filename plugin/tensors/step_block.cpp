@@ -83,9 +83,9 @@ std::uint32_t counted_from(const std::byte* block, std::uint32_t first,
   return at - first;
 }
 Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine,
-                 std::uint32_t my_count, std::uint32_t room) noexcept {
+                 std::uint32_t my_count, std::uint32_t space) noexcept {
   Shares shares;
-  while (shares.both < room && (shares.theirs < their_count || shares.mine < my_count)) {
+  while (shares.both < space && (shares.theirs < their_count || shares.mine < my_count)) {
     const bool has_theirs = shares.theirs < their_count;
     const bool has_mine = shares.mine < my_count;
     const SlotOrder of_theirs = has_theirs ? order_at(theirs, shares.theirs) : SlotOrder();

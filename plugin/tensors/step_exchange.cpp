@@ -33,7 +33,7 @@ void StepExchange::add(const TensorView& tensor, const kernels::TensorStatistics
         {tensor.id, tensor.shape.layer, tensor.shape.kind, is_split, group});
     if (found == by_identity_.end()) {
       if (tensors_.size() >= 16 * std::size_t{kMaxSlots})
-        return note(kNoRoom, std::string(tensor.name));
+        return note(kNoSpace, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name),
                                                   .layer = tensor.shape.layer,
                                                   .kind = tensor.shape.kind,

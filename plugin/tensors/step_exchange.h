@@ -127,7 +127,7 @@ class StepExchange final : public ControlPort {
     kGroupsDiffer,
     kRanksAbsent,
     kPartsMissing,
-    kNoRoom,
+    kNoSpace,
     kNoGroup,
     kSplitTwice,
     kStopped,

@@ -78,7 +78,7 @@ void StepExchange::report_times(const StepHeader& header) {
 void StepExchange::report_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
   if (header.dropped != 0 && is_rank_0())
-    note(kNoRoom, "step " + std::to_string(header.highest_step));
+    note(kNoSpace, "step " + std::to_string(header.highest_step));
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
     if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) report_tensor(slot);

@@ -30,8 +30,8 @@ struct Reported {
     past.name(counter);
   }
   /// False: it had nothing.
-  bool rank_update(std::size_t room = kMaxRankUpdateBytes) {
-    RankUpdateWriter writer(room);
+  bool rank_update(std::size_t space = kMaxRankUpdateBytes) {
+    RankUpdateWriter writer(space);
     past.put(writer);
     const std::vector<std::byte> bytes = writer.take();
     RankUpdateReader reader(bytes);
@@ -210,7 +210,7 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
       << "of 8 MiB";
 }
 
-TEST(CounterPast, WhatHasNoRoomIsInTheNextRankUpdate) {
+TEST(CounterPast, WhatHasNoSpaceIsInTheNextRankUpdate) {
   Reported reported;
   for (std::int64_t step = 0; step < 20; ++step) reported.past.set(0, step, 1.0);
   reported.want(0);

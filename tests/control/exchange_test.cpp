@@ -308,7 +308,7 @@ TEST_F(Exchange, AllRanksDecideTheSameAtTheSameStep) {
   for (const int rank : {1, 2}) EXPECT_EQ(steps(rank), recorded);
 }
 
-TEST_F(Exchange, RoomForTensorsFollowsWhatIsShown) {
+TEST_F(Exchange, SpaceForTensorsFollowsWhatIsShown) {
   constexpr int kSteps = 24;
   constexpr int kMany = 1500;  // more than there is room for at first
   run([](int rank) {

@@ -36,7 +36,7 @@ inline Capture* g_capture = nullptr;  ///< of this rank
 struct ScriptedServer final : LiveServer {
   int rank_updates_to_lose = 0;
   int rank_to_lose = -1;  ///< drops rank updates of this rank only; -1: of all
-  bool has_room_for_answers = true;
+  bool has_space_for_answers = true;
   int requests = 0;
   bool has_capture_requests = true;
   std::vector<std::string> no_notes;
@@ -68,7 +68,7 @@ struct ScriptedServer final : LiveServer {
       if (item == Item::kTensorName)
         g_reported.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " +
                          std::to_string(static_cast<int>(reader.tensor_name.type)));
-      if (item == Item::kReply && !has_room_for_answers) return false;
+      if (item == Item::kReply && !has_space_for_answers) return false;
       if (item == Item::kRequestFailed) g_reported.push_back("failed " + reader.request_failed.text);
       if (item == Item::kReply) g_reported.push_back("reply " + reader.reply.text + from);
       if (item == Item::kNotice) g_reported.push_back("notice " + reader.notice.text);
@@ -110,7 +110,7 @@ struct Plan {
   int thread_level = 1;
   int rank_updates_to_lose = 0;
   int rank_to_lose = -1;
-  bool has_room_for_answers = true;
+  bool has_space_for_answers = true;
   int requests = 0;
   std::uint64_t sleep_after_ns = 60 * kSecond;
 };
@@ -184,7 +184,7 @@ class LiveExchange : public testing::Test {
     auto* const server = new ScriptedServer;
     server->rank_updates_to_lose = plan.rank_updates_to_lose;
     server->rank_to_lose = plan.rank_to_lose;
-    server->has_room_for_answers = plan.has_room_for_answers;
+    server->has_space_for_answers = plan.has_space_for_answers;
     server->requests = plan.requests;
     step_exchange->sleep_after(plan.sleep_after_ns);
     step_exchange->serve(rank == 0 ? server : nullptr);

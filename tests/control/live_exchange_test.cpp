@@ -118,7 +118,7 @@ TEST_F(LiveExchange, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.has_room_for_answers = false, .requests = 1});
+      {.has_space_for_answers = false, .requests = 1});
   EXPECT_THAT(reported(0, "failed "), Contains(HasSubstr("a reply was dropped")));
 }
 

@@ -324,7 +324,7 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
 }
 
 /// Definitions have 64 MiB beyond the limit.
-TEST_F(RecorderTest, DefinitionsWithoutRoomAreCounted) {
+TEST_F(RecorderTest, DefinitionsWithoutSpaceAreCounted) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   const std::string name(1000, 'n');
   constexpr TensorId kNames = 80'000;

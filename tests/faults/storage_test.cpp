@@ -197,7 +197,7 @@ TEST(RunDirectory, IsOnAFullDisk) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
-TEST(RunDirectory, IsOnADiskWithoutRoomForTheReport) {
+TEST(RunDirectory, IsOnADiskWithoutSpaceForTheReport) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
   const std::string disk = trial.directory() / "disk";

@@ -65,13 +65,13 @@ void fail(bool is_booked = true) {
 
 /// From deeper in the stack than the call that was left.
 [[gnu::noinline]] void calls_from_below(int depth) {
-  volatile char room[2000];
-  room[0] = static_cast<char>(depth);
+  volatile char space[2000];
+  space[0] = static_cast<char>(depth);
   if (depth > 0)
     calls_from_below(depth - 1);
   else
     mixed_calls(5);
-  room[1] = room[0];
+  space[1] = space[0];
 }
 
 int throw_through() {

@@ -1,4 +1,4 @@
-#include "core/trace/room.h"
+#include "core/trace/space.h"
 
 #include "core/base/safe_file.h"
 #include "core/config/local_ranks.h"
@@ -18,13 +18,13 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 /// A directory that stands for "/", with files of the kernel.
-class RoomTest : public testing::Test {
+class SpaceTest : public testing::Test {
  protected:
-  RoomTest() {
+  SpaceTest() {
     char name[] = "/tmp/room-XXXXXX";
     root_ = mkdtemp(name);
   }
-  ~RoomTest() override { std::filesystem::remove_all(root_); }
+  ~SpaceTest() override { std::filesystem::remove_all(root_); }
   void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << text;
@@ -55,16 +55,16 @@ TEST(MemoryShare, IsASixteenthForAllLocalRanksTogether) {
   EXPECT_EQ(memory_share(16 * kMiB, 0, 0), kMiB);
 }
 
-TEST_F(RoomTest, AvailableMemoryIsThatOfTheNode) {
+TEST_F(SpaceTest, AvailableMemoryIsThatOfTheNode) {
   write_available(3 * kGiB);
   EXPECT_EQ(available_memory_bytes(root_), 3 * kGiB);
 }
 
-TEST_F(RoomTest, AvailableMemoryIsNotKnownWithoutTheKernelsFiles) {
+TEST_F(SpaceTest, AvailableMemoryIsNotKnownWithoutTheKernelsFiles) {
   EXPECT_EQ(available_memory_bytes(root_), ~std::uint64_t{0});
 }
 
-TEST_F(RoomTest, ACgroupOfVersion2AndItsParentsLimitIt) {
+TEST_F(SpaceTest, ACgroupOfVersion2AndItsParentsLimitIt) {
   write_available(64 * kGiB);
   write("/proc/self/cgroup", "0::/job/step\n");
   write("/sys/fs/cgroup/job/step/memory.max", "max\n");
@@ -76,7 +76,7 @@ TEST_F(RoomTest, ACgroupOfVersion2AndItsParentsLimitIt) {
   EXPECT_EQ(available_memory_bytes(root_), 200 * kMiB);
 }
 
-TEST_F(RoomTest, ACgroupOfVersion1LimitsIt) {
+TEST_F(SpaceTest, ACgroupOfVersion1LimitsIt) {
   write_available(64 * kGiB);
   write("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/slurm/uid_1\n0::/\n");
   write("/sys/fs/cgroup/memory/slurm/uid_1/memory.limit_in_bytes", std::to_string(kGiB) + "\n");
@@ -86,7 +86,7 @@ TEST_F(RoomTest, ACgroupOfVersion1LimitsIt) {
   EXPECT_EQ(available_memory_bytes(root_), kGiB / 2);
 }
 
-TEST_F(RoomTest, InAContainerTheRootOfWhatIsMountedLimitsIt) {
+TEST_F(SpaceTest, InAContainerTheRootOfWhatIsMountedLimitsIt) {
   write_available(64 * kGiB);
   write("/proc/self/cgroup", "4:memory:/docker/0123\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(kGiB) + "\n");
@@ -95,30 +95,30 @@ TEST_F(RoomTest, InAContainerTheRootOfWhatIsMountedLimitsIt) {
 }
 
 /// Asks as a store does; the file system below is larger than its floor.
-TEST_F(RoomTest, MemoryIsRefusedBeyondTheShareAndAgainWhenTheProgramTakesIt) {
+TEST_F(SpaceTest, MemoryIsRefusedBeyondTheShareAndAgainWhenTheProgramTakesIt) {
   write_available(320 * kMiB);
   files::Descriptor file;
   ASSERT_TRUE(files::create_new(root_ + "/buffers", 0600, file).is_ok());
-  Room room;
-  room.limit(2, Room::Kind::kMemory, file.number(), root_);
-  EXPECT_EQ(room.memory_bytes(), 10 * kMiB);
-  EXPECT_TRUE(room.check(file.number(), "buffers", 0, 10 * kMiB, Room::Use::kEvents).is_ok());
-  const Status refused = room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB,
-                                    Room::Use::kEvents);
+  Space space;
+  space.limit(2, Space::Kind::kMemory, file.number(), root_);
+  EXPECT_EQ(space.memory_bytes(), 10 * kMiB);
+  EXPECT_TRUE(space.check(file.number(), "buffers", 0, 10 * kMiB, Space::Use::kEvents).is_ok());
+  const Status refused = space.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB,
+                                    Space::Use::kEvents);
   EXPECT_THAT(refused.message(), testing::HasSubstr("2 local ranks"));
   EXPECT_TRUE(
-      room.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Room::Use::kDefinitions).is_ok());
+      space.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Space::Use::kDefinitions).is_ok());
   write_available(24 * kMiB);
-  EXPECT_TRUE(room.check(file.number(), "buffers", 8 * kMiB, kMiB, Room::Use::kEvents).is_ok())
+  EXPECT_TRUE(space.check(file.number(), "buffers", 8 * kMiB, kMiB, Space::Use::kEvents).is_ok())
       << "read once a MiB";
-  EXPECT_FALSE(room.check(file.number(), "buffers", 9 * kMiB, 4096, Room::Use::kEvents).is_ok())
+  EXPECT_FALSE(space.check(file.number(), "buffers", 9 * kMiB, 4096, Space::Use::kEvents).is_ok())
       << "33 MiB / 16 / 2";
 }
 
-TEST(Room, LimitsNothingByDefault) {
-  const Room room;
-  EXPECT_TRUE(room.check(-1, "x", 1, ~std::uint64_t{0} / 2, Room::Use::kEvents).is_ok());
-  EXPECT_EQ(room.memory_bytes(), ~std::uint64_t{0});
+TEST(Space, LimitsNothingByDefault) {
+  const Space space;
+  EXPECT_TRUE(space.check(-1, "x", 1, ~std::uint64_t{0} / 2, Space::Use::kEvents).is_ok());
+  EXPECT_EQ(space.memory_bytes(), ~std::uint64_t{0});
 }
 
 TEST(LocalRanks, AreReportedByTheLauncher) {

@@ -1,4 +1,4 @@
-#include "core/trace/room.h"
+#include "core/trace/space.h"
 
 #include "core/base/text.h"
 
@@ -86,11 +86,11 @@ std::uint64_t left_along(const std::string& root, std::string path, const Cgroup
   }
 }
 
-struct DiskRoom {
+struct DiskSpace {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;  ///< 0: unknown
 };
-DiskRoom disk_room(int file) noexcept {
+DiskSpace disk_space(int file) noexcept {
   struct statvfs info {};
   if (fstatvfs(file, &info) != 0) return {};
   return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize,
@@ -131,16 +131,16 @@ std::uint64_t available_memory_bytes(const std::string& root) {
   return available;
 }
 
-void Room::limit(std::uint32_t local_ranks, Kind kind, int file, const std::string& root) {
+void Space::limit(std::uint32_t local_ranks, Kind kind, int file, const std::string& root) {
   local_ranks_ = std::max(local_ranks, 1U);
   kind_ = kind;
   root_ = root;
-  first_free_bytes_ = disk_room(file).free_bytes;
+  first_free_bytes_ = disk_space(file).free_bytes;
   if (kind_ == Kind::kMemory) first_share_bytes_ = share_bytes(0);
 }
 
 /// Returns the present share, which shrinks as the application takes more memory.
-std::uint64_t Room::share_bytes(std::uint64_t held_bytes) const {
+std::uint64_t Space::share_bytes(std::uint64_t held_bytes) const {
   if (held_bytes >= read_again_at_.load(std::memory_order_relaxed)) {
     read_again_at_.store(held_bytes + kReadAgainBytes, std::memory_order_relaxed);
     share_bytes_.store(memory_share(available_memory_bytes(root_), held_bytes, local_ranks_),
@@ -149,9 +149,9 @@ std::uint64_t Room::share_bytes(std::uint64_t held_bytes) const {
   return share_bytes_.load(std::memory_order_relaxed);
 }
 
-Status Room::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
+Status Space::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
                         std::uint64_t more_bytes, std::uint64_t part) const {
-  const DiskRoom disk = disk_room(file);
+  const DiskSpace disk = disk_space(file);
   if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or unknown
   const std::uint64_t floor = free_space_floor(disk.total_bytes) / part;
   const std::uint64_t free = kind_ == Kind::kLateDisk
@@ -163,7 +163,7 @@ Status Room::check_disk(int file, const std::string& path, std::uint64_t held_by
                        " are left to the application: " + path);
 }
 
-Status Room::check(int file, const std::string& path, std::uint64_t held_bytes,
+Status Space::check(int file, const std::string& path, std::uint64_t held_bytes,
                    std::uint64_t more_bytes, Use use) const {
   if (local_ranks_ == 0) return Status::ok();
   const std::uint64_t part = use == Use::kDefinitions ? 2 : 1;

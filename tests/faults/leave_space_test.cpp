@@ -37,9 +37,9 @@ void expect_checkpoint(const Ending& ending, int ranks) {
   EXPECT_EQ(occurrences(ending.out, "checkpoint written"), ranks) << ending.out << ending.err;
 }
 
-class LeavesRoom : public testing::TestWithParam<const char*> {};
+class LeavesSpace : public testing::TestWithParam<const char*> {};
 
-TEST_P(LeavesRoom, ForTheProgramsCheckpoint) {
+TEST_P(LeavesSpace, ForTheProgramsCheckpoint) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   const std::string type = GetParam();
   const TemporaryDirectory images;
@@ -64,10 +64,10 @@ TEST_P(LeavesRoom, ForTheProgramsCheckpoint) {
   EXPECT_GT(read.call_count(), 1'000'000u) << "most of the disk is in use";
 }
 
-INSTANTIATE_TEST_SUITE_P(On, LeavesRoom, testing::Values("ext4", "btrfs", "tmpfs"),
+INSTANTIATE_TEST_SUITE_P(On, LeavesSpace, testing::Values("ext4", "btrfs", "tmpfs"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
-TEST(LeavesRoomOf, AllLocalRanksTogether) {
+TEST(LeavesSpaceOf, AllLocalRanksTogether) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls / 2);
   on_disk(trial).ranks(4).before_exec(
@@ -76,7 +76,7 @@ TEST(LeavesRoomOf, AllLocalRanksTogether) {
   expect_checkpoint(child.wait(60), 4);
 }
 
-TEST(LeavesRoomOf, FlightKeepsTheNewestInWhatItHas) {
+TEST(LeavesSpaceOf, FlightKeepsTheNewestInWhatItHas) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("checkpoint", kFloodCalls);
   on_disk(trial).with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([directory = trial.scratch()] {
@@ -199,7 +199,7 @@ TEST(Disk, LosesTheDirectoryMeanwhile) {
 }
 
 /// All that is recorded fits into the first buffers, which stay mapped.
-TEST(Disk, LosesATraceThatNeedsNoMoreRoom) {
+TEST(Disk, LosesATraceThatNeedsNoMoreSpace) {
   Trial trial("cheap", 3000);
   trial.with("DIRECTORY_TO_REMOVE=" + trial.scratch());
   const Ending ending = run(trial.preloaded());

@@ -24,9 +24,9 @@ std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_byt
 std::uint64_t available_memory_bytes(const std::string& root = {});
 
 /// Limits of one trace file. A default-constructed object limits nothing. Any thread.
-class Room {
+class Space {
  public:
-  Room() = default;
+  Space() = default;
 
   /// Purpose of the space. Definitions make records readable: they may use half of the floor and
   /// twice the share of memory.
