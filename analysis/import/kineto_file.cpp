@@ -207,7 +207,7 @@ void KinetoFile::set_steps() {
     timeline_.operations[operation].step = step_at(begin_of(operation));
 }
 
-void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
+void KinetoFile::coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
                        std::size_t end_operation) {
   set_steps();
   std::vector<std::uint32_t> index(tracks_.size());
@@ -219,7 +219,7 @@ void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& trac
         {name, track.source == Source::kGpu ? key.first : -1},
         static_cast<std::uint32_t>(timeline_.tracks.size()));
     if (is_new)
-      timeline_.tracks.push_back({.place = {.rank = rank},
+      timeline_.tracks.push_back({.coordinates = {.rank = rank},
                                   .stream = name,
                                   .world_rank = rank,
                                   .definitions = definitions});

@@ -31,7 +31,7 @@ class KinetoFile {
   /// of all files of the rank.
   using Tracks = std::map<std::pair<std::string, std::int64_t>,
                           std::uint32_t>;  ///< by name, for names alike by number
-  void place(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
+  void coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
              std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }

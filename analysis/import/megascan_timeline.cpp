@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 constexpr double kMaxNs = 1e18;
 
 /// What its name says of a file's worker; nothing of other files.
-std::optional<Place> place_of(const std::string& file) {
-  Place place;
+std::optional<GridCoordinates> coordinates_of(const std::string& file) {
+  GridCoordinates coordinates;
   const char* at = file.data();
   const char* const end = file.data() + file.size();
   const std::pair<std::string_view, std::int32_t*> parts[] = {
-      {"benchmark-data-", &place.dp}, {"-pipeline-", &place.pp}, {"-tensor-", &place.tp}};
+      {"benchmark-data-", &coordinates.dp}, {"-pipeline-", &coordinates.pp}, {"-tensor-", &coordinates.tp}};
   for (const auto& [word, value] : parts) {
     if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(word))
       return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<Place> place_of(const std::string& file) {
     if (error != std::errc{} || *value < 0) return std::nullopt;
     at = next;
   }
-  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(place)
+  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(coordinates)
                                                                              : std::nullopt;
 }
 
@@ -62,10 +62,10 @@ struct Iteration {
 /// One worker's file. Operations get times from the begin of their iteration.
 class WorkerFile {
  public:
-  WorkerFile(Timeline& timeline, const Place& place, std::string name,
+  WorkerFile(Timeline& timeline, const GridCoordinates& coordinates, std::string name,
              std::vector<Iteration>& iterations)
       : timeline_(timeline),
-        place_(place),
+        coordinates_(coordinates),
         name_(std::move(name)),
         iterations_(iterations),
         definitions_(timeline) {}
@@ -235,7 +235,7 @@ class WorkerFile {
     const auto [at, is_new] = tracks_.try_emplace(
         stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
     if (is_new)
-      timeline_.tracks.push_back({.place = place_,
+      timeline_.tracks.push_back({.coordinates = coordinates_,
                                   .stream = stream,
                                   .world_rank = kUnknown,
                                   .definitions = definitions_.index()});
@@ -247,7 +247,7 @@ class WorkerFile {
   }
 
   Timeline& timeline_;
-  const Place& place_;
+  const GridCoordinates& coordinates_;
   std::string name_;
   std::vector<Iteration>& iterations_;
   MegascanDefinitions definitions_;
@@ -260,29 +260,29 @@ class WorkerFile {
   bool has_operations_ = false;
 };
 
-Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
+Status read_worker(const fs::path& path, const GridCoordinates& coordinates, Timeline& timeline,
                    std::vector<Iteration>& iterations) {
   GzipBuffer buffer(path.string());
   if (!buffer.is_open()) return Status::error("cannot open " + path.string());
   std::istream from(&buffer);
-  WorkerFile file(timeline, place, path.filename().string(), iterations);
+  WorkerFile file(timeline, coordinates, path.filename().string(), iterations);
   const Status status = read_json_events(
       from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
   if (!status.is_ok()) return Status::error(path.string() + ": " + status.message());
   file.finish();
-  if (!file.has_operations()) timeline.tracks.push_back({.place = place, .stream = ""});
+  if (!file.has_operations()) timeline.tracks.push_back({.coordinates = coordinates, .stream = ""});
   return Status::ok();
 }
 
 /// A worker whose file is damaged is left out, and a note says so.
-Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& timeline,
+Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinates, Timeline& timeline,
                          std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
   const std::size_t tracks = timeline.tracks.size();
   const std::size_t estimates = timeline.estimates.size();
   const Repairs repairs = timeline.repairs;
   const std::vector<Iteration> before = iterations;
-  const Status status = read_worker(path, place, timeline, iterations);
+  const Status status = read_worker(path, coordinates, timeline, iterations);
   if (status.is_ok()) return status;
   timeline.operations.resize(operations);
   timeline.tracks.resize(tracks);
@@ -293,10 +293,10 @@ Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& tim
   return status;
 }
 
-Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Place>>& files) {
+Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, GridCoordinates>>& files) {
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, fs::path> seen;
-  for (const auto& [path, place] : files) {
-    const auto [at, is_new] = seen.try_emplace({place.dp, place.pp, place.tp}, path);
+  for (const auto& [path, coordinates] : files) {
+    const auto [at, is_new] = seen.try_emplace({coordinates.dp, coordinates.pp, coordinates.tp}, path);
     if (!is_new)
       return Status::error(at->second.string() + " and " + path.filename().string() +
                            " are of the same worker");
@@ -320,11 +320,11 @@ bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& 
 }  // namespace
 
 Status read_megascan(const std::string& directory, Timeline& timeline) {
-  std::vector<std::pair<fs::path, Place>> files;
+  std::vector<std::pair<fs::path, GridCoordinates>> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    if (const std::optional<Place> place = place_of(entry.path().filename().string()))
-      files.emplace_back(entry.path(), *place);
+    if (const std::optional<GridCoordinates> coordinates = coordinates_of(entry.path().filename().string()))
+      files.emplace_back(entry.path(), *coordinates);
   }
   if (error) return Status::error("cannot read " + directory + ": " + error.message());
   if (files.empty())
@@ -335,8 +335,8 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
   std::vector<Iteration> iterations;
   Status worst;
   std::size_t read_count = 0;
-  for (const auto& [path, place] : files) {
-    const Status status = read_or_leave_out(path, place, timeline, iterations);
+  for (const auto& [path, coordinates] : files) {
+    const Status status = read_or_leave_out(path, coordinates, timeline, iterations);
     worst.update(status);
     read_count += status.is_ok() ? 1 : 0;
   }

@@ -103,7 +103,7 @@ OwnTimeline::TrackState& OwnTimeline::track_of(std::int32_t rank, const JsonEven
   const auto [at, is_new] = tracks_.try_emplace({rank, event.id("tid")});
   if (is_new) {
     at->second.index = static_cast<std::uint32_t>(timeline_.tracks.size());
-    timeline_.tracks.push_back({.place = {.rank = rank}, .stream = "", .world_rank = rank});
+    timeline_.tracks.push_back({.coordinates = {.rank = rank}, .stream = "", .world_rank = rank});
   }
   return at->second;
 }
@@ -191,7 +191,7 @@ Status OwnTimeline::finish() {
 void OwnTimeline::define_processes() {
   std::map<std::int32_t, std::int32_t> index_of;
   std::int32_t size = 0;
-  for (const Track& track : timeline_.tracks) size = std::max(size, track.place.rank + 1);
+  for (const Track& track : timeline_.tracks) size = std::max(size, track.coordinates.rank + 1);
   for (auto& [key, state] : tracks_) {
     const auto [rank, number] = key;
     const auto [at, is_new] = index_of.try_emplace(

@@ -58,7 +58,7 @@ class OwnTimeline {
   TrackState& track_of(std::int32_t rank, const JsonEvent& event);
   void define_region(std::uint32_t name, const JsonEvent& event);
   std::int32_t rank_of(std::uint32_t operation) const {
-    return timeline_.tracks[timeline_.operations[operation].track].place.rank;
+    return timeline_.tracks[timeline_.operations[operation].track].coordinates.rank;
   }
   const std::string& name_of(std::uint32_t operation) const {
     return timeline_.names[timeline_.operations[operation].name];

@@ -50,7 +50,7 @@ class PytorchReader {
       worst.update(std::move(status));
     }
     if (files_.empty()) return worst;
-    place_ranks();
+    coordinates_ranks();
     const Status status = count_from_the_first();
     if (status.is_ok())
       keep_calls(timeline_, std::move(calls_), groups_, world_size_, definitions_of_);
@@ -140,14 +140,14 @@ class PytorchReader {
     return Status::ok();
   }
 
-  void place_ranks() {
+  void coordinates_ranks() {
     std::map<std::int32_t, KinetoFile::Tracks> tracks;
     std::size_t ignored_count = 0;
     for (const File& file : files_) {
       const auto [at, is_new] = definitions_of_.try_emplace(
           file.rank, static_cast<std::int32_t>(timeline_.definitions.size()));
       if (is_new) timeline_.definitions.emplace_back();
-      file.reader->place(file.rank, at->second, tracks[file.rank], file.end_operation);
+      file.reader->coordinates(file.rank, at->second, tracks[file.rank], file.end_operation);
       std::ranges::move(file.reader->calls(), std::back_inserter(calls_));
       const double specified_size = file.reader->header().world_size.value_or(1);
       if (specified_size >= 1 && specified_size <= kMaxRanks)

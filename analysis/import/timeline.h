@@ -17,18 +17,18 @@ namespace megascope::importer {
 inline constexpr std::int32_t kUnknown = -1;
 
 /// Where a worker stands in the grid of parallel groups; kUnknown where the file does not say.
-struct Place {
+struct GridCoordinates {
   std::int32_t dp = kUnknown;
   std::int32_t pp = kUnknown;
   std::int32_t tp = kUnknown;
   std::int32_t rank = kUnknown;  ///< in the world, where the file says that instead
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const GridCoordinates&) const = default;
 };
 
 /// A row of a worker's timeline: a stream of the device, a thread.
 struct Track {
-  Place place;
+  GridCoordinates coordinates;
   std::string stream;                   ///< "compute", "pp-comm"; may be empty
   std::int32_t world_rank = kUnknown;   ///< where the file says it beside the place
   std::int32_t definitions = kUnknown;  ///< in Timeline::definitions; of tracks of one worker equal
@@ -95,7 +95,7 @@ struct Timeline {
   bool has_common_clock = true;    ///< false: each rank has a clock of its own, never compared with
                                    ///< others
   bool has_grid = true;            ///< false: ranks are ranks, of no parallel groups
-  Place sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
+  GridCoordinates sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.
   std::uint32_t name_index(std::string_view name);

@@ -14,11 +14,11 @@ namespace {
 struct End {
   std::uint32_t kind = 0;  ///< which channel, or which operation of which group
   std::int32_t step = kUnknown;
-  std::uint32_t place = 0;  ///< in the step
+  std::uint32_t coordinates = 0;  ///< in the step
   std::uint32_t operation = 0;
   bool is_receive = false;
 
-  auto key() const { return std::tuple(kind, step, place); }
+  auto key() const { return std::tuple(kind, step, coordinates); }
 };
 
 /// Numbers of channels and of collective operations.
@@ -33,7 +33,7 @@ class Kinds {
 };
 
 /// How many ends of this kind the worker had in the step before.
-class Places {
+class Coordinates {
  public:
   std::uint32_t next(std::int32_t rank, const End& end) {
     std::uint64_t hash = combined(static_cast<std::uint64_t>(rank),
@@ -49,13 +49,13 @@ class Places {
 std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
                          const std::vector<OperationSemantics>& semantics) {
   Kinds kinds;
-  Places places;
+  Coordinates coordinates;
   std::vector<End> ends;
   const auto add = [&](std::size_t i, const std::string& kind, bool is_receive) {
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
-    const std::uint32_t counted = places.next(rank_of_track[operation.track], end);
-    end.place = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
+    const std::uint32_t counted = coordinates.next(rank_of_track[operation.track], end);
+    end.coordinates = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
                                                : counted;
     ends.push_back(end);
   };

@@ -38,12 +38,12 @@ const char* group_name(const OperationSemantics& semantics) {
   return semantics.kind == OperationKind::kCollective ? "coll" : "p2p";
 }
 
-std::string describe(const Place& place) {
-  if (place.rank != kUnknown) return "rank " + std::to_string(place.rank);
+std::string describe(const GridCoordinates& coordinates) {
+  if (coordinates.rank != kUnknown) return "rank " + std::to_string(coordinates.rank);
   const auto say = [](const char* name, std::int32_t index) {
     return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index);
   };
-  return "the worker" + say("dp", place.dp) + say("pp", place.pp) + say("tp", place.tp);
+  return "the worker" + say("dp", coordinates.dp) + say("pp", coordinates.pp) + say("tp", coordinates.tp);
 }
 
 }  // namespace
@@ -99,12 +99,12 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   }
   std::vector<std::int32_t> rank_of_track;
   for (Track& track : timeline.tracks) {
-    if (!grid.contains(track.place)) {
-      return Status::error(timeline.source + ": " + describe(track.place) +
+    if (!grid.contains(track.coordinates)) {
+      return Status::error(timeline.source + ": " + describe(track.coordinates) +
                            " does not fit into the parallel sizes: " + std::to_string(grid.size()) +
                            " ranks");
     }
-    rank_of_track.push_back(grid.rank_of(track.place));
+    rank_of_track.push_back(grid.rank_of(track.coordinates));
   }
   run.reset(new TimelineRun(std::move(timeline), grid, table, rank_of_track));
   return run->define_workers(rank_of_track);
@@ -134,7 +134,7 @@ Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_trac
   Status status;
   for (auto& [rank, worker] : workers_) {
     ranks_.push_back(rank);
-    worker.place = grid_.place_of(rank);
+    worker.coordinates = grid_.coordinates_of(rank);
     status.update(define(rank, worker));
     worker.operations = {};
     define_groups(rank, worker);
@@ -150,7 +150,7 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   info.program = timeline_.source;
   info.command_line = "imported from " + timeline_.source;
   info.end_state = EndState::kFinalized;
-  if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.place);
+  if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.coordinates);
   std::set<std::uint32_t> names;
   for (const std::uint32_t operation : worker.operations)
     names.insert(timeline_.operations[operation].name);
@@ -168,7 +168,7 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
     worker.definitions.locations.push_back(location);
   }
   return status.is_ok() ? status
-                        : Status::error(timeline_.source + ", " + describe(worker.place) + ": " +
+                        : Status::error(timeline_.source + ", " + describe(worker.coordinates) + ": " +
                                         status.message());
 }
 
@@ -186,11 +186,11 @@ RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
   return specified;
 }
 
-const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const Place& place) {
-  const std::int32_t first = grid_.first_member(over, place);
+const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const GridCoordinates& coordinates) {
+  const std::int32_t first = grid_.first_member(over, coordinates);
   const auto [at, is_new] = groups_.try_emplace({over, first});
   if (is_new && first >= 0) {
-    const std::vector<std::int32_t> members = grid_.members(over, place);
+    const std::vector<std::int32_t> members = grid_.members(over, coordinates);
     at->second = {name_of_group(over, members), compress(members)};
   }
   return at->second;
@@ -203,7 +203,7 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
     return;
   }
   for (const std::string over : {"world", "dp", "tp", "pp", "pp ends"}) {
-    const Group& group = group_of(over, worker.place);
+    const Group& group = group_of(over, worker.coordinates);
     if (group.members.empty()) continue;
     CommDefinition comm;
     comm.id = static_cast<CommId>(comms.size());
@@ -211,7 +211,7 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
     comm.name = over + " group";
     comm.kind = over == "world" ? CommKind::kWorld : CommKind::kIntra;
     comm.parent = over == "world" ? kNoComm : 0;
-    comm.my_rank = over == "world" ? rank : grid_.index_in(over, worker.place);
+    comm.my_rank = over == "world" ? rank : grid_.index_in(over, worker.coordinates);
     comm.members = group.members;
     worker.comms[over] = comm.id;
     comms.push_back(std::move(comm));
@@ -227,7 +227,7 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                                   ? both_bytes / 2
                                   : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
-    const std::int32_t peer = grid_.neighbour(semantics.over, worker.place, distance);
+    const std::int32_t peer = grid_.neighbour(semantics.over, worker.coordinates, distance);
     if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
     facts.push_back({.kind = kind,
                      .comm = comm,

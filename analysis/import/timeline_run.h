@@ -42,7 +42,7 @@ class TimelineRun final : public RecordSource {
   };
   struct Worker {
     ProcessDefinitions definitions;
-    Place place;
+    GridCoordinates coordinates;
     std::vector<Lane> lanes;
     std::map<std::string, CommId> comms;  ///< by what operations are "over"
     std::vector<std::uint32_t> operations;
@@ -55,7 +55,7 @@ class TimelineRun final : public RecordSource {
   Status define(std::int32_t rank, Worker& worker);
   RegionDefinition region_of(std::uint32_t name) const;
   void define_groups(std::int32_t rank, Worker& worker);
-  const Group& group_of(const std::string& over, const Place& place);
+  const Group& group_of(const std::string& over, const GridCoordinates& coordinates);
   void facts_of(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;
   void specified_facts(const Operation& operation, std::vector<Fact>& facts) const;
   void message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;

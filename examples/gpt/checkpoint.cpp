@@ -129,10 +129,10 @@ std::string begin_file(const std::string& path, const Layout& layout) {
 }
 
 // All tp ranks have equal values of replicated tensors and write the same bytes.
-std::string write_parts(const std::string& path, const Layout& layout, const Place& place,
+std::string write_parts(const std::string& path, const Layout& layout, const GridCoordinates& coordinates,
                         const std::vector<Bucket*>& buckets) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  for_each_run(layout, place.tp.rank, buckets,
+  for_each_run(layout, coordinates.tp.rank, buckets,
                [&](std::size_t position, const float* values, std::size_t count) {
                  file.seekp(static_cast<std::streamoff>(position));
                  file.write(reinterpret_cast<const char*>(values),
@@ -167,12 +167,12 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   return header;
 }
 
-int load_checkpoint(const std::string& path, const Place& place,
+int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
                     const std::vector<Bucket*>& buckets) {
   const CheckpointHeader header = read_checkpoint_header(path);
   const Layout layout = layout_of(header);
   std::ifstream file(path, std::ios::binary);
-  for_each_run(layout, place.tp.rank, buckets,
+  for_each_run(layout, coordinates.tp.rank, buckets,
                [&](std::size_t position, float* values, std::size_t count) {
                  file.seekg(static_cast<std::streamoff>(position));
                  file.read(reinterpret_cast<char*>(values),
@@ -183,16 +183,16 @@ int load_checkpoint(const std::string& path, const Place& place,
   return header.step;
 }
 
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const Place& place,
+void write_checkpoint(const std::string& path, const CheckpointHeader& header, const GridCoordinates& coordinates,
                       const std::vector<Bucket*>& buckets) {
   const observe::Region region(observe::kCheckpoint);
   const Layout layout = layout_of(header);
   const std::string partial = path + ".partial";
-  refuse_together(place.is_world_first ? begin_file(partial, layout) : std::string());
-  refuse_together(place.dp.is_first() ? write_parts(partial, layout, place, buckets)
+  refuse_together(coordinates.is_world_first ? begin_file(partial, layout) : std::string());
+  refuse_together(coordinates.dp.is_first() ? write_parts(partial, layout, coordinates, buckets)
                                       : std::string());
   std::error_code error;
-  if (place.is_world_first) std::filesystem::rename(partial, path, error);
+  if (coordinates.is_world_first) std::filesystem::rename(partial, path, error);
   refuse_together(error ? path + ": " + error.message() : std::string());
 }
 

@@ -11,7 +11,7 @@
 ///     their numbers tensor exp_avg/embedding.bytes 256 128 end
 #pragma once
 
-#include "place.h"
+#include "coordinates.h"
 #include "settings.h"
 
 #include <string>
@@ -32,12 +32,12 @@ CheckpointHeader read_checkpoint_header(const std::string& path);
 
 /// Loads this rank's part into its buckets. Collective over the world. Returns the number of
 /// completed steps. Throws Refusal on error.
-int load_checkpoint(const std::string& path, const Place& place,
+int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
                     const std::vector<Bucket*>& buckets);
 
 /// Writes a checkpoint. Collective over the world: the ranks of one replica write their own parts.
 /// The file gets its name when it is complete. Throws Refusal on error.
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const Place& place,
+void write_checkpoint(const std::string& path, const CheckpointHeader& header, const GridCoordinates& coordinates,
                       const std::vector<Bucket*>& buckets);
 
 }  // namespace gpt

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "observe.h"
-#include "place.h"
+#include "coordinates.h"
 #include "settings.h"
 
 #include <cmath>

@@ -39,8 +39,8 @@ const Candidate& choose(const std::vector<Candidate>& ranked, const Sampling& sa
   if (sampling.top_p > 0)
     total = *std::lower_bound(weights.begin(), weights.end() - 1,
                               std::min(sampling.top_p, 1.0F) * total);
-  const float place = total * static_cast<float>(random >> 40) / static_cast<float>(1 << 24);
-  const auto taken = std::upper_bound(weights.begin(), weights.end() - 1, place);
+  const float coordinates = total * static_cast<float>(random >> 40) / static_cast<float>(1 << 24);
+  const auto taken = std::upper_bound(weights.begin(), weights.end() - 1, coordinates);
   return ranked[static_cast<std::size_t>(taken - weights.begin())];
 }
 

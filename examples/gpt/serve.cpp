@@ -60,10 +60,10 @@ Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) 
 /// All ranks get the same requests in the same step; one of them replies.
 class Server {
  public:
-  Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
+  Server(int first_step, const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline)
       : step_(first_step),
         settings_(settings),
-        is_rank_0_(place.is_world_first),
+        is_rank_0_(coordinates.is_world_first),
         pipeline_(pipeline) {}
 
   /// False: there was no request.
@@ -135,8 +135,8 @@ class Server {
 
 }  // namespace
 
-void serve(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline) {
-  Server server(first_step, settings, place, pipeline);
+void serve(int first_step, const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline) {
+  Server server(first_step, settings, coordinates, pipeline);
   for (std::chrono::milliseconds idle(0); idle < std::chrono::seconds(settings.serve_s);) {
     const std::chrono::milliseconds pause = idle < kShortIdle ? kPause : kLongPause;
     idle = server.answer_one() ? std::chrono::milliseconds(0)

@@ -3,7 +3,7 @@
 #include "core/base/text.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/megascan/iterations.h"
-#include "exporters/megascan/places.h"
+#include "exporters/megascan/coordinates.h"
 #include "exporters/megascan/tally.h"
 #include "exporters/megascan/worker_file.h"
 
@@ -44,16 +44,16 @@ class Files {
     for (const std::string& path : written_) ::unlink(path.c_str());
   }
 
-  Status write(std::int32_t world_rank, const Place& place, const Iterations& iterations,
+  Status write(std::int32_t world_rank, const GridCoordinates& coordinates, const Iterations& iterations,
                Tally& tally) {
     const std::unique_ptr<Collective> alone = make_single_collective();
-    timeline::JointFile file(*alone, job_.directory, file_name(place));
+    timeline::JointFile file(*alone, job_.directory, file_name(coordinates));
     Status status = file.open();
     if (!status.is_ok()) return status;
-    WorkerFile(*job_.source, world_rank, place, iterations, file).write(job_.progress, tally);
+    WorkerFile(*job_.source, world_rank, coordinates, iterations, file).write(job_.progress, tally);
     std::uint64_t bytes = 0;
     status = file.finish(Status::ok(), bytes);
-    if (status.is_ok()) written_.push_back(job_.directory + "/" + file_name(place));
+    if (status.is_ok()) written_.push_back(job_.directory + "/" + file_name(coordinates));
     tally.bytes += bytes;
     return status;
   }
@@ -64,13 +64,13 @@ class Files {
   std::vector<std::string> written_;
 };
 
-Status write_all(const ExportJob& job, const std::vector<Place>& places,
+Status write_all(const ExportJob& job, const std::vector<GridCoordinates>& coordinates,
                  const Iterations& iterations, Tally& tally) {
   Files files(job);
   Status mine;
   const std::vector<std::int32_t>& ranks = job.source->world_ranks();
   for (std::size_t i = 0; i < ranks.size() && mine.is_ok(); ++i)
-    mine = files.write(ranks[i], places[i], iterations, tally);
+    mine = files.write(ranks[i], coordinates[i], iterations, tally);
   Status status = timeline::agree(*job.collective, std::move(mine));
   if (status.is_ok()) files.keep();
   return status;
@@ -80,8 +80,8 @@ Status write_all(const ExportJob& job, const std::vector<Place>& places,
 
 Status run_export(const ExportJob& job, ExportResult& result) {
   Collective& members = *job.collective;
-  std::vector<Place> places;
-  Status status = find_places(*job.source, members, places);
+  std::vector<GridCoordinates> coordinates;
+  Status status = find_coordinates(*job.source, members, coordinates);
   if (!status.is_ok()) return status;
   status = timeline::agree(members, members.rank() == 0 ? check_directory(job.directory) : Status::ok());
   if (!status.is_ok()) return status;
@@ -89,8 +89,8 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   status = Iterations::of(*job.source, members, iterations);
   if (!status.is_ok()) return status;
   Tally tally;
-  std::uint64_t rank_count = places.size();
-  status = write_all(job, places, iterations, tally);
+  std::uint64_t rank_count = coordinates.size();
+  status = write_all(job, coordinates, iterations, tally);
   if (status.is_ok()) status = add_up(members, tally);
   if (status.is_ok()) status = timeline::add_up(members, rank_count);
   if (!status.is_ok()) return status;

@@ -7,7 +7,7 @@
 #include "exporters/megascan/fact_text.h"
 #include "exporters/megascan/iterations.h"
 #include "exporters/megascan/one_stack.h"
-#include "exporters/megascan/places.h"
+#include "exporters/megascan/coordinates.h"
 #include "exporters/megascan/tally.h"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace megascope::megascan {
 class WorkerFile {
  public:
   /// All arguments must outlive this object.
-  WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place,
+  WorkerFile(const RecordSource& source, std::int32_t world_rank, const GridCoordinates& coordinates,
              const Iterations& iterations, timeline::JointFile& file);
 
   /// Writes all rows. progress: called periodically with the number of calls since the last time;
@@ -65,11 +65,11 @@ class WorkerFile {
   const RecordSource& source_;
   const ProcessDefinitions& process_;
   std::int32_t world_rank_;
-  const Place& place_;
+  const GridCoordinates& coordinates_;
   const Iterations& iterations_;
   timeline::JointFile& file_;
   FactText facts_;
-  std::string place_text_;            ///< members of every row
+  std::string coordinates_text_;            ///< members of every row
   std::vector<std::string> names_;    ///< escaped region names, by RegionId
   std::vector<bool> is_work_;         ///< by RegionId
   std::vector<std::string> streams_;  ///< escaped location names

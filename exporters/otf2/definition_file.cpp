@@ -20,7 +20,7 @@ DefinitionFile::DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_
 
 OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_clock(clock);
-  write_places();
+  write_call_sites();
   write_paradigms();
   write_attributes();
   write_regions();
@@ -44,13 +44,13 @@ void DefinitionFile::write_clock(const ClockFacts& clock) {
 
 // These strings are written first, because events refer to call sites and remote worlds by string
 // id.
-void DefinitionFile::write_places() {
-  const SharedPlaces& places = definitions_.places;
-  for (const std::string& place : places.texts) numbered_text(place);
+void DefinitionFile::write_call_sites() {
+  const SharedCallSites& call_sites = definitions_.call_sites;
+  for (const std::string& call_site : call_sites.texts) numbered_text(call_site);
   write_remote_worlds();
-  for (std::uint32_t id = 0; id < places.lines.size(); ++id) {
+  for (std::uint32_t id = 0; id < call_sites.lines.size(); ++id) {
     calls_.make(OTF2_GlobalDefWriter_WriteSourceCodeLocation, writer_, id,
-                text(places.lines[id].file), places.lines[id].line);
+                text(call_sites.lines[id].file), call_sites.lines[id].line);
   }
 }
 
@@ -100,14 +100,14 @@ void DefinitionFile::write_attributes() {
               text("the communicator of the call, which connects to another MPI_COMM_WORLD"),
               OTF2_TYPE_STRING);
   write_value_attributes();
-  const bool has_places = !definitions_.places.texts.empty();
-  if (has_places || !definitions_.files.handles.empty()) {  // readers expect ids without gaps
+  const bool has_call_sites = !definitions_.call_sites.texts.empty();
+  if (has_call_sites || !definitions_.files.handles.empty()) {  // readers expect ids without gaps
     calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
                 static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),
                 text("the explicit offset, in elementary types of the file's view"),
                 OTF2_TYPE_UINT64);
   }
-  if (!has_places) return;
+  if (!has_call_sites) return;
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kCallSite), text("call_site"),
               text("the call site in the program"), OTF2_TYPE_STRING);

@@ -28,8 +28,8 @@ inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
                                   const std::vector<RankRun>& threaded_ranks,
                                   std::int32_t world_rank) {
   const std::vector<std::int32_t> ranks = expand(threaded_ranks);
-  const auto place = std::lower_bound(ranks.begin(), ranks.end(), world_rank) - ranks.begin();
-  return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(place);
+  const auto call_site = std::lower_bound(ranks.begin(), ranks.end(), world_rank) - ranks.begin();
+  return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(call_site);
 }
 
 /// Writes the global definitions of an archive. Defines only what is referred to, once, before it
@@ -50,7 +50,7 @@ class DefinitionFile {
   using Members = std::vector<std::uint64_t>;
 
   void write_clock(const ClockFacts& clock);
-  void write_places();
+  void write_call_sites();
   void write_remote_worlds();
   void write_paradigms();
   void write_attributes();

@@ -177,20 +177,20 @@ bool EventFile::describe(const Call& call) {
     calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
                 static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world);
   }
-  const bool has_place = describe_place(call);
-  return has_place || call.count > 1 || world != ProcessIds::kNoText;
+  const bool has_call_site = describe_call_site(call);
+  return has_call_site || call.count > 1 || world != ProcessIds::kNoText;
 }
 
-bool EventFile::describe_place(const Call& call) {
+bool EventFile::describe_call_site(const Call& call) {
   const auto site = std::ranges::find(call.facts, FactKind::kCallSite, &Fact::kind);
   if (site == call.facts.end()) return false;
-  const ProcessPlaces& places = process_.ids.places();
-  const std::uint32_t text = places.text(site->request - 1);
-  const std::uint32_t line = places.line(site->request - 1);
-  if (text == ProcessPlaces::kUndefined) return false;
+  const ProcessCallSites& call_sites = process_.ids.call_sites();
+  const std::uint32_t text = call_sites.text(site->request - 1);
+  const std::uint32_t line = call_sites.line(site->request - 1);
+  if (text == ProcessCallSites::kUndefined) return false;
   calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
               static_cast<std::uint32_t>(EventAttribute::kCallSite), text);
-  if (line != ProcessPlaces::kUndefined) {
+  if (line != ProcessCallSites::kUndefined) {
     calls_.make(OTF2_AttributeList_AddSourceCodeLocationRef, attributes_,
                 static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line);
   }

@@ -154,7 +154,7 @@ class EventFile {
   void enter(const Call& call);
   /// Collects the attributes of an Enter in attributes_. False: there are none.
   bool describe(const Call& call);
-  bool describe_place(const Call& call);
+  bool describe_call_site(const Call& call);
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);

@@ -6,7 +6,7 @@
 #include "core/record/source.h"
 #include "exporters/otf2/shared_counters.h"
 #include "exporters/otf2/shared_files.h"
-#include "exporters/otf2/shared_places.h"
+#include "exporters/otf2/shared_call_sites.h"
 #include "exporters/otf2/shared_windows.h"
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct SharedDefinitions {
   std::vector<SharedCounter> counters;
   SharedFiles files;
   SharedWindows windows;
-  SharedPlaces places;
+  SharedCallSites call_sites;
   /// Names without duplicates; their strings follow those of the call sites.
   std::vector<std::string> remote_worlds;
   std::vector<RankRun> world_ranks;     ///< processes whose definitions are included
@@ -68,7 +68,7 @@ struct IdTable {
   std::vector<std::string> remote_worlds;
   FileIds files;
   WindowIds windows;
-  PlaceIds places;
+  CallSiteIds call_sites;
   std::vector<RankRun> world_ranks;     ///< processes with a trace, on any member
   std::vector<RankRun> threaded_ranks;  ///< of these, processes with several threads
   bool has_plain_comms = false;         ///< as SharedDefinitions::has_plain_comms
@@ -114,7 +114,7 @@ class ProcessIds {
   const ProcessCounters& counters() const { return counters_; }
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
-  const ProcessPlaces& places() const { return places_; }
+  const ProcessCallSites& call_sites() const { return call_sites_; }
 
   static constexpr std::uint32_t kNoText = 0xFFFFFFFF;         ///< OTF2_UNDEFINED_STRING
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
@@ -136,7 +136,7 @@ class ProcessIds {
   ProcessCounters counters_;
   ProcessFiles files_;
   ProcessWindows windows_;
-  ProcessPlaces places_;
+  ProcessCallSites call_sites_;
   std::uint32_t undefined_region_ = 0;
 };
 

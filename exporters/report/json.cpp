@@ -1,6 +1,6 @@
 #include "core/base/text.h"
 #include "exporters/report/cpu_rows.h"
-#include "exporters/report/places.h"
+#include "exporters/report/call_sites.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shared_cores_json.h"
 #include "exporters/report/shares.h"
@@ -89,12 +89,12 @@ Json files(const RunReport& report) {
   return all;
 }
 
-Json places(const RunReport& report) {
+Json call_sites(const RunReport& report) {
   Json all = Json::array();
-  for (const PlaceRow& row : report.places) {
+  for (const CallSiteRow& row : report.call_sites) {
     const CallSiteDefinition& site = row.site;
     all.push_back({{"function", row.function},
-                   {"place", place_text(row)},
+                   {"place", call_site_text(row)},
                    {"caller", site.function},
                    {"file", site.file},
                    {"line", site.line != 0 ? Json(site.line) : Json(nullptr)},
@@ -302,7 +302,7 @@ Json object_of(const RunReport& report) {
   json["communicators"] = communicators(report);
   json["regions"] = regions(report);
   json["files"] = files(report);
-  json["places"] = places(report);
+  json["places"] = call_sites(report);
   json["per_rank"] = per_rank(report);
   json["shared_cores"] = shared_cores_json(shared_cores_of(report));
   json["end_states"] = end_states(report);

@@ -139,7 +139,7 @@ constexpr auto file_row = [](auto& codec, auto& row) {
   codec.number(row.totals.time);
   codec.number(row.totals.ranks);
 };
-constexpr auto place_row = [](auto& codec, auto& row) {
+constexpr auto call_site_row = [](auto& codec, auto& row) {
   codec.text(row.function);
   codec.text(row.site.module);
   codec.number(row.site.offset);
@@ -201,7 +201,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.functions, kMaxFunctions, function_row);
   codec.rows(report.comms, kMaxComms, comm_row);
   codec.rows(report.files, kMaxFiles, file_row);
-  codec.rows(report.places, kMaxPlaces, place_row);
+  codec.rows(report.call_sites, kMaxCallSites, call_site_row);
   codec.rows(report.regions, kMaxRegions, region_row);
   codec.rows(report.pairs, kMaxPairs, pair_row);
   codec.number(report.pair_count);
@@ -236,11 +236,11 @@ bool is_consistent(const RunReport& report) {
   for (std::size_t i = 1; i < report.regions.size(); ++i) {
     if (report.regions[i - 1].name >= report.regions[i].name) return false;
   }
-  const auto place_key = [](const PlaceRow& row) {
+  const auto call_site_key = [](const CallSiteRow& row) {
     return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
   };
-  for (std::size_t i = 1; i < report.places.size(); ++i) {
-    if (place_key(report.places[i - 1]) >= place_key(report.places[i])) return false;
+  for (std::size_t i = 1; i < report.call_sites.size(); ++i) {
+    if (call_site_key(report.call_sites[i - 1]) >= call_site_key(report.call_sites[i])) return false;
   }
   return true;
 }

@@ -18,7 +18,7 @@ template <class Row>
 void add_row(Row& mine, const Row& theirs) {
   mine.totals.add(theirs.totals);
 }
-void add_row(PlaceRow& mine, const PlaceRow& theirs) {
+void add_row(CallSiteRow& mine, const CallSiteRow& theirs) {
   mine.totals.add(theirs.totals);
   if (mine.site.line == 0 && theirs.site.line != 0)
     mine.site = theirs.site;  // some nodes may have debug information
@@ -48,7 +48,7 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
 
 bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
 bool is_others(const RegionRow& row) { return row.name == kOthersName; }
-bool is_others(const PlaceRow& row) { return row.function == kOthersName; }
+bool is_others(const CallSiteRow& row) { return row.function == kOthersName; }
 bool is_others(const FileRow& row) { return row.name == kOthersName; }
 bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
 template <class Row>
@@ -115,7 +115,7 @@ void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
 const std::string& function_key(const FunctionRow& row) { return row.name; }
 const std::string& region_key(const RegionRow& row) { return row.name; }
 const std::string& file_key(const FileRow& row) { return row.name; }
-auto place_key(const PlaceRow& row) {
+auto call_site_key(const CallSiteRow& row) {
   return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
 }
 std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
@@ -185,9 +185,9 @@ void bound(RunReport& report) {
              comm_key);
   bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
   bound_rows(report.regions, kMaxRegions, {.name = kOthersName, .totals = {}}, region_key);
-  std::ranges::sort(report.places, {}, place_key);
-  bound_rows(report.places, kMaxPlaces, {.function = kOthersName, .site = {}, .totals = {}},
-             place_key);
+  std::ranges::sort(report.call_sites, {}, call_site_key);
+  bound_rows(report.call_sites, kMaxCallSites, {.function = kOthersName, .site = {}, .totals = {}},
+             call_site_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
     return std::tie(b.bytes, b.messages, a.source, a.destination) <
            std::tie(a.bytes, a.messages, b.source, b.destination);
@@ -222,7 +222,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   add_rows(mine.functions, theirs.functions, function_key);
   add_rows(mine.comms, theirs.comms, comm_key);
   add_rows(mine.files, theirs.files, file_key);
-  add_rows(mine.places, theirs.places, place_key);
+  add_rows(mine.call_sites, theirs.call_sites, call_site_key);
   add_rows(mine.regions, theirs.regions, region_key);
   append(mine.pairs, theirs.pairs);
   append(mine.waits, theirs.waits);

@@ -22,7 +22,7 @@ namespace megascope::report {
 inline constexpr std::size_t kMaxFunctions = 512;
 inline constexpr std::size_t kMaxComms = 256;
 inline constexpr std::size_t kMaxFiles = 256;
-inline constexpr std::size_t kMaxPlaces = 1024;
+inline constexpr std::size_t kMaxCallSites = 1024;
 inline constexpr std::size_t kMaxRegions = 1024;
 inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
@@ -91,12 +91,12 @@ struct FileRow {
 
 /// Calls of one function from one call site, over all ranks. Call sites are equal if module, build
 /// and offset are.
-struct PlaceRow {
+struct CallSiteRow {
   std::string function;     ///< the called function, e.g. "MPI_Send"
   CallSiteDefinition site;  ///< id is unused; empty: calls without a call site
   CallTotals totals;        ///< only calls and time
 
-  bool operator==(const PlaceRow&) const = default;
+  bool operator==(const CallSiteRow&) const = default;
 };
 
 /// A region annotated by the application, over all ranks and threads. "calls" counts how often it
@@ -229,7 +229,7 @@ struct RunReport {
   std::vector<CommRow> comms;          ///< ascending by (kind, global_name)
   std::vector<FileRow> files;          ///< ascending by name
   /// Ascending by (module, offset, build, function); empty unless call sites were recorded.
-  std::vector<PlaceRow> places;
+  std::vector<CallSiteRow> call_sites;
   std::vector<RegionRow> regions;  ///< ascending by name
   std::vector<PairRow> pairs;      ///< the largest, by bytes
   std::uint64_t pair_count = 0;    ///< number of all pairs that exchanged messages

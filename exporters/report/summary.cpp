@@ -3,7 +3,7 @@
 #include "core/base/text.h"
 #include "core/record/user_regions.h"
 #include "exporters/report/cpu_rows.h"
-#include "exporters/report/places.h"
+#include "exporters/report/call_sites.h"
 
 #include <algorithm>
 #include <map>
@@ -269,7 +269,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   describe_messages(profile, info.world_rank, report);
   describe_files(definitions, profile, facts.ns_per_profile_unit, report);
   const auto function_of = [&](RegionId region) { return function_name(definitions, region); };
-  describe_places(definitions, profile, facts.ns_per_profile_unit, function_of, report);
+  describe_call_sites(definitions, profile, facts.ns_per_profile_unit, function_of, report);
   describe_regions(definitions, profile, facts.ns_per_profile_unit, report);
   RankRow rank;
   rank.world_rank = info.world_rank;

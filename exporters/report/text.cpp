@@ -11,7 +11,7 @@ namespace megascope::report {
 namespace {
 
 constexpr std::size_t kMaxLines = 60;
-constexpr std::size_t kMaxLinesWithPlaces = 80;
+constexpr std::size_t kMaxLinesWithCallSites = 80;
 
 Lines all_sections(const RunReport& report, const TimeShares& shares, const RowLimits& limits) {
   Lines all;
@@ -28,7 +28,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(region_section(report, limits), true);
   append(comm_section(report, limits), true);
   append(file_section(report, limits), true);
-  append(place_section(report, limits), true);
+  append(call_site_section(report, limits), true);
   append(size_section(report), true);
   append(pair_section(report, limits), true);
   append(wait_section(report, limits), true);
@@ -48,7 +48,7 @@ bool shorten(RowLimits& limits) {
     std::size_t least;
   };
   const Part parts[] = {{&limits.functions, 2}, {&limits.regions, 1}, {&limits.comms, 0},
-                        {&limits.waits, 0},     {&limits.files, 0},   {&limits.places, 8},
+                        {&limits.waits, 0},     {&limits.files, 0},   {&limits.call_sites, 8},
                         {&limits.pairs, 0},     {&limits.pending, 1}, {&limits.notes, 1},
                         {&limits.exports, 1},   {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
@@ -88,7 +88,7 @@ std::string to_text(const RunReport& report) {
   limits.notes = std::min(limits.notes, report.notes.size());
   limits.exports = std::min(limits.exports, report.exports.size());
   Lines lines = all_sections(report, shares, limits);
-  const std::size_t most = report.places.empty() ? kMaxLines : kMaxLinesWithPlaces;
+  const std::size_t most = report.call_sites.empty() ? kMaxLines : kMaxLinesWithCallSites;
   while (lines.size() > most && shorten(limits)) lines = all_sections(report, shares, limits);
   std::string text;
   for (const std::string& line : lines) text += printable(line, kTextColumns) + '\n';

@@ -23,7 +23,7 @@ struct RowLimits {
   std::size_t regions = 8;
   std::size_t comms = 6;
   std::size_t files = 5;
-  std::size_t places = 20;
+  std::size_t call_sites = 20;
   std::size_t pairs = 5;
   std::size_t waits = 5;
   std::size_t pending = 8;
@@ -56,7 +56,7 @@ Lines function_section(const RunReport& report, const RowLimits& limits);
 Lines region_section(const RunReport& report, const RowLimits& limits);
 Lines comm_section(const RunReport& report, const RowLimits& limits);
 Lines file_section(const RunReport& report, const RowLimits& limits);
-Lines place_section(const RunReport& report, const RowLimits& limits);
+Lines call_site_section(const RunReport& report, const RowLimits& limits);
 Lines size_section(const RunReport& report);
 Lines pair_section(const RunReport& report, const RowLimits& limits);
 Lines wait_section(const RunReport& report, const RowLimits& limits);

@@ -50,10 +50,10 @@ std::string comm_name(const CommTable& comms, CommTable::Index comm) {
                            kNameColumns);
 }
 
-std::string place_name(const CommTable& comms, CommTable::Index place) {
-  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm)
-    return "`" + comm_name(comms, place) + "`";
-  const CommTable::Entry& entry = comms.entry(place);
+std::string place_name(const CommTable& comms, CommTable::Index call_site) {
+  if (call_site == CommTable::kNone || comms.entry(call_site).what == CommTable::What::kComm)
+    return "`" + comm_name(comms, call_site) + "`";
+  const CommTable::Entry& entry = comms.entry(call_site);
   const std::string name = report::printable(entry.name, kNameColumns);
   return entry.what == CommTable::What::kWindow
              ? fmt::format("window {} (`{}`)", entry.number, name)

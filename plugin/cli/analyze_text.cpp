@@ -147,7 +147,7 @@ std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analy
   return sorted;
 }
 
-void place_tables(const AnalyzeView& view, Lines& lines) {
+void call_site_tables(const AnalyzeView& view, Lines& lines) {
   Table functions({{"function", Table::Align::kLeft}, {"waits"}, {"time"}});
   for (const auto& [function, sum] : longest(view.waits.by_function, kMaxFunctions)) {
     functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
@@ -225,7 +225,7 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
 void add_waits(const AnalyzeView& view, Lines& lines) {
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
-  place_tables(view, lines);
+  call_site_tables(view, lines);
   collective_table(view, lines);
   if (view.waits.path.length_ns != 0) path_table(view, lines);
 }

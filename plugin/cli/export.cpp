@@ -5,7 +5,7 @@
 #include "core/base/version.h"
 #include "core/config/environment.h"
 #include "core/config/options.h"
-#include "core/lifecycle/call_places.h"
+#include "core/lifecycle/locate_call_sites.h"
 #include "core/lifecycle/module_loader.h"
 #include "plugin/answer/annotate.h"
 #include "plugin/cli/commands.h"
@@ -186,11 +186,11 @@ Status set_parallel(trace::RunSource& run, const std::string& sizes) {
                          " ranks, but the run has " + std::to_string(run.world_size()));
   }
   for (const std::int32_t rank : run.world_ranks())
-    run.parallel(rank) = grid.indices_of(grid.place_of(rank));
+    run.parallel(rank) = grid.indices_of(grid.call_site_of(rank));
   return Status::ok();
 }
 
-void resolve_places_of(trace::RunSource& run) {
+void locate_call_sites_of(trace::RunSource& run) {
   std::vector<CallSiteDefinition*> sites;
   for (const std::int32_t rank : run.world_ranks()) {
     for (CallSiteDefinition& site : run.call_sites(rank)) sites.push_back(&site);
@@ -198,7 +198,7 @@ void resolve_places_of(trace::RunSource& run) {
   std::string directory_path;
   if (sites.empty() || !find_library_directory(directory_path).is_ok()) return;
   std::vector<std::string> notes;
-  resolve_places(directory_path, sites, run.start_realtime_ns(), notes);
+  locate_call_sites(directory_path, sites, run.start_realtime_ns(), notes);
   for (const std::string& note : notes) say(note);
 }
 
@@ -216,7 +216,7 @@ int export_run(const ExportArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
-  resolve_places_of(*run);
+  locate_call_sites_of(*run);
   int code = kSuccess;
   const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();

@@ -33,10 +33,10 @@ Json rank_or_null(std::int32_t rank) {
 }
 
 /// Adds the communicator of a call, and its window or file.
-void add_place(Json& json, const HangView& view, analysis::CommTable::Index place) {
-  json["communicator"] = view.comm_name(place);
-  if (place == analysis::CommTable::kNone) return;
-  const analysis::CommTable::Entry& entry = view.comms.entry(place);
+void add_place(Json& json, const HangView& view, analysis::CommTable::Index call_site) {
+  json["communicator"] = view.comm_name(call_site);
+  if (call_site == analysis::CommTable::kNone) return;
+  const analysis::CommTable::Entry& entry = view.comms.entry(call_site);
   if (entry.what == analysis::CommTable::What::kWindow) json["window"] = entry.name;
   if (entry.what == analysis::CommTable::What::kFile) json["file"] = entry.name;
 }

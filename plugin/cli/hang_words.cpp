@@ -83,7 +83,7 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
 }
 
 /// The window or file of a call, else its communicator.
-CommTable::Index place_of(const HangView& view, const Waiting& waiting,
+CommTable::Index call_site_of(const HangView& view, const Waiting& waiting,
                           const analysis::ThreadState& thread) {
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
   for (const Fact& fact : thread.posted) {
@@ -91,8 +91,8 @@ CommTable::Index place_of(const HangView& view, const Waiting& waiting,
     if (names_window(fact.kind)) slot = analysis::slot_of_window(definitions, window_of(fact));
     if (fact.kind == FactKind::kFileCollective)
       slot = analysis::slot_of_file(definitions, file_of(fact));
-    const CommTable::Index place = view.comms.of(waiting.world_rank, slot);
-    if (thread.is_inside && place != CommTable::kNone) return place;
+    const CommTable::Index call_site = view.comms.of(waiting.world_rank, slot);
+    if (thread.is_inside && call_site != CommTable::kNone) return call_site;
   }
   return view.comms.of(waiting.world_rank, thread.comm);
 }
@@ -103,8 +103,8 @@ std::string HangView::comm_name(CommTable::Index comm) const {
   return answer::comm_name(comms, comm);
 }
 
-std::string HangView::place_name(CommTable::Index place) const {
-  return answer::place_name(comms, place);
+std::string HangView::place_name(CommTable::Index call_site) const {
+  return answer::place_name(comms, call_site);
 }
 
 bool has_finding(const HangView& view) {
@@ -127,8 +127,8 @@ std::string call_text(const HangView& view, const Waiting& waiting) {
                              waiting.wants.front().request == kNoRequest;
   if (is_collective) text += fmt::format(" #{}", waiting.wants.front().sequence);
   if (waiting.asked > 1) text += fmt::format(" over {} requests", waiting.asked);
-  const CommTable::Index place = place_of(view, waiting, thread);
-  if (place != CommTable::kNone) text += " of " + view.place_name(place);
+  const CommTable::Index call_site = call_site_of(view, waiting, thread);
+  if (call_site != CommTable::kNone) text += " of " + view.place_name(call_site);
   return text;
 }
 

@@ -2,7 +2,7 @@
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
-#include "core/lifecycle/call_places.h"
+#include "core/lifecycle/locate_call_sites.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "exporters/report/table.h"
@@ -113,12 +113,12 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
   }
 }
 
-void resolve_places_of(report::RunReport& report) {
+void locate_call_sites_of(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
-  for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
+  for (report::CallSiteRow& row : report.call_sites) sites.push_back(&row.site);
   std::string directory;
   if (sites.empty() || !find_library_directory(directory).is_ok()) return;
-  resolve_places(directory, sites, report.start_realtime_ns, report.notes);
+  locate_call_sites(directory, sites, report.start_realtime_ns, report.notes);
 }
 
 /// Identifies directories by device and inode.
@@ -141,7 +141,7 @@ Status make_report(const ReportArguments& arguments, const std::string& director
   status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()),
                               report);
   if (!status.is_ok()) return status;
-  resolve_places_of(report);
+  locate_call_sites_of(report);
   report.directory = directory;
   report.clocks = report::clock_facts(run->time());
   const json stored = stored_report(directory);

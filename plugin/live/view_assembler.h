@@ -57,7 +57,7 @@ class ViewAssembler {
     kInstead,  ///< used, and replaces a replica with a lower number that stopped sending
     kTwice,    ///< ignored: the rank has already sent it
     kUnlike,   ///< ignored: its shape contradicts the other parts
-    kTooMany,  ///< ignored: views of kMaxPlaces tensors are assembled already
+    kTooMany,  ///< ignored: views of kMaxCallSites tensors are assembled already
   };
 
   /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is tiled.

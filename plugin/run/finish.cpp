@@ -7,7 +7,7 @@
 #include "core/base/write_signals.h"
 #include "core/hooks/cpu_readings.h"
 #include "core/hooks/hooks.h"
-#include "core/lifecycle/call_places.h"
+#include "core/lifecycle/locate_call_sites.h"
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
@@ -229,7 +229,7 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
     std::vector<CallSiteDefinition*> sites;
     for (CallSiteDefinition& site : source->call_sites(facts_.world_rank)) sites.push_back(&site);
     std::vector<std::string> same_as_of_report;
-    resolve_places(library_directory(), sites, source->start_realtime_ns(), same_as_of_report);
+    locate_call_sites(library_directory(), sites, source->start_realtime_ns(), same_as_of_report);
   }
   opened = agree(collective, opened);
   for (const std::string& format : formats) {
@@ -296,7 +296,7 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
 void Session::write_report(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
   for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
-  resolve_places(library_directory(), sites, report.start_realtime_ns, report.notes);
+  locate_call_sites(library_directory(), sites, report.start_realtime_ns, report.notes);
   report.directory = directory_;
   if (!directory_.empty()) report.report_command = "megascope report " + directory_;
   const std::string text = report::to_text(report);

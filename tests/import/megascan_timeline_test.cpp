@@ -102,7 +102,7 @@ TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
                     .step = 1,
                     .is_pair = true}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
-  EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 0, .pp = 1, .tp = 0}));
+  EXPECT_EQ(timeline.tracks[1].coordinates, (GridCoordinates{.dp = 0, .pp = 1, .tp = 0}));
 }
 
 TEST_F(MegascanTimeline, WhatDoesNotEndLastsAsUsual) {
@@ -260,7 +260,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
                                          .my_rank = 1,
                                          .members = {{4, -3, 2}},
                                          .remote_members = {}}));
-  EXPECT_EQ(timeline.sizes, (Place{.dp = 2, .pp = 3, .tp = 1}));
+  EXPECT_EQ(timeline.sizes, (GridCoordinates{.dp = 2, .pp = 3, .tp = 1}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[0].stream, "main");
   EXPECT_EQ(timeline.tracks[1].stream, "thread 1");

@@ -154,7 +154,7 @@ TEST_F(PytorchTimeline, KernelsGetTheStepInWhichTheyWereStarted) {
                                                          .specified = 1}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[0].stream, "stream 7");
-  EXPECT_EQ(timeline.tracks[1].place.rank, 2);
+  EXPECT_EQ(timeline.tracks[1].coordinates.rank, 2);
   EXPECT_EQ(timeline.sizes.dp, 4);
   EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("3 events are no operations"),
                                           HasSubstr("clocks of the nodes are taken as one")));

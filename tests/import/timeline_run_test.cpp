@@ -41,8 +41,8 @@ Timeline two_stages() {
   const std::uint32_t send = timeline.name_index("forward-send");
   const std::uint32_t receive = timeline.name_index("forward-recv");
   const std::uint32_t gather = timeline.name_index("params-all-gather");
-  timeline.tracks = {{.place = {.dp = 0, .pp = 0}, .stream = "compute"},
-                     {.place = {.dp = 0, .pp = 1}, .stream = "compute"}};
+  timeline.tracks = {{.coordinates = {.dp = 0, .pp = 0}, .stream = "compute"},
+                     {.coordinates = {.dp = 0, .pp = 1}, .stream = "compute"}};
   timeline.operations = {
       {.begin_ns = 0,
        .end_ns = 100,
@@ -146,8 +146,8 @@ TEST(TimelineRun, SurvivesANativeTrace) {
 TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
   Timeline timeline;
   timeline.source = "made up";
-  timeline.tracks = {{.place = {.dp = 0, .pp = 0}, .stream = ""},
-                     {.place = {.dp = 0, .pp = 1}, .stream = ""}};
+  timeline.tracks = {{.coordinates = {.dp = 0, .pp = 0}, .stream = ""},
+                     {.coordinates = {.dp = 0, .pp = 1}, .stream = ""}};
   timeline.operations = {{.begin_ns = 0,
                           .end_ns = 9,
                           .bytes = 128,
@@ -169,7 +169,7 @@ TEST(TimelineRun, RefusesWhatDoesNotFit) {
   run_of(two_stages(), "pp=1", &refusal);
   EXPECT_EQ(refusal, "made up: the worker dp 0 pp 1 does not fit into the parallel sizes: 1 ranks");
   Timeline by_rank = two_stages();
-  by_rank.tracks[1].place = {.rank = 7};
+  by_rank.tracks[1].coordinates = {.rank = 7};
   run_of(by_rank, "pp=2", &refusal);
   EXPECT_EQ(refusal, "made up: rank 7 does not fit into the parallel sizes: 2 ranks");
   Timeline empty;
@@ -190,7 +190,7 @@ TEST(TimelineRun, MemoryIsOfOperationsNotOfRanksTimesNames) {
   Timeline timeline;
   timeline.source = "wide";
   for (std::int32_t i = 0; i < kWorkers; ++i) {
-    timeline.tracks.push_back({.place = {.dp = i}, .stream = ""});
+    timeline.tracks.push_back({.coordinates = {.dp = i}, .stream = ""});
     const std::uint32_t name = timeline.name_index("operation " + std::to_string(i));
     timeline.operations.push_back(
         {.begin_ns = 1, .end_ns = 2, .name = name, .track = static_cast<std::uint32_t>(i)});

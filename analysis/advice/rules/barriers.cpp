@@ -44,7 +44,7 @@ void find_barriers(const Facts& facts, Findings& found) {
         {.rule = "barriers",
          .text = human_count(group.max_count) +
                  " barriers stand between messages and collectives, which order themselves, " +
-                 place_text(facts, sum.function, sum.comm, sum.site) + "; " +
+                 call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                  ranks_text(facts, group.ranks) + " spend " + percent(share) +
                  " of the run in them.",
          .remedy = "Remove them, unless they separate phases that MPI does not see: file access, "

@@ -68,7 +68,7 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
        .text = "Rank " + std::to_string(rank.world_rank) + " alone accesses files, " +
                human_count(own.count) + " times, " + human_bytes(own.bytes) + " in " +
                duration(static_cast<double>(own.time_ns)) + " " +
-               place_text(facts, own.first->function, own.first->comm, own.first->site) +
+               call_site_text(facts, own.first->function, own.first->comm, own.first->site) +
                ", while the others wait for it: " + percent(share) + " of the run.",
        .remedy = remedy(),
        .ranks = {rank.world_rank},

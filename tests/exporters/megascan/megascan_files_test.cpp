@@ -227,7 +227,7 @@ TEST(MegascanFiles, AreJsonWhateverNamesHold) {
       << "the plain name is MegaScan's";
 }
 
-TEST(MegascanFiles, NeedAPlaceOfItsOwnForEachRank) {
+TEST(MegascanFiles, NeedACallSiteOfItsOwnForEachRank) {
   const ScratchDirectory directory;
   SampleProcess nowhere(1, kStages);
   EXPECT_EQ(refusal({stage(0), nowhere}, directory.path(), 2),

@@ -29,7 +29,7 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   MemorySource copy(run.world_size());
   for (const std::int32_t rank : run.world_ranks()) {
     MemorySource::Process process{run.process(rank), {}};
-    process.definitions.info.parallel = grid.indices_of(grid.place_of(rank));
+    process.definitions.info.parallel = grid.indices_of(grid.call_site_of(rank));
     for (const LocationDefinition& location : process.definitions.locations) {
       process.locations.emplace_back();
       const auto calls = run.calls(rank, location.id);
@@ -129,11 +129,11 @@ std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& pro
   return regions;
 }
 
-std::map<std::string, std::pair<std::int32_t, std::int32_t>> places_of(const ProcessInfo& info) {
-  std::map<std::string, std::pair<std::int32_t, std::int32_t>> places;
+std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites_of(const ProcessInfo& info) {
+  std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites;
   for (const ParallelIndex& parallel : info.parallel)
-    places[parallel.name] = {parallel.index, parallel.size};
-  return places;
+    call_sites[parallel.name] = {parallel.index, parallel.size};
+  return call_sites;
 }
 
 void expect_same(const RecordSource& again, const RecordSource& run) {
@@ -146,7 +146,7 @@ void expect_same(const RecordSource& again, const RecordSource& run) {
     EXPECT_EQ(regions_of(again.process(rank), calls), regions_of(process, calls));
     EXPECT_EQ(again.process(rank).comms, process.comms);
     EXPECT_EQ(again.process(rank).info.host, process.info.host);
-    EXPECT_EQ(places_of(again.process(rank).info), places_of(process.info));
+    EXPECT_EQ(call_sites_of(again.process(rank).info), call_sites_of(process.info));
   }
 }
 
@@ -194,7 +194,7 @@ Timeline pipeline() {
   for (std::int32_t worker = 0; worker < 4; ++worker) {
     for (const char* stream : {"compute", "comm"})
       timeline.tracks.push_back(
-          {.place = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
+          {.call_site = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
   }
   for (std::int32_t step = 0; step < 3; ++step) {
     for (std::uint32_t worker = 0; worker < 4; ++worker) {

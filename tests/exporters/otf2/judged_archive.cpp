@@ -94,14 +94,14 @@ std::vector<std::string> printed_events(const std::string& anchor, std::uint64_t
       exit_code);
   std::vector<std::string> lines;
   std::istringstream stream(output);
-  const std::string place = " " + std::to_string(location) + " ";
+  const std::string call_site = " " + std::to_string(location) + " ";
   for (std::string line; std::getline(stream, line);) {
     std::string text = squeezed(line);
-    const std::size_t found = text.find(place);
+    const std::size_t found = text.find(call_site);
     if (text.starts_with("ADDITIONAL")) {
       lines.back() += " " + text;
     } else if (found != std::string::npos && found == text.find(' ')) {
-      lines.push_back(text.erase(found, place.size() - 1));
+      lines.push_back(text.erase(found, call_site.size() - 1));
     } else if (text.starts_with("==") && !text.starts_with("===")) {
       lines.push_back(text);  // a complaint: no test expects one
     }

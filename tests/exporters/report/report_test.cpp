@@ -327,7 +327,7 @@ TEST(Report, AccusesARankOnlyWhenTheFiguresDo) {
   EXPECT_EQ(verdict_of({300}), "The rank spends 30 % of its time in MPI.");
 }
 
-TEST(Verdict, EndsTheReportInPlaceOfTheGuess) {
+TEST(Verdict, EndsTheReportInCallSiteOfTheGuess) {
   RunReport report = sample_report(4, 200);
   const std::string guess = to_text(report);
   EXPECT_THAT(guess, HasSubstr("probably wait for it"));

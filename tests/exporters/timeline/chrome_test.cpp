@@ -77,13 +77,13 @@ TEST(Chrome, ASliceSaysAllInItsEvent) {
 
 TEST(Chrome, AMessageStartsWhereItIsSentAndEndsWithinItsReceive) {
   std::vector<std::string> ids;
-  std::vector<json> places;
+  std::vector<json> call_sites;
   for (const json& event : events_of(send_and_receive(), 2)) {
     if (event.value("cat", "") != "message") continue;
     ids.push_back(event["id"]);
-    places.push_back({event["ph"], event["pid"], event["ts"]});
+    call_sites.push_back({event["ph"], event["pid"], event["ts"]});
   }
-  EXPECT_THAT(places, UnorderedElementsAre(json{"s", 0, 0.1}, json{"f", 1, 0.159}));
+  EXPECT_THAT(call_sites, UnorderedElementsAre(json{"s", 0, 0.1}, json{"f", 1, 0.159}));
   ASSERT_EQ(ids.size(), 2U);
   EXPECT_EQ(ids[0], ids[1]);
 }

@@ -1,4 +1,4 @@
-#include "place.h"
+#include "coordinates.h"
 
 #include "observe.h"
 
@@ -18,7 +18,7 @@ Axis make_axis(const char* name, int color, int key) {
 
 }  // namespace
 
-Place::Place(const Settings& settings) {
+GridCoordinates::GridCoordinates(const Settings& settings) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   is_world_first = rank == 0;
@@ -39,7 +39,7 @@ Place::Place(const Settings& settings) {
   observe::group("pp", pp.comm);
 }
 
-Place::~Place() {
+GridCoordinates::~GridCoordinates() {
   for (MPI_Comm& comm : dp_of_chunk) MPI_Comm_free(&comm);
   for (Axis* axis : {&tp, &dp, &pp, &model}) MPI_Comm_free(&axis->comm);
 }

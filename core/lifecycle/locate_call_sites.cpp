@@ -1,10 +1,10 @@
-#include "core/lifecycle/call_places.h"
+#include "core/lifecycle/locate_call_sites.h"
 
 #include "core/lifecycle/module_loader.h"
 
 namespace megascope {
 
-void resolve_places(const std::string& directory, std::span<CallSiteDefinition* const> sites,
+void locate_call_sites(const std::string& directory, std::span<CallSiteDefinition* const> sites,
                     std::int64_t run_start_ns, std::vector<std::string>& notes) {
   if (sites.empty()) return;
   const ModuleTable* module = nullptr;

@@ -20,12 +20,12 @@ struct Axis {
 
 /// world rank = tp + TP * (dp + DP * pp), Megatron's order. Owns its communicators. Construction
 /// and destruction are collective.
-class Place {
+class GridCoordinates {
  public:
-  explicit Place(const Settings& settings);
-  ~Place();
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  explicit GridCoordinates(const Settings& settings);
+  ~GridCoordinates();
+  GridCoordinates(const GridCoordinates&) = delete;
+  GridCoordinates& operator=(const GridCoordinates&) = delete;
   Axis tp;
   Axis dp;
   Axis pp;

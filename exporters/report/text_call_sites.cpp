@@ -1,5 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/places.h"
+#include "exporters/report/call_sites.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 
@@ -17,7 +17,7 @@ namespace {
 /// line.
 struct Shown {
   std::string function;
-  std::string place;
+  std::string call_site;
   CallTotals totals;
 };
 
@@ -30,48 +30,48 @@ bool is_startup(const std::string& function) {
 
 std::vector<Shown> by_time(const RunReport& report) {
   std::map<std::pair<std::string, std::string>, CallTotals> sums;
-  for (const PlaceRow& row : report.places) {
+  for (const CallSiteRow& row : report.call_sites) {
     const bool says_nothing = row.site == CallSiteDefinition{} &&
                               row.totals.time == 0;  // MPI_Finalize
     if (!is_startup(row.function) && !says_nothing)
-      sums[{row.function, place_text(row)}].add(row.totals);
+      sums[{row.function, call_site_text(row)}].add(row.totals);
   }
   std::vector<Shown> shown;
   for (const auto& [key, totals] : sums) shown.push_back({key.first, key.second, totals});
   std::ranges::sort(shown, [](const Shown& a, const Shown& b) {
-    return std::tie(b.totals.time, b.totals.calls, a.function, a.place) <
-           std::tie(a.totals.time, a.totals.calls, b.function, b.place);
+    return std::tie(b.totals.time, b.totals.calls, a.function, a.call_site) <
+           std::tie(a.totals.time, a.totals.calls, b.function, b.call_site);
   });
   return shown;
 }
 
 }  // namespace
 
-Lines place_section(const RunReport& report, const RowLimits& limits) {
+Lines call_site_section(const RunReport& report, const RowLimits& limits) {
   const std::vector<Shown> all = by_time(report);
-  if (all.empty() || limits.places == 0) return {};
+  if (all.empty() || limits.call_sites == 0) return {};
   std::uint64_t all_ns = 0;
   for (const Shown& row : all) all_ns += row.totals.time;
-  const std::size_t shown = all.size() <= limits.places ? all.size() : limits.places - 1;
+  const std::size_t shown = all.size() <= limits.call_sites ? all.size() : limits.call_sites - 1;
   std::size_t function_columns = 0;
   for (std::size_t i = 0; i < shown; ++i)
     function_columns = std::max(function_columns, display_width(all[i].function));
   function_columns = std::min(function_columns, kFunctionColumns);
-  const std::size_t place_columns = kNameColumns - function_columns;
+  const std::size_t call_site_columns = kNameColumns - function_columns;
   Table table({{"function", Table::Align::kLeft, kFunctionColumns},
-               {"place", Table::Align::kLeft, place_columns},
+               {"place", Table::Align::kLeft, call_site_columns},
                {"calls"},
                {"time"},
                {"of MPI"}});
-  const auto add = [&](const std::string& function, const std::string& place,
+  const auto add = [&](const std::string& function, const std::string& call_site,
                        const CallTotals& totals) {
     const double share = all_ns == 0
                              ? 0
                              : static_cast<double>(totals.time) / static_cast<double>(all_ns);
-    table.add({function, printable_end(place, place_columns), human_count(totals.calls),
+    table.add({function, printable_end(call_site, call_site_columns), human_count(totals.calls),
                human_duration(static_cast<std::int64_t>(totals.time)), percent_text(share)});
   };
-  for (std::size_t i = 0; i < shown; ++i) add(all[i].function, all[i].place, all[i].totals);
+  for (std::size_t i = 0; i < shown; ++i) add(all[i].function, all[i].call_site, all[i].totals);
   CallTotals rest;
   for (std::size_t i = shown; i < all.size(); ++i) rest.add(all[i].totals);
   if (shown < all.size()) add(fmt::format("({} more)", all.size() - shown), ".", rest);

@@ -1,4 +1,4 @@
-#include "exporters/otf2/shared_places.h"
+#include "exporters/otf2/shared_call_sites.h"
 
 #include <set>
 
@@ -24,56 +24,56 @@ std::map<Value, std::uint32_t> positions(const std::vector<Value>& values) {
 template <class Value>
 std::uint32_t id_of(const std::map<Value, std::uint32_t>& ids, const Value& value) {
   const auto found = ids.find(value);
-  return found == ids.end() ? ProcessPlaces::kUndefined : found->second;
+  return found == ids.end() ? ProcessCallSites::kUndefined : found->second;
 }
 
 }  // namespace
 
-SharedPlaces collect_places(const ProcessDefinitions& process) {
-  SharedPlaces all;
+SharedCallSites collect_call_sites(const ProcessDefinitions& process) {
+  SharedCallSites all;
   for (const CallSiteDefinition& site : process.call_sites) {
-    all.texts.push_back(place_of(site));
+    all.texts.push_back(call_site_of(site));
     if (site.line != 0) all.lines.push_back({site.file, site.line});
   }
-  SharedPlaces places;
-  merge_places(places, all);
-  return places;
+  SharedCallSites site_rows;
+  merge_call_sites(site_rows, all);
+  return site_rows;
 }
 
-void merge_places(SharedPlaces& mine, const SharedPlaces& theirs) {
+void merge_call_sites(SharedCallSites& mine, const SharedCallSites& theirs) {
   add_new(mine.texts, theirs.texts);
   add_new(mine.lines, theirs.lines);
 }
 
-void put_places(ByteWriter& to, const SharedPlaces& places) {
-  to.put_u64(places.texts.size());
-  for (const std::string& text : places.texts) to.put_text(text);
-  to.put_u64(places.lines.size());
-  for (const SourceLine& line : places.lines) {
+void put_call_sites(ByteWriter& to, const SharedCallSites& site_rows) {
+  to.put_u64(site_rows.texts.size());
+  for (const std::string& text : site_rows.texts) to.put_text(text);
+  to.put_u64(site_rows.lines.size());
+  for (const SourceLine& line : site_rows.lines) {
     to.put_text(line.file);
     to.put_u64(line.line);
   }
 }
 
-SharedPlaces get_places(ByteReader& from) {
-  SharedPlaces places;
-  places.texts.resize(from.count());
-  for (std::string& text : places.texts) text = from.text();
-  places.lines.resize(from.count());
-  for (SourceLine& line : places.lines) {
+SharedCallSites get_call_sites(ByteReader& from) {
+  SharedCallSites site_rows;
+  site_rows.texts.resize(from.count());
+  for (std::string& text : site_rows.texts) text = from.text();
+  site_rows.lines.resize(from.count());
+  for (SourceLine& line : site_rows.lines) {
     line.file = from.text();
     line.line = static_cast<std::uint32_t>(from.u64());
   }
-  return places;
+  return site_rows;
 }
 
-PlaceIds place_ids(const SharedPlaces& places) {
-  return {positions(places.texts), positions(places.lines)};
+CallSiteIds call_site_ids(const SharedCallSites& site_rows) {
+  return {positions(site_rows.texts), positions(site_rows.lines)};
 }
 
-ProcessPlaces::ProcessPlaces(const ProcessDefinitions& process, const PlaceIds& ids) {
+ProcessCallSites::ProcessCallSites(const ProcessDefinitions& process, const CallSiteIds& ids) {
   for (const CallSiteDefinition& site : process.call_sites) {
-    texts_.push_back(id_of(ids.texts, place_of(site)));
+    texts_.push_back(id_of(ids.texts, call_site_of(site)));
     lines_.push_back(site.line == 0 ? kUndefined
                                     : id_of(ids.lines, SourceLine{site.file, site.line}));
   }

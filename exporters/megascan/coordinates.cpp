@@ -1,4 +1,4 @@
-#include "exporters/megascan/places.h"
+#include "exporters/megascan/coordinates.h"
 
 #include "exporters/common/joint_file.h"
 
@@ -37,7 +37,7 @@ std::string text_of(const std::array<std::int32_t, 3>& index) {
   return text;
 }
 
-Status check_no_place_is_taken_twice(Collective& members, const std::vector<Taken>& mine) {
+Status check_no_coordinates_is_taken_twice(Collective& members, const std::vector<Taken>& mine) {
   Collective::Bytes bytes = bytes_of(mine);
   Status status = members.merge_all(bytes,
                                     [](Collective::Bytes& all, std::span<const std::byte> other) {
@@ -55,15 +55,15 @@ Status check_no_place_is_taken_twice(Collective& members, const std::vector<Take
 
 }  // namespace
 
-Status place_of(const ProcessInfo& info, Place& place) {
-  place = {};
+Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates) {
+  coordinates = {};
   bool is_known = false;
   for (const ParallelIndex& parallel : info.parallel) {
     const auto name = std::ranges::find(kNames, parallel.name);
     if (name == kNames.end()) continue;
     const auto at = static_cast<std::size_t>(name - kNames.begin());
-    place.index[at] = parallel.index;
-    place.size[at] = parallel.size;
+    coordinates.index[at] = parallel.index;
+    coordinates.size[at] = parallel.size;
     is_known = true;
   }
   if (is_known) return Status::ok();
@@ -73,22 +73,22 @@ Status place_of(const ProcessInfo& info, Place& place) {
       "their sizes, e.g. --parallel tp=2,pp=2,dp=2");
 }
 
-std::string file_name(const Place& place) {
-  return "benchmark-data-" + std::to_string(place.index[0]) + "-pipeline-" +
-         std::to_string(place.index[1]) + "-tensor-" + std::to_string(place.index[2]) + ".json";
+std::string file_name(const GridCoordinates& coordinates) {
+  return "benchmark-data-" + std::to_string(coordinates.index[0]) + "-pipeline-" +
+         std::to_string(coordinates.index[1]) + "-tensor-" + std::to_string(coordinates.index[2]) + ".json";
 }
 
-Status find_places(const RecordSource& source, Collective& members, std::vector<Place>& places) {
+Status find_coordinates(const RecordSource& source, Collective& members, std::vector<GridCoordinates>& coordinates) {
   Status status;
   std::vector<Taken> taken;
   for (const std::int32_t rank : source.world_ranks()) {
-    Place place;
-    status.update(place_of(source.process(rank).info, place));
-    places.push_back(place);
-    taken.push_back({place.index, rank});
+    GridCoordinates coordinates;
+    status.update(coordinates_of(source.process(rank).info, coordinates));
+    coordinates.push_back(coordinates);
+    taken.push_back({coordinates.index, rank});
   }
   status = timeline::agree(members, std::move(status));
-  return status.is_ok() ? check_no_place_is_taken_twice(members, taken) : status;
+  return status.is_ok() ? check_no_coordinates_is_taken_twice(members, taken) : status;
 }
 
 }  // namespace megascope::megascan

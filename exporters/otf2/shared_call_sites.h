@@ -21,29 +21,29 @@ struct SourceLine {
 
 /// Positions are OTF2 ids: of strings, which are the first ones of the archive, and of
 /// SourceCodeLocation. No duplicates. Empty unless call sites were recorded.
-struct SharedPlaces {
+struct SharedCallSites {
   std::vector<std::string> texts;  ///< "solve (heat.c:42)"
   std::vector<SourceLine> lines;   ///< known source lines
 };
 
-SharedPlaces collect_places(const ProcessDefinitions& process);
+SharedCallSites collect_call_sites(const ProcessDefinitions& process);
 /// Appends the entries that `mine` lacks. O((both) log(both)).
-void merge_places(SharedPlaces& mine, const SharedPlaces& theirs);
-void put_places(ByteWriter& to, const SharedPlaces& places);
-SharedPlaces get_places(ByteReader& from);
+void merge_call_sites(SharedCallSites& mine, const SharedCallSites& theirs);
+void put_call_sites(ByteWriter& to, const SharedCallSites& site_rows);
+SharedCallSites get_call_sites(ByteReader& from);
 
 /// OTF2 ids. The same on all members.
-struct PlaceIds {
+struct CallSiteIds {
   std::map<std::string, std::uint32_t> texts;
   std::map<SourceLine, std::uint32_t> lines;
 };
-PlaceIds place_ids(const SharedPlaces& places);
+CallSiteIds call_site_ids(const SharedCallSites& site_rows);
 
 /// OTF2 ids of one process's call sites.
-class ProcessPlaces {
+class ProcessCallSites {
  public:
-  ProcessPlaces() = default;
-  ProcessPlaces(const ProcessDefinitions& process, const PlaceIds& ids);
+  ProcessCallSites() = default;
+  ProcessCallSites(const ProcessDefinitions& process, const CallSiteIds& ids);
 
   static constexpr std::uint32_t
       kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING, _SOURCE_CODE_LOCATION
