@@ -54,10 +54,10 @@ void Gather::add_message(std::size_t task, const analysis::MessageEnd& send,
       queue.comm = receive.comm;
     }
   }
-  if (send.start_ns > receive.enter_ns && receive.stop != analysis::kNoStop) {
+  if (send.start_ns > receive.enter_ns && receive.wait_point != analysis::kNoWaitPoint) {
     ++ranks[receiver].late_sends.count;
     ranks[receiver].late_sends.time_ns += time_between(send.start_ns, receive.leave_ns);
-  } else if (receive.start_ns > send.enter_ns && send.stop != analysis::kNoStop &&
+  } else if (receive.start_ns > send.enter_ns && send.wait_point != analysis::kNoWaitPoint &&
              send.leave_ns >= receive.start_ns) {
     ++ranks[sender].late_receives.count;
     ranks[sender].late_receives.time_ns += time_between(receive.start_ns, send.leave_ns);

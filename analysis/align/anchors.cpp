@@ -38,7 +38,7 @@ class AnchorSink final : public MatchSink {
       : tables_(tables), domains_(domains), length_ns_(length_ns) {}
 
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
     add_order(tasks_[task], domain_of(send.track), send.start_ns, domain_of(receive.track),
               receive.leave_ns);

@@ -20,18 +20,18 @@ namespace megascope::analysis {
 /// waited for) or end (where it waits).
 struct Meeting {
   std::uint64_t time_ns = 0;     ///< 0: never before
-  std::uint32_t stop_count = 0;  ///< stops of the track before that moment
+  std::uint32_t wait_point_count = 0;  ///< stops of the track before that moment
 };
 
 /// A *stop*: a call in which a track may have waited for others: a blocking send, receive, probe or
 /// collective, or a completion that is no test. The stops of a track are numbered in order of
 /// entry.
-struct Stop {
+struct WaitPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t leave_ns = 0;
   RegionId region = kNoRegion;  ///< of its process
 };
-inline constexpr std::uint32_t kNoStop = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoWaitPoint = 0xFFFFFFFF;
 
 /// One end of a message.
 struct MessageEnd {
@@ -43,9 +43,9 @@ struct MessageEnd {
   Meeting met_at_start;  ///< the last message to (from) this partner, by its start
   Meeting met_at_end;    ///< the same, by its end
   Track track = 0;       ///< that started it
-  Track stop_track = 0;  ///< that completed it: another one where a thread hands its request over
-  std::uint32_t start_stop = 0;  ///< stops of the track before start_ns
-  std::uint32_t stop = kNoStop;  ///< the call that completed it; kNoStop: it did not wait there (a
+  Track wait_point_track = 0;  ///< that completed it: another one where a thread hands its request over
+  std::uint32_t start_wait_point = 0;  ///< stops of the track before start_ns
+  std::uint32_t wait_point = kNoWaitPoint;  ///< the call that completed it; kNoWaitPoint: it did not wait there (a
                                  ///< test), or never completed
   CommTable::Index comm = CommTable::kNone;
   std::int32_t world_rank = 0;
@@ -65,9 +65,9 @@ struct CollectiveEnd {
   std::uint64_t block_bytes = 0;  ///< what members must say alike (CollectiveShape)
   Meeting met;  ///< the last collective before on this communicator or one of all ranks, by its end
   Track track = 0;       ///< that began it
-  Track stop_track = 0;  ///< that completed it
-  std::uint32_t start_stop = 0;
-  std::uint32_t stop = kNoStop;  ///< of stop_track
+  Track wait_point_track = 0;  ///< that completed it
+  std::uint32_t start_wait_point = 0;
+  std::uint32_t wait_point = kNoWaitPoint;  ///< of wait_point_track
   CommTable::Index comm = CommTable::kNone;
   std::uint32_t sequence = 0;
   std::uint32_t function = 0;  ///< in FunctionIndex
@@ -99,7 +99,7 @@ class MatchSink {
   /// Every call of a track, in order of entry and before what it says is matched. Stops are added
   /// from within.
   virtual void add_call(Track, const Call&) {}
-  virtual void add_stop(Track track, const Stop& stop) = 0;
+  virtual void add_wait_point(Track track, const WaitPoint& wait_point) = 0;
   virtual void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) = 0;
   virtual void add_collective(std::size_t task, const Collective& collective) = 0;
   /// No task runs. Everything that it was given before belongs together no further.

@@ -30,7 +30,7 @@ inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind:
 /// A stop, how long its track waited in it, for whom, and where the two had met before.
 /// Packed, for there is one for nearly every call: durations have 48 bits, three days, and how much
 /// later a culprit came half of that; longer ones are cut.
-struct WaitingStop {
+struct WaitingPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
   std::uint64_t region : 16 = kNoRegion;  ///< RegionId
@@ -38,7 +38,7 @@ struct WaitingStop {
   std::uint64_t root_cause_high : 16 = 0;
   std::uint64_t later_bits : 48 = 0;  ///< later_ns()
   std::uint64_t root_cause_low : 16 = 0;
-  std::uint32_t root_cause_stop = 0;       ///< the culprit's stops before it came
+  std::uint32_t root_cause_wait_point = 0;       ///< the culprit's stops before it came
   std::uint32_t root_cause_met = 0;        ///< those before the two met
   std::uint32_t own_met = 0;            ///< this track's
   std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
@@ -68,7 +68,7 @@ struct WaitingStop {
     root_cause_low = static_cast<std::uint16_t>(track);
   }
 };
-static_assert(sizeof(WaitingStop) == 48);
+static_assert(sizeof(WaitingPoint) == 48);
 static_assert(kWaitKindCount <= 16);
 
 /// One function on one communicator, over all its collectives.
@@ -89,33 +89,33 @@ class WaitStates final : public MatchSink {
 
   /// Forgets what an earlier pass found.
   void begin(std::size_t task_count) override {
-    stops_.clear();
-    stops_.resize(tables_.track_count());
+    wait_points_.clear();
+    wait_points_.resize(tables_.track_count());
     tasks_.assign(task_count, {});
   }
-  void add_stop(Track track, const Stop& stop) override;
+  void add_wait_point(Track track, const WaitPoint& wait_point) override;
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override;
 
-  using Stops = std::vector<GrowingArray<WaitingStop>>;
-  const Stops& stops() const { return stops_; }  ///< by track, then number
+  using WaitPoints = std::vector<GrowingArray<WaitingPoint>>;
+  const WaitPoints& wait_points() const { return wait_points_; }  ///< by track, then number
   CollectiveCosts collective_costs() const;
 
  private:
   struct Found {
     Track track = 0;
-    std::uint32_t stop = 0;
-    WaitingStop wait;
+    std::uint32_t wait_point = 0;
+    WaitingPoint wait;
   };
   struct Task {
-    std::vector<Found> found;  ///< not yet in stops_: of tracks that another task may write to
+    std::vector<Found> found;  ///< not yet in wait_points_: of tracks that another task may write to
     CollectiveCosts costs;
   };
   void apply(const Found& found);
 
   const MatchTables& tables_;
-  Stops stops_;
+  WaitPoints wait_points_;
   std::vector<Task> tasks_;
 };
 

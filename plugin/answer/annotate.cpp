@@ -88,11 +88,11 @@ void add_waits(const Answer& answer, Annotations& annotations) {
     annotations.wait_kinds.emplace_back(kind_name(static_cast<analysis::WaitKind>(kind)));
   }
   const analysis::MatchTables& tables = answer.view().tables;
-  const analysis::WaitStates::Stops& stops = answer.states().stops();
-  for (analysis::Track track = 0; track < stops.size(); ++track) {
+  const analysis::WaitStates::WaitPoints& wait_points = answer.states().wait_points();
+  for (analysis::Track track = 0; track < wait_points.size(); ++track) {
     const analysis::MatchTables::CallSite& call_site = tables.call_site(track);
     std::vector<WaitAnnotation>& waits = annotations.waits[call_site.world_rank];
-    const analysis::GrowingArray<analysis::WaitingStop>& all = stops[track];
+    const analysis::GrowingArray<analysis::WaitingPoint>& all = wait_points[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() &&

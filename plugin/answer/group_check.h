@@ -23,7 +23,7 @@ class GroupCheck final : public analysis::MatchSink {
       : tables_(tables), world_ranks_(world_ranks), groups_(groups) {}
 
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
-  void add_stop(analysis::Track, const analysis::Stop&) override {}
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t task, const analysis::MessageEnd& send,
                    const analysis::MessageEnd& receive) override;
   void add_collective(std::size_t task, const analysis::Collective& collective) override;

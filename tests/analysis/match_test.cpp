@@ -15,7 +15,7 @@ namespace {
 class Judge final : public MatchSink {
  public:
   void begin(std::size_t) override {}
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t, const MessageEnd& send, const MessageEnd& receive) override {
     const std::lock_guard lock(mutex_);
     right_messages += send.bytes == receive.bytes ? 1 : 0;
