@@ -88,7 +88,7 @@ struct Shape {
     for (std::size_t d = 0; d < all_extents.size(); ++d) {
       if (all_strides[d] == 0)
         repeats = all_extents[d] <= max_repeats() / repeats ? repeats * all_extents[d]
-                                                             : max_repeats();
+                                                            : max_repeats();
       if (all_extents[d] == 1 || all_strides[d] == 0) continue;
       const bool goes_on = count != 0 &&
                            strides[count - 1] ==

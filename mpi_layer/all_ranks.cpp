@@ -5,8 +5,8 @@
 #include "core/base/version.h"
 #include "core/config/environment.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/hash.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/pmpi.h"
 
 #include <mpi.h>
@@ -175,7 +175,7 @@ class PresenceTree {
   std::int32_t rank_;
   std::int32_t size_;
   bool is_asserted_;  ///< ranks without an entry are assumed to have the library, but cannot be
-                     ///< informed
+                      ///< informed
   MPI_Group world_ = g_handles.group_null;
   bool is_complete_ = true;
 };

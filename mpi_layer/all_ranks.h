@@ -6,7 +6,8 @@
 #include <string>
 
 /// Determines which ranks have loaded the library, without sending a message to one that has not:
-/// by entries in the launcher's key-value store (launcher_store.h). docs/decisions/0003-all-ranks.md.
+/// by entries in the launcher's key-value store (launcher_store.h).
+/// docs/decisions/0003-all-ranks.md.
 namespace megascope::mpi {
 
 /// Announces this process to the other ranks. Call before PMPI_Init. run_id: of this process, used
@@ -28,8 +29,8 @@ bool is_lowest_here(std::int32_t world_rank);
 /// ranks without an entry are assumed to have the library. The result does not name ranks; see
 /// name_missing_ranks().
 PeerPresence query_presence(std::int32_t world_rank, std::int32_t world_size, bool is_asserted);
-/// Adds to an incomplete result of query_presence() the missing ranks (the first 32) and whether they
-/// have another version. world_size local queries.
+/// Adds to an incomplete result of query_presence() the missing ranks (the first 32) and whether
+/// they have another version. world_size local queries.
 void name_missing_ranks(std::int32_t world_size, PeerPresence& presence);
 /// Ends what announce_presence() began. Call before PMPI_Finalize.
 void withdraw_presence();

@@ -29,7 +29,7 @@ namespace megascope::mpi {
     __asm__("cmpb $0, %c0(%%rip)\n\tje %c2\n\tjmp *%c1(%%rip)"                                 \
             :                                                                                  \
             : "i"(&megascope::mpi::g_passes_on),                                               \
-              "i"(&megascope::mpi::g_pmpi[static_cast<unsigned>(megascope::mpi::Fn::name)]),  \
+              "i"(&megascope::mpi::g_pmpi[static_cast<unsigned>(megascope::mpi::Fn::name)]),   \
               "i"(&megascope_##name));                                                         \
   }                                                                                            \
   extern "C" megascope::mpi::ResultOf<megascope::mpi::Fn::name> megascope_##name parameters

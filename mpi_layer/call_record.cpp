@@ -52,9 +52,9 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   stage_folded(thread, call);
   if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
   const bool has_space = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
-                        (time_fits(call.enter_ticks, buffer.base_ticks()) ||
-                         buffer.rebase(call.enter_ticks)) &&
-                        buffer.ensure(kMaxCallWords);
+                         (time_fits(call.enter_ticks, buffer.base_ticks()) ||
+                          buffer.rebase(call.enter_ticks)) &&
+                         buffer.ensure(kMaxCallWords);
   if (!has_space) {
     thread.staged_words = 0;
     if (!buffer.is_usable())
@@ -65,7 +65,8 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(),
                                     thread.staged_words != 0));
   write_staged(thread);
-  if (leave_ticks >= thread.next_progress_ticks && call.depth == 0) progress_tick(thread, leave_ticks);
+  if (leave_ticks >= thread.next_progress_ticks && call.depth == 0)
+    progress_tick(thread, leave_ticks);
 }
 
 }  // namespace megascope::mpi

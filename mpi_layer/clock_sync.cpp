@@ -137,7 +137,7 @@ bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
   for (mask >>= 1; mask > 0; mask >>= 1) {
     if (rank + mask >= size) continue;
     const bool is_received = wire.send(static_cast<std::uint64_t>(namer), rank + mask) &&
-                          answer_pings(wire, rank + mask, use_tsc_);
+                             answer_pings(wire, rank + mask, use_tsc_);
     is_sound = is_received && is_sound;
   }
   return is_sound;

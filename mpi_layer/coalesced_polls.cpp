@@ -67,4 +67,4 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, Word* at, std::uint64_t 
          .typical_ticks = leave_ticks - enter_ticks};
 }
 
-}  // namespace megascope::mpi::spin
+}  // namespace megascope::mpi::coalesced_polls

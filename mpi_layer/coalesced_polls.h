@@ -80,7 +80,7 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
   thread.buffer->pending().words[0] = run.first_word;
 }
 
-}  // namespace spin
+}  // namespace coalesced_polls
 
 /// Called after complete(). Adds a call without result to its sequence, unless calls were recorded
 /// inside of it; for other calls ensures that the time of the return is known.

@@ -20,9 +20,9 @@ inline constexpr std::uint32_t kNeverSynced = ~std::uint32_t{0};
 /// State of a communicator. Created at first use and never freed; if MPI reuses the handle for
 /// another communicator, that gets a state of its own.
 struct CommState {
-  CommId id = kNoComm;   ///< kNoComm: it could not be described
-  bool is_recorded = false;  ///< messages and collectives on it are recorded: all its members are in
-                         ///< this world
+  CommId id = kNoComm;       ///< kNoComm: it could not be described
+  bool is_recorded = false;  ///< messages and collectives on it are recorded: all its members are
+                             ///< in this world
   std::uint64_t global_name = 0;
   std::int32_t rank = 0;
   std::int32_t size = 0;

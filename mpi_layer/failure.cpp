@@ -19,7 +19,9 @@ int class_of(int rc) noexcept {
 }  // namespace
 
 bool p2p::is_truncation_error(int rc) noexcept { return class_of(rc) == MPI_ERR_TRUNCATE; }
-bool completion::is_in_status_slow_path(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
+bool completion::is_in_status_slow_path(int rc) noexcept {
+  return class_of(rc) == MPI_ERR_IN_STATUS;
+}
 bool completion::is_pending_slow_path(int error) noexcept {
   return class_of(error) == MPI_ERR_PENDING;
 }

@@ -3,11 +3,11 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/call_record.h"
 #include "mpi_layer/call_sites.h"
-#include "mpi_layer/fn.h"
-#include "mpi_layer/selection.h"
 #include "mpi_layer/coalesced_polls.h"
-#include "mpi_layer/thread.h"
+#include "mpi_layer/fn.h"
 #include "mpi_layer/pmpi.h"
+#include "mpi_layer/selection.h"
+#include "mpi_layer/thread.h"
 
 #include <mpi.h>
 
@@ -17,8 +17,8 @@
 
 namespace megascope::mpi {
 
-/// Semantics of a call that is recorded with entry and return only. kRecordedFields lists what else is
-/// recorded, for `megascope info`; a test compares it with the records. kNamesObject: the call
+/// Semantics of a call that is recorded with entry and return only. kRecordedFields lists what else
+/// is recorded, for `megascope info`; a test compares it with the records. kNamesObject: the call
 /// names its object, or the size of what it created, but not all of its meaningful arguments.
 struct NoSemantics {
   static constexpr std::string_view kRecordedFields = "";
@@ -73,7 +73,8 @@ struct Nesting {
                                         const void* return_address) noexcept {
   if (thread.active_frame == 0) [[likely]]
     return true;
-  if (!nest_slow_path(thread, {call.is_silent ? Fn::kNone : call.fn, nesting.frame, return_address}))
+  if (!nest_slow_path(thread,
+                      {call.is_silent ? Fn::kNone : call.fn, nesting.frame, return_address}))
     return false;
   nesting.outer_frame = thread.active_frame;
   nesting.outer_depth = thread.depth;

@@ -41,4 +41,4 @@ std::string parent_world();
 /// Explanation for the user if open() returned false.
 extern const char* const kWhyNot;
 
-}  // namespace megascope::mpi::board
+}  // namespace megascope::mpi::launcher_store

@@ -15,4 +15,4 @@ std::string parent_world() { return {}; }
 
 const char* const kWhyNot = "this MegaScope was built without PMIx";
 
-}  // namespace megascope::mpi::board
+}  // namespace megascope::mpi::launcher_store

@@ -137,4 +137,4 @@ std::string parent_world() { return {}; }
 
 const char* const kWhyNot = "the launcher cannot report whether all ranks have the library";
 
-}  // namespace megascope::mpi::board
+}  // namespace megascope::mpi::launcher_store

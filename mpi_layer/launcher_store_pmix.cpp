@@ -129,4 +129,4 @@ std::string parent_world() {
 
 const char* const kWhyNot = "the launcher has no PMIx to report whether all ranks have the library";
 
-}  // namespace megascope::mpi::board
+}  // namespace megascope::mpi::launcher_store

@@ -4,13 +4,13 @@
 #include "core/hooks/cpu_readings.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
-#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/clock_sync.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/other_tool.h"
 #include "mpi_layer/own_errors.h"
@@ -238,8 +238,9 @@ void before_finalize(Interface interface) noexcept {
   if (active != nullptr && g_world_size > 1)
     runtime().end(g_world, g_presence);
   else if (active != nullptr) {
-    without_throwing([] { runtime().end(g_world, g_presence); },
-                     [] { report_no_memory("memory ran out in MPI_Finalize: there is no report"); });
+    without_throwing(
+        [] { runtime().end(g_world, g_presence); },
+        [] { report_no_memory("memory ran out in MPI_Finalize: there is no report"); });
   }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);

@@ -13,7 +13,7 @@ namespace megascope::mpi {
 struct Wire {
   MPI_Comm comm;
   int tag;
-  std::uint32_t round;        ///< equal on both sides
+  std::uint32_t round;       ///< equal on both sides
   std::uint64_t timeout_ns;  ///< timeout of a message; 0: none
 
   bool send(std::uint64_t value, int peer) const noexcept;

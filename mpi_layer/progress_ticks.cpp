@@ -56,8 +56,8 @@ void progress_tick(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   if (leave_ticks >= thread.next_reading_ticks)
     thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
   if (leave_ticks >= thread.next_rank_update_ticks) {
-    thread.next_rank_update_ticks = leave_ticks +
-                               static_cast<std::uint64_t>(static_cast<double>(g_rank_updates()) * rate);
+    thread.next_rank_update_ticks = leave_ticks + static_cast<std::uint64_t>(
+                                                      static_cast<double>(g_rank_updates()) * rate);
   }
   thread.next_progress_ticks = std::min(thread.next_reading_ticks, thread.next_rank_update_ticks);
 }
@@ -70,7 +70,9 @@ void read_at_entry(MpiThread& thread) noexcept {
   thread.next_progress_ticks = 0;
 }
 
-void set_rank_update_progress_tick(RankUpdateProgressTick rank_updates) noexcept { g_rank_updates = rank_updates; }
+void set_rank_update_progress_tick(RankUpdateProgressTick rank_updates) noexcept {
+  g_rank_updates = rank_updates;
+}
 
 void hasten_rank_updates(MpiThread& thread) noexcept {
   thread.next_rank_update_ticks = thread.next_progress_ticks = 0;

@@ -23,7 +23,7 @@ bool RankUpdateSegments::send(std::span<const std::byte> rank_update, MPI_Comm c
   if (count_ > kMax) return false;
   for (std::size_t i = 0; i < count_; ++i) {
     const std::span piece = rank_update.subspan(i * kBytes,
-                                           std::min(kBytes, rank_update.size() - i * kBytes));
+                                                std::min(kBytes, rank_update.size() - i * kBytes));
     const int tag = i == 0 ? static_cast<int>(count_) : kTagOfRest;
     if (pmpi<Fn::Isend>()(piece.data(), static_cast<int>(piece.size()), g_handles.byte, 0, tag,
                           comm, &requests_[i]) != MPI_SUCCESS)
@@ -43,7 +43,7 @@ std::size_t RankUpdateSegments::space_for(const MPI_Status& first) noexcept {
 }
 
 bool RankUpdateSegments::receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
-                           MPI_Comm comm) noexcept {
+                                 MPI_Comm comm) noexcept {
   const auto space = static_cast<int>(space_for(status));
   const int piece = std::min(space, static_cast<int>(kBytes));
   done_ = 0;

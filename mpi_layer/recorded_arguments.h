@@ -34,7 +34,8 @@ inline void record_value(MpiThread& thread, ValueName name, std::int64_t value) 
   stage(thread, value_fact(name, value));
 }
 /// Appends as many elements as have names.
-inline void record_array(MpiThread& thread, ValueName first, const int* values, int count) noexcept {
+inline void record_array(MpiThread& thread, ValueName first, const int* values,
+                         int count) noexcept {
   for (int i = 0; values != nullptr && i < count && i < static_cast<int>(kMaxDimensions); ++i) {
     record_value(thread, static_cast<ValueName>(static_cast<int>(first) + i), values[i]);
   }
@@ -78,7 +79,8 @@ constexpr auto with() {
 /// Concatenates kRecordedFields of the base and the names of the values, with commas.
 template <class Base, RecordedArgument... kRecordedArguments>
 constexpr auto join() {
-  constexpr std::size_t kSize = (Base::kRecordedFields.size() + ... + (word(kRecordedArguments.name).size() + 2)) -
+  constexpr std::size_t kSize = (Base::kRecordedFields.size() + ... +
+                                 (word(kRecordedArguments.name).size() + 2)) -
                                 (Base::kRecordedFields.empty() ? 2 : 0);
   std::array<char, kSize> text{};
   std::size_t at = 0;
@@ -103,12 +105,13 @@ void record(MpiThread& thread, Args&&... args) noexcept {
     record_array(thread, kRecordedArguments.name, value, grid_dimensions(first_of(args...)));
   } else {
     int count = argument<kRecordedArguments.count_at>(args...);
-    if constexpr (kRecordedArguments.is_cut) count = std::min(count, grid_dimensions(first_of(args...)));
+    if constexpr (kRecordedArguments.is_cut)
+      count = std::min(count, grid_dimensions(first_of(args...)));
     record_array(thread, kRecordedArguments.name, value, count);
   }
 }
 
-}  // namespace told
+}  // namespace recorded
 
 /// A Base that records something more, derived from this.
 template <class Base, recorded::Literal kMore>

@@ -28,8 +28,9 @@ struct WrappedFunction {
   std::string name;
   std::string group;
   Depth depth;
-  std::string recorded_fields;  ///< "communicator, peer, tag, bytes": recorded besides entry and return
-  bool is_default;    ///< false: recorded only if MEGASCOPE_MPI selects it
+  std::string
+      recorded_fields;  ///< "communicator, peer, tag, bytes": recorded besides entry and return
+  bool is_default;      ///< false: recorded only if MEGASCOPE_MPI selects it
 };
 std::vector<WrappedFunction> wrapped_functions();
 /// Returns the functions that the mpi.h of this build declares and that have no wrapper.

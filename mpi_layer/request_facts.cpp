@@ -1,8 +1,8 @@
 #include "core/record/file_fact.h"
 #include "core/record/value_fact.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/requests.h"
 #include "mpi_layer/pmpi.h"
+#include "mpi_layer/requests.h"
 
 // Facts of tracked requests: start, test, completion, cancellation.
 namespace megascope::mpi {

@@ -3,8 +3,8 @@
 #include "mpi_layer/clock_sync.h"
 #include "mpi_layer/coll_bytes.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/requests.h"
 #include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/requests.h"
 
 /// Semantics of collectives: root, bytes sent and received, sequence number on the communicator;
 /// the request of nonblocking ones. One type serves the blocking and the nonblocking form, which
@@ -298,10 +298,10 @@ struct Nonblocking : Also<Shape, "request"> {
 
 }  // namespace coll
 
-#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)       \
-  template <>                                                    \
+#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)         \
+  template <>                                                      \
   struct Semantics<Fn::blocking> : coll::Blocking<coll::shape> {}; \
-  template <>                                                    \
+  template <>                                                      \
   struct Semantics<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
 MEGASCOPE_COLLECTIVE(Barrier, Ibarrier, Barrier)
 MEGASCOPE_COLLECTIVE(Bcast, Ibcast, Bcast)

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/semantics_coll.h"
-#include "mpi_layer/regions.h"
 #include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/regions.h"
+#include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/windows.h"
 
 /// Semantics of calls on communicators: creation, naming, end, and the object of queries. MPI-4.1
@@ -30,7 +30,8 @@ struct Object : About {
 /// Creation of a communicator, collective over all of the given one.
 template <Fn F>
 struct CollectiveCreation {
-  static constexpr std::string_view kRecordedFields = "communicator, sequence number, new communicator";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, sequence number, new communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               Args&&... args) noexcept {
@@ -49,21 +50,27 @@ struct CollectiveCreation {
 
 #define MEGASCOPE_CREATION(name, ...) \
   template <>                         \
-  struct Semantics<Fn::name>            \
+  struct Semantics<Fn::name>          \
       : Records<comm::CollectiveCreation<Fn::name> __VA_OPT__(, ) __VA_ARGS__> {};
 MEGASCOPE_CREATION(Comm_dup)
 MEGASCOPE_CREATION(Comm_dup_with_info)
 MEGASCOPE_CREATION(Comm_create)
-MEGASCOPE_CREATION(Comm_split, RecordedArgument{1, ValueName::kColor}, RecordedArgument{2, ValueName::kKey})
-MEGASCOPE_CREATION(Comm_split_type, RecordedArgument{1, ValueName::kSplitType}, RecordedArgument{2, ValueName::kKey})
+MEGASCOPE_CREATION(Comm_split, RecordedArgument{1, ValueName::kColor},
+                   RecordedArgument{2, ValueName::kKey})
+MEGASCOPE_CREATION(Comm_split_type, RecordedArgument{1, ValueName::kSplitType},
+                   RecordedArgument{2, ValueName::kKey})
 MEGASCOPE_CREATION(Intercomm_merge, RecordedArgument{1, ValueName::kHigh})
-MEGASCOPE_CREATION(Cart_create, RecordedArgument{2, ValueName::kDimension, 1}, RecordedArgument{3, ValueName::kPeriodic, 1},
+MEGASCOPE_CREATION(Cart_create, RecordedArgument{2, ValueName::kDimension, 1},
+                   RecordedArgument{3, ValueName::kPeriodic, 1},
                    RecordedArgument{4, ValueName::kReorder})
 MEGASCOPE_CREATION(Cart_sub, RecordedArgument{1, ValueName::kRemains, RecordedArgument::kGrid})
-MEGASCOPE_CREATION(Graph_create, RecordedArgument{1, ValueName::kNodes}, RecordedArgument{4, ValueName::kReorder})
-MEGASCOPE_CREATION(Dist_graph_create, RecordedArgument{1, ValueName::kNodes}, RecordedArgument{7, ValueName::kReorder})
+MEGASCOPE_CREATION(Graph_create, RecordedArgument{1, ValueName::kNodes},
+                   RecordedArgument{4, ValueName::kReorder})
+MEGASCOPE_CREATION(Dist_graph_create, RecordedArgument{1, ValueName::kNodes},
+                   RecordedArgument{7, ValueName::kReorder})
 MEGASCOPE_CREATION(Dist_graph_create_adjacent, RecordedArgument{1, ValueName::kSources},
-                   RecordedArgument{4, ValueName::kDestinations}, RecordedArgument{8, ValueName::kReorder})
+                   RecordedArgument{4, ValueName::kDestinations},
+                   RecordedArgument{8, ValueName::kReorder})
 #undef MEGASCOPE_CREATION
 
 template <>
@@ -129,8 +136,9 @@ struct Semantics<Fn::Comm_create_group>
     : Records<comm::GroupCreation, RecordedArgument{2, ValueName::kMessageTag}> {};
 template <>
 struct Semantics<Fn::Intercomm_create>
-    : Records<comm::Bridge, RecordedArgument{1, ValueName::kLocalLeader}, RecordedArgument{3, ValueName::kRemoteLeader},
-            RecordedArgument{4, ValueName::kMessageTag}> {};
+    : Records<comm::Bridge, RecordedArgument{1, ValueName::kLocalLeader},
+              RecordedArgument{3, ValueName::kRemoteLeader},
+              RecordedArgument{4, ValueName::kMessageTag}> {};
 template <>
 struct Semantics<Fn::Comm_free> : comm::End {};
 template <>
@@ -157,7 +165,8 @@ MEGASCOPE_ABOUT(Comm_remote_group)
 MEGASCOPE_ABOUT(Comm_get_name)
 #undef MEGASCOPE_ABOUT
 template <>
-struct Semantics<Fn::Comm_compare> : Records<comm::Object, RecordedArgument{2, ValueName::kComparison}> {};
+struct Semantics<Fn::Comm_compare>
+    : Records<comm::Object, RecordedArgument{2, ValueName::kComparison}> {};
 template <>
 struct Semantics<Fn::Comm_get_info> : comm::Object {};
 template <>

@@ -2,10 +2,10 @@
 
 #include "mpi_layer/files.h"
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/requests.h"
 #include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/semantics_p2p.h"
-#include "mpi_layer/requests.h"
-#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of calls on files other than transfers: open, close, views, sizes, positions. A call
@@ -35,7 +35,7 @@ namespace io {
 }
 /// Adds the fact with the file's identifiers.
 [[gnu::always_inline]] inline void record(MpiThread& thread, const FileState& file,
-                                        Fact fact) noexcept {
+                                          Fact fact) noexcept {
   fact.peer = static_cast<std::int32_t>(file.id);
   fact.comm = file.comm;
   stage(thread, fact);
@@ -130,8 +130,8 @@ struct View : Also<About<>, "view"> {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
     record(thread, *file,
-         transfer_fact(FactKind::kFileView, file->id, file->comm,
-                       {shown_offset(begin), type_size(thread, etype), false}));
+           transfer_fact(FactKind::kFileView, file->id, file->comm,
+                         {shown_offset(begin), type_size(thread, etype), false}));
   }
 };
 
@@ -143,7 +143,7 @@ struct Seek : Also<About<>, "seek"> {
     const FileState* file = file_of_success(call, rc, handle);
     if (file == nullptr) return;
     record(thread, *file,
-         seek_fact(file->id, file->comm, seek_result(handle, offset, whence, kIsShared)));
+           seek_fact(file->id, file->comm, seek_result(handle, offset, whence, kIsShared)));
   }
 };
 
@@ -230,7 +230,9 @@ MEGASCOPE_IO(preallocate, Collective<io::Size>)
 MEGASCOPE_IO(get_size, Size)
 MEGASCOPE_IO(get_position, Asked<RecordedArgument{1, ValueName::kOffset}>)
 MEGASCOPE_IO(get_position_shared, Asked<RecordedArgument{1, ValueName::kOffset}>)
-MEGASCOPE_IO(get_byte_offset, Asked<RecordedArgument{1, ValueName::kOffset}, RecordedArgument{2, ValueName::kByteOffset}>)
+MEGASCOPE_IO(
+    get_byte_offset,
+    Asked<RecordedArgument{1, ValueName::kOffset}, RecordedArgument{2, ValueName::kByteOffset}>)
 MEGASCOPE_IO(get_type_extent, Asked<RecordedArgument{2, ValueName::kExtent}>)
 MEGASCOPE_IO(get_view, Object)
 MEGASCOPE_IO(get_amode, Asked<RecordedArgument{1, ValueName::kAccessMode}>)

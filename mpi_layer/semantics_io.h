@@ -2,10 +2,10 @@
 
 #include "mpi_layer/files.h"
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/requests.h"
 #include "mpi_layer/semantics_file.h"
 #include "mpi_layer/semantics_p2p.h"
-#include "mpi_layer/requests.h"
-#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of file transfers: the file, bytes requested and transferred, the offset if it is
@@ -17,7 +17,8 @@ namespace io {
 /// The requested transfer is kept in `second` during the call.
 template <FactKind kKind, bool kIsCollective>
 struct Transfer {
-  static constexpr std::string_view kRecordedFields = "communicator, file, offset where given, file bytes";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, file, offset where given, file bytes";
   [[gnu::always_inline]] static void ask(MpiThread& thread, CallRecord& call, MPI_File file,
                                          std::uint64_t offset, int count,
                                          MPI_Datatype type) noexcept {

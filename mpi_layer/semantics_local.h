@@ -23,7 +23,8 @@ namespace local {
 /// argument is a communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
-  static constexpr std::string_view kRecordedFields = kOnComm ? "communicator, bytes here" : "bytes here";
+  static constexpr std::string_view kRecordedFields = kOnComm ? "communicator, bytes here"
+                                                              : "bytes here";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               Args&&... args) noexcept {
@@ -128,7 +129,8 @@ using NewKeyval = Records<NoSemantics, RecordedArgument{At, ValueName::kKeyval}>
 template <class Object>
 using Keyval = Records<Object, RecordedArgument{1, ValueName::kKeyval}>;
 template <class Object>
-using FoundKeyval = Records<Object, RecordedArgument{1, ValueName::kKeyval}, RecordedArgument{3, ValueName::kFlag}>;
+using FoundKeyval = Records<Object, RecordedArgument{1, ValueName::kKeyval},
+                            RecordedArgument{3, ValueName::kFlag}>;
 template <class Object>
 using ErrorCode = Records<Object, RecordedArgument{1, ValueName::kErrorCode}>;
 
@@ -162,10 +164,10 @@ MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
 MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Win_set_errhandler, one_sided::Object)
 MEGASCOPE_LOCAL(Add_error_class, Records<NoSemantics, RecordedArgument{0, ValueName::kErrorClass}>)
-MEGASCOPE_LOCAL(Add_error_code,
-                Records<NoSemantics, RecordedArgument{0, ValueName::kErrorClass}, RecordedArgument{1, ValueName::kErrorCode}>)
-MEGASCOPE_LOCAL(Error_class,
-                Records<NoSemantics, RecordedArgument{0, ValueName::kErrorCode}, RecordedArgument{1, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Add_error_code, Records<NoSemantics, RecordedArgument{0, ValueName::kErrorClass},
+                                        RecordedArgument{1, ValueName::kErrorCode}>)
+MEGASCOPE_LOCAL(Error_class, Records<NoSemantics, RecordedArgument{0, ValueName::kErrorCode},
+                                     RecordedArgument{1, ValueName::kErrorClass}>)
 MEGASCOPE_LOCAL(Initialized, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)
 MEGASCOPE_LOCAL(Finalized, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)
 MEGASCOPE_LOCAL(Is_thread_main, Records<NoSemantics, RecordedArgument{0, ValueName::kFlag}>)

@@ -98,10 +98,10 @@ struct NeighborAlltoallw {
 
 }  // namespace coll
 
-#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)       \
-  template <>                                                    \
+#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)         \
+  template <>                                                      \
   struct Semantics<Fn::blocking> : coll::Blocking<coll::shape> {}; \
-  template <>                                                    \
+  template <>                                                      \
   struct Semantics<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
 MEGASCOPE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, NeighborAlltoall)
 MEGASCOPE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, NeighborAllgatherv)

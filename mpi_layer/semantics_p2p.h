@@ -2,8 +2,8 @@
 
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/semantics_send_recv.h"
 #include "mpi_layer/requests.h"
+#include "mpi_layer/semantics_send_recv.h"
 #include "mpi_layer/types.h"
 
 /// Semantics of probes, of receives of matched messages and of persistent starts; with
@@ -175,7 +175,8 @@ struct Semantics<Fn::Imrecv> {
 
 template <>
 struct Semantics<Fn::Start> : NoSemantics {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc,
                                               MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) start_persistent(thread, *request);
@@ -183,7 +184,8 @@ struct Semantics<Fn::Start> : NoSemantics {
 };
 template <>
 struct Semantics<Fn::Startall> : NoSemantics {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count,
                                               const auto& array) noexcept {
     for (int i = 0; rc == MPI_SUCCESS && i < count; ++i)

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/semantics_p2p.h"
-#include "mpi_layer/requests.h"
 #include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/requests.h"
+#include "mpi_layer/semantics_p2p.h"
 
 #include <cstring>
 
@@ -109,7 +109,8 @@ bool is_pending_slow_path(int error) noexcept;
 
 template <>
 struct Semantics<Fn::Wait> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
@@ -126,7 +127,8 @@ struct Semantics<Fn::Wait> {
 };
 template <>
 struct Semantics<Fn::Test> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,
                                               MPI_Request* request, int*,
                                               MPI_Status*& status) noexcept {
@@ -152,7 +154,8 @@ struct Semantics<Fn::Test> {
 };
 template <>
 struct Semantics<Fn::Waitall> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
@@ -167,7 +170,8 @@ struct Semantics<Fn::Waitall> {
 };
 template <>
 struct Semantics<Fn::Testall> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
                                               MPI_Status*& statuses) noexcept {
@@ -185,7 +189,8 @@ struct Semantics<Fn::Testall> {
 };
 template <>
 struct Semantics<Fn::Waitany> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*,
                                               MPI_Status*& status) noexcept {
@@ -201,7 +206,8 @@ struct Semantics<Fn::Waitany> {
 };
 template <>
 struct Semantics<Fn::Testany> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
                                               MPI_Status*& status) noexcept {
@@ -219,7 +225,8 @@ struct Semantics<Fn::Testany> {
 };
 template <>
 struct Semantics<Fn::Waitsome> {
-  static constexpr std::string_view kRecordedFields = "message communicator, peer, tag, bytes, request";
+  static constexpr std::string_view
+      kRecordedFields = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count,
                                               const auto& array, int*, int*,
                                               MPI_Status*& statuses) noexcept {
@@ -279,7 +286,8 @@ struct Semantics<Fn::Cancel> : NoSemantics {
   }
 };
 template <>
-struct Semantics<Fn::Test_cancelled> : Records<NoSemantics, RecordedArgument{1, ValueName::kFlag}> {};
+struct Semantics<Fn::Test_cancelled> : Records<NoSemantics, RecordedArgument{1, ValueName::kFlag}> {
+};
 template <>
 struct Semantics<Fn::Request_free> {
   static constexpr std::string_view kRecordedFields = "request";

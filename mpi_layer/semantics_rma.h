@@ -1,10 +1,10 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/semantics_window.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/semantics_window.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -116,7 +116,8 @@ struct WithRequest : Also<Operation, "request"> {
 // Synchronisation.
 
 struct Fence : On<Fence> {
-  static constexpr std::string_view kRecordedFields = "communicator, window, sequence number, assertions";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, window, sequence number, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert,
                                          MPI_Win window) noexcept {
     WinState* state = set_window(thread, call, window);
@@ -171,7 +172,8 @@ struct Wait : On<Wait> {
   }
 };
 struct Test : On<Test> {
-  static constexpr std::string_view kRecordedFields = "communicator, window, group, flag by the group";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, window, group, flag by the group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, int*) noexcept {
     Wait::say(thread, call, window);
   }
@@ -182,7 +184,8 @@ struct Test : On<Test> {
 };
 
 struct Lock : On<Lock> {
-  static constexpr std::string_view kRecordedFields = "communicator, window, target, lock type, assertions";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, window, target, lock type, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int type, int target,
                                          int assert, MPI_Win window) noexcept {
     const std::uint64_t exclusive = type == MPI_LOCK_EXCLUSIVE ? rma::kExclusive : 0;

@@ -203,7 +203,8 @@ namespace p2p {
 
 template <>
 struct Semantics<Fn::Sendrecv> {
-  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, message received";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*,
                                               int sendcount, MPI_Datatype sendtype, int dest,
                                               int sendtag, void*, int recvcount,
@@ -224,7 +225,8 @@ struct Semantics<Fn::Sendrecv> {
 
 template <>
 struct Semantics<Fn::Sendrecv_replace> {
-  static constexpr std::string_view kRecordedFields = "communicator, peer, tag, bytes, message received";
+  static constexpr std::string_view
+      kRecordedFields = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count,
                                               MPI_Datatype type, int dest, int sendtag, int source,
                                               int recvtag, MPI_Comm comm,

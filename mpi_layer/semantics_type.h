@@ -27,7 +27,7 @@ struct NewType : NoSemantics {
   static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
     if (rc != MPI_SUCCESS) return;
     record_value(thread, ValueName::kTypeBytes,
-               static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
+                 static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }
 };
 /// Also records queried properties of a group or datatype.
@@ -35,7 +35,8 @@ template <RecordedArgument... kRecordedArguments>
 struct Asked : Records<NoSemantics, kRecordedArguments...> {
   static constexpr bool kNamesObject = true;
 };
-using Extent = Asked<RecordedArgument{1, ValueName::kLowerBound}, RecordedArgument{2, ValueName::kExtent}>;
+using Extent = Asked<RecordedArgument{1, ValueName::kLowerBound},
+                     RecordedArgument{2, ValueName::kExtent}>;
 
 }  // namespace type
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/semantics_coll.h"
+#include "mpi_layer/recorded_arguments.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
-#include "mpi_layer/recorded_arguments.h"
+#include "mpi_layer/semantics_coll.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -142,8 +142,9 @@ void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) n
 /// CommAt: index of the communicator argument. Size and unit precede it.
 template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
-  static constexpr std::string_view kRecordedFields = CommAt >= 3 ? "communicator, window, window bytes"
-                                                         : "communicator, window";
+  static constexpr std::string_view kRecordedFields = CommAt >= 3
+                                                          ? "communicator, window, window bytes"
+                                                          : "communicator, window";
   template <class... Args>
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
     begin_making(thread, call, argument<CommAt>(args...));
@@ -207,7 +208,8 @@ template <>
 struct Semantics<Fn::Win_set_info> : one_sided::Object {};
 template <>
 struct Semantics<Fn::Win_shared_query>
-    : Records<one_sided::About, RecordedArgument{1, ValueName::kWindowRank}, RecordedArgument{2, ValueName::kWindowBytes},
-            RecordedArgument{3, ValueName::kDisplacementUnit}> {};
+    : Records<one_sided::About, RecordedArgument{1, ValueName::kWindowRank},
+              RecordedArgument{2, ValueName::kWindowBytes},
+              RecordedArgument{3, ValueName::kDisplacementUnit}> {};
 
 }  // namespace megascope::mpi

@@ -9,9 +9,9 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/own_errors.h"
+#include "mpi_layer/pmpi.h"
 #include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ StepControl* g_step_control = nullptr;
 
 namespace {
 
-ControlPort* g_port = nullptr;             ///< for the operator, which MPI calls without context
+ControlPort* g_port = nullptr;  ///< for the operator, which MPI calls without context
 constexpr std::uint64_t kBusyWaitNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
@@ -40,7 +40,9 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
-std::uint64_t carry_rank_updates_of_progress_tick() noexcept { return g_step_control->progress_tick(); }
+std::uint64_t carry_rank_updates_of_progress_tick() noexcept {
+  return g_step_control->progress_tick();
+}
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); },
@@ -205,8 +207,8 @@ void StepControl::at_boundary() noexcept {
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized)
-    hasten_rank_updates(*t_thread);      // progress soon: a client waits for an answer
-  (void)test(round(started_ - 1));  // lets MPI progress
+    hasten_rank_updates(*t_thread);  // progress soon: a client waits for an answer
+  (void)test(round(started_ - 1));   // lets MPI progress
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
 
@@ -339,7 +341,7 @@ void StepControl::finish_mail() noexcept {
   if (!has_rank_updates_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
   const std::optional<std::uint64_t> rank_updates = agree(mail_ ? mail_->sent_count() : 0, is_sound,
-                                                     true);
+                                                          true);
   const bool has_taken = rank_updates && mail_->receive_all(*rank_updates);
   const bool is_all_taken = agree(0, has_taken, false).has_value();
   is_mail_broken_ = !is_all_taken || !mail_->see_off();

@@ -22,8 +22,9 @@ StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone)
   if (is_standalone) return;
   pmpi<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
-    spare_.bytes.reset(new (
-        std::nothrow) std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
+    spare_.bytes.reset(
+        new (std::nothrow)
+            std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
@@ -39,7 +40,8 @@ bool StepMail::send() noexcept {
 }
 
 /// Counts a rank update once it is being sent: rank 0 waits for no other.
-bool StepMail::start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept {
+bool StepMail::start(const std::vector<std::byte>& rank_update,
+                     RankUpdateSegments& pieces) noexcept {
   if (rank_update.empty()) return true;
   if (!pieces.send(rank_update, comm_)) return false;
   ++sent_count_;

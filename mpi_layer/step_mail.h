@@ -14,9 +14,10 @@
 
 namespace megascope::mpi {
 
-/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from each
-/// rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only receive_all()
-/// waits. One thread at a time. Must not be destroyed while MPI may access a rank update.
+/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from
+/// each rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only
+/// receive_all() waits. One thread at a time. Must not be destroyed while MPI may access a rank
+/// update.
 class StepMail {
  public:
   /// comm: a communicator of the library without other messages of this kind; null handle: there is

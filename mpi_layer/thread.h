@@ -33,10 +33,11 @@ struct MpiThread {
   std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none.
                                 ///< Stale after a call that was left by an exception or jump
   EventBuffer* buffer;
-  std::uint64_t busy_ticks;         ///< time in recorded calls so far
-  std::uint64_t next_progress_ticks;   ///< time of the next progress tick, which runs after the first
-                                    ///< call that returns later; largest number: never
-  std::uint64_t next_rank_update_ticks;  ///< time of the next progress of rank updates (progress_ticks.h)
+  std::uint64_t busy_ticks;           ///< time in recorded calls so far
+  std::uint64_t next_progress_ticks;  ///< time of the next progress tick, which runs after the
+                                      ///< first call that returns later; largest number: never
+  std::uint64_t
+      next_rank_update_ticks;  ///< time of the next progress of rank updates (progress_ticks.h)
   std::uint64_t next_reading_ticks;
   bool reads_at_entry;  ///< the next intercepted call begins with a CPU reading; gates are closed
                         ///< until then
@@ -105,7 +106,8 @@ struct MpiThread {
   RequestArrays arrays[kDepths];  ///< for calls on arrays, by depth; none for the largest depth,
                                   ///< which several calls may have
 
-  /// Coalesced polls (coalesced_polls.h); fn kNone: none. The number of calls is in `fact`, if it exists.
+  /// Coalesced polls (coalesced_polls.h); fn kNone: none. The number of calls is in `fact`, if it
+  /// exists.
   struct Run {
     Fn fn;
     std::uint32_t unmeasured;  ///< number of further returns that are not timed
@@ -136,8 +138,8 @@ extern constinit thread_local MpiThread* t_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded);
 /// Ends recording for all threads, for good.
 void close_recording() noexcept;
-/// Sets what all threads record: kRecords | kTracking, or kTracking only while MPI_Pcontrol has stopped
-/// recording.
+/// Sets what all threads record: kRecords | kTracking, or kTracking only while MPI_Pcontrol has
+/// stopped recording.
 void set_gates(std::uint8_t gate) noexcept;
 /// hooks::WindowFollower: records are kept or not from now on. Each thread follows at its next
 /// call, by hooks::is_kept().

@@ -270,8 +270,8 @@ void RankGather::note_collective(Event& event, const Call& call, const Fact& fac
   event.is_root = fact.peer >= 0 && fact.peer == comm.my_rank;
   event.is_blocking = fact.kind == FactKind::kCollective;
   const std::uint64_t reported_bytes = event.is_root && region.op == CollectiveOp::kBcast
-                                       ? fact.bytes
-                                       : std::max(fact.bytes, fact.bytes_received);
+                                           ? fact.bytes
+                                           : std::max(fact.bytes, fact.bytes_received);
   const bool counts_all = counts_all_members(region.op) ||
                           (event.is_root && region.op != CollectiveOp::kNone);
   event.bytes = counts_all && comm.size > 1 ? reported_bytes / static_cast<std::uint64_t>(comm.size)

@@ -63,8 +63,8 @@ class AnchorSink final : public MatchSink {
                  std::uint64_t late_ns) const {
     if (early == late) return;
     const double min_ns = static_cast<double>(early_ns) -
-                            static_cast<double>(
-                                late_ns);  // that `late` must be set later than `early`
+                          static_cast<double>(
+                              late_ns);  // that `late` must be set later than `early`
     ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_)
                               .first->second;
     if (early < late)

@@ -25,8 +25,7 @@ void move_moments(const RecordSource& source, const MatchTables& tables, std::ui
     for (const TimeCorrection& correction : result.corrections) {
       result.max_moved_ns = std::max(result.max_moved_ns, correction.max_ns());
     }
-    if (result.max_moved_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack))
-      return;
+    if (result.max_moved_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack)) return;
   }
 }
 

@@ -71,7 +71,7 @@ CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefi
                          const Fact& fact) {
   CollectiveShape shape{.function = function.name};
   const bool is_reported = fact.kind == FactKind::kCollective ||
-                       fact.kind == FactKind::kCollectiveRequest;
+                           fact.kind == FactKind::kCollectiveRequest;
   if (comm.kind == CommKind::kInter || !is_reported) return shape;
   shape.root = fact.peer;
   const std::int64_t size = rank_count(comm.members);

@@ -66,7 +66,8 @@ std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
   std::vector<std::size_t> steps;
   const std::size_t last = std::min(static_cast<std::size_t>(std::max(root_cause.last_step, 0)) + 1,
                                     ranks.front()->steps.size());
-  for (auto step = static_cast<std::size_t>(std::max(root_cause.onset_step, 0)); step < last; ++step)
+  for (auto step = static_cast<std::size_t>(std::max(root_cause.onset_step, 0)); step < last;
+       ++step)
     steps.push_back(step);
   return steps;
 }

@@ -18,7 +18,7 @@ using detect::RootCause;
 constexpr double kMinBlocked = 0.02;  ///< of the run, beyond what the others are
 constexpr double kMinForeign = 0.05;  ///< of the run
 constexpr double kMinComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
-                                        ///< better where ranks share cores
+                                      ///< better where ranks share cores
 constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
 constexpr double
     kOfUsual = 0.1;  ///< of what the others are: programs that sleep do not sleep equally long
@@ -26,7 +26,7 @@ constexpr double kExplained = 0.5;      ///< of what a culprit costs
 constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
                                         ///< because ranks have no core
-constexpr double kMinSeen = 0.02;     ///< of the run: there, ranks' work differs by that
+constexpr double kMinSeen = 0.02;       ///< of the run: there, ranks' work differs by that
 constexpr double
     kAsSlow = 0.75;  ///< of what the worst costs: below it, something is a consequence of that
 constexpr double kSure = 0.9999;
@@ -127,8 +127,9 @@ class WholeRun {
   /// by that.
   void correct_causes() {
     for (RootCause& root_cause : detection_.root_causes) {
-      const Account* const account = root_cause.ranks.size() == 1 ? account_of(root_cause.ranks.front())
-                                                               : nullptr;
+      const Account* const account = root_cause.ranks.size() == 1
+                                         ? account_of(root_cause.ranks.front())
+                                         : nullptr;
       if (account == nullptr || root_cause.cause == Cause::kSlowLink ||
           root_cause.cause == Cause::kPreempted)
         continue;
@@ -157,9 +158,10 @@ class WholeRun {
     double max_ns = 0.0;
     for (const RootCause& root_cause : detection_.root_causes)
       max_ns = std::max(max_ns, root_cause.blocked_ns);
-    const std::size_t count = std::erase_if(detection_.root_causes, [max_ns](const RootCause& root_cause) {
-      return root_cause.cause == Cause::kBlocked && root_cause.blocked_ns < kAsSlow * max_ns;
-    });
+    const std::size_t count = std::erase_if(
+        detection_.root_causes, [max_ns](const RootCause& root_cause) {
+          return root_cause.cause == Cause::kBlocked && root_cause.blocked_ns < kAsSlow * max_ns;
+        });
     if (count == 0) return;
     detection_.limitations.push_back(
         (count == 1 ? std::string("Another rank was")
@@ -170,8 +172,9 @@ class WholeRun {
   /// Of a culprit's time, what is there in the whole run.
   double reported_ns(const RootCause& root_cause) const {
     const double reported_ns = root_cause.cost_fraction * run_ns_;
-    const Account* const account = root_cause.ranks.size() == 1 ? account_of(root_cause.ranks.front())
-                                                             : nullptr;
+    const Account* const account = root_cause.ranks.size() == 1
+                                       ? account_of(root_cause.ranks.front())
+                                       : nullptr;
     return account == nullptr
                ? reported_ns
                : std::min(reported_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
@@ -201,10 +204,11 @@ class WholeRun {
   /// A library that polls is blocked nowhere: the process was stopped, or the transport waited.
   void name_blocked_in_mpi() {
     for (const Account& account : accounts_) {
-      const bool is_named = std::ranges::any_of(detection_.root_causes, [&](const RootCause& root_cause) {
-        return is_in(root_cause.ranks, account.world_rank) &&
-               (root_cause.cause == Cause::kSlowLink || root_cause.cause == Cause::kBlocked);
-      });
+      const bool is_named = std::ranges::any_of(
+          detection_.root_causes, [&](const RootCause& root_cause) {
+            return is_in(root_cause.ranks, account.world_rank) &&
+                   (root_cause.cause == Cause::kSlowLink || root_cause.cause == Cause::kBlocked);
+          });
       if (is_named || !is_blocked_in_mpi(account.world_rank) ||
           !is_beyond_scatter(accounts_, account, blocked_in_mpi))
         continue;
@@ -213,8 +217,9 @@ class WholeRun {
                                         1.0);  // of all its time, not of its work
       found.is_in_mpi = true;
       found.blocked_ns = account.blocked_in_mpi_ns;
-      std::erase_if(detection_.root_causes,
-                    [&](const RootCause& root_cause) { return is_one(root_cause, account.world_rank); });
+      std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
+        return is_one(root_cause, account.world_rank);
+      });
       add(std::move(found));
     }
   }
@@ -256,7 +261,8 @@ class WholeRun {
         return std::ranges::any_of(
             hit, [rank](const Account* account) { return account->world_rank == rank; });
       });
-      return root_cause.cause == Cause::kPreempted || (is_theirs && root_cause.cause != Cause::kBlocked);
+      return root_cause.cause == Cause::kPreempted ||
+             (is_theirs && root_cause.cause != Cause::kBlocked);
     });
     add(std::move(found));
   }
@@ -286,7 +292,7 @@ class WholeRun {
       root_cause.core_wait_ns += account->core_wait_ns;
     }
     root_cause.core_wait_reason = "something else ran there for " +
-                               human_duration(static_cast<std::int64_t>(worst.foreign_ns));
+                                  human_duration(static_cast<std::int64_t>(worst.foreign_ns));
     return root_cause;
   }
 
@@ -298,7 +304,8 @@ class WholeRun {
         return false;
       const Account* const account = account_of(root_cause.ranks.front());
       return account != nullptr &&
-             reported_ns(root_cause) < std::max(kExplained * root_cause.cost_fraction, kMinSeen) * run_ns_;
+             reported_ns(root_cause) <
+                 std::max(kExplained * root_cause.cost_fraction, kMinSeen) * run_ns_;
     });
     const std::size_t count = before - detection_.root_causes.size();
     if (count == 0) return;

@@ -102,7 +102,7 @@ AnnotatedSteps annotated_steps(const RecordSource& source) {
   if (most == 0) return annotated;
   if (!silent.empty()) {
     annotated.limitations.push_back("the steps that the program tells are not used: ranks " +
-                               list(silent) + " tell none");
+                                    list(silent) + " tell none");
     return annotated;
   }
   if (!keep_common(ranks)) {
@@ -114,8 +114,9 @@ AnnotatedSteps annotated_steps(const RecordSource& source) {
     annotated.limitations.emplace_back(
         "the steps that the program tells are not used: no step is told by all ranks");
   else if (ranks.front().size() < most)
-    annotated.limitations.push_back("of up to " + std::to_string(most) + " steps that a rank tells, " +
-                               std::to_string(ranks.front().size()) + " are told by all");
+    annotated.limitations.push_back("of up to " + std::to_string(most) +
+                                    " steps that a rank tells, " +
+                                    std::to_string(ranks.front().size()) + " are told by all");
   for (const Step& step : ranks.front()) annotated.numbers.push_back(step.key.first);
   for (const auto& steps : ranks) {
     auto& begins = annotated.marks.begin_ns.emplace_back();

@@ -113,7 +113,7 @@ struct Link;
 struct Options {
   double false_alarm_rate = 3e-4;    ///< chance that a healthy run gets any culprit, where noise is
                                      ///< as the model says
-  double min_factor = 1.012;       ///< below which a difference is not worth a word
+  double min_factor = 1.012;         ///< below which a difference is not worth a word
   double clock_error_ns = 1'000.0;   ///< between any two ranks; a link must be slower by more than
                                      ///< four times this
   unsigned jobs = 1;                 ///< threads to work with, the caller's among them
@@ -125,7 +125,7 @@ struct Options {
 };
 
 struct Detection {
-  std::vector<RootCause> root_causes;           ///< the most expensive first
+  std::vector<RootCause> root_causes;      ///< the most expensive first
   std::int32_t step_count = 0;             ///< 0: no steps were found, and nothing was judged
   std::vector<std::int32_t> judged_ranks;  ///< world ranks
   std::vector<StepTimes> steps;            ///< by index in world_ranks(), of all ranks

@@ -18,7 +18,7 @@ constexpr double kAlways = 0.97;    ///< share of the steps of a stretch that ar
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
 constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
 constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
-constexpr double kMinScore = 3.0;    ///< scans that end below are not looked at closely
+constexpr double kMinScore = 3.0;   ///< scans that end below are not looked at closely
 constexpr std::size_t kLongRun = 128;  ///< steps from which on means of several are looked at first
 constexpr std::size_t kBins = 50;
 constexpr double
@@ -133,8 +133,8 @@ void best_stretch(const std::vector<double>& values, double share, double log_pr
 /// The same of every period-th step.
 void best_periodic(const std::vector<double>& values, double log_prior, Scan& best) {
   std::vector<double> some;
-  for (std::size_t period = kMinPeriod;
-       period <= kMaxPeriod && period * kMinTimes <= values.size(); ++period) {
+  for (std::size_t period = kMinPeriod; period <= kMaxPeriod && period * kMinTimes <= values.size();
+       ++period) {
     const double prior = log_prior -
                          std::log(static_cast<double>((kMaxPeriod - kMinPeriod + 1) * period));
     for (std::size_t phase = 0; phase < period; ++phase) {
@@ -295,8 +295,8 @@ std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Uni
   if (!strands.empty() && strands[0].values.size() >= kLongRun) {
     std::vector<Strand> rough;
     for (const Strand& strand : strands) rough.push_back(coarse(strand));
-    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted,
-                                                kRoughHeight * min_height, true);
+    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted, kRoughHeight * min_height,
+                                                true);
     for (std::size_t i = 0; i < units.size(); ++i) is_wanted[i] = first[i].score > 0.0;
   }
   return scan_wanted(strands, units, is_wanted, min_height, false);
@@ -338,9 +338,8 @@ Strand strand_of_change(const std::vector<double>& series, const std::vector<dou
     if (share == 0.5) usual = fit;
     strand.base = std::min(0.0, fit - usual);
     const Strand rough = series.size() >= kLongRun ? coarse(strand) : strand;
-    const double score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, min_height,
-                                     true)[0]
-                             .score;
+    const double
+        score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, min_height, true)[0].score;
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(strand);

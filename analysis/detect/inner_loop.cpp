@@ -13,7 +13,7 @@ constexpr std::uint64_t kMinBodies = 8;
 constexpr double kMinTimesOuter = 2.0;
 constexpr std::size_t kMaxTries = 64;
 constexpr std::uint32_t kMaxEvery = 16;
-constexpr double kMinShare = 0.85;    ///< of the calls that are in bodies as the next one
+constexpr double kMinShare = 0.85;     ///< of the calls that are in bodies as the next one
 constexpr double kMaxOuterWork = 2.0;  ///< of a body with an outer call, in those without
 
 /// What lies between one occurrence of a kind and the next.

@@ -232,9 +232,8 @@ class LinkJudge {
       apart = std::max(apart, apart_[strand]);
     }
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
-    return finding.active_steps >= kMinSteps &&
-           std::exp(finding.excess) >= options_.min_factor && finding.excess > apart &&
-           excess_ns > kClockErrors * options_.clock_error_ns;
+    return finding.active_steps >= kMinSteps && std::exp(finding.excess) >= options_.min_factor &&
+           finding.excess > apart && excess_ns > kClockErrors * options_.clock_error_ns;
   }
 
   const Reduced& reduced_;

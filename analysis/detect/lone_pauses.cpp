@@ -14,7 +14,7 @@ constexpr double kHeavyPart = 0.03;  ///< of the step's work
 constexpr std::size_t
     kMinPeers = 4;  ///< that tell one step's usual parts; else the rank's other steps do
 constexpr std::size_t kMinSteps = 3;
-constexpr double kMaxSteps = 0.8;    ///< of the slow steps look like a pause
+constexpr double kMaxSteps = 0.8;     ///< of the slow steps look like a pause
 constexpr double kAlwaysThere = 0.9;  ///< of them are long in the same part
 constexpr double kLargePart = 0.7;    ///< of the work: most pauses fall into it
 
@@ -120,8 +120,7 @@ bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, s
     sum.off_if_slow += shape.off_if_slow;
     sum.off_if_paused += shape.off_if_paused;
   }
-  if (count < kMinSteps ||
-      static_cast<double>(paused) < kMaxSteps * static_cast<double>(count) ||
+  if (count < kMinSteps || static_cast<double>(paused) < kMaxSteps * static_cast<double>(count) ||
       sum.off_if_paused > 0.5 * sum.off_if_slow)
     return false;
   const auto most = static_cast<std::size_t>(std::ranges::max_element(longest) - longest.begin());

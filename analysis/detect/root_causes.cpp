@@ -34,9 +34,9 @@ class Namer {
         add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
-    std::stable_sort(root_causes_.begin(), root_causes_.end(), [](const RootCause& a, const RootCause& b) {
-      return a.cost_fraction > b.cost_fraction;
-    });
+    std::stable_sort(
+        root_causes_.begin(), root_causes_.end(),
+        [](const RootCause& a, const RootCause& b) { return a.cost_fraction > b.cost_fraction; });
     return std::move(root_causes_);
   }
 
@@ -153,8 +153,8 @@ class Namer {
   void add_link(std::size_t index) {
     const Link& link = reduced_.links[index];
     const Finding& finding = findings_.links[index];
-    RootCause root_cause = common(Cause::kSlowLink,
-                             {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
+    RootCause root_cause = common(
+        Cause::kSlowLink, {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
     double cost = 0.0;
     for (std::size_t step = 0; step < reduced_.step_count; ++step) {
       if (finding.is_active[step]) cost += saved_ns(link.steps[step].total_ns, finding.excess);
@@ -166,9 +166,9 @@ class Namer {
         link.to, finding,
         messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
     root_cause.links.emplace_back(reduced_.ranks[link.from].world_rank,
-                               reduced_.ranks[link.to].world_rank);
+                                  reduced_.ranks[link.to].world_rank);
     root_cause.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) +
-                            " -> " + std::to_string(reduced_.ranks[link.to].world_rank);
+                               " -> " + std::to_string(reduced_.ranks[link.to].world_rank);
     root_causes_.push_back(std::move(root_cause));
   }
 
@@ -191,7 +191,8 @@ class Namer {
     return result;
   }
 
-  RootCause common(Cause cause, const std::vector<std::size_t>& ranks, const Finding& finding) const {
+  RootCause common(Cause cause, const std::vector<std::size_t>& ranks,
+                   const Finding& finding) const {
     RootCause root_cause;
     root_cause.cause = cause;
     std::set<std::string> hosts;
@@ -210,7 +211,7 @@ class Namer {
       if (finding.is_active[step]) root_cause.steps.push_back(static_cast<std::int64_t>(step));
     }
     root_cause.confidence = 1.0 - options_.false_alarm_rate *
-                                   std::exp(std::min(0.0, finding.threshold - finding.score));
+                                      std::exp(std::min(0.0, finding.threshold - finding.score));
     return root_cause;
   }
 
@@ -226,12 +227,12 @@ class Namer {
     }
     root_cause.cost_fraction = std::min(1.0, cost / run_ns());
     root_cause.evidence = evidence(ranks[0], finding,
-                                reduced_.ranks[ranks[0]].work_ns(worst(finding)));
+                                   reduced_.ranks[ranks[0]].work_ns(worst(finding)));
     root_cause.evidence.what = cause == Cause::kHostStall ? "pauses between MPI calls"
-                                                       : "work between MPI calls";
+                                                          : "work between MPI calls";
     root_cause.evidence.peer_count = static_cast<std::int32_t>(
-                                      peers_.classes[peers_.class_of[ranks[0]]].size()) -
-                                  1;
+                                         peers_.classes[peers_.class_of[ranks[0]]].size()) -
+                                     1;
     root_causes_.push_back(std::move(root_cause));
   }
 
@@ -246,7 +247,7 @@ class Namer {
 }  // namespace
 
 std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
-                                   const Findings& findings, const Options& options) {
+                                        const Findings& findings, const Options& options) {
   return Namer(reduced, peers, findings, options).name();
 }
 

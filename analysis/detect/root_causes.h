@@ -17,6 +17,6 @@ struct Findings {
 
 /// Findings by their causes; the two directions of a link are one. The most expensive first.
 std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
-                                   const Findings& findings, const Options& options);
+                                        const Findings& findings, const Options& options);
 
 }  // namespace megascope::detect

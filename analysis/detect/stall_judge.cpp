@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kMinFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those
-                                          ///< of one are telling
+                                        ///< of one are telling
 
 /// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the
 /// middle of its own, as they scatter.

@@ -18,7 +18,7 @@ constexpr std::uint64_t kManySteps = 16;  ///< with so many no better marker is 
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kMinSteps = 3;
 constexpr double kMaxDifference = 1.15;  ///< of how often ranks go round a loop in a step, of the
-                                          ///< beginnings that were read
+                                         ///< beginnings that were read
 constexpr double kMaxBodies = 2.5;       ///< the same, where all was read: bodies
 
 /// What a rank has to offer.

@@ -7,7 +7,7 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kMaxTags = 1 << 16;     ///< channels whose tags are told apart
+constexpr std::size_t kMaxTags = 1 << 16;    ///< channels whose tags are told apart
 constexpr std::uint64_t kMinWaitNs = 2'000;  ///< of a call that did wait
 
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {

@@ -108,8 +108,7 @@ class WorkJudge {
         mean.noise[step] += tested_.strands[strand].noise[step] * noise_share;
       }
     }
-    const Scan scanned = scan({mean}, {{{0}, {1.0}, 0.0, true}},
-                              std::log(options_.min_factor))[0];
+    const Scan scanned = scan({mean}, {{{0}, {1.0}, 0.0, true}}, std::log(options_.min_factor))[0];
     const auto begin = mean.values.begin();
     return scanned.uneven_score > scanned.even_score &&
            varies_by_much({begin + static_cast<std::ptrdiff_t>(found.first),

@@ -15,10 +15,10 @@ namespace {
 constexpr double
     kUsual = 1.0 / 3.0;  ///< quantile of a class that stands for it: up to two thirds may be slow
 constexpr double kMinNoise = 2e-4;
-constexpr double kHeavyPart = 0.03;  ///< of the step's work: lighter parts say nothing of a factor
+constexpr double kHeavyPart = 0.03;   ///< of the step's work: lighter parts say nothing of a factor
 constexpr std::size_t kMinParts = 4;  ///< of them, to tell a pause from slow work
 constexpr std::size_t kMinPeers = 4;  ///< members of a class that tell one step's usual parts
-constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
+constexpr std::size_t kTrimmed = 2;   ///< parts left out at either end
 
 using Parts = std::array<double, kParts>;
 

@@ -112,8 +112,8 @@ class WorkUnitsBuilder {
     std::vector<double> difference;
     for (std::size_t step = 0; step < steps_; ++step)
       difference.push_back(work_.class_level[0][step] - work_.class_level[1][step]);
-    const double noise = std::max(
-        noise_of(difference), std::hypot(work_.class_min_noise[0], work_.class_min_noise[1]));
+    const double noise = std::max(noise_of(difference),
+                                  std::hypot(work_.class_min_noise[0], work_.class_min_noise[1]));
     for (std::size_t i = 0; i < 2; ++i) {
       made_.strands.push_back(
           strand_of_change(difference, std::vector<double>(steps_, noise), kMinTailShare, least));

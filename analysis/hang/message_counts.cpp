@@ -170,7 +170,8 @@ void MessageCounts::count(const RecordSource& source, const CommTable& comms, un
   for_each_index(ranks.size(), jobs, [&](std::size_t i) {
     MessageCounting counting(source, comms, ranks[i]);
     for (const MessageQuery* query : by_rank.at(ranks[i])) counting.ask(*query);
-    for (auto at = call_sites_.lower_bound({.world_rank = ranks[i]}); at != call_sites_.end(); ++at) {
+    for (auto at = call_sites_.lower_bound({.world_rank = ranks[i]}); at != call_sites_.end();
+         ++at) {
       if (at->first.world_rank != ranks[i]) break;
       counting.ask(at->first, at->second.query);
     }

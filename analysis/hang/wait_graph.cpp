@@ -113,8 +113,8 @@ std::vector<std::uint32_t> WaitGraph::components() const {
 
 /// from: kNotSeen for all, and so afterwards.
 std::vector<WaitGraph::Node> WaitGraph::cycle_through(Node node,
-                                                       const std::vector<std::uint32_t>& component,
-                                                       std::vector<Node>& from) const {
+                                                      const std::vector<std::uint32_t>& component,
+                                                      std::vector<Node>& from) const {
   std::vector<Node> queue = {node};
   std::vector<Node> cycle;
   for (std::size_t i = 0; i < queue.size() && cycle.empty(); ++i) {

@@ -47,7 +47,7 @@ class WaitGraph {
   void go_on(Node node, std::vector<Node>& queue);
   std::vector<std::uint32_t> components() const;
   std::vector<Node> cycle_through(Node node, const std::vector<std::uint32_t>& component,
-                                   std::vector<Node>& from) const;
+                                  std::vector<Node>& from) const;
 
   std::vector<Kind> kinds_;
   std::vector<std::pair<Node, Node>> edges_;

@@ -191,7 +191,8 @@ class ChromeReader {
     const auto process = process_names_.find(key.process);
     if (process != process_names_.end()) (void)read_coordinates(process->second, track.coordinates);
     const auto thread = track_names_.find(key);
-    if (thread != track_names_.end()) track.stream = read_coordinates(thread->second, track.coordinates);
+    if (thread != track_names_.end())
+      track.stream = read_coordinates(thread->second, track.coordinates);
     const auto number = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(key.process, kUnknown, std::numeric_limits<std::int32_t>::max()));
     if (track.coordinates == GridCoordinates{})

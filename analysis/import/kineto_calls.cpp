@@ -96,7 +96,8 @@ class CallKeeper {
       if (comm.members.empty() && is_world) is_of_all_.insert(call.group);
     }
     for (auto& [group, comm] : comms_) {
-      if (const auto specified = groups_.find(group); specified != groups_.end()) comm.members = specified->second;
+      if (const auto specified = groups_.find(group); specified != groups_.end())
+        comm.members = specified->second;
       std::ranges::sort(comm.members);
       const auto repeated = std::ranges::adjacent_find(comm.members);
       const std::set<std::int32_t>& who = callers[group];

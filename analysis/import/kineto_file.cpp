@@ -108,7 +108,8 @@ Status KinetoFile::add_operation(const JsonEvent& event) {
                      RegionRole::kPointToPoint};
   const bool is_call = communication.kind != CommunicationName::Kind::kNone;
   std::string region = is_step ? "ProfilerStep" : is_nccl ? name.substr(0, name.find('(')) : name;
-  if (is_call && !specified.empty()) region = (source == Source::kGpu ? "nccl:" : "c10d:") + specified;
+  if (is_call && !specified.empty())
+    region = (source == Source::kGpu ? "nccl:" : "c10d:") + specified;
   const auto operation = timeline_.operations.size();
   const std::uint32_t index = timeline_.name_index(region);
   define(index, source, communication);
@@ -208,13 +209,14 @@ void KinetoFile::set_steps() {
 }
 
 void KinetoFile::coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
-                       std::size_t end_operation) {
+                             std::size_t end_operation) {
   set_steps();
   std::vector<std::uint32_t> index(tracks_.size());
   for (const auto& [key, track] : tracks_) {
     const auto specified = track_names_.find(key);
-    const std::string name = specified != track_names_.end() && !specified->second.empty() ? specified->second
-                                                                                 : track.fallback;
+    const std::string name = specified != track_names_.end() && !specified->second.empty()
+                                 ? specified->second
+                                 : track.fallback;
     const auto [at, is_new] = tracks.try_emplace(
         {name, track.source == Source::kGpu ? key.first : -1},
         static_cast<std::uint32_t>(timeline_.tracks.size()));

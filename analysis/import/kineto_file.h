@@ -32,7 +32,7 @@ class KinetoFile {
   using Tracks = std::map<std::pair<std::string, std::int64_t>,
                           std::uint32_t>;  ///< by name, for names alike by number
   void coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
-             std::size_t end_operation);
+                   std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }
   std::vector<KinetoCall>& calls() { return calls_; }

@@ -30,7 +30,9 @@ class MegascanDefinitions {
   Status add_comm(const JsonEvent& row);
   Status add_messages(const JsonEvent& row, const char* key, FactKind kind);
   Status add_collectives(const JsonEvent& row);
-  SpecifiedDefinitions& definitions() { return timeline_.definitions[static_cast<std::size_t>(index_)]; }
+  SpecifiedDefinitions& definitions() {
+    return timeline_.definitions[static_cast<std::size_t>(index_)];
+  }
 
   Timeline& timeline_;
   std::int32_t index_ = kUnknown;

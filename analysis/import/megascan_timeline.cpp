@@ -26,8 +26,9 @@ std::optional<GridCoordinates> coordinates_of(const std::string& file) {
   GridCoordinates coordinates;
   const char* at = file.data();
   const char* const end = file.data() + file.size();
-  const std::pair<std::string_view, std::int32_t*> parts[] = {
-      {"benchmark-data-", &coordinates.dp}, {"-pipeline-", &coordinates.pp}, {"-tensor-", &coordinates.tp}};
+  const std::pair<std::string_view, std::int32_t*> parts[] = {{"benchmark-data-", &coordinates.dp},
+                                                              {"-pipeline-", &coordinates.pp},
+                                                              {"-tensor-", &coordinates.tp}};
   for (const auto& [word, value] : parts) {
     if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(word))
       return std::nullopt;
@@ -35,8 +36,9 @@ std::optional<GridCoordinates> coordinates_of(const std::string& file) {
     if (error != std::errc{} || *value < 0) return std::nullopt;
     at = next;
   }
-  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(coordinates)
-                                                                             : std::nullopt;
+  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json"
+             ? std::optional(coordinates)
+             : std::nullopt;
 }
 
 /// An iteration's length and the pause before it, in ns; of what `megascope export` wrote, also
@@ -205,7 +207,7 @@ class WorkerFile {
     if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9)
       operation.sequence = static_cast<std::int32_t>(*value);
     const Status status = definitions_.are_specified() ? definitions_.report(event, operation)
-                                                  : Status::ok();
+                                                       : Status::ok();
     timeline_.operations.push_back(operation);
     iteration().length_ns = std::max(iteration().length_ns, end_ns);
     return status;
@@ -275,8 +277,8 @@ Status read_worker(const fs::path& path, const GridCoordinates& coordinates, Tim
 }
 
 /// A worker whose file is damaged is left out, and a note says so.
-Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinates, Timeline& timeline,
-                         std::vector<Iteration>& iterations) {
+Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinates,
+                         Timeline& timeline, std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
   const std::size_t tracks = timeline.tracks.size();
   const std::size_t estimates = timeline.estimates.size();
@@ -293,10 +295,12 @@ Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinate
   return status;
 }
 
-Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, GridCoordinates>>& files) {
+Status check_no_worker_is_there_twice(
+    const std::vector<std::pair<fs::path, GridCoordinates>>& files) {
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, fs::path> seen;
   for (const auto& [path, coordinates] : files) {
-    const auto [at, is_new] = seen.try_emplace({coordinates.dp, coordinates.pp, coordinates.tp}, path);
+    const auto [at, is_new] = seen.try_emplace({coordinates.dp, coordinates.pp, coordinates.tp},
+                                               path);
     if (!is_new)
       return Status::error(at->second.string() + " and " + path.filename().string() +
                            " are of the same worker");
@@ -323,7 +327,8 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
   std::vector<std::pair<fs::path, GridCoordinates>> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    if (const std::optional<GridCoordinates> coordinates = coordinates_of(entry.path().filename().string()))
+    if (const std::optional<GridCoordinates> coordinates = coordinates_of(
+            entry.path().filename().string()))
       files.emplace_back(entry.path(), *coordinates);
   }
   if (error) return Status::error("cannot read " + directory + ": " + error.message());

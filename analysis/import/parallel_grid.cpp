@@ -21,8 +21,7 @@ std::vector<std::string> words_of(std::string_view text, std::string_view separa
 
 bool read_size(const std::string& text, std::int32_t& size) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  return error == std::errc{} && end == text.data() + text.size() && size >= 1 &&
-         size <= kMaxRanks;
+  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMaxRanks;
 }
 
 }  // namespace
@@ -145,7 +144,8 @@ std::vector<ParallelIndex> ParallelGrid::indices_of(const GridCoordinates& coord
   return indices;
 }
 
-std::vector<std::int32_t> ParallelGrid::members(const std::string& over, const GridCoordinates& coordinates) const {
+std::vector<std::int32_t> ParallelGrid::members(const std::string& over,
+                                                const GridCoordinates& coordinates) const {
   std::vector<std::int32_t> ranks;
   if (over == "world") {
     for (std::int32_t rank = 0; rank < size(); ++rank) ranks.push_back(rank);
@@ -170,7 +170,8 @@ std::size_t ParallelGrid::dimension_of(const std::string& over) {
   return static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
 }
 
-std::int32_t ParallelGrid::first_member(const std::string& over, const GridCoordinates& coordinates) const {
+std::int32_t ParallelGrid::first_member(const std::string& over,
+                                        const GridCoordinates& coordinates) const {
   if (over == "world") return 0;
   const std::size_t dimension = dimension_of(over);
   GridCoordinates member = coordinates;
@@ -180,7 +181,8 @@ std::int32_t ParallelGrid::first_member(const std::string& over, const GridCoord
   return rank_of(member);
 }
 
-std::int32_t ParallelGrid::index_in(const std::string& over, const GridCoordinates& coordinates) const {
+std::int32_t ParallelGrid::index_in(const std::string& over,
+                                    const GridCoordinates& coordinates) const {
   GridCoordinates own = coordinates;
   const std::int32_t index = coordinate(own, dimension_of(over));
   return over == "pp ends" ? std::min(index, 1) : index;

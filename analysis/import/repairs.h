@@ -33,7 +33,7 @@ std::string_view name_of(RepairKind kind);
 class Repairs {
  public:
   static constexpr double kMaxRepaired = 0.01;  ///< of all events: more is refused; one repair
-                                                 ///< never is, but for `--strict`
+                                                ///< never is, but for `--strict`
 
   /// An event that stands for an operation, or for its begin or end.
   void add_event() { ++event_count_; }

@@ -57,8 +57,8 @@ struct Operation {
   std::int32_t model_chunk = kUnknown;
   std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the
                                      ///< file counts them
-  std::uint32_t specified = 0;   ///< 1 + its place in Timeline::told; 0: the file does not tell what it
-                            ///< did, its name does
+  std::uint32_t specified = 0;  ///< 1 + its place in Timeline::told; 0: the file does not tell what
+                                ///< it did, its name does
   bool is_pair = false;     ///< its begin and its end are events of their own
   bool may_repeat = false;  ///< another that is equal is another one: the file's clock is too
                             ///< coarse to tell them apart
@@ -92,9 +92,9 @@ struct Timeline {
   std::vector<Fact> facts;
   Repairs repairs;
   std::vector<Estimate> estimates;  ///< before mend()
-  bool has_common_clock = true;    ///< false: each rank has a clock of its own, never compared with
-                                   ///< others
-  bool has_grid = true;            ///< false: ranks are ranks, of no parallel groups
+  bool has_common_clock = true;  ///< false: each rank has a clock of its own, never compared with
+                                 ///< others
+  bool has_grid = true;          ///< false: ranks are ranks, of no parallel groups
   GridCoordinates sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.

@@ -55,8 +55,9 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
     const std::uint32_t counted = coordinates.next(rank_of_track[operation.track], end);
-    end.coordinates = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
-                                               : counted;
+    end.coordinates = operation.sequence != kUnknown
+                          ? static_cast<std::uint32_t>(operation.sequence)
+                          : counted;
     ends.push_back(end);
   };
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
@@ -96,7 +97,8 @@ MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int3
   });
   std::map<std::string, std::uint32_t> next;
   for (const std::size_t first : first_ends) {
-    const OperationSemantics& semantics = semantics[timeline.operations[ends[first].operation].name];
+    const OperationSemantics&
+        semantics = semantics[timeline.operations[ends[first].operation].name];
     const bool is_collective = semantics.kind == OperationKind::kCollective;
     const std::uint32_t number = next[is_collective ? semantics.over : std::string()]++;
     for (std::size_t i = first; i < ends.size() && ends[i].key() == ends[first].key(); ++i) {

@@ -43,7 +43,8 @@ std::string describe(const GridCoordinates& coordinates) {
   const auto say = [](const char* name, std::int32_t index) {
     return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index);
   };
-  return "the worker" + say("dp", coordinates.dp) + say("pp", coordinates.pp) + say("tp", coordinates.tp);
+  return "the worker" + say("dp", coordinates.dp) + say("pp", coordinates.pp) +
+         say("tp", coordinates.tp);
 }
 
 }  // namespace
@@ -168,8 +169,8 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
     worker.definitions.locations.push_back(location);
   }
   return status.is_ok() ? status
-                        : Status::error(timeline_.source + ", " + describe(worker.coordinates) + ": " +
-                                        status.message());
+                        : Status::error(timeline_.source + ", " + describe(worker.coordinates) +
+                                        ": " + status.message());
 }
 
 RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
@@ -186,7 +187,8 @@ RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
   return specified;
 }
 
-const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const GridCoordinates& coordinates) {
+const TimelineRun::Group& TimelineRun::group_of(const std::string& over,
+                                                const GridCoordinates& coordinates) {
   const std::int32_t first = grid_.first_member(over, coordinates);
   const auto [at, is_new] = groups_.try_emplace({over, first});
   if (is_new && first >= 0) {
@@ -243,7 +245,8 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
 
 void TimelineRun::specified_facts(const Operation& operation, std::vector<Fact>& facts) const {
   const SpecifiedFacts& specified = timeline_.specified[operation.specified - 1];
-  for (std::size_t i = 0; i < specified.count; ++i) facts.push_back(timeline_.facts[specified.first + i]);
+  for (std::size_t i = 0; i < specified.count; ++i)
+    facts.push_back(timeline_.facts[specified.first + i]);
 }
 
 void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,

@@ -14,7 +14,8 @@ std::uint64_t key_of(const CollectiveEnd& end) {
 }
 
 void sort_participants(Mismatch& mismatch) {
-  for (Mismatch::Participant& participant : mismatch.participants) std::ranges::sort(participant.world_ranks);
+  for (Mismatch::Participant& participant : mismatch.participants)
+    std::ranges::sort(participant.world_ranks);
   std::ranges::stable_sort(mismatch.participants,
                            [](const Mismatch::Participant& a, const Mismatch::Participant& b) {
                              return a.world_ranks.size() > b.world_ranks.size();

@@ -139,7 +139,8 @@ void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
 
 /// The number of the call among the track's stops; kNoWaitPoint of one that does not wait.
 std::uint32_t RankReader::wait_point_of(Now& now) {
-  if (now.wait_point != kNoWaitPoint || now.function->use == FunctionTable::Use::kPoll || now.call->is_pending)
+  if (now.wait_point != kNoWaitPoint || now.function->use == FunctionTable::Use::kPoll ||
+      now.call->is_pending)
     return now.wait_point;
   now.wait_point = wait_point_counts_[now.track - first_track_]++;
   sink_.add_wait_point(now.track, {now.call->enter_ns, now.call->leave_ns, now.call->region});
@@ -166,8 +167,9 @@ RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
 /// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is
 /// no wildcard.
 void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
-  const std::uint32_t wait_points = now.wait_point != kNoWaitPoint ? now.wait_point
-                                                  : wait_point_counts_[now.track - first_track_];
+  const std::uint32_t wait_points = now.wait_point != kNoWaitPoint
+                                        ? now.wait_point
+                                        : wait_point_counts_[now.track - first_track_];
   message = {.start_ns = now.call->enter_ns,
              .enter_ns = now.call->enter_ns,
              .leave_ns = now.call->enter_ns,
@@ -293,26 +295,27 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
   const bool is_request = fact.kind == FactKind::kCollectiveRequest;
   const bool is_reported = is_request || fact.kind == FactKind::kCollective;
   if (!is_request) wait_point_of(now);
-  CollectiveEnd end{
-      .start_ns = now.call->enter_ns,
-      .enter_ns = now.call->enter_ns,
-      .leave_ns = now.call->leave_ns,
-      .block_bytes = shape.bytes,
-      .met = last_met(step.slot),
-      .track = now.track,
-      .wait_point_track = now.track,
-      .start_wait_point = now.wait_point != kNoWaitPoint ? now.wait_point : wait_point_counts_[now.track - first_track_],
-      .wait_point = now.wait_point,
-      .comm = comm_of_slot_[step.slot],
-      .sequence = step.sequence,
-      .function = tables_.functions.of(process_index_, now.call->region),
-      .root = shape.root,
-      .block_count = static_cast<std::int32_t>(shape.block_count),
-      .comm_rank = comm.my_rank,
-      .world_rank = world_rank_,
-      .is_pending = now.call->is_pending};
+  CollectiveEnd end{.start_ns = now.call->enter_ns,
+                    .enter_ns = now.call->enter_ns,
+                    .leave_ns = now.call->leave_ns,
+                    .block_bytes = shape.bytes,
+                    .met = last_met(step.slot),
+                    .track = now.track,
+                    .wait_point_track = now.track,
+                    .start_wait_point = now.wait_point != kNoWaitPoint
+                                            ? now.wait_point
+                                            : wait_point_counts_[now.track - first_track_],
+                    .wait_point = now.wait_point,
+                    .comm = comm_of_slot_[step.slot],
+                    .sequence = step.sequence,
+                    .function = tables_.functions.of(process_index_, now.call->region),
+                    .root = shape.root,
+                    .block_count = static_cast<std::int32_t>(shape.block_count),
+                    .comm_rank = comm.my_rank,
+                    .world_rank = world_rank_,
+                    .is_pending = now.call->is_pending};
   end.is_root = is_reported && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
-                                                          : fact.peer == comm.my_rank);
+                                                              : fact.peer == comm.my_rank);
   end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() &&
                         !comm.remote_members.empty() &&
                         comm.remote_members.front().first < comm.members.front().first;

@@ -89,8 +89,8 @@ class RankReader {
   std::vector<CommTable::Index> comm_of_slot_;
   std::vector<bool> is_sure_;  ///< by slot
   std::vector<bool> has_all_ranks_;
-  std::vector<Meeting> met_on_;             ///< by slot: end of the last collective
-  Meeting met_all_;                         ///< the same, of communicators of all ranks
+  std::vector<Meeting> met_on_;                   ///< by slot: end of the last collective
+  Meeting met_all_;                               ///< the same, of communicators of all ranks
   std::vector<std::uint32_t> wait_point_counts_;  ///< by location
   std::vector<TrackTotals> totals_;
   std::vector<Probe> probes_;                          ///< by location: the last blocking probe

@@ -60,8 +60,8 @@ class Module {
                                            ".debug"};
     if (const std::string link = file_.debug_link();
         !link.empty() && link.find('/') == std::string::npos) {
-      for (const std::string& directory :
-           {directory_of(path), directory_of(path) + ".debug/", kDebugDirectory + directory_of(path)}) {
+      for (const std::string& directory : {directory_of(path), directory_of(path) + ".debug/",
+                                           kDebugDirectory + directory_of(path)}) {
         candidates.push_back(directory + link);
       }
     }

@@ -11,7 +11,8 @@ class Walk {
        const MatchTables& tables)
       : wait_points_(wait_points), totals_(totals), tables_(tables) {
     path_.by_track_ns.resize(wait_points.size());
-    for (const auto& of_track : wait_points) left_.push_back(static_cast<std::uint32_t>(of_track.size()));
+    for (const auto& of_track : wait_points)
+      left_.push_back(static_cast<std::uint32_t>(of_track.size()));
   }
 
   CriticalPath run() {
@@ -73,8 +74,8 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const WaitStates::WaitPoints& wait_points, const std::vector<TrackTotals>& totals,
-                           const MatchTables& tables) {
+CriticalPath critical_path(const WaitStates::WaitPoints& wait_points,
+                           const std::vector<TrackTotals>& totals, const MatchTables& tables) {
   return Walk(wait_points, totals, tables).run();
 }
 

@@ -11,7 +11,8 @@ namespace {
 /// bear is kept as a rate (cost a ns of wait) at the range's ends, because it is met from above.
 class Replay {
  public:
-  explicit Replay(const WaitStates::WaitPoints& wait_points) : wait_points_(wait_points), tracks_(wait_points.size()) {
+  explicit Replay(const WaitStates::WaitPoints& wait_points)
+      : wait_points_(wait_points), tracks_(wait_points.size()) {
     for (std::size_t i = 0; i < wait_points.size(); ++i) {
       TrackState& track = tracks_[i];
       track.marks.reserve(wait_points[i].size() + 1);
@@ -60,7 +61,8 @@ class Replay {
         __builtin_prefetch(&wait_points_[index][track.left - 1 - kAhead]);
         __builtin_prefetch(&track.marks[track.left - kAhead]);
       }
-      if (wait_point.wait_ns != 0) return queue_.emplace(wait_point.enter_ns + wait_point.wait_ns, index);
+      if (wait_point.wait_ns != 0)
+        return queue_.emplace(wait_point.enter_ns + wait_point.wait_ns, index);
       track.rate += track.marks[track.left].rate_change;
       --track.left;
     }
@@ -80,12 +82,14 @@ class Replay {
     const Track root_cause_track = wait_point.root_cause();
     TrackState& root_cause = tracks_[root_cause_track];
     const std::uint32_t end = std::min(wait_point.root_cause_wait_point, root_cause.left);
-    const std::uint64_t root_cause_waited = waited(root_cause_track, wait_point.root_cause_met, end);
+    const std::uint64_t root_cause_waited = waited(root_cause_track, wait_point.root_cause_met,
+                                                   end);
     const auto own_waited = static_cast<std::int64_t>(waited(track, wait_point.own_met, index));
     const auto delay = std::max<std::int64_t>(
         0, wait_point.later_ns() - static_cast<std::int64_t>(root_cause_waited) + own_waited);
     const double whole = static_cast<double>(delay) + static_cast<double>(root_cause_waited);
-    const double own_part = root_cause_waited == 0 ? cost : cost * static_cast<double>(delay) / whole;
+    const double own_part = root_cause_waited == 0 ? cost
+                                                   : cost * static_cast<double>(delay) / whole;
     costs_.caused_ns[root_cause_track] += own_part;
     costs_.direct_ns[root_cause_track] += own_part / (1 + tracks_[track].rate);
     if (root_cause_waited == 0) return;
@@ -101,6 +105,8 @@ class Replay {
 
 }  // namespace
 
-DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points) { return Replay(wait_points).run(); }
+DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points) {
+  return Replay(wait_points).run();
+}
 
 }  // namespace megascope::analysis

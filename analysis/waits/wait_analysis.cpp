@@ -52,7 +52,8 @@ class WaitsByRootCause {
 };
 
 void add_waits(WaitAnalysis& analysis, WaitsByRootCause& by_root_cause, RankWaits& rank,
-               const GrowingArray<WaitingPoint>& wait_points, const MatchTables& tables, Track track) {
+               const GrowingArray<WaitingPoint>& wait_points, const MatchTables& tables,
+               Track track) {
   std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
   for (const WaitingPoint& wait_point : wait_points) {

@@ -39,7 +39,8 @@ std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) {
 void WaitStates::add_wait_point(Track track, const WaitPoint& wait_point) {
   WaitingPoint waiting;
   waiting.enter_ns = wait_point.enter_ns;
-  waiting.duration_ns = WaitingPoint::packed(time_between(wait_point.enter_ns, wait_point.leave_ns)) &
+  waiting.duration_ns = WaitingPoint::packed(
+                            time_between(wait_point.enter_ns, wait_point.leave_ns)) &
                         WaitingPoint::kLongest;
   waiting.region = wait_point.region;
   wait_points_[track].push_back(waiting);
@@ -59,8 +60,8 @@ namespace {
 
 /// How long `own` waited for `culprit`: both are ends of a message or of a collective.
 template <class End>
-WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind, const Meeting& own_met,
-                         const Meeting& root_cause_met) {
+WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind,
+                          const Meeting& own_met, const Meeting& root_cause_met) {
   const std::uint64_t until_ns = std::min(root_cause.start_ns, own.leave_ns);
   const auto own_ns = static_cast<std::int64_t>(own.enter_ns -
                                                 std::min(own_met.time_ns, own.enter_ns));
@@ -68,7 +69,8 @@ WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind, 
       root_cause.start_ns - std::min(root_cause_met.time_ns, root_cause.start_ns));
   WaitingPoint wait;
   wait.enter_ns = own.enter_ns;
-  wait.wait_ns = WaitingPoint::packed(time_between(own.enter_ns, until_ns)) & WaitingPoint::kLongest;
+  wait.wait_ns = WaitingPoint::packed(time_between(own.enter_ns, until_ns)) &
+                 WaitingPoint::kLongest;
   wait.set_later(root_cause_ns - own_ns);
   wait.set_root_cause(root_cause.track);
   wait.root_cause_wait_point = root_cause.start_wait_point;
@@ -118,9 +120,10 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
     if (root_cause == nullptr || root_cause == &end || end.wait_point == kNoWaitPoint ||
         root_cause->start_ns <= end.enter_ns)
       continue;
-    if (kind == WaitKind::kOther && end.leave_ns < root_cause->start_ns) continue;  // it did not wait
-    tasks_[task].found.push_back(
-        {end.wait_point_track, end.wait_point, wait_between(end, *root_cause, kind, end.met, root_cause->met)});
+    if (kind == WaitKind::kOther && end.leave_ns < root_cause->start_ns)
+      continue;  // it did not wait
+    tasks_[task].found.push_back({end.wait_point_track, end.wait_point,
+                                  wait_between(end, *root_cause, kind, end.met, root_cause->met)});
   }
 }
 

@@ -38,10 +38,10 @@ struct WaitingPoint {
   std::uint64_t root_cause_high : 16 = 0;
   std::uint64_t later_bits : 48 = 0;  ///< later_ns()
   std::uint64_t root_cause_low : 16 = 0;
-  std::uint32_t root_cause_wait_point = 0;       ///< the culprit's stops before it came
-  std::uint32_t root_cause_met = 0;        ///< those before the two met
-  std::uint32_t own_met = 0;            ///< this track's
-  std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
+  std::uint32_t root_cause_wait_point = 0;  ///< the culprit's stops before it came
+  std::uint32_t root_cause_met = 0;         ///< those before the two met
+  std::uint32_t own_met = 0;                ///< this track's
+  std::uint32_t comm : 28 = kNoComm28;      ///< CommTable::Index
   std::uint32_t kind_bits : 4 = 0;
 
   static constexpr std::uint32_t kNoComm28 = (1U << 28) - 1;
@@ -109,7 +109,8 @@ class WaitStates final : public MatchSink {
     WaitingPoint wait;
   };
   struct Task {
-    std::vector<Found> found;  ///< not yet in wait_points_: of tracks that another task may write to
+    std::vector<Found>
+        found;  ///< not yet in wait_points_: of tracks that another task may write to
     CollectiveCosts costs;
   };
   void apply(const Found& found);

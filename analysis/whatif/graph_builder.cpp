@@ -116,8 +116,9 @@ OperationGraph build_graph(const RecordSource& source, const MatchTables& tables
                            const GraphOptions& options) {
   if (pieces::is_of_regions(source)) return graph_of_regions(source, tables, options);
   const bool is_annotated = options.annotated != nullptr && options.annotated->is_there();
-  std::vector<detect::StepTimes> steps = is_annotated ? std::vector<detect::StepTimes>()
-                                                 : detect::find_step_times(source, options.jobs);
+  std::vector<detect::StepTimes> steps = is_annotated
+                                             ? std::vector<detect::StepTimes>()
+                                             : detect::find_step_times(source, options.jobs);
   for (std::size_t i = 0; is_annotated && i < source.world_ranks().size(); ++i) {
     steps.push_back(detect::step_times_of(source, source.world_ranks()[i],
                                           options.annotated->marks.begin_ns[i],

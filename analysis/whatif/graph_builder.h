@@ -11,10 +11,10 @@ namespace megascope::whatif {
 
 struct GraphOptions {
   std::size_t max_operations = std::size_t{1}
-                                << 19;  ///< of a longer run so many steps are taken as fit
+                               << 19;  ///< of a longer run so many steps are taken as fit
   std::size_t
       max_annotated_operations = std::size_t{1}
-                             << 24;  ///< the same of regions: of those the first steps that fit
+                                 << 24;  ///< the same of regions: of those the first steps that fit
   unsigned jobs = 1;
   const pieces::RegionRun*
       regions = nullptr;  ///< of a run of regions: its pieces, if they are known; null: read

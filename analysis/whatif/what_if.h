@@ -63,8 +63,8 @@ struct WhatIf {
 struct WhatIfOptions {
   GraphOptions graph;
   std::size_t max_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual; 0:
-                                    ///< only those asked for
-  std::vector<Asked> asked = {};    ///< replayed besides
+                                   ///< only those asked for
+  std::vector<Asked> asked = {};   ///< replayed besides
   bool has_costs_only = false;  ///< of those asked for gain and cost, and the loss; neither what is
                                 ///< usual nor what something costs alone
 };

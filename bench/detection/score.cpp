@@ -42,7 +42,7 @@ Score score_run(const std::vector<synth::TrueRootCause>& truth,
     is_used[best] = true;
     ++score.found;
     score.cause_right += detect::name_of(answer[best].cause) == synth::name_of(root_cause.kind) ? 1
-                                                                                             : 0;
+                                                                                                : 0;
     score.onset_right += std::abs(answer[best].onset_step - root_cause.onset_step) <= 1 ? 1 : 0;
     const double ratio = (answer[best].factor - 1.0) / (root_cause.factor - 1.0);
     score.factor_right += ratio >= 0.8 && ratio <= 1.2 ? 1 : 0;

@@ -23,7 +23,8 @@ constexpr std::uint64_t kWidth = 32;
 float value_at(std::uint64_t i) { return std::sin(static_cast<float>(i)) * 3.0F; }
 
 /// Half of the columns, as sums of tiles.
-std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step, std::uint32_t capture_request) {
+std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step,
+                                      std::uint32_t capture_request) {
   tensors::ViewPart part;
   part.capture_request = capture_request;
   part.key = 1;
@@ -41,11 +42,11 @@ std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step, std:
     part.elements.push_back(value_at(i) * kWidth);
   tensors::RankUpdateWriter rank_update;
   rank_update.add(tensors::TensorName{.key = 1,
-                                 .layer = 0,
-                                 .kind = TensorKind::kActvOut,
-                                 .type = ElementType::kBfloat16,
-                                 .name = "mlp",
-                                 .shape = part.full_shape});
+                                      .layer = 0,
+                                      .kind = TensorKind::kActvOut,
+                                      .type = ElementType::kBfloat16,
+                                      .name = "mlp",
+                                      .shape = part.full_shape});
   rank_update.add(part);
   return rank_update.take();
 }

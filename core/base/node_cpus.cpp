@@ -37,9 +37,11 @@ std::vector<std::uint32_t> usable_processors() {
 /// Returns the processors of the core that `processor` belongs to; `processor` alone if the kernel
 /// does not report it.
 std::vector<std::uint32_t> siblings_of(std::uint32_t processor, const std::string& root) {
-  const std::string directory = root + kCpuDirectory + "cpu" + std::to_string(processor) + "/topology/";
+  const std::string directory = root + kCpuDirectory + "cpu" + std::to_string(processor) +
+                                "/topology/";
   std::vector<std::uint32_t> siblings;
-  if (parse_number_list(first_line(directory + "thread_siblings_list"), siblings) && !siblings.empty())
+  if (parse_number_list(first_line(directory + "thread_siblings_list"), siblings) &&
+      !siblings.empty())
     return siblings;
   return {processor};
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kPath[] = "/proc/thread-self/schedstat";
 constexpr int kMinNumber = 512;  // lowest number of our descriptor: applications expect low
-                                   // numbers for their own files
+                                 // numbers for their own files
 
 /// Parses "<CPU time> <time on the run queue> <time slices>\n", in ns. Returns false if no time
 /// slice is counted: a running thread has had one, so the kernel does not account.

@@ -153,12 +153,12 @@
     "tensor tracer are served. It requires MEGASCOPE_LIVE. No token is needed on this port, so "   \
     "every user of the node can read it. 0 selects a free port.",                                  \
     "5000")                                                                                        \
-  X(live_unauthenticated_rate, SizeBytes, "MEGASCOPE_LIVE_GUEST_RATE", "4M", "",                             \
+  X(live_unauthenticated_rate, SizeBytes, "MEGASCOPE_LIVE_GUEST_RATE", "4M", "",                   \
     Accepts::range(1ULL << 16, 1ULL << 40), "bytes a second",                                      \
     "The maximum data rate of all clients of MEGASCOPE_LIVE_COMPAT together, which are not "       \
     "authenticated. Above this rate they receive fewer updates: the newest one of each tensor.",   \
     "16M")                                                                                         \
-  X(live_unauthenticated_cpu, Count, "MEGASCOPE_LIVE_GUEST_CPU", "5", "", Accepts::count(1, 100),            \
+  X(live_unauthenticated_cpu, Count, "MEGASCOPE_LIVE_GUEST_CPU", "5", "", Accepts::count(1, 100),  \
     "percent of a core",                                                                           \
     "The maximum CPU time that the live view's thread spends on all clients of "                   \
     "MEGASCOPE_LIVE_COMPAT together.",                                                             \

@@ -46,7 +46,7 @@ struct HookThread {
   bool is_held;          ///< the thread does not follow changes of is_kept() (KeptWhile)
   EventBuffer* buffer;
   RegionId open[kMaxOpen];  ///< open regions, outermost first
-  std::int64_t step;         ///< the step that the thread began last
+  std::int64_t step;        ///< the step that the thread began last
   CpuState cpu;
 };
 
@@ -89,7 +89,7 @@ HookThread* begin_thread(std::uint8_t bits) noexcept;
 /// counted.
 bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept;
 [[gnu::always_inline]] inline bool has_space(EventBuffer& buffer, std::size_t words,
-                                            std::uint64_t ticks) noexcept {
+                                             std::uint64_t ticks) noexcept {
   const bool fits = buffer.has_space(words) && encoding::time_fits(ticks, buffer.base_ticks());
   return fits || make_space(buffer, words, ticks);
 }

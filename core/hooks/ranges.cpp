@@ -26,7 +26,7 @@ std::uint64_t take_number() noexcept {
     const std::uint64_t number = g_last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     std::uint64_t free = 0;
     if (g_open[number % kMaxRanges].number.compare_exchange_strong(free, kBeingMade,
-                                                                    std::memory_order_acquire))
+                                                                   std::memory_order_acquire))
       return number;
   }
   return 0;

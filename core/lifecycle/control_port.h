@@ -55,9 +55,11 @@ class ControlPort {
   virtual std::vector<std::byte> take_rank_update() noexcept = 0;
   /// On rank 0: delivers a rank update, also rank 0's own. In the order in which that rank sent
   /// them.
-  virtual void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept = 0;
+  virtual void receive(std::int32_t world_rank,
+                       std::span<const std::byte> rank_update) noexcept = 0;
   /// As receive(); may take the bytes without a copy. `letter` is unspecified afterwards.
-  virtual void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
+  virtual void receive_whole(std::int32_t world_rank,
+                             std::vector<std::byte>&& rank_update) noexcept {
     receive(world_rank, rank_update);
   }
   /// From now on this rank contributes fill_absent() only and decides nothing. It still applies
@@ -67,9 +69,9 @@ class ControlPort {
 
 /// How ranks communicate at step boundaries.
 struct ControlPlan {
-  ControlPort* port = nullptr;  ///< nullptr: they do not
-  std::uint64_t settings = 0;   ///< a number that must be equal on all ranks
-  bool has_rank_updates = false;     ///< take_rank_update() is called; equal on all ranks
+  ControlPort* port = nullptr;    ///< nullptr: they do not
+  std::uint64_t settings = 0;     ///< a number that must be equal on all ranks
+  bool has_rank_updates = false;  ///< take_rank_update() is called; equal on all ranks
   std::uint64_t
       timeout_ns = 0;  ///< timeout of a boundary that waits for the block that takes effect at it
 };

@@ -21,7 +21,7 @@ class LiveServer;
 struct ExportJob {
   const RecordSource* source = nullptr;  ///< ranks of this member; not owned
   Collective* collective = nullptr;      ///< all members; not owned
-  std::string directory;     ///< existing directory for the output, the same on all members
+  std::string directory;  ///< existing directory for the output, the same on all members
   std::string generator;  ///< "megascope 0.1.0"
   /// Called from time to time with the number of calls exported since the last time; may be empty.
   std::function<void(std::uint64_t calls)> progress;

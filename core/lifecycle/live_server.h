@@ -23,18 +23,19 @@ struct LiveRank {
 /// Settings of the live view.
 struct LiveSettings {
   std::uint16_t port = 0;          ///< 0: any free port
-  std::string run_directory;          ///< receives the file `live_url`; empty: there is none
+  std::string run_directory;       ///< receives the file `live_url`; empty: there is none
   std::vector<std::string> hosts;  ///< host names accepted in requests in addition to those of the
                                    ///< loopback interface, with or without port
   std::optional<std::uint16_t>
       compat_port;  ///< port of the compatibility endpoint (docs/live_compat.md), as `port`
   std::uint64_t unauthenticated_bytes_per_second = std::uint64_t{4}
-                                         << 20;  ///< for all unauthenticated clients of the
-                                                 ///< compatibility endpoint together
-  double unauthenticated_cpu_percent = 5.0;                ///< percent of one core, for the same clients
-  bool is_control_allowed = false;               ///< clients may send requests to the application
-  std::string vectors_directory;  ///< directory of the .npy files that clients may name; empty: none
-  std::string program;         ///< path of the executable
+                                                   << 20;  ///< for all unauthenticated clients of
+                                                           ///< the compatibility endpoint together
+  double unauthenticated_cpu_percent = 5.0;  ///< percent of one core, for the same clients
+  bool is_control_allowed = false;           ///< clients may send requests to the application
+  std::string
+      vectors_directory;  ///< directory of the .npy files that clients may name; empty: none
+  std::string program;    ///< path of the executable
   std::string command_line;
   std::string run_id;
   std::int64_t start_realtime_ns = 0;
@@ -46,7 +47,7 @@ inline constexpr std::size_t kMaxRequestBytes = 4096;
 
 /// Kind of the bytes passed to LiveServer::take().
 enum class LiveKind : std::uint32_t {
-  kBlock,   ///< merged block of all ranks at a step boundary (plugin/tensors/step_block.h)
+  kBlock,       ///< merged block of all ranks at a step boundary (plugin/tensors/step_block.h)
   kRankUpdate,  ///< rank update of one rank (plugin/tensors/rank_update.h)
 };
 
@@ -69,8 +70,8 @@ class LiveServer {
   /// As take(), without a copy. Returns false with `bytes` unchanged if the queue is full.
   virtual bool take_whole(LiveKind kind, std::int32_t world_rank,
                           std::vector<std::byte>&& bytes) noexcept = 0;
-  /// Returns whether the capture requests of the clients (plugin/tensors/capture_request.h) changed since the
-  /// last call; `wishes` then receives all of them.
+  /// Returns whether the capture requests of the clients (plugin/tensors/capture_request.h) changed
+  /// since the last call; `wishes` then receives all of them.
   virtual bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
   /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the

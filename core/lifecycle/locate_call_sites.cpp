@@ -5,7 +5,7 @@
 namespace megascope {
 
 void locate_call_sites(const std::string& directory, std::span<CallSiteDefinition* const> sites,
-                    std::int64_t run_start_ns, std::vector<std::string>& notes) {
+                       std::int64_t run_start_ns, std::vector<std::string>& notes) {
   if (sites.empty()) return;
   const ModuleTable* module = nullptr;
   const Status status = load_module(directory, "symbols", module);

@@ -37,7 +37,8 @@ std::string mapped_file(const void* address) {
 
 }  // namespace
 
-Status load_module(const std::string& directory, const std::string& name, const ModuleTable*& table) {
+Status load_module(const std::string& directory, const std::string& name,
+                   const ModuleTable*& table) {
   // A relative path would be searched in the current directory, which another user may control.
   if (!directory.starts_with('/'))
     return Status::error("cannot load the module " + name +

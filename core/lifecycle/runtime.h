@@ -23,12 +23,12 @@ struct StartFacts {
   std::string clock_domain;       ///< ProcessInfo::clock_domain, clock_samples
   std::vector<ClockSample> clock_samples;
   std::uint64_t presence_ns = 0;  ///< time spent to find out whether all ranks have the library
-  std::uint64_t clocks_ns = 0;   ///< time spent to compare clocks
-  std::string shared_run_id;     ///< rank 0's run id, if it could be obtained; else empty
-  bool is_without_mpi = false;   ///< a hook started the recording; rank and size come from the
-                                 ///< launcher
-  bool is_first_here = false;    ///< this is the lowest rank that is known to have the library: it
-                                 ///< reports for all ranks
+  std::uint64_t clocks_ns = 0;    ///< time spent to compare clocks
+  std::string shared_run_id;      ///< rank 0's run id, if it could be obtained; else empty
+  bool is_without_mpi = false;    ///< a hook started the recording; rank and size come from the
+                                  ///< launcher
+  bool is_first_here = false;     ///< this is the lowest rank that is known to have the library: it
+                                  ///< reports for all ranks
 };
 
 /// Whether all ranks have loaded the library, so that they may communicate.

@@ -273,13 +273,13 @@ struct ProcessInfo {
   std::string job;                     ///< "<job>.<step>" under Slurm, else empty
   std::vector<LauncherFact> launcher;  ///< ids of job, step and node under Slurm, else empty
   std::vector<ParallelIndex>
-      parallel;              ///< grid coordinates of the process, as far as they are known
-  std::string run_directory;    ///< absolute path that was requested; rank 0 may have created
-                             ///< "<run_directory>-2" instead; empty: only rank 0 knows it
-  std::string world;         ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
-  std::string parent_world;  ///< the launcher's name of the world that spawned this one
-                             ///< (MPI_Comm_spawn); else empty
-  int thread_level = 0;      ///< thread support provided by MPI: 0 single ... 3 multiple
+      parallel;               ///< grid coordinates of the process, as far as they are known
+  std::string run_directory;  ///< absolute path that was requested; rank 0 may have created
+                              ///< "<run_directory>-2" instead; empty: only rank 0 knows it
+  std::string world;          ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
+  std::string parent_world;   ///< the launcher's name of the world that spawned this one
+                              ///< (MPI_Comm_spawn); else empty
+  int thread_level = 0;       ///< thread support provided by MPI: 0 single ... 3 multiple
   ClockKind clock = ClockKind::kTsc;
   std::string
       clock_domain;  ///< processes with equal texts share the clock: boot id, time namespace, clock

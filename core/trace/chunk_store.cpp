@@ -87,7 +87,7 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
   if (local_ranks != 0) {
     const bool is_memory = is_in_memory(path.substr(0, path.rfind('/')));
     const Space::Kind kind = backing == Backing::kWritten ? Space::Kind::kLateDisk
-                                                         : Space::Kind::kDisk;
+                                                          : Space::Kind::kDisk;
     space_.limit(local_ranks, is_memory ? Space::Kind::kMemory : kind, file.number());
   }
   status = ask_for_space(file.number(), kFileHeaderBytes, Use::kEvents);

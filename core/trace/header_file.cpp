@@ -30,7 +30,8 @@ void change_header(const files::Base& directory, const std::string& name, Header
     }
     if (change.is_together && header.is_standalone != 0) {
       const std::uint32_t is_standalone = 0;
-      (void)!pwrite(file, &is_standalone, sizeof is_standalone, offsetof(FileHeader, is_standalone));
+      (void)!pwrite(file, &is_standalone, sizeof is_standalone,
+                    offsetof(FileHeader, is_standalone));
     }
     if (!change.run_id.empty()) {
       char run_id[sizeof header.run_id]{};

@@ -23,9 +23,9 @@ struct JoinResult {
 /// the longer one is used. A trace that states another world size than most is taken for damaged
 /// and omitted.
 ///
-/// Returns an error, and creates nothing, if run_directory exists; a piece does not exist or contains
-/// no readable trace; pieces are of worlds of different size or of different jobs, as far as
-/// launchers provided names; two processes had the same rank; or the disk is full.
+/// Returns an error, and creates nothing, if run_directory exists; a piece does not exist or
+/// contains no readable trace; pieces are of worlds of different size or of different jobs, as far
+/// as launchers provided names; two processes had the same rank; or the disk is full.
 Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
                 JoinResult& result);
 

@@ -22,7 +22,8 @@ std::string id_of(const std::string& directory_path) {
   OpenDirectory run;
   run.path = directory_path;
   RunId id;
-  if (!files::open_own_directory(files::current_directory(), directory_path, run.opened).is_ok()) return {};
+  if (!files::open_own_directory(files::current_directory(), directory_path, run.opened).is_ok())
+    return {};
   return read_run_id(run.base(), id, files::Owner::kThisUserOnly) ? id.id : std::string();
 }
 
@@ -65,7 +66,7 @@ class RunDirectories {
 };
 
 std::string run_directory_of(const files::Base& directory, const std::string& trace_name,
-                          const std::string& run_id, RunDirectories& directories) {
+                             const std::string& run_id, RunDirectories& directories) {
   std::unique_ptr<TraceFile> trace;
   if (!TraceFile::open(directory, trace_name, trace).is_ok()) return {};
   const std::string& asked_for = trace->definitions().info.run_directory;
@@ -87,7 +88,8 @@ bool examine(const OpenDirectory& run, const std::string& run_id, RunDirectories
     if (!open_trace({run.base(), name}, trace).is_ok()) continue;
     left.is_running = left.is_running ||
                       liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
-    if (left.run_directory.empty()) left.run_directory = run_directory_of(run.base(), name, run_id, directories);
+    if (left.run_directory.empty())
+      left.run_directory = run_directory_of(run.base(), name, run_id, directories);
   }
   if (names.empty() || !left.run_directory.empty()) return !names.empty();
   return !traces_in(run).empty();  // another recovery may have moved them meanwhile
@@ -106,8 +108,10 @@ std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches,
       for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
         OpenDirectory run;
         if (!open_scratch_run(home.base(), run_id, run, of_runs)) continue;
-        Leftover left{
-            .scratch = scratch, .scratch_directory = run.path, .run_directory = {}, .is_running = false};
+        Leftover left{.scratch = scratch,
+                      .scratch_directory = run.path,
+                      .run_directory = {},
+                      .is_running = false};
         if (examine(run, run_id, directories, left)) found.push_back(std::move(left));
       }
       all_problems.insert(all_problems.end(), of_runs.begin(), of_runs.end());

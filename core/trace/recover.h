@@ -34,10 +34,10 @@ Status recover_run(const std::string& directory_path, RecoverResult& result,
 
 /// Traces that a run left in this node's scratch storage.
 struct Leftover {
-  std::string scratch;         ///< one of the given directories
+  std::string scratch;            ///< one of the given directories
   std::string scratch_directory;  ///< `<scratch>/megascope-<uid>/<run id>`
-  std::string run_directory;      ///< run directory of these traces; empty: not found from this node
-  bool is_running = false;     ///< a process of the run is known to write here
+  std::string run_directory;  ///< run directory of these traces; empty: not found from this node
+  bool is_running = false;    ///< a process of the run is known to write here
 };
 
 /// As recover_run() of a leftover's run directory, with that scratch directory and rank 0's. Traces

@@ -54,10 +54,11 @@ Status open_inner_directory(const OpenDirectory& parent, const std::string& name
 }
 
 void for_each_standalone_directory(const OpenDirectory& run,
-                             const std::function<void(const OpenDirectory&)>& visit) {
+                                   const std::function<void(const OpenDirectory&)>& visit) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
     OpenDirectory standalone;
-    if (name.starts_with(kStandaloneDirectoryPrefix) && open_inner_directory(run, name, run, standalone).is_ok())
+    if (name.starts_with(kStandaloneDirectoryPrefix) &&
+        open_inner_directory(run, name, run, standalone).is_ok())
       visit(standalone);
   }
 }
@@ -65,7 +66,8 @@ void for_each_standalone_directory(const OpenDirectory& run,
 void for_each_trace(const OpenDirectory& run,
                     const std::function<void(const files::Base&, const std::string&)>& visit) {
   visit_traces_in(run, visit);
-  for_each_standalone_directory(run, [&](const OpenDirectory& standalone) { visit_traces_in(standalone, visit); });
+  for_each_standalone_directory(
+      run, [&](const OpenDirectory& standalone) { visit_traces_in(standalone, visit); });
 }
 
 }  // namespace megascope::trace

@@ -27,9 +27,10 @@ Status open_given_directory(const std::string& path, OpenDirectory& result);
 Status open_inner_directory(const OpenDirectory& parent, const std::string& name,
                             const OpenDirectory& like, OpenDirectory& result);
 
-/// Calls `visit` with each open directory of a standalone rank in `run` (kStandaloneDirectoryPrefix).
+/// Calls `visit` with each open directory of a standalone rank in `run`
+/// (kStandaloneDirectoryPrefix).
 void for_each_standalone_directory(const OpenDirectory& run,
-                             const std::function<void(const OpenDirectory&)>& visit);
+                                   const std::function<void(const OpenDirectory&)>& visit);
 
 /// Calls `visit` with each native trace in `run` and in the directories of standalone ranks, in no
 /// particular order. Selected by name only: the file may be anything. The directory is open during

@@ -125,13 +125,15 @@ Status RunSource::open(const OpenDirectory& run, const std::vector<std::int32_t>
   return take(std::move(traces), run.path, ranks, result);
 }
 
-Status RunSource::open_as_it_is(const std::string& directory_path, std::unique_ptr<RunSource>& result,
+Status RunSource::open_as_it_is(const std::string& directory_path,
+                                std::unique_ptr<RunSource>& result,
                                 std::vector<std::string>& problems) {
   OpenDirectory run;
   const Status status = open_given_directory(directory_path, run);
   if (!status.is_ok()) return status;
   Traces traces{{}, problems};
-  for_each_standalone_directory(run, [&](const OpenDirectory& standalone) { traces.add_from_scratch(standalone); });
+  for_each_standalone_directory(
+      run, [&](const OpenDirectory& standalone) { traces.add_from_scratch(standalone); });
   traces.add_from_scratch(run);
   traces.add(run);
   return take(std::move(traces), run.path, {}, result);

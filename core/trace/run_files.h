@@ -95,7 +95,7 @@ struct RunId {
   std::string scratch;  ///< scratch directory of rank 0
   std::string
       scratch_directory;  ///< directory of this user with the run's traces on a node while it runs
-  std::string nodes;   ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
+  std::string nodes;      ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
 };
 /// Reads the run-id file. Returns false if there is none.
 bool read_run_id(const std::string& directory_path, RunId& result);

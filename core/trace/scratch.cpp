@@ -11,8 +11,8 @@ namespace megascope::trace {
 
 bool is_writable_directory(const std::string& directory_path) {
   struct stat info {};
-  return !directory_path.empty() && stat(directory_path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         access(directory_path.c_str(), W_OK | X_OK) == 0;
+  return !directory_path.empty() && stat(directory_path.c_str(), &info) == 0 &&
+         S_ISDIR(info.st_mode) && access(directory_path.c_str(), W_OK | X_OK) == 0;
 }
 
 std::string absolute_path(const std::string& path) {
@@ -25,7 +25,8 @@ std::string choose_scratch(const std::string& wanted, const std::string& tempora
   if (!wanted.empty()) return absolute_path(wanted);
   const std::string candidates[] = {temporary, "/tmp", "/var/tmp"};
   for (const std::string& directory_path : candidates) {
-    if (is_writable_directory(directory_path) && is_local_disk(directory_path)) return absolute_path(directory_path);
+    if (is_writable_directory(directory_path) && is_local_disk(directory_path))
+      return absolute_path(directory_path);
   }
   return is_writable_directory("/dev/shm") ? "/dev/shm" : "/tmp";
 }

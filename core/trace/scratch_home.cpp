@@ -73,7 +73,7 @@ bool is_scratch_home_name(std::string_view name) {
 }
 
 Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
-                           std::string& directory_path) {
+                              std::string& directory_path) {
   std::string parent = scratch + "/" + common_name();
   std::string own_name;
   bool is_taken = false;

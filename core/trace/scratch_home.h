@@ -17,10 +17,10 @@ namespace megascope::trace {
 /// gets a directory of its own, `megascope-<uid>.XXXXXX`. Its suffix is derived from the run id,
 /// which is unpredictable and equal on all ranks. Mode 0700. Any thread.
 Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
-                           std::string& directory_path);
+                              std::string& directory_path);
 
-/// Removes a directory that make_scratch_directory() created, if it is empty, and the run's own parent
-/// directory.
+/// Removes a directory that make_scratch_directory() created, if it is empty, and the run's own
+/// parent directory.
 void remove_scratch_directory(const std::string& directory_path) noexcept;
 
 /// Returns whether make_scratch_directory() gives this name to parent directories of runs.

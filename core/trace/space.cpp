@@ -150,7 +150,7 @@ std::uint64_t Space::share_bytes(std::uint64_t held_bytes) const {
 }
 
 Status Space::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
-                        std::uint64_t more_bytes, std::uint64_t part) const {
+                         std::uint64_t more_bytes, std::uint64_t part) const {
   const DiskSpace disk = disk_space(file);
   if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or unknown
   const std::uint64_t floor = free_space_floor(disk.total_bytes) / part;
@@ -164,7 +164,7 @@ Status Space::check_disk(int file, const std::string& path, std::uint64_t held_b
 }
 
 Status Space::check(int file, const std::string& path, std::uint64_t held_bytes,
-                   std::uint64_t more_bytes, Use use) const {
+                    std::uint64_t more_bytes, Use use) const {
   if (local_ranks_ == 0) return Status::ok();
   const std::uint64_t part = use == Use::kDefinitions ? 2 : 1;
   Status status = check_disk(file, path, held_bytes, more_bytes, part);

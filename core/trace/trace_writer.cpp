@@ -136,7 +136,7 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
 }
 
 Status TraceWriter::make_space(Location& location, LocationId id, std::size_t words,
-                              std::uint64_t ticks) {
+                               std::uint64_t ticks) {
   if (location.chunk != nullptr && location.cursor + words <= location.limit) return Status::ok();
   return begin_chunk(location, id, ticks);
 }

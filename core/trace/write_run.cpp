@@ -55,7 +55,8 @@ Status write_run(const RecordSource& source, const std::string& directory_path,
   const auto& ranks = source.world_ranks();
   for (std::size_t i = 0; i < ranks.size() && status.is_ok(); ++i) {
     const TraceClock clock = i < clocks.size() ? clocks[i] : TraceClock{};
-    status = write_process(source, ranks[i], directory_path + "/" + trace_file_name(ranks[i]), clock);
+    status = write_process(source, ranks[i], directory_path + "/" + trace_file_name(ranks[i]),
+                           clock);
   }
   return status;
 }

@@ -129,8 +129,8 @@ std::string begin_file(const std::string& path, const Layout& layout) {
 }
 
 // All tp ranks have equal values of replicated tensors and write the same bytes.
-std::string write_parts(const std::string& path, const Layout& layout, const GridCoordinates& coordinates,
-                        const std::vector<Bucket*>& buckets) {
+std::string write_parts(const std::string& path, const Layout& layout,
+                        const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   for_each_run(layout, coordinates.tp.rank, buckets,
                [&](std::size_t position, const float* values, std::size_t count) {
@@ -183,14 +183,14 @@ int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
   return header.step;
 }
 
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const GridCoordinates& coordinates,
-                      const std::vector<Bucket*>& buckets) {
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets) {
   const observe::Region region(observe::kCheckpoint);
   const Layout layout = layout_of(header);
   const std::string partial = path + ".partial";
   refuse_together(coordinates.is_world_first ? begin_file(partial, layout) : std::string());
   refuse_together(coordinates.dp.is_first() ? write_parts(partial, layout, coordinates, buckets)
-                                      : std::string());
+                                            : std::string());
   std::error_code error;
   if (coordinates.is_world_first) std::filesystem::rename(partial, path, error);
   refuse_together(error ? path + ": " + error.message() : std::string());

@@ -37,7 +37,7 @@ int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
 
 /// Writes a checkpoint. Collective over the world: the ranks of one replica write their own parts.
 /// The file gets its name when it is complete. Throws Refusal on error.
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const GridCoordinates& coordinates,
-                      const std::vector<Bucket*>& buckets);
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets);
 
 }  // namespace gpt

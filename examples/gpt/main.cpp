@@ -39,8 +39,8 @@ void run(const Settings& settings) {
   train(first, settings, coordinates, pipeline);
   if (!settings.checkpoint.empty())
     write_checkpoint(settings.checkpoint,
-                     {.model = settings.model, .step = std::max(first, settings.steps)}, coordinates,
-                     pipeline.buckets());
+                     {.model = settings.model, .step = std::max(first, settings.steps)},
+                     coordinates, pipeline.buckets());
   if (settings.is_generating) generate(settings, coordinates, pipeline);
   if (settings.serve_s > 0) serve(std::max(first, settings.steps), settings, coordinates, pipeline);
 }

@@ -2,8 +2,8 @@
 /// Weights with their gradients and optimizer state.
 #pragma once
 
-#include "observe.h"
 #include "coordinates.h"
+#include "observe.h"
 #include "settings.h"
 
 #include <cmath>

@@ -16,8 +16,8 @@ Pipeline::Pipeline(const Settings& settings, const GridCoordinates& coordinates)
       in_flight_(at(settings.chunks)),
       free_(at(settings.chunks)) {
   for (int chunk = 0; chunk < settings.chunks; ++chunk) {
-    chunks_.push_back(
-        std::make_unique<Chunk>(index_in_model(chunk), chunks_in_model(), settings, coordinates.tp));
+    chunks_.push_back(std::make_unique<Chunk>(index_in_model(chunk), chunks_in_model(), settings,
+                                              coordinates.tp));
     chunks_.back()->allocate(settings.seed, settings.dtype);
     in_flight_[at(chunk)].resize(at(settings.micro_batches));
   }
@@ -56,8 +56,8 @@ bool Pipeline::has_input_for(const Action& action) {
   if (is_forward ? is_first(action.chunk) : is_last(action.chunk)) return true;
   int is_there = 0;
   MPI_Iprobe(is_forward ? previous_stage() : next_stage(),
-             tag(action.kind, action.micro_batch, index_in_model(action.chunk)), coordinates_.pp.comm,
-             &is_there, MPI_STATUS_IGNORE);
+             tag(action.kind, action.micro_batch, index_in_model(action.chunk)),
+             coordinates_.pp.comm, &is_there, MPI_STATUS_IGNORE);
   return is_there != 0;
 }
 
@@ -96,7 +96,8 @@ void Pipeline::pass_forward(const Action& action, Flight& flight) {
   chunks_[at(action.chunk)]->forward(state);
   if (!is_last(action.chunk))
     MPI_Isend(state.hidden.back().data(), count, MPI_FLOAT, next_stage(),
-              tag(action.kind, action.micro_batch, index + 1), coordinates_.pp.comm, &flight.sends[0]);
+              tag(action.kind, action.micro_batch, index + 1), coordinates_.pp.comm,
+              &flight.sends[0]);
 }
 
 void Pipeline::backward(const Action& action) {
@@ -114,7 +115,8 @@ void Pipeline::backward(const Action& action) {
   chunks_[at(action.chunk)]->backward(state, [&](Bucket& bucket) { bucket_done(bucket, action); });
   if (!is_first(action.chunk))
     MPI_Isend(state.gradient.data(), count, MPI_FLOAT, previous_stage(),
-              tag(action.kind, action.micro_batch, index - 1), coordinates_.pp.comm, &flight->sends[1]);
+              tag(action.kind, action.micro_batch, index - 1), coordinates_.pp.comm,
+              &flight->sends[1]);
   free_[at(action.chunk)].push_back(std::move(flight));
 }
 

@@ -39,11 +39,15 @@ class Pipeline : private Inbox {
   void bucket_done(Bucket& bucket, const Action& action);
   std::unique_ptr<Flight> take_flight(int chunk, const Rows& rows);
   void wait_for_sends();
-  int index_in_model(int chunk) const { return chunk * coordinates_.pp.size + coordinates_.pp.rank; }
+  int index_in_model(int chunk) const {
+    return chunk * coordinates_.pp.size + coordinates_.pp.rank;
+  }
   bool is_first(int chunk) const { return index_in_model(chunk) == 0; }
   bool is_last(int chunk) const { return index_in_model(chunk) == chunks_in_model() - 1; }
   int chunks_in_model() const { return settings_.chunks * coordinates_.pp.size; }
-  int previous_stage() const { return (coordinates_.pp.rank + coordinates_.pp.size - 1) % coordinates_.pp.size; }
+  int previous_stage() const {
+    return (coordinates_.pp.rank + coordinates_.pp.size - 1) % coordinates_.pp.size;
+  }
   int next_stage() const { return (coordinates_.pp.rank + 1) % coordinates_.pp.size; }
   int tag(Action::Kind kind, int micro_batch, int receiving_chunk_in_model) const;
   const Settings& settings_;

@@ -60,7 +60,8 @@ Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) 
 /// All ranks get the same requests in the same step; one of them replies.
 class Server {
  public:
-  Server(int first_step, const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline)
+  Server(int first_step, const Settings& settings, const GridCoordinates& coordinates,
+         Pipeline& pipeline)
       : step_(first_step),
         settings_(settings),
         is_rank_0_(coordinates.is_world_first),
@@ -135,7 +136,8 @@ class Server {
 
 }  // namespace
 
-void serve(int first_step, const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline) {
+void serve(int first_step, const Settings& settings, const GridCoordinates& coordinates,
+           Pipeline& pipeline) {
   Server server(first_step, settings, coordinates, pipeline);
   for (std::chrono::milliseconds idle(0); idle < std::chrono::seconds(settings.serve_s);) {
     const std::chrono::milliseconds pause = idle < kShortIdle ? kPause : kLongPause;

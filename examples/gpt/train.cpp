@@ -30,7 +30,8 @@ double squares_of(const Pipeline& pipeline, const GridCoordinates& coordinates) 
 StepResult result_of(double loss, const Pipeline& pipeline, const GridCoordinates& coordinates) {
   loss /= coordinates.dp.size;
   MPI_Allreduce(MPI_IN_PLACE, &loss, 1, MPI_DOUBLE, MPI_SUM, coordinates.dp.comm);
-  std::array<double, 2> sums = {coordinates.tp.is_first() ? loss : 0.0, squares_of(pipeline, coordinates)};
+  std::array<double, 2> sums = {coordinates.tp.is_first() ? loss : 0.0,
+                                squares_of(pipeline, coordinates)};
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_DOUBLE, MPI_SUM, coordinates.model.comm);
   return {.loss = sums[0], .gradient_norm = std::sqrt(sums[1])};
 }
@@ -56,8 +57,8 @@ void update(int step, const Settings& settings, double gradient_norm, Pipeline& 
   }
 }
 
-StepResult train_step(int step, const Settings& settings, const GridCoordinates& coordinates, const Text& text,
-                      Pipeline& pipeline) {
+StepResult train_step(int step, const Settings& settings, const GridCoordinates& coordinates,
+                      const Text& text, Pipeline& pipeline) {
   const observe::Step in_step(step);
   const double loss = pipeline.run(step, text);
   const StepResult result = result_of(loss, pipeline, coordinates);
@@ -71,7 +72,8 @@ StepResult train_step(int step, const Settings& settings, const GridCoordinates&
 
 }  // namespace
 
-void train(int first, const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline) {
+void train(int first, const Settings& settings, const GridCoordinates& coordinates,
+           Pipeline& pipeline) {
   if (first >= settings.steps) return;
   const Text text(settings.data, settings.model.sequence);
   for (int step = first; step < settings.steps; ++step) {

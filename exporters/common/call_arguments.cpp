@@ -153,7 +153,8 @@ struct CallSummary {
     } else {
       to.add_peer(is_standalone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
                   world_ranks);
-      to.add_tag(is_standalone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
+      to.add_tag(is_standalone ? ArgumentName::kTag : ArgumentName::kSourceTag,
+                 received.first->tag);
     }
     const bool is_plain = is_standalone && received.count == 1;
     to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
@@ -168,7 +169,7 @@ struct CallSummary {
   }
 
   void report_collective(CallArguments& to, const WorldRanks& world_ranks,
-                       std::int32_t my_world_rank) const {
+                         std::int32_t my_world_rank) const {
     const std::int32_t root = collective->peer == kSelfRoot
                                   ? my_world_rank
                                   : world_ranks.of(collective->comm, collective->peer);

@@ -75,10 +75,12 @@ Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates) {
 
 std::string file_name(const GridCoordinates& coordinates) {
   return "benchmark-data-" + std::to_string(coordinates.index[0]) + "-pipeline-" +
-         std::to_string(coordinates.index[1]) + "-tensor-" + std::to_string(coordinates.index[2]) + ".json";
+         std::to_string(coordinates.index[1]) + "-tensor-" + std::to_string(coordinates.index[2]) +
+         ".json";
 }
 
-Status find_coordinates(const RecordSource& source, Collective& members, std::vector<GridCoordinates>& coordinates) {
+Status find_coordinates(const RecordSource& source, Collective& members,
+                        std::vector<GridCoordinates>& coordinates) {
   Status status;
   std::vector<Taken> taken;
   for (const std::int32_t rank : source.world_ranks()) {

@@ -2,8 +2,8 @@
 
 #include "core/base/text.h"
 #include "exporters/common/joint_file.h"
-#include "exporters/megascan/iterations.h"
 #include "exporters/megascan/coordinates.h"
+#include "exporters/megascan/iterations.h"
 #include "exporters/megascan/tally.h"
 #include "exporters/megascan/worker_file.h"
 
@@ -44,8 +44,8 @@ class Files {
     for (const std::string& path : written_) ::unlink(path.c_str());
   }
 
-  Status write(std::int32_t world_rank, const GridCoordinates& coordinates, const Iterations& iterations,
-               Tally& tally) {
+  Status write(std::int32_t world_rank, const GridCoordinates& coordinates,
+               const Iterations& iterations, Tally& tally) {
     const std::unique_ptr<Collective> alone = make_single_collective();
     timeline::JointFile file(*alone, job_.directory, file_name(coordinates));
     Status status = file.open();
@@ -83,7 +83,8 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   std::vector<GridCoordinates> coordinates;
   Status status = find_coordinates(*job.source, members, coordinates);
   if (!status.is_ok()) return status;
-  status = timeline::agree(members, members.rank() == 0 ? check_directory(job.directory) : Status::ok());
+  status = timeline::agree(members,
+                           members.rank() == 0 ? check_directory(job.directory) : Status::ok());
   if (!status.is_ok()) return status;
   Iterations iterations;
   status = Iterations::of(*job.source, members, iterations);

@@ -34,8 +34,9 @@ std::string text_of(const GridCoordinates& coordinates, std::int32_t world_rank)
 
 }  // namespace
 
-WorkerFile::WorkerFile(const RecordSource& source, std::int32_t world_rank, const GridCoordinates& coordinates,
-                       const Iterations& iterations, timeline::JointFile& file)
+WorkerFile::WorkerFile(const RecordSource& source, std::int32_t world_rank,
+                       const GridCoordinates& coordinates, const Iterations& iterations,
+                       timeline::JointFile& file)
     : source_(source),
       process_(source.process(world_rank)),
       world_rank_(world_rank),

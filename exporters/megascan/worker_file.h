@@ -4,10 +4,10 @@
 #include "core/record/source.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/common/json_text.h"
+#include "exporters/megascan/coordinates.h"
 #include "exporters/megascan/fact_text.h"
 #include "exporters/megascan/iterations.h"
 #include "exporters/megascan/one_stack.h"
-#include "exporters/megascan/coordinates.h"
 #include "exporters/megascan/tally.h"
 
 #include <cstdint>
@@ -28,8 +28,9 @@ namespace megascope::megascan {
 class WorkerFile {
  public:
   /// All arguments must outlive this object.
-  WorkerFile(const RecordSource& source, std::int32_t world_rank, const GridCoordinates& coordinates,
-             const Iterations& iterations, timeline::JointFile& file);
+  WorkerFile(const RecordSource& source, std::int32_t world_rank,
+             const GridCoordinates& coordinates, const Iterations& iterations,
+             timeline::JointFile& file);
 
   /// Writes all rows. progress: called periodically with the number of calls since the last time;
   /// may be empty.
@@ -69,7 +70,7 @@ class WorkerFile {
   const Iterations& iterations_;
   timeline::JointFile& file_;
   FactText facts_;
-  std::string coordinates_text_;            ///< members of every row
+  std::string coordinates_text_;      ///< members of every row
   std::vector<std::string> names_;    ///< escaped region names, by RegionId
   std::vector<bool> is_work_;         ///< by RegionId
   std::vector<std::string> streams_;  ///< escaped location names

@@ -108,8 +108,9 @@ Status Archive::checked(const char* what, OTF2_ErrorCode code) {
 Status Archive::open(const std::string& directory, const std::string& shown_directory,
                      std::uint64_t definition_chunk_bytes, Collective& members) {
   path_ = shown_directory + "/" + kArchiveName + ".otf2";
-  handle_ = OTF2_Archive_Open(directory.c_str(), kArchiveName, OTF2_FILEMODE_WRITE, kEventChunkBytes,
-                              definition_chunk_bytes, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  handle_ = OTF2_Archive_Open(directory.c_str(), kArchiveName, OTF2_FILEMODE_WRITE,
+                              kEventChunkBytes, definition_chunk_bytes, OTF2_SUBSTRATE_POSIX,
+                              OTF2_COMPRESSION_NONE);
   if (handle_ == nullptr) return checked("cannot be opened", OTF2_ERROR_INVALID);
   Calls calls;
   calls.make(OTF2_Archive_SetFlushCallbacks, handle_, &kFlushCallbacks, nullptr);

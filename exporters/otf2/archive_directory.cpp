@@ -46,7 +46,8 @@ std::string path_of_descriptor(const std::string& number) {
 
 }  // namespace
 
-ArchiveDirectory::ArchiveDirectory(std::string directory_path, std::string name, Collective& members)
+ArchiveDirectory::ArchiveDirectory(std::string directory_path, std::string name,
+                                   Collective& members)
     : directory_(std::move(directory_path)), name_(std::move(name)), members_(members) {}
 
 Status ArchiveDirectory::check_absence() const {

@@ -163,8 +163,8 @@ void EventFile::report_found(const Fact& fact) {
   };
   report_comm(fact.comm);
   report(EventAttribute::kFoundSource,
-       fact.peer < 0 ? fact.peer
-                     : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
+         fact.peer < 0 ? fact.peer
+                       : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
   report(EventAttribute::kFoundTag, fact.tag);
   calls_.make(OTF2_AttributeList_AddUint64, attributes_,
               static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes);

@@ -4,9 +4,9 @@
 #include "core/lifecycle/collective.h"
 #include "core/record/definitions.h"
 #include "core/record/source.h"
+#include "exporters/otf2/shared_call_sites.h"
 #include "exporters/otf2/shared_counters.h"
 #include "exporters/otf2/shared_files.h"
-#include "exporters/otf2/shared_call_sites.h"
 #include "exporters/otf2/shared_windows.h"
 
 #include <cstddef>

@@ -64,8 +64,9 @@ void make_exact(std::vector<CallSiteRow>& rows, std::uint64_t function_time_ns) 
 }  // namespace
 
 void describe_call_sites(const ProcessDefinitions& definitions, const Profile& profile,
-                     double ns_per_unit, const std::function<std::string(RegionId)>& function_of,
-                     RunReport& report) {
+                         double ns_per_unit,
+                         const std::function<std::string(RegionId)>& function_of,
+                         RunReport& report) {
   if (profile.sites().rows().empty()) return;
   for (auto& [function, site_rows] : by_function(definitions, profile, function_of)) {
     if (site_rows.other_calls != 0 || site_rows.other_time != 0) {

@@ -56,8 +56,7 @@ std::vector<SharedCores> shared_cores_of(const RunReport& report) {
 std::vector<std::string> shared_cores_texts(const RunReport& report) {
   const std::vector<SharedCores> all = shared_cores_of(report);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(all.size(), kMaxSets); ++i)
-    texts.push_back(to_text(all[i]));
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxSets); ++i) texts.push_back(to_text(all[i]));
   if (all.size() > kMaxSets)
     texts.push_back("and " + std::to_string(all.size() - kMaxSets) + " more such sets of ranks");
   const bool has_wait = std::ranges::all_of(

@@ -1,6 +1,6 @@
 #include "core/base/text.h"
-#include "exporters/report/cpu_rows.h"
 #include "exporters/report/call_sites.h"
+#include "exporters/report/cpu_rows.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shared_cores_json.h"
 #include "exporters/report/shares.h"

@@ -240,7 +240,8 @@ bool is_consistent(const RunReport& report) {
     return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
   };
   for (std::size_t i = 1; i < report.call_sites.size(); ++i) {
-    if (call_site_key(report.call_sites[i - 1]) >= call_site_key(report.call_sites[i])) return false;
+    if (call_site_key(report.call_sites[i - 1]) >= call_site_key(report.call_sites[i]))
+      return false;
   }
   return true;
 }

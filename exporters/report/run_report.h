@@ -247,7 +247,7 @@ struct RunReport {
   std::vector<std::string> notes;  ///< sentences for the user
 
   // Set on rank 0 only, after merging; not sent between ranks.
-  std::string directory;          ///< the run directory as the user can type it; empty: not printed
+  std::string directory;       ///< the run directory as the user can type it; empty: not printed
   std::string report_command;  ///< command that prints this report; empty: not printed
   std::vector<ExportRow> exports;
   ClockFacts clocks;

@@ -2,8 +2,8 @@
 
 #include "core/base/text.h"
 #include "core/record/user_regions.h"
-#include "exporters/report/cpu_rows.h"
 #include "exporters/report/call_sites.h"
+#include "exporters/report/cpu_rows.h"
 
 #include <algorithm>
 #include <map>

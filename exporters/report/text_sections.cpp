@@ -84,10 +84,12 @@ std::string step_exchange_text(const StepExchangeRow& exchange) {
                                  plural(exchange.steps, "step", "steps"));
   if (exchange.skipped != 0) text += fmt::format(" ({} of them unusable)", exchange.skipped);
   text += fmt::format(": {} overhead a step on the slowest rank, {} of it waiting",
-                      duration(exchange.own_ns / exchange.steps), duration(exchange.wait_ns / exchange.steps));
+                      duration(exchange.own_ns / exchange.steps),
+                      duration(exchange.wait_ns / exchange.steps));
   if (exchange.step_ns == 0) return text;
-  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(exchange.own_ns) /
-                                                               static_cast<double>(exchange.step_ns)));
+  return text +
+         fmt::format(" ({} of the steps)", percent_text(static_cast<double>(exchange.own_ns) /
+                                                        static_cast<double>(exchange.step_ns)));
 }
 
 /// How the ranks ended, if not all ended normally.

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "mpi_layer/comms.h"
-#include "mpi_layer/thread.h"
 #include "mpi_layer/pmpi.h"
+#include "mpi_layer/thread.h"
 #include "mpi_layer/types.h"
 
 #include <mpi.h>

@@ -25,7 +25,8 @@ std::size_t call_site_of(const AnswerView& view, std::int32_t number) {
 
 /// From the first to the last step of a culprit; where steps cannot be told in time, that of the
 /// evidence.
-std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view, const RootCause& root_cause) {
+std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view,
+                                                const RootCause& root_cause) {
   const auto& ranks = view.source.world_ranks();
   const auto rank = static_cast<std::size_t>(
       std::ranges::lower_bound(ranks, root_cause.evidence.world_rank) - ranks.begin());

@@ -99,9 +99,8 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
 /// Where clocks were never compared, nothing can be said of the time between two ranks.
 void Answer::note_clock_errors() {
   constexpr double kMinNs = detect::Options{}.clock_error_ns;
-  judge_.clock_error_ns = clock_errors_ns_.empty()
-                              ? kNoIdeaNs
-                              : std::max(kMinNs, 2 * clock_errors_ns_.back());
+  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs
+                                                   : std::max(kMinNs, 2 * clock_errors_ns_.back());
 }
 
 template <class Sink>
@@ -162,13 +161,15 @@ void Answer::call_site_root_causes() {
 void Answer::drop_negligible() {
   constexpr double kMinListedCost = 0.001;
   const std::size_t before = detection_.root_causes.size();
-  std::erase_if(detection_.root_causes,
-                [](const detect::RootCause& root_cause) { return root_cause.cost_fraction < kMinListedCost; });
+  std::erase_if(detection_.root_causes, [](const detect::RootCause& root_cause) {
+    return root_cause.cost_fraction < kMinListedCost;
+  });
   const std::size_t negligible = before - detection_.root_causes.size();
   if (negligible == 0) return;
-  detection_.limitations.push_back(
-      (negligible == 1 ? std::string("One disturbance") : std::to_string(negligible) + " disturbances") +
-      " that cost less than 0.1 % of the run are not told.");
+  detection_.limitations.push_back((negligible == 1
+                                        ? std::string("One disturbance")
+                                        : std::to_string(negligible) + " disturbances") +
+                                   " that cost less than 0.1 % of the run are not told.");
 }
 
 /// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are
@@ -176,7 +177,8 @@ void Answer::drop_negligible() {
 void Answer::drop_advice_on_stages() {
   const bool has_stage = std::ranges::any_of(
       detection_.root_causes, [](const detect::RootCause& root_cause) {
-        return root_cause.cause == detect::Cause::kStageImbalance && root_cause.has_specified_groups;
+        return root_cause.cause == detect::Cause::kStageImbalance &&
+               root_cause.has_specified_groups;
       });
   if (has_stage)
     std::erase_if(view_.advice.findings,
@@ -222,8 +224,9 @@ void Answer::drop_inferred_groups() {
   const bool has_stages = groups_.indices.contains("pp");
   const bool has_replicas = groups_.indices.contains("dp");
   for (detect::RootCause& root_cause : detection_.root_causes) {
-    root_cause.has_specified_groups = root_cause.cause == detect::Cause::kStageImbalance ? has_stages
-                                                                                   : has_replicas;
+    root_cause.has_specified_groups = root_cause.cause == detect::Cause::kStageImbalance
+                                          ? has_stages
+                                          : has_replicas;
     if (!has_stages) root_cause.groups.erase("pp");
     if (!has_replicas) root_cause.groups.erase("dp");
   }
@@ -263,7 +266,8 @@ void Answer::confirm() {
     for (std::size_t i = 0; i < detection_.root_causes.size(); ++i)
       detection_.root_causes[i].cost_fraction = again.asked[i].cost;
   }
-  std::ranges::stable_sort(detection_.root_causes, std::greater<>(), &detect::RootCause::cost_fraction);
+  std::ranges::stable_sort(detection_.root_causes, std::greater<>(),
+                           &detect::RootCause::cost_fraction);
 }
 
 namespace {
@@ -334,8 +338,9 @@ void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
     if (!root_cause.is_in_mpi) continue;
     const double unexplained = std::max(0.0, what_if.loss.total - what_if.loss.explained);
     const double replayed = what_if.asked[i].cost;
-    const double cost = std::min(
-        {root_cause.cost_fraction, caused_fraction(root_cause.ranks.front()), replayed + unexplained});
+    const double cost = std::min({root_cause.cost_fraction,
+                                  caused_fraction(root_cause.ranks.front()),
+                                  replayed + unexplained});
     what_if.asked[i].cost = std::max(replayed, cost);
     what_if.loss.explained += what_if.asked[i].cost - replayed;
   }

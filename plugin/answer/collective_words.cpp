@@ -27,8 +27,10 @@ std::string participant_text(const Mismatch& mismatch, const Mismatch::Participa
     return fmt::format("{} made {} {}{}", ranks_text(participant.world_ranks), participant.count,
                        participant.count == 1 ? "collective" : "collectives", last);
   }
-  std::string text = ranks_text(participant.world_ranks) + " called " + std::string(participant.shape.function);
-  if (participant.shape.root != kNoPeer) text += fmt::format(" with root {}", participant.shape.root);
+  std::string text = ranks_text(participant.world_ranks) + " called " +
+                     std::string(participant.shape.function);
+  if (participant.shape.root != kNoPeer)
+    text += fmt::format(" with root {}", participant.shape.root);
   if (mismatch.what == Mismatch::What::kBytes) {
     const auto blocks = static_cast<std::uint64_t>(
         std::max<std::int64_t>(1, participant.shape.block_count));
@@ -64,7 +66,7 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
   const std::string list = report::rank_list(ranks);
   return ranks.size() <= kMaxListedRanks ? "ranks " + list
-                                          : fmt::format("{} ranks ({})", ranks.size(), list);
+                                         : fmt::format("{} ranks ({})", ranks.size(), list);
 }
 
 const char* what_name(Mismatch::What what) {
@@ -74,12 +76,14 @@ const char* what_name(Mismatch::What what) {
 
 std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
   std::vector<std::string> participants;
-  for (auto participant = mismatch.participants.rbegin(); participant != mismatch.participants.rend(); ++participant) {
+  for (auto participant = mismatch.participants.rbegin();
+       participant != mismatch.participants.rend(); ++participant) {
     participants.push_back(participant_text(mismatch, *participant));
   }
   if (participants.size() > kMaxParticipantsNamed) {
     const std::size_t more = participants.size() - kMaxParticipantsNamed;
-    participants.erase(participants.begin(), participants.begin() + static_cast<std::ptrdiff_t>(more));
+    participants.erase(participants.begin(),
+                       participants.begin() + static_cast<std::ptrdiff_t>(more));
     participants.push_back(fmt::format("and {} more groups of ranks differ", more));
   }
   const std::string name = place_name(comms, mismatch.comm);

@@ -47,7 +47,8 @@ std::string have(std::size_t count) { return count == 1 ? "has" : "have"; }
 /// "Rank 1 has no end: it was killed in MPI_Barrier, entered at 12.3 s."
 std::string end_text(const HangReport& report, const OpenEnd& end) {
   const char* how = end.is_inside ? "was killed" : "ended";
-  return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how, call_site_text(report, end));
+  return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how,
+                     call_site_text(report, end));
 }
 
 /// The places of the ranks, that whose records stop first first; "ranks 0-3 in MPI_Recv …" where
@@ -58,7 +59,8 @@ std::string call_sites_text(const HangReport& report, const OpenEnds& ends) {
   const std::size_t shown = std::min(sorted.size(), kMaxCallSites);
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shown; ++i)
-    parts.push_back(fmt::format("rank {} {}", sorted[i].world_rank, call_site_text(report, sorted[i])));
+    parts.push_back(
+        fmt::format("rank {} {}", sorted[i].world_rank, call_site_text(report, sorted[i])));
   if (shown < sorted.size()) parts.push_back(fmt::format("and {} more", sorted.size() - shown));
   return joined(parts, "; ");
 }

@@ -55,10 +55,12 @@ void merge_links(const detect::GroupIndices& groups, const std::vector<std::int3
                  std::vector<detect::RootCause>& root_causes) {
   std::vector<detect::RootCause> merged;
   for (detect::RootCause& root_cause : root_causes) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const detect::RootCause& other) {
-      return !root_cause.links.empty() && !other.links.empty() &&
-             are_lanes(groups, ranks, ascending(other.links[0]), ascending(root_cause.links[0]));
-    });
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const detect::RootCause& other) {
+                                     return !root_cause.links.empty() && !other.links.empty() &&
+                                            are_lanes(groups, ranks, ascending(other.links[0]),
+                                                      ascending(root_cause.links[0]));
+                                   });
     if (same == merged.end()) {
       merged.push_back(std::move(root_cause));
       continue;

@@ -25,8 +25,9 @@ std::string hosts_text(const RootCause& root_cause) {
   std::string text;
   for (std::size_t i = 0; i < root_cause.hosts.size() && i < 3; ++i)
     text += (i == 0 ? "" : ", ") + report::printable(root_cause.hosts[i], kHostColumns);
-  return root_cause.hosts.size() > 3 ? text + fmt::format(" and {} more", root_cause.hosts.size() - 3)
-                                  : text;
+  return root_cause.hosts.size() > 3
+             ? text + fmt::format(" and {} more", root_cause.hosts.size() - 3)
+             : text;
 }
 
 /// " (n1; dp 0, pp 3)": where the ranks are, as far as it is known.
@@ -69,8 +70,9 @@ std::string addition_text(const RootCause& root_cause) {
   if (root_cause.within.cause == Cause::kStageImbalance)
     return fmt::format(", in addition to what {} {} more to do", whole_text(root_cause.within),
                        root_cause.within.stage < 0 ? "have" : "has");
-  return fmt::format(", in addition to the work that differs between {}",
-                     root_cause.has_specified_groups ? "replicas" : ranks_text(root_cause.within.ranks));
+  return fmt::format(
+      ", in addition to the work that differs between {}",
+      root_cause.has_specified_groups ? "replicas" : ranks_text(root_cause.within.ranks));
 }
 
 /// "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
@@ -92,8 +94,8 @@ std::string what_text(const RootCause& root_cause) {
           "host {} is slow: {} compute {:.2f} times as long as their peers elsewhere{}", hosts,
           ranks, root_cause.factor, addition_text(root_cause));
     case Cause::kSlowLink:
-      return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, call_site,
-                         root_cause.factor);
+      return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks,
+                         call_site, root_cause.factor);
     case Cause::kHostStall:
       return fmt::format(
           "{}{} pauses between operations: {:.2f} times {}", ranks, call_site, root_cause.factor,
@@ -155,12 +157,13 @@ std::string when_text(const AnswerView& view, const RootCause& root_cause) {
   const auto end = std::upper_bound(numbers.begin(), numbers.end(), root_cause.last_step);
   const std::int64_t steps = numbers.empty()
                                  ? std::int64_t{root_cause.last_step} - root_cause.onset_step + 1
-                                 : end - std::lower_bound(numbers.begin(), end, root_cause.onset_step);
+                                 : end - std::lower_bound(numbers.begin(), end,
+                                                          root_cause.onset_step);
   const bool goes_on = root_cause.last_step >= last;
   const bool is_now_and_then = root_cause.active_steps < kMaxSteps * static_cast<double>(steps);
-  const std::string some = is_now_and_then
-                               ? fmt::format("in {} of the {} steps ", root_cause.active_steps, steps)
-                               : std::string();
+  const std::string some = is_now_and_then ? fmt::format("in {} of the {} steps ",
+                                                         root_cause.active_steps, steps)
+                                           : std::string();
   if (root_cause.onset_step <= first && goes_on)
     return is_now_and_then ? some + "of the run" : "in the whole run";
   if (goes_on) return some + fmt::format("since step {}", root_cause.onset_step);
@@ -182,6 +185,8 @@ std::string root_cause_text(const AnswerView& view, const RootCause& root_cause)
   return capitalized(std::move(text));
 }
 
-std::string root_cause_title(const RootCause& root_cause) { return capitalized(what_text(root_cause)); }
+std::string root_cause_title(const RootCause& root_cause) {
+  return capitalized(what_text(root_cause));
+}
 
 }  // namespace megascope::answer

@@ -97,7 +97,8 @@ void SyncedRun::join(std::vector<RootCause>& root_causes) const {
     std::vector<std::int32_t> ranks;
     for (const std::uint32_t process : processes) ranks.push_back(run_.world_ranks()[process]);
     const auto is_member = [&ranks](const RootCause& root_cause) {
-      return is_of_one_rank(root_cause) && std::ranges::binary_search(ranks, root_cause.ranks.front());
+      return is_of_one_rank(root_cause) &&
+             std::ranges::binary_search(ranks, root_cause.ranks.front());
     };
     std::vector<const RootCause*> members;
     for (const RootCause& root_cause : root_causes) {

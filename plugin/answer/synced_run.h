@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/detect/detect.h"
 #include "analysis/detect/annotated_steps.h"
+#include "analysis/detect/detect.h"
 #include "analysis/pieces/waits_source.h"
 #include "core/record/source.h"
 

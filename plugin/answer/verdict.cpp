@@ -28,8 +28,9 @@ Status check(const trace::RunSource& run) {
   }
   if (!cut_short.empty())
     return Status::error("the trace of " + ranks_text(cut_short) + " is not whole");
-  return ranks_of_other_runs(run).empty() ? Status::ok()
-                                : Status::error("traces of different runs are in the run folder");
+  return ranks_of_other_runs(run).empty()
+             ? Status::ok()
+             : Status::error("traces of different runs are in the run folder");
 }
 
 Status find(const VerdictJob& job, std::string& text) {

@@ -17,7 +17,7 @@ using analysis::WaitKind;
 namespace {
 
 constexpr double kWorthReporting = 0.01;  ///< of all time: less waiting is not worth a name
-constexpr double kStandsOut = 2;        ///< times the fair share of what all ranks cause
+constexpr double kStandsOut = 2;          ///< times the fair share of what all ranks cause
 constexpr std::size_t kHostColumns = 40;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
@@ -48,7 +48,7 @@ std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
   const std::string call_site = host.empty() ? std::string()
-                                         : " (" + report::printable(host, kHostColumns) + ")";
+                                             : " (" + report::printable(host, kHostColumns) + ")";
   std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, call_site,
                                  report::percent_text(share(rank.caused_ns, whole)),
                                  duration(rank.caused_ns));
@@ -105,8 +105,9 @@ std::string verdict_text(const AnswerView& view) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }
   const std::string root_cause = view.detection.root_causes.empty()
-                                  ? std::string()
-                                  : root_cause_text(view, view.detection.root_causes.front()) + " ";
+                                     ? std::string()
+                                     : root_cause_text(view, view.detection.root_causes.front()) +
+                                           " ";
   const double waited = share(static_cast<double>(waits.suffered_ns),
                               static_cast<double>(waits.wall_ns));
   // Timelines of other tools seldom show where ranks wait: much of it is between operations.
@@ -115,7 +116,7 @@ std::string verdict_text(const AnswerView& view) {
     return root_cause.substr(0, root_cause.size() - 1);
   if (waited < kWorthReporting) {
     return root_cause + fmt::format("Ranks hardly wait for each other: {} of their time.",
-                                 report::percent_text(waited));
+                                    report::percent_text(waited));
   }
   std::string text = root_cause +
                      fmt::format(
@@ -127,7 +128,7 @@ std::string verdict_text(const AnswerView& view) {
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) <
       std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
     return view.detection.root_causes.empty() ? text + "No rank stands out as the cause."
-                                           : text.substr(0, text.size() - 1);
+                                              : text.substr(0, text.size() - 1);
   }
   const auto names_first = [first](const detect::RootCause& one) {
     return std::ranges::binary_search(one.ranks, first->world_rank);

@@ -22,8 +22,9 @@ int analyze_run(const AnalyzeArguments& arguments) {
   }
   const std::vector<std::int32_t> others = answer::ranks_of_other_runs(*run);
   if (!others.empty()) {
-    say("traces of different runs are in " + arguments.directory + ": " + answer::ranks_text(others) +
-        " and rank " + std::to_string(run->world_ranks().front()) + " belong to different jobs");
+    say("traces of different runs are in " + arguments.directory + ": " +
+        answer::ranks_text(others) + " and rank " + std::to_string(run->world_ranks().front()) +
+        " belong to different jobs");
     return kUnusable;
   }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs

@@ -53,8 +53,8 @@ Json mismatches_json(const AnalyzeView& view) {
     Json participants = Json::array();
     for (const analysis::Mismatch::Participant& participant : mismatch.participants) {
       participants.push_back({{"ranks", participant.world_ranks},
-                         {"function", std::string(participant.shape.function)},
-                         {"root", participant.shape.root}});
+                              {"function", std::string(participant.shape.function)},
+                              {"root", participant.shape.root}});
     }
     all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)},
                    {"what", answer::what_name(mismatch.what)},
@@ -191,7 +191,8 @@ nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause) {
   if (root_cause.within.is_there())
     json["within"] = {{"kind", detect::name_of(root_cause.within.cause)},
                       {"ranks", root_cause.within.ranks}};
-  if (root_cause.cause == detect::Cause::kBlocked) json["blocked_s"] = seconds(root_cause.blocked_ns);
+  if (root_cause.cause == detect::Cause::kBlocked)
+    json["blocked_s"] = seconds(root_cause.blocked_ns);
   if (root_cause.cause == detect::Cause::kPreempted) {
     json["core_wait_s"] = seconds(root_cause.core_wait_ns);
     json["core_wait_reason"] = root_cause.core_wait_reason;

@@ -51,7 +51,7 @@ struct ExportArguments {
 int export_run(const ExportArguments& arguments);
 
 struct RecoverArguments {
-  std::string directory;                  ///< empty if is_for_all
+  std::string directory;               ///< empty if is_for_all
   bool is_for_all = false;             ///< all runs of this user with traces on this node
   bool is_quiet = false;               ///< prints only recovered runs and errors
   std::vector<std::string> scratches;  ///< scratch directories to search; empty: the default ones

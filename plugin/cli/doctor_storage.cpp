@@ -71,7 +71,7 @@ bool spans_nodes() {
 
 Findings check_scratch(const config::Options& options) {
   const std::string directory = trace::choose_scratch(options.scratch,
-                                                   config::environment_value("TMPDIR"));
+                                                      config::environment_value("TMPDIR"));
   if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "scratch",
              directory + " is not a writable directory: no trace will be recorded",
@@ -86,7 +86,7 @@ Findings check_scratch(const config::Options& options) {
   if (space < most) {
     finding.text += ": recording stops when it is full";
     finding.verdict = space < kLittleSpace || !options.scratch.empty() ? Verdict::kProblem
-                                                                     : Verdict::kNote;
+                                                                       : Verdict::kNote;
     finding.remedy =
         "Set MEGASCOPE_SCRATCH to a directory with more space, or MEGASCOPE_BUFFER_SIZE below the "
         "space "
@@ -116,8 +116,8 @@ Findings check_run_directory(const config::Options& options) {
   std::string directory = existing_part(wanted.lexically_normal().string());
   if (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   const std::string type = file_system_of(directory);
-  const std::string text = "in " + directory + " (" + type + "), " + human_bytes(free_bytes(directory)) +
-                           " free";
+  const std::string text = "in " + directory + " (" + type + "), " +
+                           human_bytes(free_bytes(directory)) + " free";
   if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "folder",
              directory + " is not writable: traces will stay in the scratch directory",

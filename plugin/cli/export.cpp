@@ -55,7 +55,8 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
                                int jobs) {
   const bool is_wanted = !arguments.leaves_out_findings &&
                          std::ranges::any_of(arguments.formats, can_show_findings);
-  if (!is_wanted || run.world_ranks().size() < 2 || !answer::ranks_of_other_runs(run).empty()) return nullptr;
+  if (!is_wanted || run.world_ranks().size() < 2 || !answer::ranks_of_other_runs(run).empty())
+    return nullptr;
   try {
     auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
     std::uint64_t wait_count = 0;
@@ -127,7 +128,8 @@ class OutputDirectory {
 };
 
 Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module,
-                       const std::string& format, const OutputDirectory& directory_path, std::size_t members) {
+                       const std::string& format, const OutputDirectory& directory_path,
+                       std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
@@ -155,7 +157,8 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
   if (!failure.empty()) return Status::error(directory_path.named_in(failure));
   if (!status.is_ok()) return status;
   std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(),
-              printable(directory_path.shown()).c_str(), printable(directory_path.named_in(result.path)).c_str(),
+              printable(directory_path.shown()).c_str(),
+              printable(directory_path.named_in(result.path)).c_str(),
               human_count(result.records).c_str(), human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());

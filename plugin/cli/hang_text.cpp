@@ -78,8 +78,8 @@ std::string step_text(const HangView& view, const CycleStep& step) {
   const ThreadState& thread = view.process(step.world_rank)->threads[waiting.location];
   const std::uint64_t since_ns = waiting.is_polling ? thread.poll_since_ns : thread.enter_ns;
   return fmt::format("rank {} {} {} for {}; {}", step.world_rank,
-                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting), which,
-                     since_text(view, since_ns));
+                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting),
+                     which, since_text(view, since_ns));
 }
 
 /// Whether the cycle's ranks wait for each other because of a reported mismatch.
@@ -105,8 +105,8 @@ bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
 
 void cycle_section(const HangView& view, Lines& lines) {
   std::vector<std::vector<CycleStep>> cycles = view.report.cycles;
-  const std::size_t annotated = std::erase_if(cycles,
-                                         [&](const auto& cycle) { return is_annotated(view, cycle); });
+  const std::size_t annotated = std::erase_if(
+      cycles, [&](const auto& cycle) { return is_annotated(view, cycle); });
   if (annotated != 0) append(lines, "So the ranks wait for each other.", 2);
   for (std::size_t i = 0; i < std::min(kMaxCycles, cycles.size()); ++i) {
     const std::vector<CycleStep>& cycle = cycles[i];
@@ -189,8 +189,8 @@ void rank_section(const HangView& view, Lines& lines) {
 
 void note_section(const HangView& view, Lines& lines) {
   for (const std::string& directory : view.other_worlds) {
-    append(lines, "A connected world has its own run; see megascope hang " + shell_quoted(directory),
-           0);
+    append(lines,
+           "A connected world has its own run; see megascope hang " + shell_quoted(directory), 0);
   }
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ahead;

@@ -62,8 +62,8 @@ std::string answer_of(const Status& status) {
 
 const char* depth_name(mpi::Depth depth) {
   return depth == mpi::Depth::kFullSemantics ? "full"
-         : depth == mpi::Depth::kObject    ? "object"
-                                           : "enter_leave";
+         : depth == mpi::Depth::kObject      ? "object"
+                                             : "enter_leave";
 }
 
 Json functions_json() {
@@ -126,8 +126,8 @@ struct Count {
 };
 void count(Count& into, const mpi::WrappedFunction& function) {
   (function.depth == mpi::Depth::kFullSemantics ? into.full
-   : function.depth == mpi::Depth::kObject    ? into.object
-                                              : into.plain) += 1;
+   : function.depth == mpi::Depth::kObject      ? into.object
+                                                : into.plain) += 1;
   into.off += function.is_default ? 0U : 1U;
 }
 

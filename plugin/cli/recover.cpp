@@ -39,8 +39,8 @@ std::string command_of_owner(const std::string& directory) {
          shell_quoted(directory);
 }
 
-int print_result(const RecoverArguments& arguments, const std::string& directory, const Status& status,
-                 const trace::RecoverResult& result) {
+int print_result(const RecoverArguments& arguments, const std::string& directory,
+                 const Status& status, const trace::RecoverResult& result) {
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
     if (!arguments.is_quiet || !result.problems.empty()) say(status.message());
@@ -109,7 +109,8 @@ int recover_traces(const RecoverArguments& arguments) {
   if (arguments.is_for_all) return recover_all(arguments, scratches);
   trace::RecoverResult result;
   const Status status = trace::recover_run(arguments.directory, result, scratches);
-  const std::string command = status.is_ok() ? std::string() : command_of_owner(arguments.directory);
+  const std::string command = status.is_ok() ? std::string()
+                                             : command_of_owner(arguments.directory);
   return print_result(arguments, arguments.directory,
                       command.empty() ? status : Status::error(status.message() + command), result);
 }

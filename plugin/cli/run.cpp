@@ -73,7 +73,7 @@ struct DirectoryPrefix {
 /// directory. The path is therefore made absolute, so that it can be found here; except under srun,
 /// where the default name contains the step.
 DirectoryPrefix directory_prefix(const RunArguments& arguments, LauncherKind kind,
-                           std::vector<Setting>& settings) {
+                                 std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const std::string wanted = wanted_directory(arguments);
@@ -178,8 +178,8 @@ void recover_cut_short(const std::string& directory) {
   const bool has_id = trace::open_given_directory(directory, run).is_ok() &&
                       trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
   if (has_id && !have_writers_ended(id)) {
-    say("processes still write to " + directory + "; when they have ended, run `megascope recover " +
-        shell_quoted(directory) + "`");
+    say("processes still write to " + directory +
+        "; when they have ended, run `megascope recover " + shell_quoted(directory) + "`");
     return;
   }
   trace::RecoverResult result;

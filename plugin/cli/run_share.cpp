@@ -47,7 +47,8 @@ Status open_run(const std::string& directory_path, std::unique_ptr<trace::RunSou
   return status.is_ok() ? open_run(directory, run) : status;
 }
 
-Status open_run(const trace::OpenDirectory& directory_path, std::unique_ptr<trace::RunSource>& run) {
+Status open_run(const trace::OpenDirectory& directory_path,
+                std::unique_ptr<trace::RunSource>& run) {
   std::vector<std::string> problems;
   const Status status = trace::RunSource::open(directory_path, {}, run, problems);
   for (const std::string& problem : problems) say(problem);

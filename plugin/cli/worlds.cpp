@@ -27,7 +27,8 @@ std::int64_t start_of(const ProcessInfo& info) {
 
 /// Opens rank 0's trace. If the run did not end properly, the trace is in scratch storage.
 bool open_first(const trace::OpenDirectory& directory, std::unique_ptr<trace::TraceFile>& file) {
-  if (trace::TraceFile::open(directory.base(), trace::trace_file_name(0), file).is_ok()) return true;
+  if (trace::TraceFile::open(directory.base(), trace::trace_file_name(0), file).is_ok())
+    return true;
   trace::RunId id;
   trace::OpenDirectory scratch;
   return trace::read_run_id(directory.base(), id, files::Owner::kThisUser) &&
@@ -84,7 +85,8 @@ const ProcessInfo& info_of(const trace::RunSource& run) {
 
 }  // namespace
 
-std::vector<std::string> runs_started_by(const trace::RunSource& run, const std::string& directory) {
+std::vector<std::string> runs_started_by(const trace::RunSource& run,
+                                         const std::string& directory) {
   const ProcessInfo& info = info_of(run);
   if (info.world.empty()) return {};
   const std::int64_t start_ns = start_of(info);

@@ -28,8 +28,8 @@ CaptureRequestKind kind_of(const Subscribe& subscribe) {
 std::vector<CaptureRequest> capture_requests_of(const Subscribe& subscribe) {
   if (subscribe.what == Subject::kSteps || subscribe.what == Subject::kCalls) return {};
   CaptureRequest capture_request{.kind = kind_of(subscribe),
-            .first_layer = subscribe.first_layer,
-            .last_layer = subscribe.last_layer};
+                                 .first_layer = subscribe.first_layer,
+                                 .last_layer = subscribe.last_layer};
   if (subscribe.kinds.size() == 1)
     capture_request.tensor_kind = static_cast<std::uint8_t>(
         subscribe.kinds[0]);  // the panel filters if there are several
@@ -48,9 +48,11 @@ std::vector<CaptureRequest> capture_requests_of(const Subscribe& subscribe) {
   return capture_requests;
 }
 
-std::map<std::uint32_t, CaptureRegistry::Entry>::iterator CaptureRegistry::find_or_enter(const CaptureRequest& capture_request) {
-  const auto found = std::ranges::find_if(
-      entries_, [&](const auto& entry) { return asks_the_same(capture_request, entry.second.capture_request); });
+std::map<std::uint32_t, CaptureRegistry::Entry>::iterator CaptureRegistry::find_or_enter(
+    const CaptureRequest& capture_request) {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return asks_the_same(capture_request, entry.second.capture_request);
+  });
   if (found != entries_.end()) return found;
   const auto made = entries_.emplace(next_id_, Entry{.capture_request = capture_request}).first;
   made->second.capture_request.id = next_id_++;
@@ -58,8 +60,9 @@ std::map<std::uint32_t, CaptureRegistry::Entry>::iterator CaptureRegistry::find_
   return made;
 }
 
-std::optional<std::vector<std::uint32_t>> CaptureRegistry::add(const std::vector<CaptureRequest>& capture_requests, From from,
-                                                        const std::vector<std::uint32_t>& former) {
+std::optional<std::vector<std::uint32_t>> CaptureRegistry::add(
+    const std::vector<CaptureRequest>& capture_requests, From from,
+    const std::vector<std::uint32_t>& former) {
   std::vector<std::uint32_t> ids;
   for (const CaptureRequest& capture_request : capture_requests) {
     const auto at = find_or_enter(capture_request);
@@ -79,9 +82,13 @@ bool CaptureRegistry::is_within_bounds(From from, const std::vector<std::uint32_
   for (const auto& [id, entry] : entries_) {
     const auto given_up = static_cast<std::uint32_t>(std::ranges::count(former, id));
     all += entry.wanted != given_up ? 1 : 0;
-    of_unauthenticated += entry.wanted_by_unauthenticated > (from == From::kUnauthenticated ? given_up : 0) ? 1 : 0;
+    of_unauthenticated += entry.wanted_by_unauthenticated >
+                                  (from == From::kUnauthenticated ? given_up : 0)
+                              ? 1
+                              : 0;
   }
-  return all <= tensors::kMaxCaptureRequests && (from == From::kClient || of_unauthenticated <= kMaxCompatCaptureRequests);
+  return all <= tensors::kMaxCaptureRequests &&
+         (from == From::kClient || of_unauthenticated <= kMaxCompatCaptureRequests);
 }
 
 void CaptureRegistry::release(const std::vector<std::uint32_t>& ids, From from) {

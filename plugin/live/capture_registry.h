@@ -19,15 +19,16 @@ std::vector<tensors::CaptureRequest> capture_requests_of(const Subscribe& subscr
 /// which is unauthenticated.
 enum class From : std::uint8_t { kClient, kUnauthenticated };
 
-/// Registry of all clients' capture requests, without duplicates: at most kMaxCaptureRequests, of which
-/// unauthenticated clients may use kMaxCompatCaptureRequests. One thread.
+/// Registry of all clients' capture requests, without duplicates: at most kMaxCaptureRequests, of
+/// which unauthenticated clients may use kMaxCompatCaptureRequests. One thread.
 class CaptureRegistry {
  public:
   /// Adds requests and returns their ids, under which captured items are reported. nullopt: a limit
   /// would be exceeded; nothing is added. former: ids that the same client will release next, which
   /// do not count.
-  std::optional<std::vector<std::uint32_t>> add(const std::vector<tensors::CaptureRequest>& capture_requests, From from,
-                                                const std::vector<std::uint32_t>& former = {});
+  std::optional<std::vector<std::uint32_t>> add(
+      const std::vector<tensors::CaptureRequest>& capture_requests, From from,
+      const std::vector<std::uint32_t>& former = {});
   /// Releases ids. A request that nobody uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
   /// Null: no such request. Valid until the registry changes.
@@ -39,10 +40,11 @@ class CaptureRegistry {
  private:
   struct Entry {
     tensors::CaptureRequest capture_request;
-    std::uint32_t wanted = 0;            ///< reference count
+    std::uint32_t wanted = 0;                     ///< reference count
     std::uint32_t wanted_by_unauthenticated = 0;  ///< of these, by unauthenticated clients
   };
-  std::map<std::uint32_t, Entry>::iterator find_or_enter(const tensors::CaptureRequest& capture_request);
+  std::map<std::uint32_t, Entry>::iterator find_or_enter(
+      const tensors::CaptureRequest& capture_request);
   bool is_within_bounds(From from, const std::vector<std::uint32_t>& former) const;
   std::map<std::uint32_t, Entry> entries_;  ///< by id
   std::uint32_t next_id_ = 1;

@@ -23,7 +23,8 @@ constexpr int kSendBuffer = 256 << 10;
 
 }  // namespace
 
-ClientSession::ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream, ProtocolEndpoint::ClientId id)
+ClientSession::ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream,
+                             ProtocolEndpoint::ClientId id)
     : loop_(loop),
       endpoint_(endpoint),
       id_(id),
@@ -53,7 +54,7 @@ void ClientSession::set_options() {
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
   const bool is_unauthenticated = endpoint_.budget() != nullptr;
   timeout.idle_timeout = is_unauthenticated ? websocket::stream_base::none()
-                                  : kTimeout;  // Beast sends a ping after half of it
+                                            : kTimeout;  // Beast sends a ping after half of it
   timeout.keep_alive_pings = !is_unauthenticated;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
@@ -108,8 +109,8 @@ void ClientSession::on_message() {
 bool ClientSession::take_message() {
   UnauthenticatedCharge charge(endpoint_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
-  const bool may_stay = endpoint_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
-                                       now_since_epoch_ns());
+  const bool may_stay = endpoint_.receive(
+      id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();
   return may_stay;
@@ -222,7 +223,8 @@ std::optional<int> ClientSession::unsent() {
 }
 
 void ClientSession::give_up_if_behind() {
-  if (is_sending_ || is_closing_ || !endpoint_.is_waiting_for_verdict(id_) || unsent() != 0) give_up();
+  if (is_sending_ || is_closing_ || !endpoint_.is_waiting_for_verdict(id_) || unsent() != 0)
+    give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {

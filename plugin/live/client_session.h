@@ -1,8 +1,8 @@
 #pragma once
 
 #include "plugin/live/counted_stream.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -22,7 +22,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   using Clock = std::chrono::steady_clock;
 
   /// id: returned by party.connect(). The destructor disconnects it.
-  ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream, ProtocolEndpoint::ClientId id);
+  ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream,
+                ProtocolEndpoint::ClientId id);
   ~ClientSession();
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;

@@ -49,7 +49,8 @@ int number_of(CompatFlag flag, CompatForm form) {
   return form == CompatForm::kTracer ? row.tracer_number : row.megatron_app_number;
 }
 
-std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag, tensors::CaptureRequest capture_request) {
+std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         tensors::CaptureRequest capture_request) {
   const CompatFlagRow& row = row_of(flag);
   capture_request.tensor_kind = static_cast<std::uint8_t>(row.kind);
   std::vector<tensors::CaptureRequest> capture_requests;

@@ -50,6 +50,7 @@ bool is_passed_over(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
 /// One capture request for each pattern of the flag, based on `wish`.
-std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag, tensors::CaptureRequest capture_request);
+std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         tensors::CaptureRequest capture_request);
 
 }  // namespace megascope::live

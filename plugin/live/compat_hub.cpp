@@ -134,9 +134,9 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
     // Otherwise its first views provide the shape and are not shown.
     (void)client.seen.back().lens.learn(shape);
   if (ask_ranks(client.seen.back())) return true;
-  problem = "The limit of capture requests is reached: " + std::to_string(kMaxCompatCaptureRequests) +
-            " for all clients of this port, " + std::to_string(tensors::kMaxCaptureRequests) +
-            " for all clients.";
+  problem = "The limit of capture requests is reached: " +
+            std::to_string(kMaxCompatCaptureRequests) + " for all clients of this port, " +
+            std::to_string(tensors::kMaxCaptureRequests) + " for all clients.";
   return false;
 }
 
@@ -160,7 +160,7 @@ void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request,
   stop(id, client);
   const bool is_watched = request.watch.flags.empty() || watch(client, request.watch, now_ns);
   if (is_watched && hub_.request_queue().ask({.is_compat = true, .client = id, .tag = {}},
-                                    std::move(request.request), problem)) {
+                                             std::move(request.request), problem)) {
     client.form = request.watch.form;
     client.wants_pca = request.watch.wants_pca;
     client.mode = Mode::kGenerating;

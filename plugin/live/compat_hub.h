@@ -3,11 +3,11 @@
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/observer.h"
 #include "plugin/live/protocol_endpoint.h"
 #include "plugin/live/text_progress.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/vector_cache.h"
 
 #include <cstdint>

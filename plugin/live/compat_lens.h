@@ -3,8 +3,8 @@
 #include "plugin/live/compat_numbers.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/fused_qkv.h"
-#include "plugin/live/view_assembler.h"
 #include "plugin/live/npy_file.h"
+#include "plugin/live/view_assembler.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "plugin/live/bounds.h"
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/json_fields.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <algorithm>
@@ -40,8 +40,9 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 void CompatHub::receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      const ViewPointer view = has(seen.capture_requests, place.first) ? hub_.store().cache.find(place)
-                                                             : nullptr;
+      const ViewPointer view = has(seen.capture_requests, place.first)
+                                   ? hub_.store().cache.find(place)
+                                   : nullptr;
       if (view != nullptr) receive_view(client, seen, {place, view}, now_ns);
     }
   }
@@ -185,8 +186,9 @@ bool CompatHub::next_view(Client& client, std::string& text) {
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
     const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.place);
-    const auto seen = std::ranges::find_if(
-        client.seen, [&](const Seen& other) { return has(other.capture_requests, one.place.first); });
+    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& other) {
+      return has(other.capture_requests, one.place.first);
+    });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;

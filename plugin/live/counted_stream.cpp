@@ -1,7 +1,7 @@
 #include "plugin/live/counted_stream.h"
 
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <cstdint>
 

@@ -26,9 +26,9 @@ static_assert(sizeof(Header) == kHeadBytes);
 /// Computes all cases and selects one, so that compilers can vectorize it.
 inline std::uint16_t to_half(float value) {
   constexpr std::uint32_t kInfinity = 0x7F800000;
-  constexpr std::uint32_t kTooLarge = 0x47800000;     // 2^16
+  constexpr std::uint32_t kTooLarge = 0x47800000;   // 2^16
   constexpr std::uint32_t kMinNormal = 0x38800000;  // 2^-14
-  constexpr std::uint32_t kRebias = 0x38000000;       // 127 - 15 as an exponent
+  constexpr std::uint32_t kRebias = 0x38000000;     // 127 - 15 as an exponent
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
   const std::uint32_t normal = (magnitude - kRebias + 0xFFF + (magnitude >> 13 & 1)) >>

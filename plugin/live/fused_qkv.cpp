@@ -59,7 +59,7 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
 
 tensors::CaptureRequest FusedQkv::capture_request() const {
   tensors::CaptureRequest capture_request{.kind = tensors::CaptureRequestKind::kTile,
-                     .tiles = static_cast<std::uint32_t>(size_ / cell_)};
+                                          .tiles = static_cast<std::uint32_t>(size_ / cell_)};
   set_method(capture_request, of_cells(method_));
   return capture_request;
 }

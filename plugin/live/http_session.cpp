@@ -182,14 +182,14 @@ void HttpSession::serve(Request&& request, const std::string& host) {
     return send(error_answer(400, "The client sent data before the upgrade was accepted."), true,
                 host);
   const std::optional<ProtocolEndpoint::ClientId> id = loop_.hub().is_running()
-                                                ? endpoint().connect(now_since_epoch_ns())
-                                                : std::nullopt;
+                                                           ? endpoint().connect(
+                                                                 now_since_epoch_ns())
+                                                           : std::nullopt;
   if (!id)
-    return send(
-        error_answer(503, "The limit of " +
-                              std::to_string(is_compat_ ? kMaxCompatClients : kMaxClients) +
-                              " clients is reached, or the run has ended."),
-        true, host);
+    return send(error_answer(503, "The limit of " +
+                                      std::to_string(is_compat_ ? kMaxCompatClients : kMaxClients) +
+                                      " clients is reached, or the run has ended."),
+                true, host);
   stream_.expires_never();
   is_unauthenticated_ = false;
   std::make_shared<ClientSession>(loop_, endpoint(), std::move(stream_), *id)

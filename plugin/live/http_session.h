@@ -2,8 +2,8 @@
 
 #include "plugin/live/answers.h"
 #include "plugin/live/counted_stream.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>

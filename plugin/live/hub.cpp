@@ -48,7 +48,8 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
 void Hub::disconnect(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  for (const auto& [name, subscription] : found->second.subscriptions) release(subscription.capture_requests(), From::kClient);
+  for (const auto& [name, subscription] : found->second.subscriptions)
+    release(subscription.capture_requests(), From::kClient);
   clients_.erase(found);
   request_queue_.forget(false, id);
 }
@@ -125,8 +126,9 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
                                         " panels is reached. Remove one first.",
                                     request.subscription));
   const std::vector<std::uint32_t> former_capture_requests = former == client.subscriptions.end()
-                                                       ? std::vector<std::uint32_t>()
-                                                       : former->second.capture_requests();
+                                                                 ? std::vector<std::uint32_t>()
+                                                                 : former->second
+                                                                       .capture_requests();
   std::optional<std::vector<std::uint32_t>> capture_requests = store_.capture_requests.add(
       capture_requests_of(request), From::kClient, former_capture_requests);
   if (!capture_requests) {
@@ -138,8 +140,11 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   // Released after adding, so that shared capture requests continue.
   unsubscribe(client, request.subscription);
   const Subscription& subscription = client.subscriptions
-                           .emplace(request.subscription, Subscription(request, std::move(*capture_requests), store_))
-                           .first->second;
+                                         .emplace(
+                                             request.subscription,
+                                             Subscription(request, std::move(*capture_requests),
+                                                          store_))
+                                         .first->second;
   reply(client, dumped({{"type", "subscribed"},
                         {"panel", request.subscription},
                         {"matches", subscription.matches(store_)}}));

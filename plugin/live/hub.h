@@ -5,12 +5,12 @@
 #include "plugin/live/block_facts.h"
 #include "plugin/live/divergence.h"
 #include "plugin/live/interval_rows.h"
-#include "plugin/live/view_assembler.h"
 #include "plugin/live/message_rate.h"
 #include "plugin/live/observer.h"
-#include "plugin/live/subscription.h"
 #include "plugin/live/protocol_endpoint.h"
 #include "plugin/live/request_queue.h"
+#include "plugin/live/subscription.h"
+#include "plugin/live/view_assembler.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +55,8 @@ class Hub final : public ProtocolEndpoint {
   /// Adds the merged block of a step. block: any bytes.
   void take_block(std::span<const std::byte> block);
   /// Adds a rank update. letter: any bytes; the valid items before an error are used.
-  void take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update, std::int64_t now_ns);
+  void take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
+                        std::int64_t now_ns);
   /// Counts data that could not be kept. reason: a noun phrase in the plural, shown to users after
   /// the count.
   void count_drop(const std::string& reason, std::uint64_t count);
@@ -85,13 +86,16 @@ class Hub final : public ProtocolEndpoint {
   void set_observer(Observer* observer) { observer_ = observer; }
   /// Adds capture requests. Returns the ids under which their views are reported to the observer
   /// (Onlooker), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
-  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::CaptureRequest>& capture_requests,
-                                                 const std::vector<std::uint32_t>& former) {
+  std::optional<std::vector<std::uint32_t>> want(
+      const std::vector<tensors::CaptureRequest>& capture_requests,
+      const std::vector<std::uint32_t>& former) {
     return store_.capture_requests.add(capture_requests, From::kUnauthenticated, former);
   }
   void release(const std::vector<std::uint32_t>& capture_requests, From from);
   /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
-  void set_unauthenticated_budget(const UnauthenticatedBudget* budget) { unauthenticated_budget_ = budget; }
+  void set_unauthenticated_budget(const UnauthenticatedBudget* budget) {
+    unauthenticated_budget_ = budget;
+  }
   const UnauthenticatedBudget* unauthenticated_budget() const { return unauthenticated_budget_; }
   RequestQueue& request_queue() { return request_queue_; }
   const RequestQueue& request_queue() const { return request_queue_; }
@@ -121,7 +125,7 @@ class Hub final : public ProtocolEndpoint {
   void notify(const tensors::Notice& notice);
   void report(Client& client, const std::string& subscription, const std::string& text);
   void report_again(Client& client, const std::string& subscription,
-                  const std::vector<std::uint32_t>& capture_requests);
+                    const std::vector<std::uint32_t>& capture_requests);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);

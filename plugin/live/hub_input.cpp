@@ -97,7 +97,7 @@ void Hub::announce(std::string text) {
 }
 
 void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
-                      std::int64_t now_ns) {
+                           std::int64_t now_ns) {
   tensors::RankUpdateReader reader(rank_update);
   std::vector<ViewPointer> whole;
   using Item = tensors::RankUpdateReader::Item;
@@ -157,19 +157,21 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
                    std::vector<ViewPointer>& whole) {
-  const tensors::CaptureRequest* const capture_request = store_.capture_requests.find(part.capture_request);
+  const tensors::CaptureRequest* const capture_request = store_.capture_requests.find(
+      part.capture_request);
   if (capture_request == nullptr) return;  // no client requests it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
   if (cells > kMaxViewCells) {
     if (too_large_.insert(part.capture_request).second)
       notify({part.capture_request, "A view of " + std::to_string(cells) +
-                             " values is too large for a frame; request fewer tiles."});
+                                        " values is too large for a frame; request fewer tiles."});
     return;
   }
   const std::uint32_t capture_request_id = part.capture_request;
   const std::uint64_t key = part.key;
-  count_fate(assembler_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole), capture_request_id, key);
+  count_fate(assembler_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole),
+             capture_request_id, key);
 }
 
 void Hub::count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, std::uint64_t key) {
@@ -192,8 +194,9 @@ void Hub::count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, st
   const std::optional<std::uint32_t> id = store_.tensors.find(key);
   const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name
                                                               : "A tensor";
-  notify({capture_request, name + " has parts with inconsistent shapes: ranks have unequal parts, or "
-                       "reported different shapes"});
+  notify({capture_request, name +
+                               " has parts with inconsistent shapes: ranks have unequal parts, or "
+                               "reported different shapes"});
 }
 
 void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
@@ -254,7 +257,8 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
 void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMaxEventText);
   if (notice.capture_request == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
-  if (store_.capture_requests.find(notice.capture_request) == nullptr) return;  // no client requests it any more
+  if (store_.capture_requests.find(notice.capture_request) == nullptr)
+    return;  // no client requests it any more
   std::vector<std::string>& reported = notices_[notice.capture_request];
   if (std::ranges::find(reported, text) != reported.end()) return;
   if (reported.size() >= kMaxNotices)
@@ -279,7 +283,7 @@ void Hub::report(Client& client, const std::string& subscription, const std::str
 
 /// Sends the notices about the panel's capture requests that were raised before the panel existed.
 void Hub::report_again(Client& client, const std::string& subscription,
-                     const std::vector<std::uint32_t>& capture_requests) {
+                       const std::vector<std::uint32_t>& capture_requests) {
   for (const std::uint32_t capture_request : capture_requests) {
     const auto reported = notices_.find(capture_request);
     if (reported == notices_.end()) continue;

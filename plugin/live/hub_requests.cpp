@@ -27,7 +27,8 @@ void Hub::ask(ClientId id, Client& client, Ask&& ask) {
                                                  : "";
   if (!problem.empty())
     return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
-  const std::optional<std::size_t> before = request_queue_.ask(asker, std::move(ask.request), problem);
+  const std::optional<std::size_t> before = request_queue_.ask(asker, std::move(ask.request),
+                                                               problem);
   if (!before)
     return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));

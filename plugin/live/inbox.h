@@ -37,7 +37,7 @@ class Inbox {
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
     try {
       return has_space(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
-                                    : refuse();
+                                     : refuse();
     } catch (const std::bad_alloc&) {
       return refuse();
     }
@@ -46,7 +46,7 @@ class Inbox {
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
     const bool has_space = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
-                          kMaxInboxBytes;
+                           kMaxInboxBytes;
     Item* const item = has_space ? new (std::nothrow) Item : nullptr;
     if (item == nullptr) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);

@@ -25,7 +25,8 @@ ViewPointer LatestViewCache::find(const Place& place) const {
 }
 
 void LatestViewCache::forget(std::uint32_t capture_request) {
-  for (auto at = views_.lower_bound({capture_request, 0}); at != views_.end() && at->first.first == capture_request;)
+  for (auto at = views_.lower_bound({capture_request, 0});
+       at != views_.end() && at->first.first == capture_request;)
     remove(at++);
 }
 

@@ -22,8 +22,8 @@ class LatestViewCache {
   /// Calls function(place) for all views of a capture request.
   template <class Function>
   void for_each(std::uint32_t capture_request, Function function) const {
-    for (auto at = views_.lower_bound({capture_request, 0}); at != views_.end() && at->first.first == capture_request;
-         ++at)
+    for (auto at = views_.lower_bound({capture_request, 0});
+         at != views_.end() && at->first.first == capture_request; ++at)
       function(at->first);
   }
   std::size_t bytes() const { return bytes_; }

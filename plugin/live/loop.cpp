@@ -141,7 +141,9 @@ bool Loop::take_whole(LiveKind kind, std::int32_t world_rank,
   return is_taken;
 }
 
-bool Loop::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept { return capture_requests_.take(capture_requests); }
+bool Loop::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept {
+  return capture_requests_.take(capture_requests);
+}
 
 bool Loop::next_request(std::string& request) noexcept { return request_.take(request); }
 
@@ -231,8 +233,10 @@ void Loop::serve_all() {
 void Loop::publish() {
   auto capture_requests = std::make_unique<std::vector<std::byte>>();
   auto request = std::make_unique<std::string>();
-  if (hub_.take_changed_capture_requests(*capture_requests)) capture_requests_.put(std::move(capture_requests));
-  if (hub_.request_queue().is_unwanted() && request_.take(*request)) hub_.request_queue().take_back();
+  if (hub_.take_changed_capture_requests(*capture_requests))
+    capture_requests_.put(std::move(capture_requests));
+  if (hub_.request_queue().is_unwanted() && request_.take(*request))
+    hub_.request_queue().take_back();
   if (hub_.request_queue().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
 }
 

@@ -4,9 +4,9 @@
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/access.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/inbox.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <array>
 #include <atomic>
@@ -118,7 +118,8 @@ class Loop {
   // Declared before the context, which may hold sessions until it is destroyed.
   Hub hub_;
   std::unique_ptr<CompatHub> compat_;
-  std::optional<UnauthenticatedTurn> accept_turn_;  ///< for the acceptors of the compatibility endpoint
+  std::optional<UnauthenticatedTurn>
+      accept_turn_;  ///< for the acceptors of the compatibility endpoint
   Access access_;
   Inbox inbox_;
   Newest<std::vector<std::byte>> capture_requests_;

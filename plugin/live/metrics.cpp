@@ -1,6 +1,6 @@
 #include "plugin/live/answers.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/hub.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <fmt/format.h>
 
@@ -112,7 +112,8 @@ std::string metrics_text(const Hub& hub) {
   for (const auto& [reason, count] : hub.drops())
     text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason),
                         count);
-  if (hub.unauthenticated_budget() != nullptr) add_unauthenticated(text, *hub.unauthenticated_budget());
+  if (hub.unauthenticated_budget() != nullptr)
+    add_unauthenticated(text, *hub.unauthenticated_budget());
   return text;
 }
 

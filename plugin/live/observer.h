@@ -1,7 +1,7 @@
 #pragma once
 
-#include "plugin/live/request_queue.h"
 #include "plugin/live/latest_view_cache.h"
+#include "plugin/live/request_queue.h"
 #include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -19,7 +19,7 @@ std::string RequestQueue::why_not() const {
 }
 
 std::optional<std::size_t> RequestQueue::ask(Asker asker, nlohmann::json request,
-                                            std::string& problem) {
+                                             std::string& problem) {
   problem = why_not();
   if (problem.empty() && waiting_.size() >= kMaxWaiting)
     problem = std::to_string(kMaxWaiting) + " requests are queued, which is the limit.";

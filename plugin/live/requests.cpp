@@ -3,8 +3,8 @@
 #include "plugin/live/bounds.h"
 #include "plugin/live/generate_request.h"
 #include "plugin/live/json_fields.h"
-#include "plugin/tensors/tile_method.h"
 #include "plugin/tensors/capture_request.h"
+#include "plugin/tensors/tile_method.h"
 
 #include <nlohmann/json.hpp>
 

@@ -59,7 +59,7 @@ struct Ask {
 
 /// A message that was not accepted.
 struct BadRequest {
-  std::string text;   ///< sentence that says what is wrong
+  std::string text;          ///< sentence that says what is wrong
   std::string subscription;  ///< empty: not about a panel
 };
 

@@ -1,9 +1,9 @@
 #include "plugin/live/service.h"
 
 #include "plugin/live/access.h"
-#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/loop.h"
 #include "plugin/live/thread_place.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/url_file.h"
 
 #include <cerrno>
@@ -90,7 +90,8 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   std::uint16_t port = settings.port;
   LiveSettings shown = settings;
   if (!shown.run_directory.empty())
-    shown.run_directory = std::filesystem::absolute(shown.run_directory).lexically_normal().string();
+    shown
+        .run_directory = std::filesystem::absolute(shown.run_directory).lexically_normal().string();
   auto loop = std::make_shared<Loop>(shown, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;

@@ -11,7 +11,8 @@
 
 namespace megascope::live {
 
-Subscription::Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store)
+Subscription::Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests,
+                           const Store& store)
     : request_(std::move(request)), capture_requests_(std::move(capture_requests)) {
   const History& history = store.history;
   switch (request_.what) {
@@ -26,8 +27,9 @@ Subscription::Subscription(Subscribe request, std::vector<std::uint32_t> capture
       break;
     case Subject::kTensor:
       for (const std::uint32_t capture_request : capture_requests_)
-        store.cache.for_each(capture_request,
-                             [this](const LatestViewCache::Place& place) { waiting_.push_back(place); });
+        store.cache.for_each(capture_request, [this](const LatestViewCache::Place& place) {
+          waiting_.push_back(place);
+        });
       break;
   }
 }
@@ -70,8 +72,9 @@ void Subscription::receive_key(const LatestViewCache::Place& place) {
   lose(1);  // the place in the queue stays the same
 }
 
-std::optional<std::vector<std::byte>> Subscription::next(const Store& store, std::uint32_t frame_number,
-                                                  std::string& problem) {
+std::optional<std::vector<std::byte>> Subscription::next(const Store& store,
+                                                         std::uint32_t frame_number,
+                                                         std::string& problem) {
   if (credits_ == 0) return std::nullopt;
   std::optional<std::vector<std::byte>> frame;
   switch (request_.what) {
@@ -98,8 +101,8 @@ std::optional<std::vector<std::byte>> Subscription::next(const Store& store, std
 }
 
 std::optional<std::vector<std::byte>> Subscription::next_view(const Store& store,
-                                                       std::uint32_t frame_number,
-                                                       std::string& problem) {
+                                                              std::uint32_t frame_number,
+                                                              std::string& problem) {
   while (!waiting_.empty()) {
     const ViewPointer view = store.cache.find(waiting_.front());
     waiting_.pop_front();
@@ -129,7 +132,7 @@ nlohmann::json view_json(const Subscribe& request, const View& view) {
 }  // namespace
 
 std::vector<std::byte> Subscription::view_frame(const View& view, const Store& store,
-                                         std::uint32_t frame_number) const {
+                                                std::uint32_t frame_number) const {
   nlohmann::json metadata{{"panel", request_.subscription},
                           {"step", view.step},
                           {"dropped", dropped_},

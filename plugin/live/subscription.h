@@ -1,13 +1,13 @@
 #pragma once
 
 #include "plugin/live/call_table.h"
+#include "plugin/live/capture_registry.h"
 #include "plugin/live/catalog.h"
 #include "plugin/live/counter_log.h"
 #include "plugin/live/frames.h"
 #include "plugin/live/history.h"
-#include "plugin/live/requests.h"
 #include "plugin/live/latest_view_cache.h"
-#include "plugin/live/capture_registry.h"
+#include "plugin/live/requests.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -95,13 +95,13 @@ class Subscription {
   Subscribe request_;
   std::vector<std::uint32_t> capture_requests_;
   std::uint32_t credits_ = kFirstCredits;
-  std::uint64_t next_entry_ = 0;         ///< position in the log
-  std::deque<LatestViewCache::Place> waiting_;     ///< views to send, without duplicates
-  std::vector<Match> match_;             ///< by tensor or counter id
-  std::uint64_t first_unnamed_ = kNone;  ///< first entry that was skipped for want of a name
-  std::size_t names_seen_ = 0;           ///< of TensorCatalog::learned()
-  std::uint64_t late_entry_ = 0;         ///< skipped entries of kLate items from here …
-  std::uint64_t late_end_ = 0;           ///< … to here are sent first
+  std::uint64_t next_entry_ = 0;                ///< position in the log
+  std::deque<LatestViewCache::Place> waiting_;  ///< views to send, without duplicates
+  std::vector<Match> match_;                    ///< by tensor or counter id
+  std::uint64_t first_unnamed_ = kNone;         ///< first entry that was skipped for want of a name
+  std::size_t names_seen_ = 0;                  ///< of TensorCatalog::learned()
+  std::uint64_t late_entry_ = 0;                ///< skipped entries of kLate items from here …
+  std::uint64_t late_end_ = 0;                  ///< … to here are sent first
   std::uint64_t dropped_ = 0;
   bool has_loss_ = false;  ///< data was dropped since the last frame
   bool has_complained_ = false;

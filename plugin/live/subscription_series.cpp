@@ -111,7 +111,7 @@ void Subscription::skip_lost(const Log<Entry>& log) {
 }
 
 std::optional<std::vector<std::byte>> Subscription::next_steps(const Store& store,
-                                                        std::uint32_t frame_number) {
+                                                               std::uint32_t frame_number) {
   const Log<StepEntry>& log = store.history.steps;
   skip_lost(log);
   if (next_entry_ >= log.end()) return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<std::vector<std::byte>> Subscription::next_steps(const Store& stor
 }
 
 std::optional<std::vector<std::byte>> Subscription::next_counters(const Store& store,
-                                                           std::uint32_t frame_number) {
+                                                                  std::uint32_t frame_number) {
   const CounterLog& log = store.history.counters;
   const auto is_wanted = [&](const CounterEntry& entry, std::uint64_t) {
     Match& match = match_of(entry.id);
@@ -166,7 +166,7 @@ std::optional<std::vector<std::byte>> Subscription::next_counters(const Store& s
 /// A frame with the complete call table; earlier states are skipped. next_entry_ is the version
 /// that was sent.
 std::optional<std::vector<std::byte>> Subscription::next_calls(const Store& store,
-                                                        std::uint32_t frame_number) {
+                                                               std::uint32_t frame_number) {
   const CallTable& calls = store.calls;
   if (calls.version() == next_entry_) return std::nullopt;
   next_entry_ = calls.version();
@@ -206,7 +206,7 @@ Subscription::Match& Subscription::match_of(std::uint32_t id) {
 }
 
 std::optional<std::vector<std::byte>> Subscription::next_statistics(const Store& store,
-                                                             std::uint32_t frame_number) {
+                                                                    std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) look_for_names(store);
   if (std::optional<std::vector<std::byte>> frame = next_late_statistics(store, frame_number))
@@ -248,8 +248,8 @@ void Subscription::look_for_names(const Store& store) {
   if (!has_unnamed) first_unnamed_ = kNone;
 }
 
-std::optional<std::vector<std::byte>> Subscription::next_late_statistics(const Store& store,
-                                                                  std::uint32_t frame_number) {
+std::optional<std::vector<std::byte>> Subscription::next_late_statistics(
+    const Store& store, std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) return std::nullopt;
   if (late_entry_ < log.first()) lose(1);

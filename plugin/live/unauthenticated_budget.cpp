@@ -65,8 +65,9 @@ void UnauthenticatedTurn::leave() {
 }
 
 std::string budget_text(const LiveSettings& settings) {
-  return "clients of this port get up to " + human_bytes(settings.unauthenticated_bytes_per_second) +
-         "/s and " + std::to_string(static_cast<int>(settings.unauthenticated_cpu_percent)) +
+  return "clients of this port get up to " +
+         human_bytes(settings.unauthenticated_bytes_per_second) + "/s and " +
+         std::to_string(static_cast<int>(settings.unauthenticated_cpu_percent)) +
          " % of a core together (MEGASCOPE_LIVE_GUEST_RATE, MEGASCOPE_LIVE_GUEST_CPU)";
 }
 

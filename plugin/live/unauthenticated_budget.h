@@ -36,7 +36,8 @@ class UnauthenticatedBudget {
  private:
   friend class UnauthenticatedTurn;
 
-  std::vector<UnauthenticatedTurn*> waiting_;  ///< since the budget was closed; longest waiting first
+  std::vector<UnauthenticatedTurn*>
+      waiting_;  ///< since the budget was closed; longest waiting first
   double bytes_per_second_;
   double cpu_ns_per_second_;
   double bytes_;   ///< available bytes; below 0: overdrawn

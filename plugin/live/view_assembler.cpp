@@ -21,8 +21,8 @@ std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first
 
 }  // namespace
 
-ViewAssembler::Open ViewAssembler::opened(const tensors::ViewPart& part, const kernels::TileMethod& method,
-                            std::int64_t now_ns) {
+ViewAssembler::Open ViewAssembler::opened(const tensors::ViewPart& part,
+                                          const kernels::TileMethod& method, std::int64_t now_ns) {
   Open open;
   open.method = method;
   open.parts = part.parts;
@@ -99,7 +99,7 @@ ViewPointer ViewAssembler::finished(Open&& open, std::int64_t now_ns) {
 }
 
 void ViewAssembler::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns,
-                   std::vector<ViewPointer>& whole) {
+                          std::vector<ViewPointer>& whole) {
   bytes_ -= at->second.view.values.size() * sizeof(float);
   std::int64_t& last_step = past_[place].last_step;
   last_step = std::max(last_step, at->first);
@@ -108,13 +108,14 @@ void ViewAssembler::close(const Place& place, Steps& steps, Steps::iterator at, 
 }
 
 bool ViewAssembler::is_patient(std::int64_t since_ns, std::uint64_t since_block,
-                        std::int64_t now_ns) const {
+                               std::int64_t now_ns) const {
   const std::int64_t waited_ns = now_ns - since_ns;
   return waited_ns <= kTimeoutNs ||
          (waited_ns <= kMaxTimeoutNs && blocks_ - since_block < kTimeoutBlocks);
 }
 
-ViewAssembler::Fate ViewAssembler::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
+ViewAssembler::Fate ViewAssembler::judge(const Place& place, const tensors::ViewPart& part,
+                                         std::int64_t now_ns) {
   const auto known = past_.find(place);
   if (known == past_.end()) {
     if (past_.size() >= kMaxPlaces) return Fate::kTooMany;
@@ -135,7 +136,7 @@ ViewAssembler::Fate ViewAssembler::judge(const Place& place, const tensors::View
 
 /// A part of a higher replica is ignored as long as parts of the lowest one may still arrive.
 ViewAssembler::Fate ViewAssembler::judge_copy(Past& past, const tensors::ViewPart& part,
-                                std::int64_t now_ns) const {
+                                              std::int64_t now_ns) const {
   constexpr std::uint64_t kMaxPassed = 4;
   if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
   past.passed_step = std::max(past.passed_step, part.step);
@@ -150,8 +151,8 @@ void ViewAssembler::drop(std::map<Place, Steps>::iterator at) {
 }
 
 ViewAssembler::Fate ViewAssembler::add(std::int32_t world_rank, tensors::ViewPart&& part,
-                         const kernels::TileMethod& method, std::int64_t now_ns,
-                         std::vector<ViewPointer>& whole) {
+                                       const kernels::TileMethod& method, std::int64_t now_ns,
+                                       std::vector<ViewPointer>& whole) {
   const Place place{part.capture_request, part.key, part.micro_batch, part.replica};
   const Fate fate = judge(place, part, now_ns);
   if (fate != Fate::kTaken && fate != Fate::kInstead) return fate;
@@ -212,7 +213,8 @@ void ViewAssembler::forget(std::uint32_t capture_request) {
     const auto one = at++;
     if (one->first.capture_request == capture_request) drop(one);
   }
-  std::erase_if(past_, [&](const auto& entry) { return entry.first.capture_request == capture_request; });
+  std::erase_if(past_,
+                [&](const auto& entry) { return entry.first.capture_request == capture_request; });
 }
 
 }  // namespace megascope::live

@@ -60,8 +60,8 @@ class ViewAssembler {
     kTooMany,  ///< ignored: views of kMaxCallSites tensors are assembled already
   };
 
-  /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is tiled.
-  /// now_ns: since the epoch. whole: receives the views completed or given up by this call.
+  /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is
+  /// tiled. now_ns: since the epoch. whole: receives the views completed or given up by this call.
   Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);
   /// Call for each step block; counts towards kTimeoutBlocks.
@@ -94,8 +94,8 @@ class ViewAssembler {
     std::uint64_t since_block = 0;
   };
   struct Past {
-    std::int64_t last_step = -1;   ///< parts of this step or earlier ones are too late
-    std::uint32_t min_copy = 0;  ///< lowest replica seen; parts of higher ones are ignored …
+    std::int64_t last_step = -1;  ///< parts of this step or earlier ones are too late
+    std::uint32_t min_copy = 0;   ///< lowest replica seen; parts of higher ones are ignored …
     std::int64_t seen_ns = 0;  ///< … unless its last part arrived too long ago, at this time …
     std::uint64_t seen_block = 0;  ///< … and this block, …
     /// … and other replicas sent later steps: this is the last one, …

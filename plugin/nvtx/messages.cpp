@@ -113,7 +113,7 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
   const bool has_space = g_count < kMaxMessages - kMaxDomains ||
-                        (key.text == kOtherText && g_count < kMaxMessages);
+                         (key.text == kOtherText && g_count < kMaxMessages);
   try {
     if (found == nullptr && has_space) found = add(key, hash, place);
   } catch (const std::bad_alloc&) {

@@ -25,7 +25,8 @@ std::atomic<pid_t> process{0};  ///< process that writes the line; 0: none
 
 /// Uses only system calls.
 bool is_first_of(const char* directory_path) noexcept {
-  const files::Descriptor directory(open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const files::Descriptor directory(
+      open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   // The process that holds the lock is about to write the line.
   if (!directory.is_open() || flock(directory.number(), LOCK_EX | LOCK_NB) != 0 ||
@@ -47,7 +48,8 @@ bool is_first_of(const char* directory_path) noexcept {
 
 void set(const std::string& line, const std::string& directory_path) {
   if (current.load() == nullptr)
-    current.store(new Line{"megascope: " + report::printable(line, line.size()) + "\n", directory_path});
+    current.store(
+        new Line{"megascope: " + report::printable(line, line.size()) + "\n", directory_path});
   process.store(getpid());
 }
 

@@ -112,8 +112,8 @@ void Session::go_standalone(const PeerPresence& presence) {
       line += "; each process writes its own trace";
     else
       line += presence.missing.empty() ? "; each rank writes its own trace. Set "
-                                        "MEGASCOPE_ALL_RANKS=1 if all ranks have the library"
-                                      : "); each rank with the library writes its own trace";
+                                         "MEGASCOPE_ALL_RANKS=1 if all ranks have the library"
+                                       : "); each rank with the library writes its own trace";
     complain(line);
   }
   const bool was_standalone = std::exchange(is_standalone_, true);

@@ -13,14 +13,15 @@ LiveSettings live_settings(const config::Options& options) {
   settings.hosts = options.live_hosts.items;
   if (options.live_compat.is_on) settings.compat_port = options.live_compat.port;
   settings.unauthenticated_bytes_per_second = options.live_unauthenticated_rate;
-  settings.unauthenticated_cpu_percent = static_cast<double>(options.live_unauthenticated_cpu.value);
+  settings.unauthenticated_cpu_percent = static_cast<double>(
+      options.live_unauthenticated_cpu.value);
   settings.is_control_allowed = options.live_control == config::LiveControl::kAllow;
   settings.vectors_directory = options.live_vectors;
   return settings;
 }
 
-Status open_live_view(const std::string& directory, const LiveSettings& settings, LiveServer*& server,
-                      std::string& url) {
+Status open_live_view(const std::string& directory, const LiveSettings& settings,
+                      LiveServer*& server, std::string& url) {
   server = nullptr;
   const ModuleTable* module = nullptr;
   Status status = load_module(directory, "live", module);

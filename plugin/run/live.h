@@ -15,8 +15,8 @@ LiveSettings live_settings(const config::Options& options);
 
 /// Loads the live view's module from `folder` and opens its port. server: never freed; nullptr
 /// after an error. url: address for the user, including the token.
-Status open_live_view(const std::string& directory, const LiveSettings& settings, LiveServer*& server,
-                      std::string& url);
+Status open_live_view(const std::string& directory, const LiveSettings& settings,
+                      LiveServer*& server, std::string& url);
 
 /// Sends a text to all clients. Ignored if memory runs out.
 void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept;

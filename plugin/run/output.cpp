@@ -51,7 +51,8 @@ std::string choose_scratch(const config::Options& options) {
   return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
 }
 
-std::string wanted_run_directory(const config::Options& options, const std::string& host, long pid) {
+std::string wanted_run_directory(const config::Options& options, const std::string& host,
+                                 long pid) {
   if (!options.out.empty()) return options.out;
   const std::string job = slurm_job();
   return "megascope-" + (job.empty() ? host + "-" + std::to_string(pid) : job);
@@ -178,7 +179,8 @@ bool is_in_memory(const std::string& directory) {
 
 }  // namespace
 
-Status try_space(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count) {
+Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+                 std::int32_t process_count) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
   // Tmpfs has no quota, and reserving would consume memory.
   if (is_in_memory(directory)) return Status::ok();
@@ -196,7 +198,7 @@ Status try_space(const std::string& directory, std::uint64_t trace_bytes, std::i
 }
 
 Status check_space(const std::string& directory, std::uint64_t trace_bytes,
-                  std::int32_t process_count) {
+                   std::int32_t process_count) {
   const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&

@@ -58,11 +58,13 @@ std::string command_line();
 /// Checks that the file system has room for the exports of `process_count` processes with
 /// `trace_bytes` each. Called before exporting, because libotf2 ends the process when a write
 /// fails.
-Status check_space(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count);
+Status check_space(const std::string& directory, std::uint64_t trace_bytes,
+                   std::int32_t process_count);
 /// The same check for quotas, which statvfs does not report: reserves the space temporarily, at
 /// most 16 GiB. Called by one process of a run. trace_bytes: of all processes. Returns ok if the
 /// file system cannot reserve space.
-Status try_space(const std::string& directory, std::uint64_t trace_bytes, std::int32_t process_count);
+Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+                 std::int32_t process_count);
 /// Checks that the process can allocate the memory for an export of a trace of this size. An
 /// exporter that runs out of memory would end the application.
 Status check_memory(std::uint64_t trace_bytes);

@@ -173,7 +173,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   facts_ = facts;
   run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
   is_standalone_ = facts.world_size > 1 && facts.shared_run_id.empty() &&
-              (facts.is_without_mpi || !is_presence_asserted());
+                   (facts.is_without_mpi || !is_presence_asserted());
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
   if (!status.is_ok() && is_first_on_node()) {

@@ -87,12 +87,12 @@ class Session final : public Runtime, private RunPart {
   std::string test_clock_;
   std::string own_run_id_;
   std::string run_id_;
-  std::string scratch_;         ///< MEGASCOPE_SCRATCH, or its default
+  std::string scratch_;            ///< MEGASCOPE_SCRATCH, or its default
   std::string scratch_directory_;  ///< directory of this run in scratch_
   /// The run directory; on standalone ranks their subdirectory of it.
   std::string directory_;
   std::uint64_t directory_inode_ = 0;  ///< inode of the run directory, if this process created it
-  std::string trace_path_;          ///< current path of the native trace
+  std::string trace_path_;             ///< current path of the native trace
   StartFacts facts_;
   ClockPoint first_moment_;
   long first_moment_pid_ = 0;  ///< process id at the first hook call

@@ -47,7 +47,8 @@ void Session::make_exchange() {
   const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
   if (!is_wanted || !has_steps) return;
   if (has_live) capture_ = new tensors::Capture;
-  exchange_ = new tensors::StepExchange(!tensors_.empty(), options_.values.nan_steps.value, capture_);
+  exchange_ = new tensors::StepExchange(!tensors_.empty(), options_.values.nan_steps.value,
+                                        capture_);
 }
 
 ControlPlan Session::control_plan() const {
@@ -111,7 +112,8 @@ void Session::open_hooks() {
     complain("MEGASCOPE_CONTROL=on is ignored: MEGASCOPE_TRACE=calls records MPI calls only");
   }
   if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, exchange_, capture_));  // never freed
+    hooks::set_tensor_sink(
+        new tensors::StatisticsSink(tensors_, exchange_, capture_));  // never freed
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   if (options_.values.cpu_time) gate |= hooks::kCpu;

@@ -28,8 +28,8 @@ Status make_verdict(const std::string& library_directory, const std::string& run
   std::string said;
   bool is_late = false;
   const Status status = run_helper(
-      {library_directory + "/megascope_verdict", run_directory, std::to_string(kMaxNs)}, kMaxNs, said,
-      is_late);
+      {library_directory + "/megascope_verdict", run_directory, std::to_string(kMaxNs)}, kMaxNs,
+      said, is_late);
   if (!status.is_ok() || is_late) return status;
   if (said.empty())
     return Status::error(library_directory + "/megascope_verdict could not be started or failed");

@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kMaxRefused = 4096;
 
 bool is_view(const CaptureRequest& capture_request) {
-  return capture_request.kind == CaptureRequestKind::kTile || capture_request.kind == CaptureRequestKind::kWhole;
+  return capture_request.kind == CaptureRequestKind::kTile ||
+         capture_request.kind == CaptureRequestKind::kWhole;
 }
 
 bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
@@ -29,19 +30,23 @@ bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
 }
 
 /// For views, step, micro-batch and replica must match, too.
-bool is_now(const CaptureRequest& capture_request, const TensorView& tensor, std::uint32_t replica) {
+bool is_now(const CaptureRequest& capture_request, const TensorView& tensor,
+            std::uint32_t replica) {
   const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch ||
                               tensor.shape.micro_batch == capture_request.micro_batch;
   const bool is_replica = is_of_model(tensor.shape.kind) || capture_request.replica == replica;
-  return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % capture_request.every == 0;
+  return is_micro_batch && is_replica && tensor.step >= 0 &&
+         tensor.step % capture_request.every == 0;
 }
 
 /// Whether both lists request the same counter patterns in the same order.
-bool asks_for_same_counters(const std::vector<CaptureRequest>& before, const std::vector<CaptureRequest>& now) {
+bool asks_for_same_counters(const std::vector<CaptureRequest>& before,
+                            const std::vector<CaptureRequest>& now) {
   const auto patterns_of = [](const std::vector<CaptureRequest>& capture_requests) {
     std::vector<std::string_view> patterns;
     for (const CaptureRequest& capture_request : capture_requests) {
-      if (capture_request.kind == CaptureRequestKind::kCounters) patterns.push_back(capture_request.pattern());
+      if (capture_request.kind == CaptureRequestKind::kCounters)
+        patterns.push_back(capture_request.pattern());
     }
     return patterns;
   };
@@ -70,13 +75,18 @@ void Capture::set_capture_requests(std::vector<CaptureRequest> capture_requests)
   auto next = std::make_shared<State>(*state());
   next->capture_requests = std::move(capture_requests);
   const bool wants_counters = std::ranges::any_of(
-      next->capture_requests, [](const CaptureRequest& capture_request) { return capture_request.kind == CaptureRequestKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) {
+        return capture_request.kind == CaptureRequestKind::kCounters;
+      });
   const bool has_tensors = std::ranges::any_of(
-      next->capture_requests, [](const CaptureRequest& capture_request) { return capture_request.kind != CaptureRequestKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) {
+        return capture_request.kind != CaptureRequestKind::kCounters;
+      });
   {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<const State> state_before = std::exchange(state_, std::move(next));
-    if (!asks_for_same_counters(state_before->capture_requests, state_->capture_requests)) past_.forget_capture_requests();
+    if (!asks_for_same_counters(state_before->capture_requests, state_->capture_requests))
+      past_.forget_capture_requests();
     if (wants_counters_ && !wants_counters) {
       for (const CounterId counter : past_.unknown()) past_.want(counter, false);
     }
@@ -101,9 +111,12 @@ void Capture::set_layout(const Layout& layout) {
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   TensorKinds kinds = 0;
   for (const CaptureRequest& capture_request : state()->capture_requests) {
-    if (capture_request.kind == CaptureRequestKind::kCounters || !matches(capture_request.pattern(), name)) continue;
-    kinds |= capture_request.tensor_kind == kAnyKind ? kAllTensorKinds
-                                          : kinds_with(static_cast<TensorKind>(capture_request.tensor_kind));
+    if (capture_request.kind == CaptureRequestKind::kCounters ||
+        !matches(capture_request.pattern(), name))
+      continue;
+    kinds |= capture_request.tensor_kind == kAnyKind
+                 ? kAllTensorKinds
+                 : kinds_with(static_cast<TensorKind>(capture_request.tensor_kind));
   }
   return kinds;
 }
@@ -113,9 +126,11 @@ bool Capture::is_asleep() const noexcept {
 }
 
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return !is_asleep() && std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
-    return capture_request.kind == CaptureRequestKind::kStatistics && is_of(capture_request, tensor);
-  });
+  return !is_asleep() &&
+         std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
+           return capture_request.kind == CaptureRequestKind::kStatistics &&
+                  is_of(capture_request, tensor);
+         });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
@@ -123,7 +138,8 @@ void Capture::take(const TensorView& tensor) noexcept {
   if (now->capture_requests.empty() || is_asleep()) return;
   try {
     for (const CaptureRequest& capture_request : now->capture_requests) {
-      if (is_view(capture_request) && is_of(capture_request, tensor) && is_now(capture_request, tensor, now->replica))
+      if (is_view(capture_request) && is_of(capture_request, tensor) &&
+          is_now(capture_request, tensor, now->replica))
         show(capture_request, tensor, *now);
     }
   } catch (const std::bad_alloc&) {
@@ -131,11 +147,14 @@ void Capture::take(const TensorView& tensor) noexcept {
   }
 }
 
-void Capture::show(const CaptureRequest& capture_request, const TensorView& tensor, const State& state) {
+void Capture::show(const CaptureRequest& capture_request, const TensorView& tensor,
+                   const State& state) {
   std::string problem;
-  if (tensor.is_on_device) return refuse(capture_request, tensor, "is in device memory and cannot be shown");
+  if (tensor.is_on_device)
+    return refuse(capture_request, tensor, "is in device memory and cannot be shown");
   const std::optional<TensorView> flat = flattened(
-      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
+      problem);
   if (!flat) return refuse(capture_request, tensor, problem);
   const std::optional<Spread> spread = spread_of(*flat, state.layout, problem);
   if (!spread) return refuse(capture_request, tensor, problem);
@@ -160,11 +179,13 @@ void Capture::show(const CaptureRequest& capture_request, const TensorView& tens
   parts_.add(std::move(*part));
 }
 
-void Capture::refuse(const CaptureRequest& capture_request, const TensorView& tensor, const std::string& problem) {
+void Capture::refuse(const CaptureRequest& capture_request, const TensorView& tensor,
+                     const std::string& problem) {
   const std::lock_guard lock(mutex_);
   const std::pair once(capture_request.id, tensor.id);
   if (refused_.size() == kMaxRefused || refused_.contains(once)) return;
-  if (writer_.add(Notice{capture_request.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
+  if (writer_.add(Notice{capture_request.id, std::string(tensor.name) + " " + problem}))
+    refused_.insert(once);
 }
 
 void Capture::add(const Interval& interval) {
@@ -184,7 +205,7 @@ void Capture::polls() noexcept {
 
 void Capture::reply(std::string_view text) noexcept {
   const char* problem = text.size() > kMaxReplyBytes ? "a reply to a request is larger than 1 MiB"
-                                                      : nullptr;
+                                                     : nullptr;
   try {
     const std::lock_guard lock(mutex_);
     if (problem == nullptr && !writer_.add(Reply{std::string(text)}))
@@ -258,8 +279,8 @@ void Capture::put_parts(RankUpdateWriter& rank_update) {
   const std::vector<ViewPart> parts = parts_.take(
       kMaxRankUpdateBytes - kSpaceForLeftOut -
       std::min(kMaxRankUpdateBytes - kSpaceForLeftOut, rank_update.size()));
-  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kSpaceForLeftOut, std::plus<>(),
-                                       rank_update_bytes));
+  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kSpaceForLeftOut,
+                                            std::plus<>(), rank_update_bytes));
   for (const ViewPart& part : parts) rank_update.add(part);
   const std::uint64_t left_out = parts_.left_out();
   if (left_out != left_out_reported_ && rank_update.add(LeftOut{left_out - left_out_reported_}))

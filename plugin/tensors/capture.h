@@ -3,12 +3,12 @@
 #include "core/lifecycle/counter_sink.h"
 #include "core/lifecycle/request_sink.h"
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/capture_request.h"
 #include "plugin/tensors/counter_past.h"
 #include "plugin/tensors/counter_slots.h"
-#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/part_box.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/shards.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <atomic>
 #include <cstdint>
@@ -26,10 +26,10 @@
 namespace megascope::tensors {
 
 /// Captures on this process what clients of the live view requested: tensor statistics, tensor
-/// views, counter values, replies of the application. Captured items wait here until take_rank_update()
-/// packs them into the next rank update for rank 0 (at most kMaxRankUpdateBytes).
-/// Any thread, except where a function says otherwise. Never destroyed, because hooks may call it
-/// until the process ends.
+/// views, counter values, replies of the application. Captured items wait here until
+/// take_rank_update() packs them into the next rank update for rank 0 (at most
+/// kMaxRankUpdateBytes). Any thread, except where a function says otherwise. Never destroyed,
+/// because hooks may call it until the process ends.
 class Capture final : public CounterSink, public RequestSink {
  public:
   /// Starts recording counter values, so that clients that connect later also get earlier values.
@@ -98,7 +98,8 @@ class Capture final : public CounterSink, public RequestSink {
   std::shared_ptr<const State> state() const noexcept;
   bool is_asleep() const noexcept;
   void show(const CaptureRequest& capture_request, const TensorView& tensor, const State& state);
-  void refuse(const CaptureRequest& capture_request, const TensorView& tensor, const std::string& problem);
+  void refuse(const CaptureRequest& capture_request, const TensorView& tensor,
+              const std::string& problem);
   void learn_counters();
   void learn(CounterId counter, const std::string& name);
   void put_first(RankUpdateWriter& rank_update) const;

@@ -51,9 +51,11 @@ void Capture::learn_counters() {
 }
 
 void Capture::learn(CounterId counter, const std::string& name) {
-  const bool is_wanted = std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
-    return capture_request.kind == CaptureRequestKind::kCounters && matches(capture_request.pattern(), name);
-  });
+  const bool is_wanted = std::ranges::any_of(
+      state()->capture_requests, [&](const CaptureRequest& capture_request) {
+        return capture_request.kind == CaptureRequestKind::kCounters &&
+               matches(capture_request.pattern(), name);
+      });
   const std::string unit = is_wanted ? hooks::counter_unit(counter) : std::string();
   const std::lock_guard lock(mutex_);
   if (is_wanted && !past_.is_named(counter)) {

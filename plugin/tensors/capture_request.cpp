@@ -22,8 +22,9 @@ bool is_sound(const CaptureRequest& capture_request) {
          capture_request.reduction < static_cast<std::uint8_t>(kernels::TileReduction::kCount) &&
          (capture_request.tensor_kind == kAnyKind ||
           capture_request.tensor_kind < static_cast<std::uint8_t>(TensorKind::kCount)) &&
-         capture_request.every != 0 && capture_request.tiles != 0 && capture_request.tiles <= kMaxTiles &&
-         capture_request.name.back() == '\0' && capture_request.name.front() != '\0';
+         capture_request.every != 0 && capture_request.tiles != 0 &&
+         capture_request.tiles <= kMaxTiles && capture_request.name.back() == '\0' &&
+         capture_request.name.front() != '\0';
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ kernels::TileMethod CaptureRequest::method() const {
 void set_method(CaptureRequest& capture_request, const kernels::TileMethod& method) {
   capture_request.reduction = static_cast<std::uint8_t>(method.reduction);
   capture_request.abs_flags = static_cast<std::uint8_t>((method.has_abs_before ? 1 : 0) |
-                                             (method.has_abs_after ? 2 : 0));
+                                                        (method.has_abs_after ? 2 : 0));
 }
 
 bool set_pattern(CaptureRequest& capture_request, std::string_view pattern) {
@@ -53,7 +54,8 @@ std::vector<std::byte> pack_capture_requests(std::span<const CaptureRequest> cap
   std::vector<std::byte> bytes(sizeof head + head.count * sizeof(CaptureRequest));
   std::memcpy(bytes.data(), &head, sizeof head);
   if (head.count != 0)
-    std::memcpy(bytes.data() + sizeof head, capture_requests.data(), head.count * sizeof(CaptureRequest));
+    std::memcpy(bytes.data() + sizeof head, capture_requests.data(),
+                head.count * sizeof(CaptureRequest));
   return bytes;
 }
 
@@ -66,8 +68,10 @@ std::vector<CaptureRequest> unpack_capture_requests(std::span<const std::byte> b
     return {};
   std::vector<CaptureRequest> capture_requests(head.count);
   if (head.count != 0)
-    std::memcpy(capture_requests.data(), bytes.data() + sizeof head, head.count * sizeof(CaptureRequest));
-  std::erase_if(capture_requests, [](const CaptureRequest& capture_request) { return !is_sound(capture_request); });
+    std::memcpy(capture_requests.data(), bytes.data() + sizeof head,
+                head.count * sizeof(CaptureRequest));
+  std::erase_if(capture_requests,
+                [](const CaptureRequest& capture_request) { return !is_sound(capture_request); });
   return capture_requests;
 }
 

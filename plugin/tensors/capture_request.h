@@ -52,8 +52,8 @@ void set_method(CaptureRequest& capture_request, const kernels::TileMethod& meth
 /// Sets the pattern. False if it is empty, too long, or contains a zero byte.
 bool set_pattern(CaptureRequest& capture_request, std::string_view pattern);
 
-/// Serializes capture requests, and back. unpack_capture_requests() returns none if the bytes are malformed;
-/// it ignores requests with values out of range.
+/// Serializes capture requests, and back. unpack_capture_requests() returns none if the bytes are
+/// malformed; it ignores requests with values out of range.
 std::vector<std::byte> pack_capture_requests(std::span<const CaptureRequest> capture_requests);
 std::vector<CaptureRequest> unpack_capture_requests(std::span<const std::byte> bytes);
 

@@ -27,7 +27,8 @@ class CounterPast {
   void share_with(std::size_t ranks);
   /// Records a value. Steps of one counter ascend; a value of an earlier step is sent but not kept.
   void set(CounterId counter, std::int64_t step, double value);
-  /// Counters that have a value and for which want() has not been called since forget_capture_requests().
+  /// Counters that have a value and for which want() has not been called since
+  /// forget_capture_requests().
   std::vector<CounterId> unknown() const;
   void want(CounterId counter, bool is_wanted);
   /// Marks all counters as unknown(), because the set of capture requests changed.
@@ -78,8 +79,8 @@ class CounterPast {
   void put_past(RankUpdateWriter& rank_update);
   std::map<std::int64_t, CounterReadings> oldest_untold() const;
 
-  std::vector<Counter> counters_;       ///< by CounterId
-  std::size_t used_ = 0;                ///< counters with a value
+  std::vector<Counter> counters_;     ///< by CounterId
+  std::size_t used_ = 0;              ///< counters with a value
   std::size_t max_ = kMaxOfAllRanks;  ///< values of all counters together
   std::size_t max_of_one_ = kMaxOfOne;
 };

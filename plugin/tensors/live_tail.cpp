@@ -30,13 +30,15 @@ RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept
 }
 
 void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
-                std::span<const std::byte> capture_requests) noexcept {
-  const std::span<std::byte> space = tail.subspan(ranks * sizeof(RankTimes)).first(kCaptureRequestSpace);
-  std::ranges::copy(capture_requests.first(std::min(capture_requests.size(), space.size())), space.begin());
+                          std::span<const std::byte> capture_requests) noexcept {
+  const std::span<std::byte> space = tail.subspan(ranks * sizeof(RankTimes))
+                                         .first(kCaptureRequestSpace);
+  std::ranges::copy(capture_requests.first(std::min(capture_requests.size(), space.size())),
+                    space.begin());
 }
 
 std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,
-                                     std::uint32_t ranks) noexcept {
+                                               std::uint32_t ranks) noexcept {
   return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes)).first(kCaptureRequestSpace);
 }
 

@@ -37,9 +37,9 @@ struct TailRequest {
 
 /// Size of a tail. ranks == 0: the block has no tail.
 constexpr std::size_t bytes_of_tail(std::uint32_t ranks) {
-  return ranks == 0
-             ? 0
-             : ranks * sizeof(RankTimes) + (kMaxCaptureRequestBytes + 7) / 8 * 8 + sizeof(TailRequest);
+  return ranks == 0 ? 0
+                    : ranks * sizeof(RankTimes) + (kMaxCaptureRequestBytes + 7) / 8 * 8 +
+                          sizeof(TailRequest);
 }
 
 /// Functions below: `tail` has bytes_of_tail() bytes at any alignment. Clears a tail to zero: no
@@ -50,13 +50,14 @@ void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& t
 RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept;
 /// Writes the capture requests. wishes: made by pack_capture_requests().
 void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
-                std::span<const std::byte> capture_requests) noexcept;
-std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept;
+                          std::span<const std::byte> capture_requests) noexcept;
+std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,
+                                               std::uint32_t ranks) noexcept;
 void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept;
 TailRequest request_in(std::span<const std::byte> tail) noexcept;
 /// Merges `theirs` into `mine`: takes the filled rows of `theirs`, and its capture requests and
-/// client request if has_their_capture_requests. Associative, and commutative because no row is filled by two
-/// ranks.
+/// client request if has_their_capture_requests. Associative, and commutative because no row is
+/// filled by two ranks.
 void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks,
                  bool has_their_capture_requests) noexcept;
 

@@ -23,9 +23,9 @@ auto place_of(const ViewPart& part) {
 
 /// Position of the tensor on a circle that turns with each step. The lowest position is sent first.
 std::uint64_t turn_of(const ViewPart& part) {
-  const std::uint64_t tensor = mixed(
-      part.key ^
-      mixed((std::uint64_t{part.capture_request} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
+  const std::uint64_t tensor = mixed(part.key ^
+                                     mixed((std::uint64_t{part.capture_request} << 32) +
+                                           static_cast<std::uint32_t>(part.micro_batch)));
   return tensor + static_cast<std::uint64_t>(part.step) * kGolden;
 }
 

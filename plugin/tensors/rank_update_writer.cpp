@@ -41,8 +41,9 @@ bool RankUpdateWriter::add_item(Item item, Fill fill) {
     bytes_.resize(at);
     throw;
   }
-  const RankUpdateHead head{static_cast<std::uint32_t>(item),
-                        static_cast<std::uint32_t>(bytes_.size() - at - sizeof(RankUpdateHead))};
+  const RankUpdateHead head{
+      static_cast<std::uint32_t>(item),
+      static_cast<std::uint32_t>(bytes_.size() - at - sizeof(RankUpdateHead))};
   std::memcpy(bytes_.data() + at, &head, sizeof head);
   const bool fits = bytes_.size() <= space_;
   if (!fits) bytes_.resize(at);
@@ -86,8 +87,8 @@ bool RankUpdateWriter::add(const ViewPart& part) {
   if (rank_update_bytes(part) > space_ - bytes_.size()) return false;  // checked before copying
   return add_item(RankUpdateReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
     put(to, PartFields{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent,
-                       part.capture_request, part.micro_batch, part.replica, part.parts, part.columns,
-                       part.split_dimension, part.copy, 0});
+                       part.capture_request, part.micro_batch, part.replica, part.parts,
+                       part.columns, part.split_dimension, part.copy, 0});
     put_all(to, part.full_shape);
     put_all(to, part.whole_shape);
     put_all(to, part.shape);

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kAbsent = 4;  ///< a rank has no such step
 /// Decisions of rank 0. Each control word is complete: it repeats everything that earlier ones
 /// said.
 struct ControlWord {
-  std::uint32_t is_announced = 0;          ///< 1 from rank 0, 0 from other ranks
+  std::uint32_t is_announced = 0;     ///< 1 from rank 0, 0 from other ranks
   std::uint32_t slots = kFirstSlots;  ///< tensor slots of later blocks
   std::uint64_t capture_number = 0;   ///< increments when steps are to be recorded …
   /// … namely this many from then on, even if not selected.
@@ -77,8 +77,8 @@ struct StepHeader {
   std::uint64_t lowest_request = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t shortest_step_ns = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t longest_step_ns = 0;
-  std::uint64_t max_overhead_ns = 0;   ///< maximum over ranks: time for statistics and exchange
-  std::uint64_t max_wait_ns = 0;  ///< maximum over ranks: of it, time waiting for other ranks
+  std::uint64_t max_overhead_ns = 0;  ///< maximum over ranks: time for statistics and exchange
+  std::uint64_t max_wait_ns = 0;      ///< maximum over ranks: of it, time waiting for other ranks
   ControlWord word;
 };
 

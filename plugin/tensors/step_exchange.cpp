@@ -22,7 +22,7 @@ bool is_between(std::uint32_t first, std::int32_t rank, std::uint32_t last) {
 }  // namespace
 
 void StepExchange::add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
-                   bool is_counted) noexcept {
+                       bool is_counted) noexcept {
   try {
     const bool is_split = tensor.shape.split_dimension >= 0;
     const std::string_view group = !is_split                    ? std::string_view()
@@ -75,7 +75,7 @@ bool StepExchange::begin(std::int64_t step) noexcept {
   begin_ns_ = now_ns;
   wake(now_ns);
   reported_realtime_ns_ = std::exchange(begin_realtime_ns_,
-                                    capture_ != nullptr ? clock::realtime_ns() : 0);
+                                        capture_ != nullptr ? clock::realtime_ns() : 0);
   reported_step_ = step_;
   next_step_ = step_ = step;
   return true;

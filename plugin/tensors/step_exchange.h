@@ -88,7 +88,8 @@ class StepExchange final : public ControlPort {
   std::uint64_t progress_tick() noexcept override;
   std::vector<std::byte> take_rank_update() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept override;
-  void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept override;
+  void receive_whole(std::int32_t world_rank,
+                     std::vector<std::byte>&& rank_update) noexcept override;
   void stop(const char* reason) noexcept override;
 
   /// Totals; only after the last block.
@@ -177,7 +178,7 @@ class StepExchange final : public ControlPort {
   std::uint32_t layout_version_ = 0;  ///< places_version() + 1 of layout_; 0: none
   std::uint64_t place_total_ = 0;
   std::uint32_t slots_;
-  std::int64_t step_ = -1;       ///< the step that has begun
+  std::int64_t step_ = -1;           ///< the step that has begun
   std::int64_t reported_step_ = -1;  ///< the step that the next block describes
   std::int64_t next_step_ = kNoStep;
   bool is_spoiled_ = false;
@@ -190,10 +191,10 @@ class StepExchange final : public ControlPort {
   /// wall-clock begin of the step that the next block describes.
   std::int64_t reported_realtime_ns_ = 0;
   std::uint64_t progress_tick_ns_ = 0;  ///< end of the last interval
-  CallReport call_report_;      ///< used where no step begins
-  Capture* capture_;            ///< nullptr: no live view
+  CallReport call_report_;              ///< used where no step begins
+  Capture* capture_;                    ///< nullptr: no live view
   std::uint32_t tail_ranks_ = 0;
-  std::vector<std::byte> capture_requests_;   ///< capture requests in effect
+  std::vector<std::byte> capture_requests_;  ///< capture requests in effect
   std::uint64_t seen_request_ = 0;  ///< number of the last client request received from rank 0
   std::string request_;             ///< text of that request
   /// Number of the last request handed to the application, or rejected on all ranks.
@@ -214,7 +215,7 @@ class StepExchange final : public ControlPort {
   // Used only on rank 0.
   LiveServer* server_ = nullptr;
   std::vector<std::byte> own_capture_requests_;  ///< capture requests of the server's clients
-  TailRequest own_request_;            ///< the latest request of a client
+  TailRequest own_request_;                      ///< the latest request of a client
   std::uint64_t capture_count_;
   ControlWord word_;
   std::uint64_t failed_request_ = 0;  ///< number of the last request that was reported as failed

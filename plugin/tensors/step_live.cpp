@@ -71,9 +71,11 @@ void StepExchange::put_request(std::span<std::byte> tail) {
 }
 
 void StepExchange::apply_capture_requests(std::span<const std::byte> merged) {
-  const std::span<const std::byte> capture_requests = capture_requests_in(tail_of(merged), tail_ranks_);
+  const std::span<const std::byte> capture_requests = capture_requests_in(tail_of(merged),
+                                                                          tail_ranks_);
   if (capture_requests.size() == capture_requests_.size() &&
-      (capture_requests.empty() || std::memcmp(capture_requests.data(), capture_requests_.data(), capture_requests.size()) == 0))
+      (capture_requests.empty() || std::memcmp(capture_requests.data(), capture_requests_.data(),
+                                               capture_requests.size()) == 0))
     return;
   capture_requests_.clear();  // if memory runs out below, the next block applies the requests again
   capture_->set_capture_requests(unpack_capture_requests(capture_requests));
@@ -187,13 +189,16 @@ std::vector<std::byte> StepExchange::take_rank_update() noexcept {
   return rank_update;
 }
 
-void StepExchange::receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept {
+void StepExchange::receive(std::int32_t world_rank,
+                           std::span<const std::byte> rank_update) noexcept {
   if (server_ != nullptr && !server_->take(LiveKind::kRankUpdate, world_rank, rank_update))
     lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 
-void StepExchange::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& rank_update) noexcept {
-  if (server_ != nullptr && !server_->take_whole(LiveKind::kRankUpdate, world_rank, std::move(rank_update)))
+void StepExchange::receive_whole(std::int32_t world_rank,
+                                 std::vector<std::byte>&& rank_update) noexcept {
+  if (server_ != nullptr &&
+      !server_->take_whole(LiveKind::kRankUpdate, world_rank, std::move(rank_update)))
     lose_rank_update(static_cast<std::uint32_t>(world_rank), contents_of(rank_update));
 }
 

@@ -123,8 +123,8 @@ void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stre
   }
 }
 
-void add_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Shape& shape, const TileGrid& grid,
-               const std::vector<PartStretch>& stretches, ViewPart& part) {
+void add_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Shape& shape,
+               const TileGrid& grid, const std::vector<PartStretch>& stretches, ViewPart& part) {
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
                                                                 : tensor.strides[shape.size() - 1];
   const std::int64_t element_step = stride * static_cast<std::int64_t>(
@@ -152,8 +152,8 @@ void add_tiles(const CaptureRequest& capture_request, const TensorView& tensor, 
   });
 }
 
-bool make_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Spread& spread,
-                const Shape& shape, ViewPart& part) {
+bool make_tiles(const CaptureRequest& capture_request, const TensorView& tensor,
+                const Spread& spread, const Shape& shape, ViewPart& part) {
   const std::size_t last = shape.size() - 1;
   const bool splits_tiles = spread.dimension == static_cast<std::int32_t>(last);
   const TileGrid grid = TileGrid::of(part.full_shape[last], capture_request.tiles);
@@ -248,8 +248,8 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
   return std::nullopt;
 }
 
-std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor, const Spread& spread,
-                                  std::string& problem) {
+std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor,
+                                  const Spread& spread, std::string& problem) {
   const Shape shape = shape_of(tensor);
   ViewPart part;
   part.full_shape = shape;
@@ -262,7 +262,8 @@ std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const T
     part.stretches = spread.stretches;
   }
   const bool is_tile = capture_request.kind == CaptureRequestKind::kTile;
-  if (is_tile ? make_tiles(capture_request, tensor, spread, shape, part) : make_whole(tensor, shape, part))
+  if (is_tile ? make_tiles(capture_request, tensor, spread, shape, part)
+              : make_whole(tensor, shape, part))
     return part;
   problem = is_tile
                 ? "has too many tiles: they exceed " + std::to_string(kMaxViewBytes >> 20) + " MiB"

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/capture_request.h"
 #include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/shards.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +36,7 @@ std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep
 /// This rank's part of the requested view, without wish, key, step and time, which the caller sets.
 /// Reads each element once. Returns nullopt if the view is too large; `problem` then says so.
 /// Throws std::bad_alloc.
-std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor, const Spread& spread,
-                                  std::string& problem);
+std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor,
+                                  const Spread& spread, std::string& problem);
 
 }  // namespace megascope::tensors

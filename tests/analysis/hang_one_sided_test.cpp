@@ -46,7 +46,7 @@ Fact fence(std::uint32_t sequence) {
 }
 
 std::vector<std::vector<std::int32_t>> cycles_in(const SyntheticRun& run,
-                                                  HangReport* report = nullptr) {
+                                                 HangReport* report = nullptr) {
   const auto source = run.source();
   const CommTable comms(*source);
   HangReport found = analyze_hang(

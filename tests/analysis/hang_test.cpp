@@ -127,7 +127,8 @@ TEST(Hang, CompletedRequestsAreNotWaitedFor) {
 TEST(Hang, TheRootOfABroadcastIsWaitedForFirst) {
   SyntheticRun run(3);
   run.collective(0, "MPI_Bcast", 10, 0, 0, 1, 8, true).in(1, "MPI_Recv", 10, {receive(0, 1)});
-  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1))) << "rank 2 does not matter";
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)))
+      << "rank 2 does not matter";
 }
 
 TEST(Hang, AFinishedRankIsAnnotatedAndNoCycle) {
@@ -194,7 +195,8 @@ TEST(Hang, PollsCountAllTestsOfARun) {
 
 std::vector<std::string> functions_of(const Mismatch& mismatch) {
   std::vector<std::string> names;
-  for (const Mismatch::Participant& participant : mismatch.participants) names.emplace_back(participant.shape.function);
+  for (const Mismatch::Participant& participant : mismatch.participants)
+    names.emplace_back(participant.shape.function);
   return names;
 }
 

@@ -143,7 +143,8 @@ TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
   const Matching matching = judge(*run.finish(40).source()).matching;
   ASSERT_EQ(matching.mismatches.size(), 1U);
   EXPECT_EQ(matching.mismatches.front().what, Mismatch::What::kCount);
-  EXPECT_THAT(matching.mismatches.front().participants.back().world_ranks, ::testing::ElementsAre(1));
+  EXPECT_THAT(matching.mismatches.front().participants.back().world_ranks,
+              ::testing::ElementsAre(1));
 }
 
 TEST(Match, GroupsOfAnIntercommunicatorMatch) {

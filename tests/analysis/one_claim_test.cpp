@@ -48,7 +48,8 @@ TEST(OneClaim, ARankOfASlowStageIsReportedToBeSlowInAdditionToTheStage) {
   RootCause stage = root_cause(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
   stage.groups["pp"] = 1;
   for (const bool is_first : {true, false}) {
-    const auto annotated = claimed({stage, root_cause(Cause::kSlowCompute, {5}, is_first ? 0.3 : 0.1)});
+    const auto annotated = claimed(
+        {stage, root_cause(Cause::kSlowCompute, {5}, is_first ? 0.3 : 0.1)});
     ASSERT_EQ(annotated.size(), 2U);
     const RootCause& rank = annotated[is_first ? 0 : 1];
     EXPECT_EQ(rank.within.cause, Cause::kStageImbalance);
@@ -81,7 +82,7 @@ TEST(OneClaim, ARankThatIsComparedWithOthersThanItsStageClaimsTheSameTime) {
 
 TEST(OneClaim, ARankThatIsMuchSlowerThanVaryingReplicasIsReportedToBeThatInAddition) {
   const auto annotated = claimed({root_cause(Cause::kInputImbalance, {0, 1, 2, 3, 4, 5}, 0.2),
-                             root_cause(Cause::kSlowCompute, {5}, 0.1)});
+                                  root_cause(Cause::kSlowCompute, {5}, 0.1)});
   ASSERT_EQ(annotated.size(), 2U);
   EXPECT_EQ(root_cause_title(annotated[1]),
             "Rank 5 computes 1.25 times as long as its 3 peers, in addition to the work that "
@@ -101,7 +102,7 @@ TEST(OneClaim, RanksThatAreNotKnownToBeReplicasAreCalledRanks) {
 
 TEST(OneClaim, PausesOfARankAreOneCauseWithTheStepsOfBoth) {
   const auto annotated = claimed({at(root_cause(Cause::kHostStall, {3}, 0.1), 2, 6),
-                             at(root_cause(Cause::kBlocked, {3}, 0.3), 4, 9)});
+                                  at(root_cause(Cause::kBlocked, {3}, 0.3), 4, 9)});
   ASSERT_EQ(annotated.size(), 1U);
   EXPECT_EQ(annotated[0].cause, Cause::kBlocked);
   EXPECT_EQ(annotated[0].onset_step, 2);
@@ -126,8 +127,8 @@ TEST(OneClaim, OtherTimesOtherRanksAndPausesBesideWorkStayTwoCauses) {
 }
 
 TEST(OneClaim, WhatIsNoLongerReportedIsComparedWithByNone) {
-  auto annotated = claimed(
-      {root_cause(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2), root_cause(Cause::kSlowCompute, {5}, 0.1)});
+  auto annotated = claimed({root_cause(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2),
+                            root_cause(Cause::kSlowCompute, {5}, 0.1)});
   drop_absent_wholes(annotated);
   EXPECT_TRUE(annotated[1].within.is_there());
   annotated.erase(annotated.begin());

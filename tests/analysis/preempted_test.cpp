@@ -32,7 +32,7 @@ RankCpu rank_that(std::int32_t number, const Work& work, double wait_in_mpi = 0)
 }
 
 detect::RootCause root_cause(std::vector<std::int32_t> ranks, double factor,
-                        Cause cause = Cause::kSlowCompute) {
+                             Cause cause = Cause::kSlowCompute) {
   detect::RootCause one;
   one.cause = cause;
   one.ranks = std::move(ranks);
@@ -44,7 +44,8 @@ detect::RootCause root_cause(std::vector<std::int32_t> ranks, double factor,
   return one;
 }
 
-detect::Detection judged(const std::vector<RankCpu>& times, std::vector<detect::RootCause> root_causes,
+detect::Detection judged(const std::vector<RankCpu>& times,
+                         std::vector<detect::RootCause> root_causes,
                          const std::vector<SharedCores>& shared = {}) {
   detect::Detection detection;
   detection.root_causes = std::move(root_causes);
@@ -104,7 +105,8 @@ TEST(Preempted, RanksThatShareCoresAreOneRootCause) {
 TEST(Preempted, OfRanksThatShareCoresWaitsInMpiCount) {
   const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 11}, 8),
                                       rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
-  EXPECT_EQ(judged(times, {root_cause({1}, 1.1)}, {kFourOnTwo}).root_causes[0].cause, Cause::kPreempted);
+  EXPECT_EQ(judged(times, {root_cause({1}, 1.1)}, {kFourOnTwo}).root_causes[0].cause,
+            Cause::kPreempted);
   EXPECT_EQ(judged(times, {root_cause({1}, 1.1)}).root_causes[0].cause, Cause::kSlowCompute)
       << "they share none";
   const std::vector<RankCpu> sleeping = {

@@ -191,7 +191,8 @@ TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
 
 /// A run of a device's operations: work, then a reduction of all, in steps with numbers of their
 /// own.
-std::unique_ptr<MemorySource> annotated_run(const std::vector<std::vector<std::uint64_t>>& work_ns) {
+std::unique_ptr<MemorySource> annotated_run(
+    const std::vector<std::vector<std::uint64_t>>& work_ns) {
   auto source = std::make_unique<MemorySource>(static_cast<std::int32_t>(work_ns.size()));
   for (std::size_t rank = 0; rank < work_ns.size(); ++rank) {
     MemorySource::Process process;

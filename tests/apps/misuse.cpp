@@ -32,7 +32,7 @@ void wrong_arguments() {
   report("bad source", MPI_Irecv(data.data(), 1, MPI_INT, -77, 1, MPI_COMM_WORLD, &request));
   report("bad tag", MPI_Send(data.data(), 1, MPI_INT, me.next(), -5, MPI_COMM_WORLD));
   report("negative count",
-       MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
+         MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
   report("negative count in a collective", MPI_Bcast(data.data(), -1, MPI_INT, 0, MPI_COMM_WORLD));
   report("no type", MPI_Send(data.data(), 1, MPI_DATATYPE_NULL, me.next(), 1, MPI_COMM_WORLD));
   report("no buffer", MPI_Send(nullptr, 4, MPI_INT, me.next(), 1, MPI_COMM_WORLD));
@@ -59,8 +59,8 @@ void truncated() {
   MPI_Send(out.data(), 16, MPI_INT, me.next(), 3, MPI_COMM_WORLD);
   report("truncated", MPI_Wait(&request, MPI_STATUS_IGNORE));
   report("truncated in both",
-       MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(), 4,
-                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+         MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(),
+                      4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 /// A copy of the handle is used after the communicator was freed. A receive that is still open

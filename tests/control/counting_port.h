@@ -42,7 +42,8 @@ struct CountingPort final : ControlPort {
     received_bytes += rank_update.size();
     if (keeps_texts)
       received.emplace_back(
-          world_rank, std::string(reinterpret_cast<const char*>(rank_update.data()), rank_update.size()));
+          world_rank,
+          std::string(reinterpret_cast<const char*>(rank_update.data()), rank_update.size()));
   }
   void stop(const char*) noexcept override {}
 };

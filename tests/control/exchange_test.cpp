@@ -285,7 +285,8 @@ TEST_F(Exchange, WhenMpiFailsNoneHangsAndTheProgramIsNotReported) {
       EXPECT_THAT(said(rank), Contains(HasSubstr("other ranks did not begin the step in time")));
     const std::vector<double> reported = series(0, kNorm);
     EXPECT_LT(reported.size(), 8u);
-    EXPECT_EQ(reported, norms(static_cast<int>(reported.size()))) << "what was told before is right";
+    EXPECT_EQ(reported, norms(static_cast<int>(reported.size())))
+        << "what was told before is right";
   }
 }
 

@@ -329,7 +329,7 @@ void FakeWorld::become(int rank, const Fault& fault) {
   g_handles.errors_return = handle_of<MPI_Errhandler>(kErrorsReturn);
   g_handles.request_null = handle_of<MPI_Request>(0);
   g_handles.datatype_null = handle_of<MPI_Datatype>(0);
-#define FAKE_PMPI(name)                                                                        \
+#define FAKE_PMPI(name)                                                                       \
   static_assert(std::is_same_v<decltype(&FakePmpi::name), mpi::PmpiType<Fn::name>::Pointer>); \
   mpi::g_pmpi[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakePmpi::name)
   FAKE_PMPI(Comm_rank);

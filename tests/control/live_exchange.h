@@ -66,10 +66,12 @@ struct ScriptedServer final : LiveServer {
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
       if (item == Item::kTensorName) g_reported.push_back("name " + reader.tensor_name.name + from);
       if (item == Item::kTensorName)
-        g_reported.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " +
-                         std::to_string(static_cast<int>(reader.tensor_name.type)));
+        g_reported.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) +
+                             " of type " +
+                             std::to_string(static_cast<int>(reader.tensor_name.type)));
       if (item == Item::kReply && !has_space_for_answers) return false;
-      if (item == Item::kRequestFailed) g_reported.push_back("failed " + reader.request_failed.text);
+      if (item == Item::kRequestFailed)
+        g_reported.push_back("failed " + reader.request_failed.text);
       if (item == Item::kReply) g_reported.push_back("reply " + reader.reply.text + from);
       if (item == Item::kNotice) g_reported.push_back("notice " + reader.notice.text);
       if (item == Item::kPolls) g_reported.push_back("polls" + from);
@@ -192,13 +194,12 @@ class LiveExchange : public testing::Test {
     hooks::set_request_sink(g_capture);
     hooks::set_tensor_sink(new StatisticsSink({}, step_exchange, g_capture));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(
-        all,
-        {.port = step_exchange,
-         .settings = 0,
-         .has_rank_updates = true,
-         .timeout_ns = rank == 0 ? plan.timeout_of_rank_0_ns : plan.timeout_ns},
-        plan.thread_level);
+    mpi::open_step_control(all,
+                           {.port = step_exchange,
+                            .settings = 0,
+                            .has_rank_updates = true,
+                            .timeout_ns = rank == 0 ? plan.timeout_of_rank_0_ns : plan.timeout_ns},
+                           plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});
     EXPECT_TRUE(all->barrier().is_ok());
     program(rank, *all);

@@ -64,7 +64,7 @@ TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainWhereRankUpdatesWereLost) 
   for (const int rank : {0, 1, 2}) {
     for (int step = 0; step < 29; ++step)
       EXPECT_THAT(reported(0), Contains("loss " + std::to_string(100 + step) + " of rank " +
-                                    std::to_string(rank)));
+                                        std::to_string(rank)));
     EXPECT_THAT(reported(0), Contains("name w of rank " + std::to_string(rank)));
     EXPECT_THAT(reported(0), Contains("host here of rank " + std::to_string(rank)));
     EXPECT_THAT(reported(0), Contains("polls of rank " + std::to_string(rank)));
@@ -188,8 +188,8 @@ TEST_F(LiveExchange, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
     hooks::reply("answer " + std::to_string(rank));
   });
   for (const int rank : {0, 1, 2})
-    EXPECT_THAT(reported(0, "reply "), Contains("reply answer " + std::to_string(rank) + " of rank " +
-                                            std::to_string(rank)));
+    EXPECT_THAT(reported(0, "reply "), Contains("reply answer " + std::to_string(rank) +
+                                                " of rank " + std::to_string(rank)));
   EXPECT_EQ(reported(0, "reply ").size(), 3U);
   EXPECT_THAT(reported(0, "damage"), IsEmpty());
 }

@@ -44,9 +44,9 @@ using test::CountingPort;
 using test::FakeWorld;
 
 constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
-constexpr std::size_t kLargest = 40 *
-                                 RankUpdateSegments::kBytes;  ///< more than there is room for on the way:
-                                                        ///< the letter behind it overtakes it
+constexpr std::size_t
+    kLargest = 40 * RankUpdateSegments::kBytes;  ///< more than there is room for on the way:
+                                                 ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
 void run(const std::function<void(int rank, Collective& all)>& program,
@@ -72,10 +72,10 @@ std::vector<std::string> rank_updates_of(int rank) {
   std::vector<std::string> rank_updates;
   for (int i = 0; i < 5; ++i)
     rank_updates.push_back(std::to_string(rank) + ": " + std::to_string(i) +
-                      std::string(i == 2   ? kLarge
-                                  : i == 3 ? kLargest
-                                           : 10,
-                                  'x'));
+                           std::string(i == 2   ? kLarge
+                                       : i == 3 ? kLargest
+                                                : 10,
+                                       'x'));
   return rank_updates;
 }
 
@@ -95,7 +95,8 @@ void progress_tick_and_finish(int rank, Collective& all, CountingPort& port) {
       &all, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
       /*thread_level=*/1);
   if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
-  while (port.to_send.size() > 1) (void)control->progress_tick();  // the last one is left for the end
+  while (port.to_send.size() > 1)
+    (void)control->progress_tick();  // the last one is left for the end
   control->finish();
   g_max_bytes = std::numeric_limits<std::size_t>::max();
 }
@@ -136,7 +137,8 @@ TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
           port.to_send = rank_updates_of(rank);
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000}, 1);
+              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              1);
           for (int i = 0; i < 100; ++i) (void)control->progress_tick();
           control->finish();
         },
@@ -151,10 +153,12 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          if (rank != 0) port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
+          if (rank != 0)
+            port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000}, 1);
+              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              1);
           if (rank != 0) (void)control->progress_tick();
           control->finish();
         },
@@ -168,7 +172,8 @@ struct ProgressTicks : testing::Test {
     static std::vector<std::unique_ptr<StepControl>> all;
     return all
         .emplace_back(new StepControl(
-            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1}, level))
+            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1},
+            level))
         .get();
   }
   /// (here, here in a hook, on another thread, there in a hook): who carries letters?

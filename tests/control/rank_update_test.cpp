@@ -1,7 +1,7 @@
 #include "plugin/tensors/rank_update.h"
 
-#include "plugin/tensors/step_block.h"
 #include "plugin/tensors/capture_request.h"
+#include "plugin/tensors/step_block.h"
 
 #include <gmock/gmock.h>
 
@@ -201,7 +201,8 @@ std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
 TEST(LiveTail, HoldsWhatEachRankReportedAndRankZerosCaptureRequests) {
   CaptureRequest capture_request;
   set_pattern(capture_request, "w");
-  const std::vector<std::byte> capture_requests = pack_capture_requests(std::vector{capture_request});
+  const std::vector<std::byte> capture_requests = pack_capture_requests(
+      std::vector{capture_request});
   constexpr std::uint32_t kRanks = 5;
   for (const std::vector<std::uint32_t>& order :
        {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3

@@ -90,7 +90,8 @@ Layout layout_of(std::int32_t rank, std::int32_t ranks) {
 }
 
 /// The parts of all ranks put together, as the definition of ViewPart says.
-std::vector<double> joined(const CaptureRequest& capture_request, const std::vector<ViewPart>& parts) {
+std::vector<double> joined(const CaptureRequest& capture_request,
+                           const std::vector<ViewPart>& parts) {
   const ViewPart& first = parts.front();
   const std::uint64_t cells = first.whole_shape[0] * first.whole_shape[1];
   std::vector<kernels::TileState> states(cells);
@@ -141,7 +142,8 @@ std::vector<double> joined(const CaptureRequest& capture_request, const std::vec
   return values;
 }
 
-std::vector<double> view_by(const CaptureRequest& capture_request, const Case& shape, bool column_major) {
+std::vector<double> view_by(const CaptureRequest& capture_request, const Case& shape,
+                            bool column_major) {
   std::vector<ViewPart> parts;
   for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
     const RankTensor tensor = tensor_of(shape, rank, column_major);
@@ -179,7 +181,8 @@ TEST(View, OfPartsIsThatOfTheWhole) {
     for (unsigned reduction = 0; reduction < static_cast<unsigned>(kernels::TileReduction::kCount);
          ++reduction) {
       for (const std::uint32_t tiles : {1U, 5U, 7U, 24U, 96U}) {
-        const CaptureRequest capture_request = tile_capture_request(static_cast<kernels::TileReduction>(reduction), tiles);
+        const CaptureRequest capture_request = tile_capture_request(
+            static_cast<kernels::TileReduction>(reduction), tiles);
         const std::vector<double> expected = view_by(capture_request, alone, false);
         for (const bool column_major : {false, true}) {
           const std::vector<double> found = view_by(capture_request, shape, column_major);
@@ -258,7 +261,8 @@ TEST(View, NormsOfVeryLargeAndVerySmallElementsAreThose) {
       const double expected = reduction == kernels::TileReduction::kNorm  ? 2.0
                               : reduction == kernels::TileReduction::kRms ? 1.0
                                                                           : std::sqrt(4.0 / 3.0);
-      for (const double found : joined(capture_request, {*part})) EXPECT_NEAR(found / size, expected, 1e-6);
+      for (const double found : joined(capture_request, {*part}))
+        EXPECT_NEAR(found / size, expected, 1e-6);
     }
   }
 }
@@ -271,14 +275,16 @@ TEST(View, OfEmptyTensorsAndSingleNumbers) {
   number.name = "n";
   number.shape.type = ElementType::kFloat64;
   number.data = &value;
-  const auto part = make_part(capture_request, number, *spread_of(number, layout_of(0, 1), problem), problem);
+  const auto part = make_part(capture_request, number, *spread_of(number, layout_of(0, 1), problem),
+                              problem);
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->elements, std::vector<float>{2.5F});
   TensorView empty = number;
   empty.data = nullptr;
   empty.shape.dimension_count = 2;
   empty.shape.extents = {3, 0};
-  const auto none = make_part(capture_request, empty, *spread_of(empty, layout_of(0, 1), problem), problem);
+  const auto none = make_part(capture_request, empty, *spread_of(empty, layout_of(0, 1), problem),
+                              problem);
   ASSERT_TRUE(none.has_value());
   EXPECT_TRUE(none->elements.empty());
 }

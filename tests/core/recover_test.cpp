@@ -64,7 +64,7 @@ class RecoverTest : public testing::Test {
   }
 
   void make_run_directory(const fs::path& name, const std::string& run_id,
-                       const std::string& scratch) const {
+                          const std::string& scratch) const {
     fs::create_directories(directory_ / name);
     std::ofstream(directory_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
   }
@@ -383,7 +383,8 @@ TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherReported) {
   info.launcher = {{"SLURM_JOB_ID", "17"}, {"SLURM_NODEID", "3"}};
   leave_trace("mine", info);
   std::unique_ptr<TraceFile> file;
-  ASSERT_TRUE(TraceFile::open(scratch_directory_of(scratch(), "mine") + "/rank-1.mgt", file).is_ok());
+  ASSERT_TRUE(
+      TraceFile::open(scratch_directory_of(scratch(), "mine") + "/rank-1.mgt", file).is_ok());
   const ProcessInfo& read = file->definitions().info;
   EXPECT_EQ(read.launcher, info.launcher);
   EXPECT_EQ(launcher_fact(read.launcher, "SLURM_NODEID"), "3");

@@ -104,7 +104,7 @@ TEST_F(SpaceTest, MemoryIsRefusedBeyondTheShareAndAgainWhenTheProgramTakesIt) {
   EXPECT_EQ(space.memory_bytes(), 10 * kMiB);
   EXPECT_TRUE(space.check(file.number(), "buffers", 0, 10 * kMiB, Space::Use::kEvents).is_ok());
   const Status refused = space.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB,
-                                    Space::Use::kEvents);
+                                     Space::Use::kEvents);
   EXPECT_THAT(refused.message(), testing::HasSubstr("2 local ranks"));
   EXPECT_TRUE(
       space.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB, Space::Use::kDefinitions).is_ok());

@@ -69,7 +69,8 @@ class Job {
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
     command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_DIFFERING, rank_variable(),
                                                        std::to_string(rank), setting_});
-    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
+    if (!is_mpich())
+      command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
     command.environment.insert(command.environment.end(), common.begin(), common.end());
     child_ = std::make_unique<Child>(std::move(command));
   }

@@ -36,7 +36,8 @@ bool run_program(std::vector<std::string> words) {
 }  // namespace
 
 bool mount_tmpfs(const std::string& directory, const std::string& options, unsigned long flags) {
-  return enter_namespace() && mount("none", directory.c_str(), "tmpfs", flags, options.c_str()) == 0;
+  return enter_namespace() &&
+         mount("none", directory.c_str(), "tmpfs", flags, options.c_str()) == 0;
 }
 
 bool can_mount() {

@@ -81,7 +81,8 @@ TEST(Kill, ShowsWhatTheProcessWasWaitingIn) {
   const Trial trial("receive-forever");
   Child child(trial.preloaded());
   for (int tick = 0;
-       tick < 10'000 && (trial.ledger() == nullptr || trial.ledger()->is_waiting.load() == 0); ++tick)
+       tick < 10'000 && (trial.ledger() == nullptr || trial.ledger()->is_waiting.load() == 0);
+       ++tick)
     usleep(500);
   usleep(50'000);
   child.send(SIGKILL);

@@ -25,8 +25,9 @@ Ending run_ranks(const TemporaryDirectory& directory, const std::vector<Rank>& r
                   .environment = launch_environment(static_cast<int>(ranks.size())),
                   .directory = directory.path(),
                   .before_exec = {}};
-  command.environment.insert(command.environment.end(),
-                             {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (directory / "slow-run")});
+  command.environment.insert(
+      command.environment.end(),
+      {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (directory / "slow-run")});
   for (const Rank& rank : ranks) {
     std::vector<std::string>& words = command.arguments;
     if (&rank != &ranks.front()) words.emplace_back(":");

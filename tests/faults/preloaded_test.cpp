@@ -22,7 +22,7 @@ std::vector<std::string> names_in(const std::string& directory) {
 }
 
 Command in_directory(const TemporaryDirectory& directory, std::vector<std::string> arguments,
-                  bool is_preloaded) {
+                     bool is_preloaded) {
   Command command{.arguments = std::move(arguments),
                   .environment = {},
                   .directory = directory.path(),

@@ -24,7 +24,7 @@ class TemporaryDirectory {
 struct Command {
   std::vector<std::string> arguments;  ///< the program's path first
   std::vector<std::string>
-      environment;     ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
+      environment;        ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
   std::string directory;  ///< working directory; where stdout.txt and stderr.txt are written
   std::function<void()> before_exec;  ///< in the child
 };

@@ -128,7 +128,8 @@ TEST(Storage, IsFullFromTheStart) {
 TEST(Storage, IsReadOnly) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  trial.before_exec([directory = trial.scratch()] { mount_tmpfs(directory, "size=1m", MS_RDONLY); });
+  trial.before_exec(
+      [directory = trial.scratch()] { mount_tmpfs(directory, "size=1m", MS_RDONLY); });
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
   EXPECT_EQ(occurrences(err, "Read-only file system"), 1) << err;
@@ -279,7 +280,8 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
 TEST(FileSizeLimit, IsKept) {
   for (const rlim_t most : {rlim_t{16} << 10, rlim_t{300} << 10, rlim_t{2} << 20}) {
     Trial trial("cheap", kManyCalls);
-    ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()), nullptr);  // larger than the limit
+    ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()),
+              nullptr);  // larger than the limit
     trial.before_exec([most] { limit(RLIMIT_FSIZE, most); });
     const std::string err = expect_unharmed(trial);
     EXPECT_EQ(occurrences(err, "file-size limit"), 1) << most << err;

@@ -103,8 +103,8 @@ Command Trial::command(const std::string& preload) const {
     const std::vector<std::string> part = ranks_with(ranks_, preload);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
   }
-  command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_VICTIM, mode_, directory_ / "book",
-                                                     std::to_string(count_)});
+  command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_VICTIM, mode_,
+                                                     directory_ / "book", std::to_string(count_)});
   command.environment = common();
   if (ranks_ == 0 && !preload.empty()) command.environment.push_back("LD_PRELOAD=" + preload);
   command.directory = directory_.path();

@@ -55,7 +55,9 @@ class Trial {
   /// The run folder lies elsewhere: on another file system than scratch.
   Trial& runs_into(std::string directory);
 
-  std::string run_directory() const { return run_directory_.empty() ? directory_ / "run" : run_directory_; }
+  std::string run_directory() const {
+    return run_directory_.empty() ? directory_ / "run" : run_directory_;
+  }
   std::string scratch() const { return directory_ / "scratch"; }
   const TemporaryDirectory& directory() const { return directory_; }
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 /// A small MPI program with a choice of bad ends: `victim MODE [BOOK [COUNT]]`. It keeps its own
-/// book of the calls that returned (ledger.h, path with the world rank appended) and knows nothing of
-/// MegaScope.
+/// book of the calls that returned (ledger.h, path with the world rank appended) and knows nothing
+/// of MegaScope.
 namespace megascope::faults::victim {
 
 extern Ledger* g_ledger;

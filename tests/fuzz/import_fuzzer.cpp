@@ -79,7 +79,8 @@ void try_megascan(const std::string& text) {
     std::ofstream(kDirectory + name, std::ios::binary) << text;
   }
   Timeline timeline;
-  if (importer::read_megascan(kDirectory, timeline).is_ok()) try_run(std::move(timeline), shipped());
+  if (importer::read_megascan(kDirectory, timeline).is_ok())
+    try_run(std::move(timeline), shipped());
 }
 
 /// The same file of two ranks.
@@ -93,7 +94,8 @@ void try_pytorch(const std::string& text) {
     std::ofstream(kDirectory + name, std::ios::binary) << text;
   (void)importer::format_of({kDirectory + "/rank-0.json"});
   Timeline timeline;
-  if (importer::read_pytorch({kDirectory}, timeline).is_ok()) try_run(std::move(timeline), shipped());
+  if (importer::read_pytorch({kDirectory}, timeline).is_ok())
+    try_run(std::move(timeline), shipped());
 }
 
 void try_table(const std::string& text) {

@@ -50,7 +50,8 @@ void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::Clien
   std::vector<tensors::CaptureRequest> capture_requests;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
-    if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
+    if (hub.take_changed_capture_requests(news))
+      capture_requests = tensors::unpack_capture_requests(news);
     hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), tensor.step + 1);
     drain(compat, client, tensor.step + 1);
     if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows

@@ -45,7 +45,8 @@ struct Annotated {
   std::uint64_t end_ns = 0;
 };
 /// What a rank tells.
-using Annotate = std::function<std::vector<Annotated>(std::int32_t rank, std::vector<Annotated> all)>;
+using Annotate = std::function<std::vector<Annotated>(std::int32_t rank,
+                                                      std::vector<Annotated> all)>;
 
 RegionDefinition region(RegionId id, const std::string& name) {
   return {.id = id,
@@ -129,7 +130,8 @@ TEST(WithHooks, MpiIsTheSameToEverybody) {
   Counting of_bare;
   Counting of_annotated;
   const analysis::Matching a = analysis::match_run(bare, analysis::MatchTables(bare), of_bare, 1);
-  const analysis::Matching b = analysis::match_run(annotated, analysis::MatchTables(annotated), of_annotated, 1);
+  const analysis::Matching b = analysis::match_run(annotated, analysis::MatchTables(annotated),
+                                                   of_annotated, 1);
   EXPECT_EQ(a.call_count, b.call_count);
   EXPECT_EQ(std::tuple(of_bare.stops, of_bare.messages, of_bare.collectives),
             std::tuple(of_annotated.stops, of_annotated.messages, of_annotated.collectives));

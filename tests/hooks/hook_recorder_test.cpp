@@ -252,7 +252,8 @@ TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyAnnotate) {
             leave(region("outer"));
           }
         };
-        std::thread threads[] = {std::thread(annotate), std::thread(annotate), std::thread(annotate)};
+        std::thread threads[] = {std::thread(annotate), std::thread(annotate),
+                                 std::thread(annotate)};
         for (int step = 0; step < 200; ++step) begin_step(step);
         for (std::thread& thread : threads) thread.join();
         close();

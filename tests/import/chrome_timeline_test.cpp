@@ -108,7 +108,8 @@ TEST(ChromeTimeline, CoordinatesAreReadOnlyFromWholeWords) {
   EXPECT_EQ(coordinates, GridCoordinates{});
   EXPECT_EQ(read_coordinates("pp_rank 12", coordinates), "");
   EXPECT_EQ(coordinates.pp, 12);
-  EXPECT_EQ(read_coordinates("dp 99999999999", coordinates), "dp 99999999999");  // no number that a rank can be
+  EXPECT_EQ(read_coordinates("dp 99999999999", coordinates),
+            "dp 99999999999");  // no number that a rank can be
   EXPECT_EQ(coordinates.dp, kUnknown);
 }
 

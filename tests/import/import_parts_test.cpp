@@ -85,8 +85,9 @@ TEST(ParallelGrid, IsAsLargeAsTheTracks) {
 TEST(ParallelGrid, HasTheOrderThatRanksShow) {
   Timeline timeline;
   for (std::int32_t rank = 0; rank < 6; ++rank) {
-    timeline.tracks.push_back(
-        {.coordinates = {.dp = rank / 3, .pp = rank % 3, .tp = 0}, .stream = "", .world_rank = rank});
+    timeline.tracks.push_back({.coordinates = {.dp = rank / 3, .pp = rank % 3, .tp = 0},
+                               .stream = "",
+                               .world_rank = rank});
   }
   ParallelGrid grid;
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());

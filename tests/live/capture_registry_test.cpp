@@ -33,7 +33,8 @@ TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
   EXPECT_EQ(ledger.add(capture_requests(0, kMax), From::kClient), all)
       << "the same again is under the same ids";
   EXPECT_FALSE(ledger.add(capture_requests(kMax, kMax + 1), From::kClient).has_value());
-  EXPECT_TRUE(ledger.add(capture_requests(3, 4), From::kUnauthenticated).has_value()) << "is there already";
+  EXPECT_TRUE(ledger.add(capture_requests(3, 4), From::kUnauthenticated).has_value())
+      << "is there already";
   std::vector<std::byte> bytes;
   ASSERT_TRUE(ledger.take_changed(bytes));
   EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), tensors::kMaxCaptureRequests)
@@ -42,9 +43,12 @@ TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
 
 TEST(LiveCaptureRegistry, WhatIsReplacedDoesNotCount) {
   CaptureRegistry ledger;
-  const std::vector<std::uint32_t> most = ledger.add(capture_requests(0, kMax - 2), From::kClient).value();
-  const std::vector<std::uint32_t> mine = ledger.add(capture_requests(100, 102), From::kClient).value();
-  EXPECT_FALSE(ledger.add(capture_requests(200, 203), From::kClient, mine).has_value()) << "three for two";
+  const std::vector<std::uint32_t> most = ledger.add(capture_requests(0, kMax - 2), From::kClient)
+                                              .value();
+  const std::vector<std::uint32_t> mine = ledger.add(capture_requests(100, 102), From::kClient)
+                                              .value();
+  EXPECT_FALSE(ledger.add(capture_requests(200, 203), From::kClient, mine).has_value())
+      << "three for two";
   const auto others = ledger.add(capture_requests(200, 202), From::kClient, mine);
   ASSERT_TRUE(others.has_value());
   ledger.release(mine, From::kClient);
@@ -58,10 +62,12 @@ TEST(LiveCaptureRegistry, UnauthenticatedHaveHalfOfIt) {
   const auto mine = ledger.add(capture_requests(0, kMaxOfUnauthenticated), From::kUnauthenticated);
   ASSERT_TRUE(mine.has_value());
   EXPECT_FALSE(ledger.add(capture_requests(500, 501), From::kUnauthenticated).has_value());
-  EXPECT_TRUE(ledger.add(capture_requests(500, 501), From::kUnauthenticated, {mine->front()}).has_value())
+  EXPECT_TRUE(
+      ledger.add(capture_requests(500, 501), From::kUnauthenticated, {mine->front()}).has_value())
       << "instead of another";
   ledger.release({mine->front()}, From::kUnauthenticated);
-  EXPECT_TRUE(ledger.add(capture_requests(1000, 1000 + kMax - kMaxOfUnauthenticated), From::kClient).has_value())
+  EXPECT_TRUE(ledger.add(capture_requests(1000, 1000 + kMax - kMaxOfUnauthenticated), From::kClient)
+                  .has_value())
       << "and the others the other half";
   EXPECT_FALSE(ledger.add(capture_requests(600, 601), From::kClient).has_value());
 }
@@ -69,13 +75,15 @@ TEST(LiveCaptureRegistry, UnauthenticatedHaveHalfOfIt) {
 TEST(LiveCaptureRegistry, WhatUnauthenticatedShareWithClientsIsOfTheirHalfToo) {
   CaptureRegistry ledger;
   ASSERT_TRUE(ledger.add(capture_requests(0, kMaxOfUnauthenticated), From::kClient).has_value());
-  const auto shared = ledger.add(capture_requests(0, kMaxOfUnauthenticated), From::kUnauthenticated);
+  const auto shared = ledger.add(capture_requests(0, kMaxOfUnauthenticated),
+                                 From::kUnauthenticated);
   ASSERT_TRUE(shared.has_value());
   EXPECT_FALSE(ledger.add(capture_requests(100, 101), From::kUnauthenticated).has_value())
       << "else they had all once the client leaves";
   ledger.release(*shared, From::kClient);
   EXPECT_NE(ledger.find(shared->front()), nullptr) << "guests want it still";
-  EXPECT_TRUE(ledger.add(capture_requests(200, 200 + kMax - kMaxOfUnauthenticated), From::kClient).has_value());
+  EXPECT_TRUE(ledger.add(capture_requests(200, 200 + kMax - kMaxOfUnauthenticated), From::kClient)
+                  .has_value());
 }
 
 }  // namespace

@@ -85,8 +85,9 @@ struct Generation {
 
 struct Feed {
   live::Service service;
-  std::deque<std::vector<tensors::CaptureRequest>> capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
-      3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::CaptureRequest>>
+      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+          3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
   std::uint64_t window = 0;
@@ -114,7 +115,8 @@ struct Feed {
   }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
-    if (service.changed_capture_requests(news)) capture_requests.back() = tensors::unpack_capture_requests(news);
+    if (service.changed_capture_requests(news))
+      capture_requests.back() = tensors::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
       tensors::RankUpdateWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
@@ -123,12 +125,14 @@ struct Feed {
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
       const std::vector<std::byte> rank_update = MadeUpTransformer::rank_update(
           rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
-      if (!rank_update.empty()) refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
+      if (!rank_update.empty())
+        refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
     tensors::RankUpdateWriter writer;
     if (generation && generation->is_whole()) generation.reset();
     if (has_polls) poll(writer);
-    if (!writer.is_empty()) refused += service.take(LiveKind::kRankUpdate, 0, writer.take()) ? 0 : 1;
+    if (!writer.is_empty())
+      refused += service.take(LiveKind::kRankUpdate, 0, writer.take()) ? 0 : 1;
     tensors::StepHeader header;
     header.slots = tensors::kFirstSlots;
     header.lowest_step = header.highest_step = step;
@@ -168,7 +172,8 @@ int main(int argc, char** argv) {
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
-  settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
+  settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(
+      arguments.number("--guest-rate"));
   settings.unauthenticated_cpu_percent = arguments.real("--guest-cpu");
   settings.is_control_allowed = arguments.is_on("--control");
   settings.vectors_directory = arguments.text("--vectors");

@@ -35,7 +35,8 @@ struct Scene {
   void show(ShownTensor tensor, int times = 4) {
     for (int i = 0; i < times; ++i) {
       std::vector<std::byte> news;
-      if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
+      if (hub.take_changed_capture_requests(news))
+        capture_requests = tensors::unpack_capture_requests(news);
       tensor.step = steps++;
       hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), now_ns);
     }

@@ -34,23 +34,29 @@ struct Feed {
   test::MadeUpRun run;
   std::int32_t ranks;
   live::Service service;
-  std::deque<std::vector<tensors::CaptureRequest>> capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
-      3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::CaptureRequest>>
+      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+          3);  ///< of this step and the next ones
   std::uint64_t refused = 0;
 
   void step(std::int64_t step, bool has_names) {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news)) {
       capture_requests.back() = tensors::unpack_capture_requests(news);
-      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step), capture_requests.back().size());
+      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step),
+                  capture_requests.back().size());
       std::fflush(stdout);
     }
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<std::byte> rank_update = run.rank_update(rank, step, now_ns(), capture_requests.front(),
-                                                       has_names);
-      if (!rank_update.empty()) refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
+      const std::vector<std::byte> rank_update = run.rank_update(
+          rank, step, now_ns(), capture_requests.front(), has_names);
+      if (!rank_update.empty())
+        refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
-    refused += service.take(LiveKind::kBlock, 0, run.block(step, now_ns(), capture_requests.front())) ? 0 : 1;
+    refused += service.take(LiveKind::kBlock, 0,
+                            run.block(step, now_ns(), capture_requests.front()))
+                   ? 0
+                   : 1;
     capture_requests.push_back(capture_requests.back());
     capture_requests.pop_front();
   }

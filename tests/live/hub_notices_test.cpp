@@ -74,7 +74,8 @@ TEST(LiveHub, NoticesCloseNoClient) {
   for (const tensors::CaptureRequest& capture_request : scene.capture_requests) {
     for (int i = 0; i < 64; ++i) {
       tensors::RankUpdateWriter rank_update;
-      rank_update.add(tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
+      rank_update.add(
+          tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
       scene.hub.take_rank_update(1, rank_update.take(), kSecond);
     }
   }
@@ -94,10 +95,13 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndReported) {
   scene.texts();
   const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
   const std::vector<tensors::CaptureRequest> capture_requests = scene.capture_requests;
-  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false),
+                             kSecond);
   scene.hub.take_rank_update(1, wider.rank_update(1, 1, kSecond, capture_requests, false), kSecond);
-  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false), kSecond);
-  scene.hub.take_rank_update(0, scene.run.rank_update(0, 0, kSecond, capture_requests, false), kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false),
+                             kSecond);
+  scene.hub.take_rank_update(0, scene.run.rank_update(0, 0, kSecond, capture_requests, false),
+                             kSecond);
   const std::vector<json> notices = notices_in(scene.texts());
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_THAT(notices[0]["text"].get<std::string>(),

@@ -33,12 +33,13 @@ struct HubScene {
   }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
-    if (hub.take_changed_capture_requests(news)) capture_requests = tensors::unpack_capture_requests(news);
+    if (hub.take_changed_capture_requests(news))
+      capture_requests = tensors::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < 4; ++rank)
-      hub.take_rank_update(
-          rank,
-          run.rank_update(rank, step, now_ns, capture_requests, step == named_at[static_cast<std::size_t>(rank)]),
-          now_ns);
+      hub.take_rank_update(rank,
+                           run.rank_update(rank, step, now_ns, capture_requests,
+                                           step == named_at[static_cast<std::size_t>(rank)]),
+                           now_ns);
     hub.take_block(run.block(step, now_ns, capture_requests));
   }
   std::vector<nlohmann::json> texts() {

@@ -219,7 +219,8 @@ TEST(LiveHub, DamagedRankUpdatesAndBlocksAreCountedOrPassedOver) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
   scene.step(0);
-  std::vector<std::byte> rank_update = scene.run.rank_update(0, 1, kSecond, scene.capture_requests, true);
+  std::vector<std::byte> rank_update = scene.run.rank_update(0, 1, kSecond, scene.capture_requests,
+                                                             true);
   std::vector<std::byte> block = scene.run.block(1, kSecond, scene.capture_requests);
   const std::size_t before = scene.hub.store().history.steps.end();
   for (std::size_t length = 0; length < rank_update.size(); length += 97)
@@ -237,7 +238,8 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   scene.step(0);
   for (int i = 0; i < 10'000; ++i) {
     tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, std::string(400, 'x') + std::to_string(i)});
+    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id,
+                                    std::string(400, 'x') + std::to_string(i)});
     scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   }
   EXPECT_LT(scene.texts().size(), 100U);

@@ -110,7 +110,8 @@ std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       const tensors::TensorName name = name_of(family, layer);
       if (std::ranges::any_of(capture_requests, [&](const CaptureRequest& capture_request) {
-            return capture_request.kind == CaptureRequestKind::kStatistics && is_wanted(capture_request, name);
+            return capture_request.kind == CaptureRequestKind::kStatistics &&
+                   is_wanted(capture_request, name);
           }))
         slots.push_back(statistics(family, layer, step));
     }
@@ -158,8 +159,8 @@ void MadeUpRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_
   rank_update.add(values);
 }
 
-tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
-                                   std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family,
+                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint64_t>(is_split ? shards() : 1);
@@ -184,7 +185,8 @@ tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::s
                           elements.data() + token * (end - begin), 1, begin, end - begin,
                           first_tile, states.data());
     for (const kernels::TileState& made : states) {
-      const kernels::TileState state = kernels::packed_tile(capture_request.method(), grid.width, made);
+      const kernels::TileState state = kernels::packed_tile(capture_request.method(), grid.width,
+                                                            made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
       part.elements.push_back(static_cast<float>(state.a));
       if (has_states) part.elements.push_back(static_cast<float>(state.b));
@@ -193,8 +195,8 @@ tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::s
   return part;
 }
 
-tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
-                                   std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::size_t family,
+                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint32_t>(is_split ? shards() : 1);
@@ -220,8 +222,10 @@ tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::s
   return part;
 }
 
-std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                         const std::vector<CaptureRequest>& capture_requests, bool has_names) const {
+std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t step,
+                                              std::int64_t now_ns,
+                                              const std::vector<CaptureRequest>& capture_requests,
+                                              bool has_names) const {
   tensors::RankUpdateWriter rank_update;
   if (has_names) add_names(rank_update, rank);
   for (const CaptureRequest& capture_request : capture_requests) {
@@ -229,16 +233,20 @@ std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t st
       add_counters(rank_update, rank, step);
       continue;
     }
-    if (capture_request.kind == CaptureRequestKind::kStatistics || step % capture_request.every != 0) continue;
+    if (capture_request.kind == CaptureRequestKind::kStatistics ||
+        step % capture_request.every != 0)
+      continue;
     for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
       if (layer * 2 / shape_.layers != rank / shards()) continue;
       for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-        if (!is_wanted(capture_request, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
+        if (!is_wanted(capture_request, name_of(family, layer)) ||
+            (family == kHidden && rank % shards() != 0))
           continue;
         if (capture_request.kind == CaptureRequestKind::kWhole &&
             shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
           rank_update.add(tensors::Notice{
-              capture_request.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
+              capture_request.id,
+              std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
         tensors::ViewPart part = capture_request.kind == CaptureRequestKind::kTile

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/lifecycle/live_server.h"
+#include "plugin/tensors/capture_request.h"
 #include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/step_block.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,8 @@ class MadeUpRun {
                                const std::vector<tensors::CaptureRequest>& capture_requests) const;
   /// What a rank writes of a step: names the first time, then what is wanted.
   std::vector<std::byte> rank_update(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                const std::vector<tensors::CaptureRequest>& capture_requests, bool has_names) const;
+                                     const std::vector<tensors::CaptureRequest>& capture_requests,
+                                     bool has_names) const;
 
   /// An element of a tensor of `family` (0: qkv, 1: mlp1, 2: mlp2, 3: hidden); NaN and infinite
   /// where step % 50 is 49 and 48.
@@ -44,11 +45,12 @@ class MadeUpRun {
   std::int32_t shards() const { return shape_.ranks / 2; }
   tensors::TensorName name_of(std::size_t family, std::int32_t layer) const;
   void add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const;
-  void add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank, std::int64_t step) const;
-  tensors::ViewPart tiles(const tensors::CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
-                          std::int32_t rank, std::int64_t step) const;
-  tensors::ViewPart whole(const tensors::CaptureRequest& capture_request, std::size_t family, std::int32_t layer,
-                          std::int32_t rank, std::int64_t step) const;
+  void add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
+                    std::int64_t step) const;
+  tensors::ViewPart tiles(const tensors::CaptureRequest& capture_request, std::size_t family,
+                          std::int32_t layer, std::int32_t rank, std::int64_t step) const;
+  tensors::ViewPart whole(const tensors::CaptureRequest& capture_request, std::size_t family,
+                          std::int32_t layer, std::int32_t rank, std::int64_t step) const;
   tensors::TensorSlot statistics(std::size_t family, std::int32_t layer, std::int64_t step) const;
 
   Shape shape_;

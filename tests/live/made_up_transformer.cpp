@@ -95,15 +95,17 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
 }
 
 /// As Capture::show().
-void show(const CaptureRequest& capture_request, const TensorView& tensor, const tensors::Layout& layout,
-          tensors::RankUpdateWriter& writer) {
+void show(const CaptureRequest& capture_request, const TensorView& tensor,
+          const tensors::Layout& layout, tensors::RankUpdateWriter& writer) {
   std::string problem;
   const std::optional<TensorView> flat = tensors::flattened(
-      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
+      problem);
   const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem)
                                                      : std::nullopt;
   if (spread && !spread->is_first_copy) return;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat, *spread, problem)
+  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat,
+                                                                      *spread, problem)
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(
@@ -127,8 +129,9 @@ bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
                        capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
   const bool is_layer = tensor.shape.layer >= capture_request.first_layer &&
                         tensor.shape.layer <= capture_request.last_layer;
-  return (capture_request.kind == CaptureRequestKind::kTile || capture_request.kind == CaptureRequestKind::kWhole) && is_kind && is_layer &&
-         tensors::matches(capture_request.pattern(), tensor.name);
+  return (capture_request.kind == CaptureRequestKind::kTile ||
+          capture_request.kind == CaptureRequestKind::kWhole) &&
+         is_kind && is_layer && tensors::matches(capture_request.pattern(), tensor.name);
 }
 
 }  // namespace
@@ -142,10 +145,9 @@ std::vector<LiveRank> MadeUpTransformer::ranks() {
   return ranks;
 }
 
-std::vector<std::byte> MadeUpTransformer::rank_update(std::int32_t rank, std::int64_t step,
-                                                 std::uint64_t sequences, std::uint64_t tokens,
-                                                 const std::vector<CaptureRequest>& capture_requests,
-                                                 tensors::RankUpdateWriter writer) {
+std::vector<std::byte> MadeUpTransformer::rank_update(
+    std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
+    const std::vector<CaptureRequest>& capture_requests, tensors::RankUpdateWriter writer) {
   const tensors::Layout layout = tensors::Layout::of(
       {{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {

@@ -145,11 +145,14 @@ TEST(LiveRequests, ClientsWithoutTokenDoNotTakeAllPlaces) {
   request_queue.open();
   std::string problem;
   for (std::uint64_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(request_queue.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
+    EXPECT_TRUE(
+        request_queue.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
         << i;
-  EXPECT_FALSE(request_queue.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
+  EXPECT_FALSE(
+      request_queue.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
   EXPECT_THAT(problem, HasSubstr("4 requests of unauthenticated clients"));
-  EXPECT_TRUE(request_queue.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
+  EXPECT_TRUE(
+      request_queue.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
 }
 
 }  // namespace

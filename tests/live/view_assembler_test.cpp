@@ -41,7 +41,7 @@ struct Joined {
   ViewAssembler assembler;
   std::vector<ViewPointer> whole;
   ViewAssembler::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean,
-                   std::int64_t now_ns = kSecond) {
+                          std::int64_t now_ns = kSecond) {
     return assembler.add(rank, std::move(one), method, now_ns, whole);
   }
 };
@@ -267,7 +267,7 @@ TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
   for (std::uint64_t block = 1; block < ViewAssembler::kTimeoutBlocks; ++block) {
     joined.assembler.receive_block();
     joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
-                         joined.whole);
+                            joined.whole);
     ASSERT_THAT(joined.whole, IsEmpty());
   }
   joined.add(1, part(3, 3, 1, {4, 8}));

@@ -62,7 +62,7 @@ class Recorded {
   std::size_t scenario_ = 0;
   std::unique_ptr<trace::RunSource> source_;
   std::vector<std::vector<std::map<LocationId, Lines>>> lines_;  ///< by rank and scenario
-  std::vector<std::vector<Lines>> recorded_;                         ///< the same, of the main thread
+  std::vector<std::vector<Lines>> recorded_;                     ///< the same, of the main thread
 };
 
 /// The function whose call begins a scenario, and the one that ends it. No scenario calls the

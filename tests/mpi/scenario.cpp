@@ -80,9 +80,10 @@ const Recorded* record(int rank_count, std::size_t scenario) {
     words.insert(words.end(), ranks.begin(), ranks.end());
     words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--scenarios"});
     command.environment = faults::launch_environment(rank_count);
-    command.environment.insert(command.environment.end(),
-                               {"MEGASCOPE_OUT=" + (directory / "run"), "MEGASCOPE_SCRATCH=" + scratch,
-                                "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"});
+    command.environment.insert(
+        command.environment.end(),
+        {"MEGASCOPE_OUT=" + (directory / "run"), "MEGASCOPE_SCRATCH=" + scratch,
+         "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"});
     command.directory = directory.path();
     const Ending ending = Child(command).wait(kTimeLimit_s);
     EXPECT_FALSE(ending.has_timed_out);

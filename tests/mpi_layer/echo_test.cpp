@@ -175,23 +175,23 @@ namespace {
 
 void check_fortran(bool only_plain) {
   using fortran::Row;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                          \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                       \
-    const auto check = [] {                                                              \
-      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                          \
-      constexpr std::size_t kError = ArgumentCount<PmpiType<Fn::name>::Pointer>::kValue; \
-      void** const pmpi_table = fortran::g_pmpi[0] + static_cast<unsigned>(Row::lower##_);   \
-      void** const f08 = fortran::g_pmpi[1] + static_cast<unsigned>(Row::lower##_);     \
-      Procedure::check(&echo_f_##lower, pmpi_table, kError, "mpi_" #lower "_");               \
-      Procedure::check(&echo_bare_##lower, pmpi_table, kError, "mpi_" #lower);                \
-      Procedure::check(&echo_double_##lower, pmpi_table, kError, "mpi_" #lower "__");         \
-      Procedure::check(&echo_upper_##lower, pmpi_table, kError, "MPI_" #upper);               \
-      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");           \
-    };                                                                                   \
-    if (only_plain)                                                                      \
-      where_plain<Fn::name>(check);                                                      \
-    else                                                                                 \
-      check();                                                                           \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                            \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                         \
+    const auto check = [] {                                                                \
+      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                            \
+      constexpr std::size_t kError = ArgumentCount<PmpiType<Fn::name>::Pointer>::kValue;   \
+      void** const pmpi_table = fortran::g_pmpi[0] + static_cast<unsigned>(Row::lower##_); \
+      void** const f08 = fortran::g_pmpi[1] + static_cast<unsigned>(Row::lower##_);        \
+      Procedure::check(&echo_f_##lower, pmpi_table, kError, "mpi_" #lower "_");            \
+      Procedure::check(&echo_bare_##lower, pmpi_table, kError, "mpi_" #lower);             \
+      Procedure::check(&echo_double_##lower, pmpi_table, kError, "mpi_" #lower "__");      \
+      Procedure::check(&echo_upper_##lower, pmpi_table, kError, "MPI_" #upper);            \
+      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");             \
+    };                                                                                     \
+    if (only_plain)                                                                        \
+      where_plain<Fn::name>(check);                                                        \
+    else                                                                                   \
+      check();                                                                             \
   })
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>

@@ -222,12 +222,12 @@ namespace {
 std::size_t check_fortran() {
   using fortran::Row;
   std::size_t count = 0;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                             \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                          \
-    using Procedure = FortranEcho<Fn::name, PmpiType<Fn::name>::Pointer,                    \
-                                  decltype(&echo_f_##lower)>;                               \
-    ++count;                                                                                \
-    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                             \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                            \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                         \
+    using Procedure = FortranEcho<Fn::name, PmpiType<Fn::name>::Pointer,                   \
+                                  decltype(&echo_f_##lower)>;                              \
+    ++count;                                                                               \
+    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                            \
     Procedure::check(&echo_f_##lower, fortran::g_pmpi[0] + kRow, "mpi_" #lower "_");       \
     Procedure::check(&echo_f08_##lower, fortran::g_pmpi[1] + kRow, "mpi_" #lower "_f08_"); \
   })

@@ -37,14 +37,14 @@ void call_collectives(Ledger& ledger, Place place, MPI_Comm comm) {
     CALL(ledger, Gatherv, MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all.data(), counts.data(),
          starts.data(), MPI_INT, root, comm);
   else
-    CALL(ledger, Gatherv, one.data(), 3, MPI_INT, nullptr, nullptr, nullptr, MPI_DATATYPE_NULL, root,
-         comm);
+    CALL(ledger, Gatherv, one.data(), 3, MPI_INT, nullptr, nullptr, nullptr, MPI_DATATYPE_NULL,
+         root, comm);
   CALL(ledger, Scatter, all.data(), 3, MPI_INT, one.data(), 3, MPI_INT, root, comm);
   CALL(ledger, Scatterv, all.data(), counts.data(), starts.data(), MPI_INT, one.data(), 3, MPI_INT,
        root, comm);
   CALL(ledger, Allgather, one.data(), 3, MPI_INT, all.data(), 3, MPI_INT, comm);
-  CALL(ledger, Allgatherv, one.data(), 3, MPI_INT, all.data(), counts.data(), starts.data(), MPI_INT,
-       comm);
+  CALL(ledger, Allgatherv, one.data(), 3, MPI_INT, all.data(), counts.data(), starts.data(),
+       MPI_INT, comm);
   CALL(ledger, Alltoall, all_sent.data(), 3, MPI_INT, all.data(), 3, MPI_INT, comm);
   CALL(ledger, Alltoallv, all_sent.data(), counts.data(), starts.data(), MPI_INT, all.data(),
        counts.data(), starts.data(), MPI_INT, comm);

@@ -150,7 +150,8 @@ void move_by_requests(Ledger& ledger, Place place, MPI_Comm comm, MPI_File file)
 
 void use_files(Ledger& ledger, Place place, MPI_Comm comm, const std::string& name) {
   MPI_File file;
-  CALL(ledger, File_open, comm, name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+  CALL(ledger, File_open, comm, name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
+       &file);
   ask(ledger, file);
   move_at_once(ledger, place, file);
   move_by_the_shared_pointer(ledger, comm, file);

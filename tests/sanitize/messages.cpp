@@ -17,8 +17,8 @@ void send_and_receive(Ledger& ledger, Place place, MPI_Comm comm) {
   std::array<double, 5> in{};
   MPI_Status status;
   for (int i = 0; i < kManyMessages; ++i) {
-    CALL(ledger, Sendrecv, out.data(), i % 6, MPI_DOUBLE, place.right(), 1, in.data(), 5, MPI_DOUBLE,
-         place.left(), 1, comm, i % 2 == 0 ? &status : MPI_STATUS_IGNORE);
+    CALL(ledger, Sendrecv, out.data(), i % 6, MPI_DOUBLE, place.right(), 1, in.data(), 5,
+         MPI_DOUBLE, place.left(), 1, comm, i % 2 == 0 ? &status : MPI_STATUS_IGNORE);
     ledger.sent(1, 8U * static_cast<unsigned>(i % 6));
   }
   CALL(ledger, Sendrecv_replace, out.data(), 5, MPI_DOUBLE, place.right(), 2, place.left(),

@@ -1,8 +1,8 @@
 // An MPI program that is linked with the wrappers, so that a sanitizer sees them and whatever they
 // call at work.
 //   sanitize_program single|multiple BOOKS [kill]
-// Each rank writes what it called into BOOKS.<rank> (ledger.h). kill: rank 0 ends by SIGKILL instead
-// of MPI_Finalize, and the books are without it.
+// Each rank writes what it called into BOOKS.<rank> (ledger.h). kill: rank 0 ends by SIGKILL
+// instead of MPI_Finalize, and the books are without it.
 #include "tests/sanitize/parts.h"
 
 #include <aio.h>

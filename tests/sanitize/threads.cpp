@@ -27,7 +27,8 @@ void send_to_self(Ledger& ledger, MPI_Comm self) {
   int out = 0;
   int in = 0;
   for (int i = 0; i < kOwnMessages; ++i) {
-    CALL(ledger, Sendrecv, &out, 1, MPI_INT, 0, 41, &in, 1, MPI_INT, 0, 41, self, MPI_STATUS_IGNORE);
+    CALL(ledger, Sendrecv, &out, 1, MPI_INT, 0, 41, &in, 1, MPI_INT, 0, 41, self,
+         MPI_STATUS_IGNORE);
     ledger.sent(1, sizeof(int));
   }
 }
@@ -49,8 +50,8 @@ void complete_requests(Ledger& ledger, Handover& handover) {
     while (!slot.is_full.load(std::memory_order_acquire)) std::this_thread::yield();
     int flag = 0;
     if (i % 3 == 0)
-      ledger.wrote("MPI_Waitall", CALL(ledger, Waitall, 3, slot.requests.data(), MPI_STATUSES_IGNORE),
-                 kIntBytes);
+      ledger.wrote("MPI_Waitall",
+                   CALL(ledger, Waitall, 3, slot.requests.data(), MPI_STATUSES_IGNORE), kIntBytes);
     else if (i % 3 == 1)
       while (flag == 0) {
         const int rc = CALL(ledger, Testall, 3, slot.requests.data(), &flag, MPI_STATUSES_IGNORE);

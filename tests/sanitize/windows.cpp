@@ -26,7 +26,8 @@ void access_between_fences(Ledger& ledger, Place place, MPI_Win window) {
   for (int i = 0; i < kRounds; ++i) {
     CALL(ledger, Put, out.data(), i % 9, MPI_INT, place.right(), 0, i % 9, MPI_INT, window);
     CALL(ledger, Get, in.data(), 1, MPI_INT, place.right(), 9, 1, MPI_INT, window);
-    CALL(ledger, Accumulate, out.data(), 2, MPI_INT, place.right(), 10, 2, MPI_INT, MPI_SUM, window);
+    CALL(ledger, Accumulate, out.data(), 2, MPI_INT, place.right(), 10, 2, MPI_INT, MPI_SUM,
+         window);
   }
   CALL(ledger, Put, out.data(), 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window);
   CALL(ledger, Win_fence, 0, window);
@@ -62,14 +63,16 @@ void access_locked(Ledger& ledger, Place place, MPI_Win window, int element) {
   const int none = 0;
   std::array<MPI_Request, 4> requests;
   for (int i = 0; i < kRounds; ++i) {
-    CALL(ledger, Rput, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, window, &requests[0]);
-    CALL(ledger, Rget, &result, 1, MPI_INT, place.right(), element, 1, MPI_INT, window, &requests[1]);
+    CALL(ledger, Rput, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, window,
+         &requests[0]);
+    CALL(ledger, Rget, &result, 1, MPI_INT, place.right(), element, 1, MPI_INT, window,
+         &requests[1]);
     CALL(ledger, Waitall, 2, requests.data(), MPI_STATUSES_IGNORE);
-    CALL(ledger, Raccumulate, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, MPI_SUM, window,
-         &requests[2]);
+    CALL(ledger, Raccumulate, &value, 1, MPI_INT, place.right(), element, 1, MPI_INT, MPI_SUM,
+         window, &requests[2]);
     CALL(ledger, Wait, &requests[2], MPI_STATUS_IGNORE);
-    CALL(ledger, Rget_accumulate, &value, 1, MPI_INT, &result, 1, MPI_INT, place.right(), element, 1,
-         MPI_INT, MPI_SUM, window, &requests[3]);
+    CALL(ledger, Rget_accumulate, &value, 1, MPI_INT, &result, 1, MPI_INT, place.right(), element,
+         1, MPI_INT, MPI_SUM, window, &requests[3]);
     for (int flag = 0; flag == 0;) CALL(ledger, Test, &requests[3], &flag, MPI_STATUS_IGNORE);
     CALL(ledger, Fetch_and_op, &value, &result, MPI_INT, place.right(), element, MPI_NO_OP, window);
     CALL(ledger, Win_flush_local, place.right(), window);

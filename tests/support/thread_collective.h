@@ -63,14 +63,18 @@ class ThreadCollective final : public TreeCollective {
     if (!status.is_ok()) return status;
     std::vector<CaptureRequest> capture_requests(all.size() / sizeof mine);
     std::memcpy(capture_requests.data(), all.data(), all.size());
-    std::erase_if(capture_requests, [color](const CaptureRequest& capture_request) { return capture_request.color != color; });
+    std::erase_if(capture_requests, [color](const CaptureRequest& capture_request) {
+      return capture_request.color != color;
+    });
     std::ranges::sort(capture_requests, [](const CaptureRequest& a, const CaptureRequest& b) {
       return std::pair(a.key, a.rank) < std::pair(b.key, b.rank);
     });
-    const auto position = std::ranges::find(capture_requests, rank(), &CaptureRequest::rank) - capture_requests.begin();
+    const auto position = std::ranges::find(capture_requests, rank(), &CaptureRequest::rank) -
+                          capture_requests.begin();
     const auto leader = static_cast<std::size_t>(capture_requests.front().rank);
     if (position == 0)
-      group_->parts[leader] = std::make_shared<ThreadGroup>(static_cast<int>(capture_requests.size()));
+      group_->parts[leader] = std::make_shared<ThreadGroup>(
+          static_cast<int>(capture_requests.size()));
     status = barrier();
     result = std::make_unique<ThreadCollective>(group_->parts[leader], static_cast<int>(position));
     status.update(barrier());

@@ -8,8 +8,8 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMaxOfAll = 0.8;         ///< of the time in files, of one rank
-constexpr double kMaxOfWaits = 0.5;       ///< that others wait, for one rank
+constexpr double kMaxOfAll = 0.8;          ///< of the time in files, of one rank
+constexpr double kMaxOfWaits = 0.5;        ///< that others wait, for one rank
 constexpr double kMinBlocked = 0.05;       ///< of the rank's time
 constexpr double kMaxOthersBlocked = 0.5;  ///< the median of the others, of the rank's
 

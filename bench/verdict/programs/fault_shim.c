@@ -113,7 +113,8 @@ static long switches(void) {
 
 static void started(void) {
   if (settings.fault == kLock) settings.lock_file = open_in_directory("lock", -1, O_RDWR);
-  if (settings.fault == kDisk) settings.disk_file = open_in_directory("disk", settings.rank, O_WRONLY);
+  if (settings.fault == kDisk)
+    settings.disk_file = open_in_directory("disk", settings.rank, O_WRONLY);
   ledger.begin_s = last_enter_s = wall_s();
   ledger.begin_cpu_s = last_return_cpu_s = cpu_s();
   ledger.begin_delay_s = run_delay_s();
@@ -163,7 +164,7 @@ static void inject(double work_s) {
   if (settings.is_root_cause && settings.fault == kImbalance) {
     burn(work_s * settings.share);
   } else if (settings.is_root_cause && ledger.injected_s + settings.injection_s <=
-                                        settings.share * (begin_s - ledger.begin_s)) {
+                                           settings.share * (begin_s - ledger.begin_s)) {
     if (settings.fault == kDisk)
       write_to_disk(settings.injection_s);
     else
@@ -172,7 +173,8 @@ static void inject(double work_s) {
     ledger.injected_s += wall_s() - begin_s;
   }
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_UN);
-  if (settings.is_root_cause && settings.fault == kImbalance) ledger.injected_s += wall_s() - begin_s;
+  if (settings.is_root_cause && settings.fault == kImbalance)
+    ledger.injected_s += wall_s() - begin_s;
   if (settings.is_root_cause) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
 }
 

@@ -250,7 +250,8 @@ TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
   EXPECT_EQ(refusal({stage(0), stage(1)}, directory.path(), 2),
             other + " exists already; a directory can hold the MegaScan files of one run only");
   EXPECT_THAT(directory.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
-  EXPECT_THAT(refusal({stage(0)}, directory.path() + "/nowhere"), HasSubstr("/nowhere: No such file"));
+  EXPECT_THAT(refusal({stage(0)}, directory.path() + "/nowhere"),
+              HasSubstr("/nowhere: No such file"));
 }
 
 TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
@@ -275,7 +276,8 @@ TEST(MegascanFiles, AreNotWrittenThroughLinks) {
   const ScratchDirectory directory;
   const std::string precious = directory.path() + "/precious";
   std::ofstream(precious) << "precious";
-  ASSERT_EQ(::symlink(precious.c_str(), (directory.path() + "/" + file_of(1) + ".part").c_str()), 0);
+  ASSERT_EQ(::symlink(precious.c_str(), (directory.path() + "/" + file_of(1) + ".part").c_str()),
+            0);
   ExportResult result;
   EXPECT_TRUE(
       export_by(megascan::run_export, 2, {stage(0), stage(1)}, directory.path(), result).is_ok());

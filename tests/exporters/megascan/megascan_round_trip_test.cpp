@@ -129,7 +129,8 @@ std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& pro
   return regions;
 }
 
-std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites_of(const ProcessInfo& info) {
+std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites_of(
+    const ProcessInfo& info) {
   std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites;
   for (const ParallelIndex& parallel : info.parallel)
     call_sites[parallel.name] = {parallel.index, parallel.size};

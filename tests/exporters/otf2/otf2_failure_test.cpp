@@ -45,8 +45,9 @@ TEST(Otf2Failure, AnArchiveIsNotWrittenThroughLinks) {
   for (const char* name : {"/trace.otf2", "/trace.def", "/trace"}) {
     for (const int members : {1, 3}) {
       const TemporaryDirectory directory;
-      fs::create_symlink(directory.path() + "/elsewhere",
-                         directory.path() + name);  // leads nowhere, until somebody writes through it
+      fs::create_symlink(
+          directory.path() + "/elsewhere",
+          directory.path() + name);  // leads nowhere, until somebody writes through it
       ExportResult result;
       const Status status = export_run(directory.path(), 2, two_ranks(40, 1), members, result);
       EXPECT_EQ(status.message(),
@@ -82,7 +83,8 @@ TEST(Otf2Failure, ADirectoryThatCannotBeWrittenIsNamed) {
   std::ofstream(directory.path() + "/file") << "no folder";
   ExportResult result;
   for (const int members : {1, 3}) {
-    const Status status = export_run(directory.path() + "/file", 2, two_ranks(40, 1), members, result);
+    const Status status = export_run(directory.path() + "/file", 2, two_ranks(40, 1), members,
+                                     result);
     EXPECT_THAT(status.message(), HasSubstr(directory.path() + "/file"));
   }
 }

@@ -113,9 +113,9 @@ TEST_P(Otf2Members, WriteTheSameDefinitionsAsOneAlone) {
 TEST_P(Otf2Members, WriteIntercommunicatorsAsCommunicatorsOfBothGroupsWhenAsked) {
   const TemporaryDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(
-      export_run(directory.path(), kRanks, sample_run(), GetParam(), result, /*has_plain_comms=*/true)
-          .is_ok());
+  ASSERT_TRUE(export_run(directory.path(), kRanks, sample_run(), GetParam(), result,
+                         /*has_plain_comms=*/true)
+                  .is_ok());
   const std::string anchor = directory.path() + "/trace.otf2";
   EXPECT_THAT(printed_definitions(anchor, "INTER_COMM"), ::testing::IsEmpty());
   const Judgement judgement = judge(anchor);

@@ -28,7 +28,9 @@ class NotedPart final : public RunPart {
       : rank_(rank), formats_(std::move(formats)) {}
 
   std::string own_directory() override { return "folder of " + std::to_string(rank_); }
-  void enter_directory(const std::string& directory) override { notes.push_back("enter " + directory); }
+  void enter_directory(const std::string& directory) override {
+    notes.push_back("enter " + directory);
+  }
   report::RunReport report() override {
     report::RunReport report;
     report.nodes = {"node"};

@@ -78,7 +78,8 @@ TEST(CallSites, AddUpToTheirFunctionExactlyWhateverATickIs) {
       EXPECT_EQ(sums.at(row.name).calls, row.totals.calls) << row.name;
       EXPECT_EQ(sums.at(row.name).time, row.totals.time) << row.name << " " << tick_ns;
     }
-    EXPECT_EQ(report.site_rows.size(), 5u) << "three places and none of MPI_Send, one of MPI_Barrier";
+    EXPECT_EQ(report.site_rows.size(), 5u)
+        << "three places and none of MPI_Send, one of MPI_Barrier";
   }
 }
 

@@ -152,7 +152,8 @@ TEST(PerfettoWaits, EndWhereACallbackCallsMpi) {
   found.waits[0] = {{.begin_ns = 1000, .end_ns = 5000, .location = 0, .kind = 0, .waits_for = 1}};
   const ScratchDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_by(perfetto::run_export, 1, {rank0}, directory.path(), result, &found).is_ok());
+  ASSERT_TRUE(
+      export_by(perfetto::run_export, 1, {rank0}, directory.path(), result, &found).is_ok());
   const json report = judged(directory.path() + "/trace.perfetto-trace",
                              {"SELECT name, ts, dur, depth FROM slice ORDER BY ts, depth"});
   EXPECT_THAT(report["problems"], IsEmpty());

@@ -94,8 +94,9 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   for (const json& event : events_of({rank0}, 1)) EXPECT_NE(event["ph"], "s");
   const ScratchDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, directory.path(), result)
-                  .is_ok());
+  ASSERT_TRUE(
+      export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, directory.path(), result)
+          .is_ok());
   EXPECT_THAT(result.notes,
               ElementsAre("1 arrow ends are omitted because their calls have zero duration"));
 }

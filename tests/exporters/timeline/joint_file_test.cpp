@@ -73,8 +73,10 @@ TEST(JointFile, TakesPiecesThatDoNotFitIntoMemory) {
   const std::vector<std::string> pieces{long_text(JointFile::kMemoryBytes + 7, 1), "short",
                                         long_text(2 * JointFile::kMemoryBytes + 4099, 2),
                                         long_text(JointFile::kMemoryBytes, 3)};
-  EXPECT_THAT(write_pieces(directory.path(), pieces, {"", "", "", ""}), ElementsAre("", "", "", ""));
-  EXPECT_TRUE(content(directory.path() + "/whole") == pieces[0] + pieces[1] + pieces[2] + pieces[3]);
+  EXPECT_THAT(write_pieces(directory.path(), pieces, {"", "", "", ""}),
+              ElementsAre("", "", "", ""));
+  EXPECT_TRUE(content(directory.path() + "/whole") ==
+              pieces[0] + pieces[1] + pieces[2] + pieces[3]);
   EXPECT_THAT(directory.files(), ElementsAre("whole"));
 }
 
