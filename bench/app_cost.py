@@ -2,7 +2,7 @@
 """Wall and CPU time of whole programs with and without recording, interleaved; the 95 % bound is of the median ratio,
 by resampling.
 
-  bench/app_cost.py BUILD_FOLDER [--rounds 15] [--only NAME]
+  bench/app_cost.py BUILD_DIRECTORY [--rounds 15] [--only NAME]
 """
 
 import argparse
@@ -43,7 +43,7 @@ def hpcc_input():
 
 def programs(build):
     """name -> (command, ranks, files beside it)."""
-    found = {"heat2d, chatty": ([str(build.folder / "examples" / "heat2d"), "--cells", "768", "--steps", "60000"], 2, {})}
+    found = {"heat2d, chatty": ([str(build.directory / "examples" / "heat2d"), "--cells", "768", "--steps", "60000"], 2, {})}
     if shutil.which("lmp"):
         found["LAMMPS"] = (["lmp", "-in", "in.lj", "-log", "none"], 2, {"in.lj": LJ})
     if shutil.which("hpcc") and HPCC_TEMPLATE.exists():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time that a tool adds to an MPI call: medians over interleaved rounds, beside the floors and EZTrace.
 
-  bench/call_cost.py BUILD_FOLDER [--rounds 5] [--calls 300000] [--ranks 1|2] [--places]
+  bench/call_cost.py BUILD_DIRECTORY [--rounds 5] [--calls 300000] [--ranks 1|2] [--places]
 
 --places: also with MEGASCOPE_CALLSITE=1, and without EZTrace.
 """

@@ -3,7 +3,7 @@
 all ranks at every step; interleaved. The report's own figure beside it. Where cores are shared with others or with more ranks than
 there are, instructions (--instructions, with valgrind) tell more than times.
 
-  bench/control_cost.py BUILD_FOLDER [--rounds 7] [--ranks 2 4] [--tensors 148] [--elements 0] [--work 5000] [--instructions]
+  bench/control_cost.py BUILD_DIRECTORY [--rounds 7] [--ranks 2 4] [--tensors 148] [--elements 0] [--work 5000] [--instructions]
 """
 
 import argparse

@@ -3,7 +3,7 @@
 training run of the example GPT and in a program that does nothing but call MPI. The share is the number of readings times the cost of one:
 both are counted, where a difference of times would be noise.
 
-  bench/cpu_time_cost.py BUILD_FOLDER [--steps 40]
+  bench/cpu_time_cost.py BUILD_DIRECTORY [--steps 40]
 """
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our own messages in MPI_Finalize, most of one rank, and the time MPI_Finalize takes, at growing numbers of ranks.
 
-  bench/finalize_messages.py BUILD_FOLDER [--ranks 2 8 16 32 64]
+  bench/finalize_messages.py BUILD_DIRECTORY [--ranks 2 8 16 32 64]
 """
 
 import argparse

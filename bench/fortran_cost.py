@@ -2,7 +2,7 @@
 """What a call through Fortran costs more than the same call through C, with recording and without: medians over interleaved
 rounds of a program that makes both kinds of calls in turn.
 
-  bench/fortran_cost.py BUILD_FOLDER [--rounds 5] [--calls 300000]
+  bench/fortran_cost.py BUILD_DIRECTORY [--rounds 5] [--calls 300000]
 """
 
 import argparse

@@ -2,7 +2,7 @@
 """Time of a hook: with the stub alone, with the library loaded but off, and recorded, beside the floor of the same run (two
 readings of the clock and a store of 32 bytes). Medians of interleaved rounds, an empty loop taken off.
 
-  bench/hook_cost.py BUILD_FOLDER [--rounds 5] [--calls 640000]
+  bench/hook_cost.py BUILD_DIRECTORY [--rounds 5] [--calls 640000]
 """
 
 import argparse
@@ -20,17 +20,17 @@ CASES = ("region", "region_at", "counter", "tensor", "nvtx", "nvtx_registered", 
 
 def run(build, calls, environment):
     """case -> median and mean, ns."""
-    folder = tempfile.mkdtemp(prefix="megascope-bench-")
+    directory = tempfile.mkdtemp(prefix="megascope-bench-")
     try:
-        done = subprocess.run([build.program("hook_cost"), str(calls)], cwd=folder, capture_output=True, text=True, check=True,
+        done = subprocess.run([build.program("hook_cost"), str(calls)], cwd=directory, capture_output=True, text=True, check=True,
                               env=os.environ | environment)
-        for path in pathlib.Path(folder).glob("megascope-*/report.json"):
+        for path in pathlib.Path(directory).glob("megascope-*/report.json"):
             text = path.read_text()
             if '"buffer_full": 0' not in text:
                 raise SystemExit("records were lost: this is not the cost of recording")
         return {line.split()[0]: (float(line.split()[1]), float(line.split()[3])) for line in done.stdout.splitlines()}
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def main():

@@ -3,7 +3,7 @@
 `mpif.h` and `mpi_f08`, without the MPI library's own and without what is done once a buffer (copying, profile) or every 30 ms (readings of
 the CPU time).
 
-  bench/instruction_cost.py BUILD_FOLDER [--calls 20000]
+  bench/instruction_cost.py BUILD_DIRECTORY [--calls 20000]
 """
 
 import argparse
@@ -48,8 +48,8 @@ def wrapper_name(function, interface):
 def count(build, program, calls):
     """Wrapper -> instructions a call."""
     environment = support.configurations(build, with_eztrace=False)["megascope"]
-    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as folder:
-        out = pathlib.Path(folder) / "callgrind.out"
+    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as directory:
+        out = pathlib.Path(directory) / "callgrind.out"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", build.program(program), str(calls)]
         with support.Run(environment, command) as run:
             if not out.exists():

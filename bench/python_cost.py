@@ -3,7 +3,7 @@
 PyTorch's own `record_function` in the same process; and of a watched model's modules. The least of many short batches, an empty loop
 taken off; medians of interleaved rounds.
 
-  bench/python_cost.py BUILD_FOLDER [--rounds 5]
+  bench/python_cost.py BUILD_DIRECTORY [--rounds 5]
 """
 
 import argparse
@@ -118,16 +118,16 @@ def measure():
 
 
 def run(environment):
-    folder = tempfile.mkdtemp(prefix="megascope-bench-")
+    directory = tempfile.mkdtemp(prefix="megascope-bench-")
     try:
-        done = subprocess.run([sys.executable, __file__, "--measure"], cwd=folder, capture_output=True, text=True, check=True,
+        done = subprocess.run([sys.executable, __file__, "--measure"], cwd=directory, capture_output=True, text=True, check=True,
                               env=os.environ | environment | {"PYTHONPATH": PACKAGES})
-        for path in pathlib.Path(folder).glob("megascope-*/report.json"):
+        for path in pathlib.Path(directory).glob("megascope-*/report.json"):
             if any(json.loads(path.read_text())["losses"].values()):
                 raise SystemExit("records were lost: this is not the cost of recording")
         return json.loads(done.stdout)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def main():

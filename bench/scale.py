@@ -2,7 +2,7 @@
 """What the library adds as the number of ranks grows: MPI_Init, memory of a rank, MPI_Finalize without an export, one export
 afterwards; the halo exchange of mpi_scale.c, interleaved, medians; and a fitted exponent (added ~ ranks^e) of each.
 
-  bench/scale.py BUILD_FOLDER [--ranks 8 16 32 64 128] [--rounds 3] [--steps 200]
+  bench/scale.py BUILD_DIRECTORY [--ranks 8 16 32 64 128] [--rounds 3] [--steps 200]
 """
 
 import argparse
@@ -53,9 +53,9 @@ def measure(build, configurations, ranks, arguments):
 
 
 def export_s(build, run):
-    (folder,) = pathlib.Path(run.folder).glob("megascope-*/")
+    (directory,) = pathlib.Path(run.directory).glob("megascope-*/")
     begin = time.monotonic()
-    subprocess.run([str(build.folder / "bin" / "megascope"), "export", folder, "-f", "otf2", "-o", pathlib.Path(run.folder) / "out"],
+    subprocess.run([str(build.directory / "bin" / "megascope"), "export", directory, "-f", "otf2", "-o", pathlib.Path(run.directory) / "out"],
                    check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - begin
 

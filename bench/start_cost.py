@@ -2,7 +2,7 @@
 """What the library adds to the start of a process (loading it, with all of its wrappers) and to MPI_Init and MPI_Finalize:
 medians over interleaved runs of a program that does nothing else. With every function recorded (MEGASCOPE_MPI=all).
 
-  bench/start_cost.py BUILD_FOLDER [--rounds 15] [--ranks 1 2]
+  bench/start_cost.py BUILD_DIRECTORY [--rounds 15] [--ranks 1 2]
 """
 
 import argparse
@@ -39,12 +39,12 @@ def row(name, ranks, samples):
 def print_loading(build, configurations, rounds):
     """A program that is linked with MPI and never starts it, run to its end."""
     samples = collections.defaultdict(list)
-    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as directory:
         for _ in range(rounds * 4):
             for name, (_, environment) in configurations.items():
                 command = ["env", *(f"{key}={value}" for key, value in environment.items()), build.program("mpi_no_start")]
                 begin = time.monotonic_ns()
-                subprocess.run(command, cwd=folder, check=True)
+                subprocess.run(command, cwd=directory, check=True)
                 samples[name].append(time.monotonic_ns() - begin)
     row("process without MPI_Init", 1, samples)
 

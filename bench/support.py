@@ -10,17 +10,17 @@ import tempfile
 
 
 class Build:
-    """A build folder with libmegascope.so and the benchmark programs."""
+    """A build directory with libmegascope.so and the benchmark programs."""
 
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder).resolve()
-        self.library = self.folder / "lib" / "libmegascope.so"
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory).resolve()
+        self.library = self.directory / "lib" / "libmegascope.so"
 
     def program(self, name):
-        return str(self.folder / "bin" / name)
+        return str(self.directory / "bin" / name)
 
     def floor(self, name):
-        return str(self.folder / "lib" / f"lib{name}.so")
+        return str(self.directory / "lib" / f"lib{name}.so")
 
 
 def configurations(build, with_eztrace=True, with_places=False):
@@ -48,24 +48,24 @@ def mpi_environment():
 
 
 class Run:
-    """One run in a folder of its own: output lines, bytes left behind, our report if there is one."""
+    """One run in a directory of its own: output lines, bytes left behind, our report if there is one."""
 
     def __init__(self, configuration, command, ranks=1, files=None):
         words, environment = configuration
-        self.folder = tempfile.mkdtemp(prefix="megascope-bench-")
+        self.directory = tempfile.mkdtemp(prefix="megascope-bench-")
         for name, text in (files or {}).items():
-            (pathlib.Path(self.folder) / name).write_text(text)
+            (pathlib.Path(self.directory) / name).write_text(text)
         launcher = ["mpirun.openmpi", "-n", str(ranks)]
         for name, value in environment.items():
             launcher += ["-x", f"{name}={value}"]
-        self.result = subprocess.run(launcher + words + command, cwd=self.folder, capture_output=True, text=True,
+        self.result = subprocess.run(launcher + words + command, cwd=self.directory, capture_output=True, text=True,
                                      env=os.environ | mpi_environment(), timeout=600)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *unused):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def rows(self):
         """name -> numbers, of lines "name number number ..."."""
@@ -77,7 +77,7 @@ class Run:
         return rows
 
     def report(self):
-        for path in pathlib.Path(self.folder).glob("megascope-*/report.json"):
+        for path in pathlib.Path(self.directory).glob("megascope-*/report.json"):
             report = json.loads(path.read_text())
             lost = {cause: count for cause, count in report["losses"].items() if count}
             if lost:
@@ -86,12 +86,12 @@ class Run:
         return None
 
     def report_text(self):
-        for path in pathlib.Path(self.folder).glob("megascope-*/report.txt"):
+        for path in pathlib.Path(self.directory).glob("megascope-*/report.txt"):
             return path.read_text()
         return ""
 
     def trace_bytes(self, suffix):
-        return sum(path.stat().st_blocks * 512 for path in pathlib.Path(self.folder).rglob("*" + suffix))
+        return sum(path.stat().st_blocks * 512 for path in pathlib.Path(self.directory).rglob("*" + suffix))
 
 
 def median(values):

@@ -3,7 +3,7 @@
 behind MPI_Init: on more ranks than cores it is the scheduler that is measured, in both. Medians of rank 0; one clock for all ranks,
 and one for each.
 
-  bench/sync_cost.py BUILD_FOLDER [--ranks 2 4 8 16 32 64] [--rounds 5]
+  bench/sync_cost.py BUILD_DIRECTORY [--ranks 2 4 8 16 32 64] [--rounds 5]
 """
 
 import argparse

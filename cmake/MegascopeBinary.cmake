@@ -19,7 +19,7 @@ function(megascope_link_plugin_flags target)
     OUTPUT_NAME megascope VERSION ${PROJECT_VERSION} SOVERSION 1 LINKER_LANGUAGE CXX LINK_DEPENDS "${map}")
 endfunction()
 
-# megascope_add_module(name SOURCES files... [USES rooms...] [LIBRARIES targets...])
+# megascope_add_module(name SOURCES files... [USES layers...] [LIBRARIES targets...])
 #
 # lib/libmegascope_<name>.so, opened with dlopen: has its own copy of what it uses and exports nothing but
 # megascope_module_<name>. The target is megascope_module_<name>.

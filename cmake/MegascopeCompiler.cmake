@@ -20,7 +20,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")
 find_program(MEGASCOPE_CCACHE ccache)
 mark_as_advanced(MEGASCOPE_CCACHE)
 if(MEGASCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths below the repository are written relative to the build folder, so that presets and clones share what is alike.
+  # Paths below the repository are written relative to the build directory, so that presets and clones share what is alike.
   set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${MEGASCOPE_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
@@ -48,7 +48,7 @@ target_compile_options(megascope_flags INTERFACE
 target_link_libraries(megascope_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 if(MEGASCOPE_SANITIZE)
-  # Paths as seen from the build folder, so that ccache knows the same file in another clone.
+  # Paths as seen from the build directory, so that ccache knows the same file in another clone.
   add_compile_options(-fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
   add_link_options(-fsanitize=${MEGASCOPE_SANITIZE})
   if(MEGASCOPE_SANITIZE MATCHES "undefined")

@@ -1,11 +1,11 @@
-# One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
+# One target a third-party library, all headers SYSTEM. A layer names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
 #   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM), megascope::nvtx (headers; only if MEGASCOPE_HAVE_NVTX),
 #   megascope::beast (headers of Boost.Beast and Asio; only if MEGASCOPE_HAVE_BEAST),
 #   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; for examples/gpt, nothing of ours uses it)
 
-# megascope_find_library(NAME HEADER header [LIBRARY library] [HINTS folders...]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
+# megascope_find_library(NAME HEADER header [LIBRARY library] [HINTS directories...]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
   cmake_parse_arguments(ARG "" "HEADER;LIBRARY" "HINTS" ${ARGN})
   string(TOUPPER ${name} upper)
@@ -78,12 +78,12 @@ endif()
 
 set(MEGASCOPE_HAVE_NVTX FALSE)
 if(NOT MEGASCOPE_WITH_NVTX STREQUAL "OFF")
-  file(GLOB cuda_folders LIST_DIRECTORIES TRUE "/usr/local/cuda-*/include")
-  list(SORT cuda_folders COMPARE NATURAL ORDER DESCENDING)
+  file(GLOB cuda_directories LIST_DIRECTORIES TRUE "/usr/local/cuda-*/include")
+  list(SORT cuda_directories COMPARE NATURAL ORDER DESCENDING)
   megascope_find_library(nvtx HEADER nvtx3/nvToolsExt.h
-    HINTS "${CUDAToolkit_ROOT}/include" "$ENV{CUDA_HOME}/include" "$ENV{CUDA_PATH}/include" /usr/local/cuda/include ${cuda_folders})
+    HINTS "${CUDAToolkit_ROOT}/include" "$ENV{CUDA_HOME}/include" "$ENV{CUDA_PATH}/include" /usr/local/cuda/include ${cuda_directories})
   if(MEGASCOPE_WITH_NVTX STREQUAL "ON" AND NOT MEGASCOPE_HAVE_NVTX)
-    message(FATAL_ERROR "nvtx3/nvToolsExt.h was not found. It comes with the CUDA toolkit: set CUDAToolkit_ROOT or CUDA_HOME to its folder")
+    message(FATAL_ERROR "nvtx3/nvToolsExt.h was not found. It comes with the CUDA toolkit: set CUDAToolkit_ROOT or CUDA_HOME to its directory")
   endif()
 endif()
 

@@ -46,12 +46,12 @@ if(MEGASCOPE_BUILD_TESTS)
   endif()
 endif()
 
-# megascope_add_test(name SOURCES files... [USES rooms...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
+# megascope_add_test(name SOURCES files... [USES layers...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
 #                    [LABELS labels...] [TIMEOUT seconds] [FILTER gtest_filter] [ENVIRONMENT NAME=VALUE...])
 #
 # A GoogleTest program. Without RANKS each TEST is one ctest. With RANKS (implies MPI) the whole program is one ctest a
 # rank count, <name>.ranks<N>; it brings its own main. MPI without RANKS: linked with MPI and its own main, one process.
-# USES: rooms by name; as rooms are archives, a test of wrappers names objects in SOURCES: $<TARGET_OBJECTS:...>.
+# USES: layers by name; as layers are archives, a test of wrappers names objects in SOURCES: $<TARGET_OBJECTS:...>.
 function(megascope_add_test name)
   cmake_parse_arguments(ARG "MPI" "TIMEOUT;FILTER" "SOURCES;USES;LIBRARIES;RANKS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -122,7 +122,7 @@ function(megascope_add_check name)
     TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()
 
-# megascope_add_fuzzer(name SOURCES files... [USES rooms...]): build/fuzz/fuzz/<name>, only with MEGASCOPE_BUILD_FUZZERS.
+# megascope_add_fuzzer(name SOURCES files... [USES layers...]): build/fuzz/fuzz/<name>, only with MEGASCOPE_BUILD_FUZZERS.
 function(megascope_add_fuzzer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
   if(NOT MEGASCOPE_BUILD_FUZZERS)

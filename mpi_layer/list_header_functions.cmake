@@ -1,12 +1,12 @@
-# What mpi.h declares, asked of the compiler. In folder OUTPUT:
+# What mpi.h declares, asked of the compiler. In directory OUTPUT:
 #   header_functions.cpp              the names of all MPI functions, as kHeaderFunctions
 #   megascope_generated/declared.h    for every row of the tables: MEGASCOPE_DECLARED_<name>(text) is the text where mpi.h
 #                                     declares the function, else nothing
 # COMPILER, INCLUDES (a list), DEFINITIONS (a list), TABLES (a list of files), OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 set(flags)
-foreach(folder IN LISTS INCLUDES)
-  list(APPEND flags "-I${folder}")
+foreach(directory IN LISTS INCLUDES)
+  list(APPEND flags "-I${directory}")
 endforeach()
 foreach(definition IN LISTS DEFINITIONS)
   list(APPEND flags "-D${definition}")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Sets up, builds `release` and traces a GPT that trains on four ranks.
-#   scripts/demo.sh [--live] [folder]     where the run folder goes; default build/demo
+#   scripts/demo.sh [--live] [directory]     where the run directory goes; default build/demo
 # --live: it trains for longer, and a browser can watch; then it generates what the browser asks for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,15 +36,15 @@ mpirun+=(--oversubscribe -n 4)
 library=$PWD/$bin/lib/libmegascope.so
 program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps "$steps")
 [ "$live" = off ] || program+=(--serve 600)
-run_folder=$out/gpt
+run_directory=$out/gpt
 number=1
-while [ -e "$run_folder" ]; do  # the library would choose the same free name
+while [ -e "$run_directory" ]; do  # the library would choose the same free name
   number=$((number + 1))
-  run_folder=$out/gpt-$number
+  run_directory=$out/gpt-$number
 done
-case $run_folder in
-  /*) whole_path=$run_folder ;;
-  *) whole_path=$PWD/$run_folder ;;
+case $run_directory in
+  /*) whole_path=$run_directory ;;
+  *) whole_path=$PWD/$run_directory ;;
 esac
 
 echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It tells its steps and layers by hooks"
@@ -94,14 +94,14 @@ if [ ! -e "$whole_path/report.txt" ]; then
 fi
 
 echo
-echo "demo: the run folder is $run_folder"
-ls -1 --group-directories-first "$run_folder" | sed 's/^/  /'
+echo "demo: the run directory is $run_directory"
+ls -1 --group-directories-first "$run_directory" | sed 's/^/  /'
 echo
 echo "demo: to look at the traces"
-find "$run_folder" \( -name '*.otf2' -printf '  %p\n      open it in Vampir, or print it with otf2-print\n' \) -o \
+find "$run_directory" \( -name '*.otf2' -printf '  %p\n      open it in Vampir, or print it with otf2-print\n' \) -o \
   \( -name '*.perfetto-trace' -printf '  %p\n      open it at https://ui.perfetto.dev (it stays in your browser)\n' \) -o \
   \( -name '*.json.gz' -printf '  %p\n      open it at https://ui.perfetto.dev or chrome://tracing\n' \)
-echo "  the report again: $bin/bin/megascope report $run_folder"
-echo "  who is slow, why: $bin/bin/megascope analyze $run_folder"
-echo "  other formats:    $bin/bin/megascope export $run_folder --format chrome"
+echo "  the report again: $bin/bin/megascope report $run_directory"
+echo "  who is slow, why: $bin/bin/megascope analyze $run_directory"
+echo "  other formats:    $bin/bin/megascope export $run_directory --format chrome"
 exit "$status"

@@ -1,6 +1,6 @@
 """Runs ctest, says what was skipped and why, and fails on a skip that is not allowed.
 
-  run_ctest.py [--preset NAME --failures FILE] BUILD_FOLDER ALLOWED_SKIPS [ctest arguments...]
+  run_ctest.py [--preset NAME --failures FILE] BUILD_DIRECTORY ALLOWED_SKIPS [ctest arguments...]
 
 ctest's own summary comes last; before it stand the failures of earlier runs with the same --failures.
 A test inside a program that skips itself counts as a skip too.
@@ -81,15 +81,15 @@ def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--preset", default="")
     parser.add_argument("--failures", default="")
-    parser.add_argument("folder")
+    parser.add_argument("directory")
     parser.add_argument("allowed")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser.parse_args()
 
 
-def run_ctest(folder, junit, arguments):
+def run_ctest(directory, junit, arguments):
     """Runs ctest and passes its output on up to the summary; (exit status, summary lines)."""
-    command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-label-summary", "--no-tests=error",
+    command = ["ctest", "--test-dir", directory, "--output-on-failure", "--no-label-summary", "--no-tests=error",
                "--test-output-size-passed", "1000000", "--output-junit", junit, *arguments]
     summary = []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -104,10 +104,10 @@ def run_ctest(folder, junit, arguments):
 
 def main():
     given = parse_arguments()
-    junit = os.path.abspath(os.path.join(given.folder, "junit.xml"))
+    junit = os.path.abspath(os.path.join(given.directory, "junit.xml"))
     if os.path.exists(junit):
         os.remove(junit)
-    status, summary = run_ctest(given.folder, junit, given.arguments)
+    status, summary = run_ctest(given.directory, junit, given.arguments)
     unlisted = 0
     failures = []
     if os.path.exists(junit):

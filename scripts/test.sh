@@ -3,7 +3,7 @@
 #   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, those
 #                             that make the same calls with MPICH, and the unit tests and small MPI programs under
 #                             sanitizers
-# MEGASCOPE_TEST_DATA=FOLDER adds the tests that need large data (tests/README.md).
+# MEGASCOPE_TEST_DATA=DIRECTORY adds the tests that need large data (tests/README.md).
 #   scripts/test.sh --quick   the preset ci without the tests labelled apps, slow or slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."

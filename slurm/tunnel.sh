@@ -1,7 +1,7 @@
 #!/bin/bash
 # Forwards a local port to the node of rank 0, where the live view listens on the loopback address.
 #
-#   tunnel.sh [--login HOST] [--print] RUN_FOLDER|JOB PORT [LOCAL_PORT]
+#   tunnel.sh [--login HOST] [--print] RUN_DIRECTORY|JOB PORT [LOCAL_PORT]
 #
 # On a login node no option is needed. Elsewhere pass the login node with --login, and the job (or `@NODE`) if the run directory is
 # not visible. --print prints the command without running it. ctrl-C ends the tunnel.

@@ -2,8 +2,8 @@
 # has changed. Where they cannot be had, as on a node without a network, PAGE says so, unless the build is to be strict (IS_NEEDED).
 file(REMOVE_RECURSE "${WORK}/src" "${WORK}/tests")
 foreach(file IN LISTS FILES)
-  get_filename_component(folder "${file}" DIRECTORY)
-  file(COPY "${SOURCE}/${file}" DESTINATION "${WORK}/${folder}")
+  get_filename_component(directory "${file}" DIRECTORY)
+  file(COPY "${SOURCE}/${file}" DESTINATION "${WORK}/${directory}")
 endforeach()
 
 function(run what)

@@ -26,8 +26,8 @@ class Gather final : public analysis::MatchSink {
   /// Forgets what an earlier pass found.
   void begin(std::size_t task_count) override;
   void add_call(analysis::Track track, const Call& call) override {
-    const analysis::MatchTables::CallSite& call_site = tables_.call_site(track);
-    ranks_[call_site.process_index]->add(call_site.location, call);
+    const analysis::MatchTables::TrackOwner& owner = tables_.owner(track);
+    ranks_[owner.process_index]->add(owner.location, call);
   }
   void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t task, const analysis::MessageEnd& send,

@@ -57,7 +57,7 @@ class AnchorSink final : public MatchSink {
   }
 
  private:
-  Domain domain_of(Track track) const { return domains_[tables_.place(track).process_index]; }
+  Domain domain_of(Track track) const { return domains_[tables_.owner(track).process_index]; }
   /// What happened at early_ns of one clock was before what happened at late_ns of the other.
   void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late,
                  std::uint64_t late_ns) const {

@@ -8,7 +8,7 @@ namespace megascope::analysis {
 
 void ConstraintSink::add(Task& task, Track track, std::uint64_t time_ns, bool is_before) const {
   task.found.push_back(
-      {tables_.place(track).process_index, {time_ns, task.group_count, is_before}});
+      {tables_.owner(track).process_index, {time_ns, task.group_count, is_before}});
 }
 
 void ConstraintSink::add_message(std::size_t number, const MessageEnd& send,

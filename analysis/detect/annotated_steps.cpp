@@ -27,7 +27,7 @@ bool annotates_steps(const ProcessDefinitions& process) {
 
 /// Takes a piece of a step: the first, or one with which the location's last step goes on.
 void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
-  const std::int64_t number = step_annotated(call);
+  const std::int64_t number = annotated_step(call);
   if (number < 0) return;
   const bool goes_on = is_continued(call) && steps.size() > first_of_location &&
                        steps.back().key.first == number && steps.back().end_ns == call.enter_ns;

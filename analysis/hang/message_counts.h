@@ -39,7 +39,7 @@ class MessageCounts {
   /// query: the series, no wildcards.
   void ask(const SendQuery& send, const MessageQuery& query) {
     ask(query);
-    call_sites_[send] = {query, 0};
+    positions_[send] = {query, 0};
   }
   void count(const RecordSource& source, const CommTable& comms, unsigned jobs);
 
@@ -55,7 +55,7 @@ class MessageCounts {
     std::uint64_t sent = 0;
     std::uint64_t taken = 0;
   };
-  struct CallSite {
+  struct SendPosition {
     MessageQuery query;
     std::uint64_t before = 0;
   };
@@ -63,7 +63,7 @@ class MessageCounts {
   Answer answer(const MessageQuery& query) const;
 
   std::map<MessageQuery, Answer> answers_;
-  std::map<SendQuery, CallSite> call_sites_;
+  std::map<SendQuery, SendPosition> positions_;
 };
 
 }  // namespace megascope::analysis

@@ -83,7 +83,7 @@ class Collecting {
         thread.posted.front().kind == FactKind::kRecv) {
       waiting.wants.push_back(
           want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
-      waiting.wants.back().call_site = alike_before(waiting.wants.back());
+      waiting.wants.back().position = alike_before(waiting.wants.back());
     }
     for (const Want& want : open_) {
       if (want.location == thread.location) waiting.wants.push_back(want);
@@ -127,7 +127,7 @@ class Collecting {
       Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
       // The send of a send and receive is most often not what it waits for.
       if (want.kind == Want::Kind::kSend) want.may_have_left = thread.posted.size() > 1;
-      want.call_site = alike_before(want);
+      want.position = alike_before(want);
       waiting.wants.push_back(want);
     }
   }
@@ -170,7 +170,7 @@ class Collecting {
   void note_open(const OpenOperation& operation) {
     Want want = want_of(operation.posted, operation.region, operation.location, operation.since_ns);
     if (operation.slot != kNoSlot) set_collective(want, operation.slot, operation.sequence);
-    want.call_site = alike_before(want);
+    want.position = alike_before(want);
     if (want.kind == Want::Kind::kReceive) ++alike_[pattern(want)];
     open_.push_back(want);
   }
@@ -227,7 +227,7 @@ void judge_receive(const Processes& processes, const CommTable& comms, const Mes
                    std::int32_t world_rank, Want& want) {
   const MessageQuery query = query_of(want, world_rank);
   const std::uint64_t taken = counts.taken(query);
-  want.is_met = counts.sent(query) > taken + want.call_site;
+  want.is_met = counts.sent(query) > taken + want.position;
   if (want.is_met) return;
   if (want.partner != kAnySource) {
     want.is_known = is_known(processes.find(want.partner));

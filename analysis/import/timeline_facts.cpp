@@ -14,11 +14,11 @@ namespace {
 struct End {
   std::uint32_t kind = 0;  ///< which channel, or which operation of which group
   std::int32_t step = kUnknown;
-  std::uint32_t coordinates = 0;  ///< in the step
+  std::uint32_t position = 0;  ///< in the step
   std::uint32_t operation = 0;
   bool is_receive = false;
 
-  auto key() const { return std::tuple(kind, step, coordinates); }
+  auto key() const { return std::tuple(kind, step, position); }
 };
 
 /// Numbers of channels and of collective operations.
@@ -33,7 +33,7 @@ class Kinds {
 };
 
 /// How many ends of this kind the worker had in the step before.
-class Coordinates {
+class Positions {
  public:
   std::uint32_t next(std::int32_t rank, const End& end) {
     std::uint64_t hash = combined(static_cast<std::uint64_t>(rank),
@@ -47,22 +47,22 @@ class Coordinates {
 };
 
 std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
-                         const std::vector<OperationSemantics>& semantics) {
+                         const std::vector<OperationSemantics>& semantics_by_name) {
   Kinds kinds;
-  Coordinates coordinates;
+  Positions positions;
   std::vector<End> ends;
   const auto add = [&](std::size_t i, const std::string& kind, bool is_receive) {
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
-    const std::uint32_t counted = coordinates.next(rank_of_track[operation.track], end);
-    end.coordinates = operation.sequence != kUnknown
+    const std::uint32_t counted = positions.next(rank_of_track[operation.track], end);
+    end.position = operation.sequence != kUnknown
                           ? static_cast<std::uint32_t>(operation.sequence)
                           : counted;
     ends.push_back(end);
   };
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
     const std::uint32_t name = timeline.operations[i].name;
-    const OperationSemantics& semantics = semantics[name];
+    const OperationSemantics& semantics = semantics_by_name[name];
     const bool is_exchange = semantics.kind == OperationKind::kExchange;
     const std::string prefix = "message " + semantics.over + " ";
     if (semantics.kind == OperationKind::kCollective)
@@ -80,9 +80,9 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
 MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
                            const OperationTable& table)
     : sent_(timeline.operations.size()), received_(timeline.operations.size()) {
-  std::vector<OperationSemantics> semantics;
-  for (const std::string& name : timeline.names) semantics.push_back(table.of(name));
-  std::vector<End> ends = ends_of(timeline, rank_of_track, semantics);
+  std::vector<OperationSemantics> semantics_by_name;
+  for (const std::string& name : timeline.names) semantics_by_name.push_back(table.of(name));
+  std::vector<End> ends = ends_of(timeline, rank_of_track, semantics_by_name);
   std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
     return std::tuple(a.key(), a.operation) < std::tuple(b.key(), b.operation);
   });
@@ -98,7 +98,7 @@ MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int3
   std::map<std::string, std::uint32_t> next;
   for (const std::size_t first : first_ends) {
     const OperationSemantics&
-        semantics = semantics[timeline.operations[ends[first].operation].name];
+        semantics = semantics_by_name[timeline.operations[ends[first].operation].name];
     const bool is_collective = semantics.kind == OperationKind::kCollective;
     const std::uint32_t number = next[is_collective ? semantics.over : std::string()]++;
     for (std::size_t i = first; i < ends.size() && ends[i].key() == ends[first].key(); ++i) {

@@ -59,9 +59,9 @@ MatchTables::MatchTables(const RecordSource& source)
   for (const std::int32_t rank : source.world_ranks()) {
     const ProcessDefinitions& process = source.process(rank);
     const auto index = static_cast<std::uint32_t>(first_tracks_.size());
-    first_tracks_.push_back(static_cast<Track>(places_.size()));
+    first_tracks_.push_back(static_cast<Track>(owners_.size()));
     for (const LocationDefinition& location : process.locations)
-      places_.push_back({rank, location.id, index});
+      owners_.push_back({rank, location.id, index});
     states.set(rank, state_of(process));
   }
 }

@@ -65,16 +65,16 @@ class MatchTables {
  public:
   explicit MatchTables(const RecordSource& source);
 
-  struct Place {
+  struct TrackOwner {
     std::int32_t world_rank = 0;
     LocationId location = 0;
     std::uint32_t process_index = 0;  ///< in source.world_ranks()
   };
-  std::size_t track_count() const { return places_.size(); }
-  const Place& place(Track track) const { return places_[track]; }
+  std::size_t track_count() const { return owners_.size(); }
+  const TrackOwner& owner(Track track) const { return owners_[track]; }
   Track first_track(std::size_t process_index) const { return first_tracks_[process_index]; }
   std::uint32_t function_of(Track track, RegionId region) const {
-    return functions.of(places_[track].process_index, region);
+    return functions.of(owners_[track].process_index, region);
   }
 
   CommTable comms;
@@ -82,7 +82,7 @@ class MatchTables {
   RankStates states;  ///< as the traces' heads tell; Matching::states knows more
 
  private:
-  std::vector<Place> places_;
+  std::vector<TrackOwner> owners_;
   std::vector<Track> first_tracks_;
 };
 

@@ -37,8 +37,8 @@ const LinkSink::Communication* LinkSink::find(std::size_t process, analysis::Tra
 
 void LinkSink::add_message(std::size_t task, const analysis::MessageEnd& send,
                            const analysis::MessageEnd& receive) {
-  const std::uint32_t from = tables_.place(send.track).process_index;
-  const std::uint32_t to = tables_.place(receive.track).process_index;
+  const std::uint32_t from = tables_.owner(send.track).process_index;
+  const std::uint32_t to = tables_.owner(receive.track).process_index;
   const Communication* const sent = find(from, send.track, send.enter_ns);
   const Communication* const received = find(to, receive.track, receive.enter_ns);
   if (sent == nullptr || received == nullptr || sent->step != received->step || from == to) return;

@@ -97,14 +97,14 @@ WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
       analysis.waited_for.resize(tables.track_count());
       WaitsByRootCause by_root_cause(tables.track_count());
       for (Track track = 0; track < tables.track_count(); ++track) {
-        add_waits(analysis, by_root_cause, rank_of(analysis, tables.place(track).world_rank),
+        add_waits(analysis, by_root_cause, rank_of(analysis, tables.owner(track).world_rank),
                   waits.wait_points()[track], tables, track);
       }
     }
   });
   auto rank = analysis.ranks.begin();
   for (Track track = 0; track < tables.track_count(); ++track) {
-    while (rank->world_rank != tables.place(track).world_rank) ++rank;
+    while (rank->world_rank != tables.owner(track).world_rank) ++rank;
     const TrackTotals& totals = matching.tracks[track];
     rank->wall_ns += totals.call_count == 0 ? 0 : totals.last_ns - totals.first_ns;
     rank->mpi_ns += totals.mpi_ns;

@@ -93,7 +93,7 @@ void add_operations(const std::vector<Piece>& pieces, const MatchTables& tables,
                                 .group = kNone,
                                 .duration_ns = static_cast<float>(piece.end_ns - piece.begin_ns)});
     graph.step_of.push_back(step_of.at(piece.step));
-    graph.rank_of.push_back(tables.place(piece.track).process_index);
+    graph.rank_of.push_back(tables.owner(piece.track).process_index);
   }
 }
 

@@ -82,7 +82,7 @@ ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTabl
 }
 
 void ProgramGraph::add_call(analysis::Track track, const Call& call) {
-  const std::size_t process_index = tables_.place(track).process_index;
+  const std::size_t process_index = tables_.owner(track).process_index;
   pieces::ProgramPieces& process = processes_[process_index];
   if (track == process.track() && process.add(call))
     index_.add(track, call.enter_ns, piece_key(process_index, process.added_count() - 1));

@@ -3,7 +3,7 @@
 times of one and two ranks. A block of steps of each way is run beside a bare one, which of them first in turns; of each such pair the
 medians' ratio, of the ratios median and quartiles. Where ranks talk at steps, also what the report says of our own time.
 
-  bench/gpt/own_time.py BUILD_FOLDER [--rounds 21] [--steps 8] [--counted 6]      --counted 0: no instructions
+  bench/gpt/own_time.py BUILD_DIRECTORY [--rounds 21] [--steps 8] [--counted 6]      --counted 0: no instructions
 """
 
 import argparse
@@ -82,9 +82,9 @@ def count_all(build, program, steps):
 
 
 def count(build, program, way, steps):
-    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program, *SMALL_MODEL, "--steps", str(steps)]
-        done = subprocess.run(command, env=os.environ | support.mpi_environment() | settings_of(build, way), cwd=folder, capture_output=True,
+    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as directory:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", program, *SMALL_MODEL, "--steps", str(steps)]
+        done = subprocess.run(command, env=os.environ | support.mpi_environment() | settings_of(build, way), cwd=directory, capture_output=True,
                               text=True, check=False)
         if done.returncode != 0:
             raise SystemExit(f"{command}: {done.stderr}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time of a training step of the example GPT on one core beside PyTorch's of the same model, in turns.
 
-  bench/gpt/pytorch_speed.py BUILD_FOLDER [--rounds 7] [--steps 12]
+  bench/gpt/pytorch_speed.py BUILD_DIRECTORY [--rounds 7] [--steps 12]
 
 Both begin from the same weights and see the same bytes; they have to agree on the losses, or there is no figure. PyTorch is
 given one thread and takes the BLAS that libblas.so.3 is, which is printed: with the one that the GPT links to, both multiply alike.
@@ -69,8 +69,8 @@ class Torch:
 def compare(program, model, rounds, steps):
     """Milliseconds a step of both, as medians over all rounds."""
     words = [word for name, value in model.items() for word in ("--" + name.replace("_", "-"), str(value))]
-    with tempfile.TemporaryDirectory() as folder:
-        checkpoint = os.path.join(folder, "begin")
+    with tempfile.TemporaryDirectory() as directory:
+        checkpoint = os.path.join(directory, "begin")
         run_gpt(program, [*words, "--steps", "0", "--checkpoint", checkpoint])
         torch = Torch(model, checkpoint, steps)
     ours, theirs = [], []

@@ -5,7 +5,7 @@ counted by callgrind, and CPU time of that thread, in rounds, each against the s
 thread are on the other processors. Of one rank beside a free processor, of ranks that have a processor each, and of four ranks whatever
 the processors, what the report says of our own time, and how long a view takes from its tensor to a client.
 
-  bench/live/step_cost.py BUILD_FOLDER [--steps 60] [--counted 3] [--rounds 9] [--asked 3]
+  bench/live/step_cost.py BUILD_DIRECTORY [--steps 60] [--counted 3] [--rounds 9] [--asked 3]
 
 --counted 0, --rounds 0, --asked 0: instructions, CPU times, reports are left out.
 """
@@ -22,7 +22,7 @@ import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(REPOSITORY / folder) for folder in ("bench", "tests/live_job")]
+sys.path += [str(REPOSITORY / directory) for directory in ("bench", "tests/live_job")]
 
 import support  # noqa: E402
 from job import Job  # noqa: E402
@@ -59,7 +59,7 @@ class Watched:
         if self.job.end(900) != 0:
             raise SystemExit("\n".join(self.job.errors))
         seen = json.loads(self.onlookers.communicate()[0]) if self.onlookers else None
-        return json.loads((self.job.folder / "report.json").read_text(encoding="utf-8")), seen
+        return json.loads((self.job.directory / "report.json").read_text(encoding="utf-8")), seen
 
     def __enter__(self):
         return self
@@ -105,14 +105,14 @@ def time_rank_0(build, way, steps):
 
 def count_rank_0(build, way, steps):
     """Instructions of the main thread in each of the last steps: callgrind dumps when one begins."""
-    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as folder:
-        command = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--fair-sched=yes", "--dump-before=megascope_step_begin", f"--callgrind-out-file={folder}/out",
+    with tempfile.TemporaryDirectory(prefix="megascope-bench-") as directory:
+        command = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--fair-sched=yes", "--dump-before=megascope_step_begin", f"--callgrind-out-file={directory}/out",
                    build.program("megascope-gpt"), *COUNTED_MODEL, "--steps", steps + COUNTED_FROM + 1]
         with Watched(build, way, 1, command, "none") as run:
             _, seen = run.end()
         if seen is not None and not any(panel.startswith("strip") for panel in seen["frames"]):
             raise SystemExit(f"{way}: no view of a tensor was shown, nothing was measured")
-        dumps = {int(path.name.split(".")[1].split("-")[0]): path.read_text(encoding="utf-8") for path in pathlib.Path(folder).glob("out.*-01")}
+        dumps = {int(path.name.split(".")[1].split("-")[0]): path.read_text(encoding="utf-8") for path in pathlib.Path(directory).glob("out.*-01")}
         counts = [int(re.search(r"^totals: (\d+)", dumps[number], re.MULTILINE)[1]) for number in sorted(dumps)]
         if len(counts) != steps + COUNTED_FROM + 1:
             raise SystemExit(f"{way}: {len(counts)} dumps, and there should be one a step")

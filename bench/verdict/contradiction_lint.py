@@ -61,11 +61,11 @@ def synth_words(seed):
     return [str(word) for word in words]
 
 
-def foreign_run(program, seed, folder, run):
+def foreign_run(program, seed, directory, run):
     """A timeline of a case, without its truth."""
     _, job, faults = timeline_cases.case_of(seed)
-    timeline_files.write_folder(job, timeline_model.simulate(job, faults), folder)
-    corpus.megascope(program, "import", "--from", "megascan", folder, "--out", run)
+    timeline_files.write_directory(job, timeline_model.simulate(job, faults), directory)
+    corpus.megascope(program, "import", "--from", "megascan", directory, "--out", run)
 
 
 def output_of_seed(program, seed):

@@ -1,7 +1,7 @@
 """Runs `megascope import` and `megascope analyze` on timelines whose truth is known, and compares.
 
     python3 corpus.py MEGASCOPE --cases dev --log looks.txt
-    python3 corpus.py MEGASCOPE --cases examples,real,damaged --data FOLDER --log looks.txt
+    python3 corpus.py MEGASCOPE --cases examples,real,damaged --data DIRECTORY --log looks.txt
 
 --cases: dev, held-out, held-out-2, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
 (simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are
@@ -102,23 +102,23 @@ def prepare(case):
 
 def generated(seed, corpus, scratch):
     """The run of a seed: as it lies in the corpus, made where it does not."""
-    folder = foreign_timelines.folder_of(corpus or scratch, seed)
-    truth_path = os.path.join(folder, "ground_truth.json")
+    directory = foreign_timelines.directory_of(corpus or scratch, seed)
+    truth_path = os.path.join(directory, "ground_truth.json")
     if not os.path.exists(truth_path):
         foreign_timelines.write_seed(corpus or scratch, seed)
     with open(truth_path, encoding="utf-8") as file:
         truth = json.load(file)
-    return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth, group="timelines")
+    return known_timelines.Case(f"{seed} {truth['case']}", directory, ("--from", "megascan"), truth, group="timelines")
 
 
 def simulated(seed, corpus, scratch):
     """The MPI run of a seed: as it lies in the corpus, made where it does not."""
-    folder = mpi_runs.folder_of(corpus or scratch, seed)
-    if not os.path.exists(os.path.join(folder, "ground_truth.json")):
+    directory = mpi_runs.directory_of(corpus or scratch, seed)
+    if not os.path.exists(os.path.join(directory, "ground_truth.json")):
         mpi_runs.write_seed(corpus or scratch, seed)
-    with open(os.path.join(folder, "ground_truth.json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, "ground_truth.json"), encoding="utf-8") as file:
         truth = json.load(file)
-    return known_timelines.Case(f"{seed} {truth['case']}", os.path.join(folder, "run"), (), truth, group=f"{MPI_RUNS} {truth['group']}")
+    return known_timelines.Case(f"{seed} {truth['case']}", os.path.join(directory, "run"), (), truth, group=f"{MPI_RUNS} {truth['group']}")
 
 
 def mpi_seeds_of(word):
@@ -127,9 +127,9 @@ def mpi_seeds_of(word):
     return mpi_runs.seeds_of(seeds or "dev") if name == MPI_RUNS else None
 
 
-def recorded(folder, with_disturbed):
+def recorded(directory, with_disturbed):
     """Runs of real programs with a fault, as programs/inject.py leaves them; without those that others disturbed."""
-    for path in sorted(glob.glob(os.path.join(folder, "*", "ground_truth.json"))):
+    for path in sorted(glob.glob(os.path.join(directory, "*", "ground_truth.json"))):
         with open(path, encoding="utf-8") as file:
             truth = json.load(file)
         if truth["others_share"] > DISTURBED_SHARE and not with_disturbed:

@@ -1,6 +1,6 @@
-"""Writes timelines of training jobs, with what is wrong in them, as folders that `megascope import --from megascan` reads.
+"""Writes timelines of training jobs, with what is wrong in them, as directories that `megascope import --from megascan` reads.
 
-    python3 foreign_timelines.py --seeds dev --out FOLDER     FOLDER/seed-0001 ... with ground_truth.json each
+    python3 foreign_timelines.py --seeds dev --out DIRECTORY     DIRECTORY/seed-0001 ... with ground_truth.json each
 """
 
 import argparse
@@ -18,27 +18,27 @@ SETS = {"dev": timeline_cases.DEV_SEEDS, "held-out": timeline_cases.HELD_OUT_SEE
 FIELDS = ("tp", "pp", "dp", "iterations", "micro_batches", "layers", "world", "jitter", "granularity", "seed")
 
 
-def folder_of(out, seed):
+def directory_of(out, seed):
     return os.path.join(out, f"seed-{seed:04}")
 
 
-def write_timeline(name, job, faults, folder):
-    """Writes one run and its ground_truth.json. folder appears only when it is whole."""
-    part = folder + ".part"
+def write_timeline(name, job, faults, directory):
+    """Writes one run and its ground_truth.json. directory appears only when it is whole."""
+    part = directory + ".part"
     shutil.rmtree(part, ignore_errors=True)
-    written = timeline_files.write_folder(job, timeline_model.simulate(job, faults), part)
+    written = timeline_files.write_directory(job, timeline_model.simulate(job, faults), part)
     truth = {"case": name, **{field: getattr(job, field) for field in FIELDS}, **written,
              **timeline_truth.ground_truth(job, faults, written["iteration_ns_mean"])}
     with open(os.path.join(part, "ground_truth.json"), "w", encoding="utf-8") as file:
         json.dump(truth, file, indent=1)
         file.write("\n")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.rename(part, folder)
+    shutil.rmtree(directory, ignore_errors=True)
+    os.rename(part, directory)
     return truth
 
 
 def write_seed(out, seed):
-    return write_timeline(*timeline_cases.case_of(seed), folder_of(out, seed))
+    return write_timeline(*timeline_cases.case_of(seed), directory_of(out, seed))
 
 
 def seeds_of(text):

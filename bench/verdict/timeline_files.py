@@ -1,4 +1,4 @@
-"""Writes a simulated job as a folder in MegaScan's format: one file a rank, times in ns of the rank's own clock."""
+"""Writes a simulated job as a directory in MegaScan's format: one file a rank, times in ns of the rank's own clock."""
 
 import json
 import os
@@ -25,10 +25,10 @@ def clocks(job):
 
 
 class RankFile:
-    def __init__(self, job, folder, rank, clock):
+    def __init__(self, job, directory, rank, clock):
         where = job.coordinates(rank)
         name = f"benchmark-data-{where['dp']}-pipeline-{where['pp']}-tensor-{where['tp']}.json"
-        self.file = open(os.path.join(folder, name), "w", encoding="utf-8")
+        self.file = open(os.path.join(directory, name), "w", encoding="utf-8")
         self.common = {"dp_rk": where["dp"], "pp_rk": where["pp"], "tp_rk": where["tp"], "dev": rank % RANKS_A_HOST, "g_rk": rank}
         self.clock, self.rows, self.pad_ns = clock, 0, 0
 
@@ -50,11 +50,11 @@ class RankFile:
         self.file.close()
 
 
-def write_folder(job, iterations, folder):
+def write_directory(job, iterations, directory):
     """iterations: as timeline_model.simulate yields them. Returns what was written, for ground_truth.json."""
-    os.makedirs(folder)
+    os.makedirs(directory)
     rank_clocks = clocks(job)
-    files = [RankFile(job, folder, rank, clock) for rank, clock in enumerate(rank_clocks)]
+    files = [RankFile(job, directory, rank, clock) for rank, clock in enumerate(rank_clocks)]
     durations = []
     for begin, next_begin, ranks in iterations:
         durations.append(next_begin - begin)

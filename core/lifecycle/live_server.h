@@ -17,7 +17,7 @@ struct LiveRank {
   std::int32_t world_rank = 0;
   std::string host;
   std::int64_t pid = 0;
-  std::string call_site;  ///< grid coordinates: "dp 0, tp 1"; empty: unknown
+  std::string coordinates;  ///< grid coordinates: "dp 0, tp 1"; empty: unknown
 };
 
 /// Settings of the live view.

@@ -86,7 +86,7 @@ struct Point {
   double value = 0.0;          ///< counters: the new value
   TensorShape tensor = {};     ///< tensors: properties
   std::uint64_t range = 0;     ///< ranges: number in the process
-  std::uint64_t start_ns = 0;  ///< kRangeWaitPoint: start of the range
+  std::uint64_t start_ns = 0;  ///< kRangeStop: start of the range
 
   bool operator==(const Point&) const = default;
 };

@@ -37,7 +37,7 @@ class UserRegions {
 };
 
 /// Returns the application's number of the step that a region is or belongs to; -1 if it has none.
-inline std::int64_t step_reported(const Call& call) {
+inline std::int64_t annotated_step(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
       return value_of(fact);

@@ -19,7 +19,7 @@ struct HookRecord {
   std::uint64_t ticks = 0;
   std::span<const Fact> values;   ///< kEnter: numbers of the region; valid until the next record
   Point point;                    ///< kPoint; its times are not set
-  std::uint64_t start_ticks = 0;  ///< PointKind::kRangeWaitPoint: start of the range
+  std::uint64_t start_ticks = 0;  ///< PointKind::kRangeStop: start of the range
 };
 
 /// Decodes the words of a location's hook chunks (core/record/hook_words.h), chunk by chunk.

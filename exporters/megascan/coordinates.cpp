@@ -37,7 +37,7 @@ std::string text_of(const std::array<std::int32_t, 3>& index) {
   return text;
 }
 
-Status check_no_coordinates_is_taken_twice(Collective& members, const std::vector<Taken>& mine) {
+Status check_coordinates_are_distinct(Collective& members, const std::vector<Taken>& mine) {
   Collective::Bytes bytes = bytes_of(mine);
   Status status = members.merge_all(bytes,
                                     [](Collective::Bytes& all, std::span<const std::byte> other) {
@@ -80,17 +80,17 @@ std::string file_name(const GridCoordinates& coordinates) {
 }
 
 Status find_coordinates(const RecordSource& source, Collective& members,
-                        std::vector<GridCoordinates>& coordinates) {
+                        std::vector<GridCoordinates>& by_rank) {
   Status status;
   std::vector<Taken> taken;
   for (const std::int32_t rank : source.world_ranks()) {
     GridCoordinates coordinates;
     status.update(coordinates_of(source.process(rank).info, coordinates));
-    coordinates.push_back(coordinates);
+    by_rank.push_back(coordinates);
     taken.push_back({coordinates.index, rank});
   }
   status = timeline::agree(members, std::move(status));
-  return status.is_ok() ? check_no_coordinates_is_taken_twice(members, taken) : status;
+  return status.is_ok() ? check_coordinates_are_distinct(members, taken) : status;
 }
 
 }  // namespace megascope::megascan

@@ -27,6 +27,6 @@ std::string file_name(const GridCoordinates& coordinates);
 /// The coordinates of the member's ranks, in order. Collective. Returns the same error on all
 /// members if a rank has no coordinates or two ranks have the same.
 Status find_coordinates(const RecordSource& source, Collective& members,
-                        std::vector<GridCoordinates>& coordinates);
+                        std::vector<GridCoordinates>& by_rank);
 
 }  // namespace megascope::megascan

@@ -32,7 +32,7 @@ std::uint32_t id_of(const std::map<Value, std::uint32_t>& ids, const Value& valu
 SharedCallSites collect_call_sites(const ProcessDefinitions& process) {
   SharedCallSites all;
   for (const CallSiteDefinition& site : process.call_sites) {
-    all.texts.push_back(call_site_of(site));
+    all.texts.push_back(place_of(site));
     if (site.line != 0) all.lines.push_back({site.file, site.line});
   }
   SharedCallSites site_rows;
@@ -73,7 +73,7 @@ CallSiteIds call_site_ids(const SharedCallSites& site_rows) {
 
 ProcessCallSites::ProcessCallSites(const ProcessDefinitions& process, const CallSiteIds& ids) {
   for (const CallSiteDefinition& site : process.call_sites) {
-    texts_.push_back(id_of(ids.texts, call_site_of(site)));
+    texts_.push_back(id_of(ids.texts, place_of(site)));
     lines_.push_back(site.line == 0 ? kUndefined
                                     : id_of(ids.lines, SourceLine{site.file, site.line}));
   }

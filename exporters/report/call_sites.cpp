@@ -78,13 +78,13 @@ void describe_call_sites(const ProcessDefinitions& definitions, const Profile& p
     for (CallSiteRow& row : site_rows.rows) row.totals.time = scaled(row.totals.time, ns_per_unit);
     const auto whole = std::ranges::find(report.functions, function, &FunctionRow::name);
     if (whole != report.functions.end()) make_exact(site_rows.rows, whole->totals.time);
-    report.site_rows.insert(report.site_rows.end(), site_rows.rows.begin(), site_rows.rows.end());
+    report.call_sites.insert(report.call_sites.end(), site_rows.rows.begin(), site_rows.rows.end());
   }
 }
 
 std::string call_site_text(const CallSiteRow& row) {
   if (row.function == kOthersName) return kOthersName;
-  return row.site == CallSiteDefinition{} ? "(place not known)" : call_site_of(row.site);
+  return row.site == CallSiteDefinition{} ? "(place not known)" : place_of(row.site);
 }
 
 }  // namespace megascope::report

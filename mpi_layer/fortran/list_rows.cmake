@@ -1,7 +1,7 @@
 # Writes fortran_<file>.inc beside each other from table/<file>.inc: a row MEGASCOPE_FORTRAN(name, lower, UPPER, (slots),
 # (arguments)) for each row of the table. A slot is what a Fortran caller passes in one register or stack word: the address
 # of each argument, the address of ierror, the length of each CHARACTER argument.
-# TABLE (folder), FILES (with commas between), OUTPUT (folder).
+# TABLE (directory), FILES (with commas between), OUTPUT (directory).
 
 cmake_minimum_required(VERSION 3.20)
 

@@ -26,7 +26,7 @@ void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
 
 Advice make_advice(const AnswerView& view, advice::Gather& gather) {
   const auto name = [&](analysis::CommTable::Index comm) {
-    return place_name(view.tables.comms, comm);
+    return object_name(view.tables.comms, comm);
   };
   advice::Facts facts = gather.take(view.waits, name);
   add_blocked_times(view, facts);

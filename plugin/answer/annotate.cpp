@@ -17,7 +17,7 @@ constexpr std::uint64_t kMinWaitNs = 1'000;
 constexpr std::size_t kMaxRootCauses = 64;
 
 /// How many steps came before the one with the program's number.
-std::size_t call_site_of(const AnswerView& view, std::int32_t number) {
+std::size_t step_index_of(const AnswerView& view, std::int32_t number) {
   if (view.step_numbers.empty()) return static_cast<std::size_t>(number);
   return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) -
                                   view.step_numbers.begin());
@@ -32,9 +32,9 @@ std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view,
       std::ranges::lower_bound(ranks, root_cause.evidence.world_rank) - ranks.begin());
   const StepTimes steps = rank < view.detection.steps.size() ? view.detection.steps[rank]
                                                              : StepTimes{};
-  const std::size_t shown = call_site_of(view, root_cause.evidence.step);
-  const std::size_t first = call_site_of(view, root_cause.onset_step);
-  const std::size_t last = call_site_of(view, root_cause.last_step);
+  const std::size_t shown = step_index_of(view, root_cause.evidence.step);
+  const std::size_t first = step_index_of(view, root_cause.onset_step);
+  const std::size_t last = step_index_of(view, root_cause.last_step);
   const bool is_known = last < steps.ends_ns.size() && first <= last &&
                         shown < steps.ends_ns.size() &&
                         steps.ends_ns[shown] == root_cause.evidence.end_ns;
@@ -91,8 +91,8 @@ void add_waits(const Answer& answer, Annotations& annotations) {
   const analysis::MatchTables& tables = answer.view().tables;
   const analysis::WaitStates::WaitPoints& wait_points = answer.states().wait_points();
   for (analysis::Track track = 0; track < wait_points.size(); ++track) {
-    const analysis::MatchTables::CallSite& call_site = tables.call_site(track);
-    std::vector<WaitAnnotation>& waits = annotations.waits[call_site.world_rank];
+    const analysis::MatchTables::TrackOwner& owner = tables.owner(track);
+    std::vector<WaitAnnotation>& waits = annotations.waits[owner.world_rank];
     const analysis::GrowingArray<analysis::WaitingPoint>& all = wait_points[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
@@ -101,9 +101,9 @@ void add_waits(const Answer& answer, Annotations& annotations) {
       if (all[i].wait_ns < kMinWaitNs || has_other_inside) continue;
       waits.push_back({.begin_ns = all[i].enter_ns,
                        .end_ns = end_ns,
-                       .location = call_site.location,
+                       .location = owner.location,
                        .kind = all[i].kind_bits,
-                       .waits_for = tables.call_site(all[i].root_cause()).world_rank});
+                       .waits_for = tables.owner(all[i].root_cause()).world_rank});
     }
   }
 }

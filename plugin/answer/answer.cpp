@@ -90,7 +90,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
     confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(),
                                 groups_.problems.end());
-  call_site_root_causes();
+  add_grid_coordinates();
   drop_negligible();
   drop_absent_wholes(detection_.root_causes);
   drop_advice_on_stages();
@@ -146,7 +146,7 @@ void Answer::drop_wrong_groups() {
 }
 
 /// A rank that is slow by itself is told with its place in the parallel groups.
-void Answer::call_site_root_causes() {
+void Answer::add_grid_coordinates() {
   for (detect::RootCause& root_cause : detection_.root_causes) {
     std::erase(root_cause.hosts, "");
     if (root_cause.ranks.size() != 1 || !root_cause.groups.empty()) continue;

@@ -58,7 +58,7 @@ class Answer {
   void drop_inferred_groups();
   void drop_negligible();
   void drop_advice_on_stages();
-  void call_site_root_causes();
+  void add_grid_coordinates();
   void drop_wrong_groups();
   void number_steps(const std::vector<std::int64_t>& numbers);
 

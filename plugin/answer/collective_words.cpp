@@ -52,10 +52,10 @@ std::string comm_name(const CommTable& comms, CommTable::Index comm) {
                            kNameColumns);
 }
 
-std::string place_name(const CommTable& comms, CommTable::Index call_site) {
-  if (call_site == CommTable::kNone || comms.entry(call_site).what == CommTable::What::kComm)
-    return "`" + comm_name(comms, call_site) + "`";
-  const CommTable::Entry& entry = comms.entry(call_site);
+std::string object_name(const CommTable& comms, CommTable::Index object) {
+  if (object == CommTable::kNone || comms.entry(object).what == CommTable::What::kComm)
+    return "`" + comm_name(comms, object) + "`";
+  const CommTable::Entry& entry = comms.entry(object);
   const std::string name = report::printable(entry.name, kNameColumns);
   return entry.what == CommTable::What::kWindow
              ? fmt::format("window {} (`{}`)", entry.number, name)
@@ -86,7 +86,7 @@ std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
                        participants.begin() + static_cast<std::ptrdiff_t>(more));
     participants.push_back(fmt::format("and {} more groups of ranks differ", more));
   }
-  const std::string name = place_name(comms, mismatch.comm);
+  const std::string name = object_name(comms, mismatch.comm);
   const std::string where = mismatch.what == Mismatch::What::kCount
                                 ? "On " + name
                                 : fmt::format("#{} of {}", mismatch.sequence, name);

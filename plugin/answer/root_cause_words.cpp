@@ -31,7 +31,7 @@ std::string hosts_text(const RootCause& root_cause) {
 }
 
 /// " (n1; dp 0, pp 3)": where the ranks are, as far as it is known.
-std::string call_site_text(const RootCause& root_cause) {
+std::string location_text(const RootCause& root_cause) {
   std::string text = hosts_text(root_cause);
   const bool is_one = root_cause.ranks.size() == 1;
   for (const auto& [name, index] : root_cause.groups) {
@@ -79,10 +79,10 @@ std::string addition_text(const RootCause& root_cause) {
 std::string what_text(const RootCause& root_cause) {
   const std::string ranks = ranks_text(root_cause.ranks);
   const std::string hosts = hosts_text(root_cause);
-  const std::string call_site = call_site_text(root_cause);
+  const std::string location = location_text(root_cause);
   switch (root_cause.cause) {
     case Cause::kSlowCompute:
-      return fmt::format("{}{} {} {:.2f} times as long as {}{}{}", ranks, call_site,
+      return fmt::format("{}{} {} {:.2f} times as long as {}{}{}", ranks, location,
                          root_cause.ranks.size() == 1 ? "computes" : "compute", root_cause.factor,
                          peers_text(root_cause), addition_text(root_cause),
                          root_cause.synchronised_in.empty()
@@ -95,22 +95,22 @@ std::string what_text(const RootCause& root_cause) {
           ranks, root_cause.factor, addition_text(root_cause));
     case Cause::kSlowLink:
       return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks,
-                         call_site, root_cause.factor);
+                         location, root_cause.factor);
     case Cause::kHostStall:
       return fmt::format(
-          "{}{} pauses between operations: {:.2f} times {}", ranks, call_site, root_cause.factor,
+          "{}{} pauses between operations: {:.2f} times {}", ranks, location, root_cause.factor,
           root_cause.evidence.peer_count > 0 ? "the time of its peers" : "its usual time");
     case Cause::kBlocked:
       if (root_cause.is_in_mpi) {
         return fmt::format(
             "{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for "
             "{} more than the others",
-            ranks, call_site, duration(root_cause.blocked_ns));
+            ranks, location, duration(root_cause.blocked_ns));
       }
       return fmt::format(
           "{}{} was blocked (asleep, stopped, or waiting for a file or a lock) between MPI calls "
           "for {} more than the others",
-          ranks, call_site, duration(root_cause.blocked_ns));
+          ranks, location, duration(root_cause.blocked_ns));
     case Cause::kStageImbalance:
       if (!root_cause.has_specified_groups) {
         return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks,
@@ -120,7 +120,7 @@ std::string what_text(const RootCause& root_cause) {
           "pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica",
           group_text(root_cause, "pp"), ranks, root_cause.factor);
     case Cause::kPreempted:
-      return fmt::format("{}{} waited {} for a core: {}", ranks, call_site,
+      return fmt::format("{}{} waited {} for a core: {}", ranks, location,
                          duration(root_cause.core_wait_ns),
                          root_cause.core_wait_reason.empty()
                              ? "something else ran there"

@@ -25,7 +25,7 @@ bool know_world(const RecordSource& run) {
   });
 }
 
-std::string call_site_of(const HiddenWaits::Operation& operation) {
+std::string location_text(const HiddenWaits::Operation& operation) {
   return operation.name.empty() ? "work between MPI calls" : "`" + operation.name + "`";
 }
 
@@ -81,7 +81,7 @@ std::vector<std::string> SyncedRun::notes() const {
         "rest ({:.0f} % of the time there) as waiting.",
         ranks_text(ranks),
         groups.size() > 1 ? fmt::format(" and {} other groups", groups.size() - 1) : std::string(),
-        call_site_of(operation), 100.0 * operation.wait_ns / std::max(operation.time_ns, 1.0)));
+        location_text(operation), 100.0 * operation.wait_ns / std::max(operation.time_ns, 1.0)));
     notes.back().front() = static_cast<char>(
         std::toupper(static_cast<unsigned char>(notes.back().front())));
   }
@@ -117,7 +117,7 @@ void SyncedRun::join(std::vector<RootCause>& root_causes) const {
     joint.hosts.erase(std::ranges::unique(joint.hosts).begin(), joint.hosts.end());
     std::set<std::string> operations;
     for (const HiddenWaits::Wait& wait : waits.processes[processes.front()]) {
-      if (wait.group == group) operations.insert(call_site_of(waits.operations[wait.operation]));
+      if (wait.group == group) operations.insert(location_text(waits.operations[wait.operation]));
     }
     for (const std::string& operation : operations)
       joint.synchronised_in += (joint.synchronised_in.empty() ? "" : ", ") + operation;

@@ -47,9 +47,9 @@ double median_outside_ns(const AnswerView& view) {
 std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
-  const std::string call_site = host.empty() ? std::string()
+  const std::string location = host.empty() ? std::string()
                                              : " (" + report::printable(host, kHostColumns) + ")";
-  std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, call_site,
+  std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, location,
                                  report::percent_text(share(rank.caused_ns, whole)),
                                  duration(rank.caused_ns));
   const double median_ns = median_outside_ns(view);

@@ -37,7 +37,7 @@ nlohmann::ordered_json finding_json(const AnalyzeView& view, const advice::Findi
           {"share", finding.share > 0.0 ? Json(finding.share) : Json(nullptr)},
           {"function", has_function ? Json(view.function(finding.function)) : Json(nullptr)},
           {"communicator",
-           has_comm ? Json(answer::place_name(view.tables.comms, finding.comm)) : Json(nullptr)},
+           has_comm ? Json(answer::object_name(view.tables.comms, finding.comm)) : Json(nullptr)},
           {"site", has_site ? Json(view.advice.sites[finding.site]) : Json(nullptr)},
           {"region", finding.region.empty() ? Json(nullptr) : Json(finding.region)}};
 }

@@ -12,7 +12,7 @@ namespace megascope::cli {
 namespace {
 
 using answer::comm_name;
-using answer::place_name;
+using answer::object_name;
 
 using Json = nlohmann::ordered_json;
 
@@ -93,14 +93,14 @@ Json waits_json(const AnalyzeView& view) {
   }
   json["communicators"] = Json::array();
   for (const auto& [comm, sum] : view.waits.by_comm) {
-    json["communicators"].push_back({{"name", place_name(view.tables.comms, comm)},
+    json["communicators"].push_back({{"name", object_name(view.tables.comms, comm)},
                                      {"count", sum.count},
                                      {"s", seconds(sum.wait_ns)}});
   }
   json["collectives"] = Json::array();
   for (const auto& [key, cost] : view.waits.collectives) {
     json["collectives"].push_back({{"function", view.function(key.second)},
-                                   {"communicator", place_name(view.tables.comms, key.first)},
+                                   {"communicator", object_name(view.tables.comms, key.first)},
                                    {"count", cost.count},
                                    {"wire_s", seconds(cost.wire_ns)},
                                    {"skew_s", seconds(cost.skew_ns)}});

@@ -147,7 +147,7 @@ std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analy
   return sorted;
 }
 
-void call_site_tables(const AnalyzeView& view, Lines& lines) {
+void wait_tables(const AnalyzeView& view, Lines& lines) {
   Table functions({{"function", Table::Align::kLeft}, {"waits"}, {"time"}});
   for (const auto& [function, sum] : longest(view.waits.by_function, kMaxFunctions)) {
     functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
@@ -155,7 +155,7 @@ void call_site_tables(const AnalyzeView& view, Lines& lines) {
   append(lines, "Wait states by function", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
   for (const auto& [comm, sum] : longest(view.waits.by_comm, kMaxComms)) {
-    comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count),
+    comms.add({answer::object_name(view.tables.comms, comm), human_count(sum.count),
                duration(sum.wait_ns)});
   }
   append(lines, "Wait states by communicator", comms);
@@ -175,7 +175,7 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
                {"wire"},
                {"skew"}});
   for (const auto& [key, cost] : costs) {
-    table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first),
+    table.add({view.function(key.second), answer::object_name(view.tables.comms, key.first),
                human_count(cost.count), duration(cost.wire_ns), duration(cost.skew_ns)});
   }
   append(
@@ -225,7 +225,7 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
 void add_waits(const AnalyzeView& view, Lines& lines) {
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
-  call_site_tables(view, lines);
+  wait_tables(view, lines);
   collective_table(view, lines);
   if (view.waits.path.length_ns != 0) path_table(view, lines);
 }

@@ -140,7 +140,7 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
                                     members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
-                        .directory_path = directory_path.path(),
+                        .directory = directory_path.path(),
                         .generator = std::string("megascope ") + kVersion,
                         .progress = progress.reporter(collective.rank() == 0),
                         .annotations = seen.annotations,
@@ -189,7 +189,7 @@ Status set_parallel(trace::RunSource& run, const std::string& sizes) {
                          " ranks, but the run has " + std::to_string(run.world_size()));
   }
   for (const std::int32_t rank : run.world_ranks())
-    run.parallel(rank) = grid.indices_of(grid.call_site_of(rank));
+    run.parallel(rank) = grid.indices_of(grid.coordinates_of(rank));
   return Status::ok();
 }
 
@@ -211,7 +211,7 @@ int export_run(const ExportArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
   trace::OpenDirectory in;
   trace::OpenDirectory out;
-  Status status = trace::open_given_directory(arguments.directory_path, in);
+  Status status = trace::open_given_directory(arguments.directory, in);
   if (status.is_ok()) status = open_run(in, run);
   if (status.is_ok()) status = set_parallel(*run, arguments.parallel);
   if (status.is_ok() && !arguments.out.empty()) status = make_output_directory(arguments.out, out);

@@ -11,8 +11,8 @@ namespace {
 using analysis::Want;
 
 std::string part_text(const HangView& view, const Want& want) {
-  if (want.target == kNoPeer) return view.place_name(want.comm);
-  return fmt::format("rank {}'s part of {}", want.target, view.place_name(want.comm));
+  if (want.target == kNoPeer) return view.object_name(want.comm);
+  return fmt::format("rank {}'s part of {}", want.target, view.object_name(want.comm));
 }
 
 std::string world_text(const HangView& view, std::string_view function, const Want& want) {
@@ -21,7 +21,7 @@ std::string world_text(const HangView& view, std::string_view function, const Wa
   if (function == "MPI_Comm_connect") return "another world, to call MPI_Comm_accept";
   if (function == "MPI_Comm_join") return "another world, at the other end of the socket";
   if (function.starts_with("MPI_Comm_spawn")) return "the spawned world, to reach MPI_Init";
-  return "another world, through " + view.place_name(want.comm);
+  return "another world, through " + view.object_name(want.comm);
 }
 
 std::string with_end(const HangView& view, const Want& want, const std::string& text) {

@@ -113,7 +113,7 @@ std::string where_text(const HangView& view, const Item& item, const std::string
   return "outside MPI " + since + ", after " + function;
 }
 
-std::string call_site_text(const HangView& view, const Item& item, const std::string& since) {
+std::string location_text(const HangView& view, const Item& item, const std::string& since) {
   const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
   const std::string where = where_text(view, item, since);
   return standing == Standing::kDied ? "has died (its process has ended). It was " + where : where;
@@ -127,7 +127,7 @@ RankLine line_of(const HangView& view, const std::vector<const Item*>& group,
     if (ranks.empty() || ranks.back() != item->world_rank) ranks.push_back(item->world_rank);
   }
   RankLine line{.who = ranks_text(ranks),
-                .where = call_site_text(view, first, times_text(view, group)),
+                .where = location_text(view, first, times_text(view, group)),
                 .what = {}};
   if (!first.thread_name.empty()) line.who += ", " + first.thread_name;
   if (first.waiting != nullptr)

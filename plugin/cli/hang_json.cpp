@@ -33,10 +33,10 @@ Json rank_or_null(std::int32_t rank) {
 }
 
 /// Adds the communicator of a call, and its window or file.
-void add_place(Json& json, const HangView& view, analysis::CommTable::Index call_site) {
-  json["communicator"] = view.comm_name(call_site);
-  if (call_site == analysis::CommTable::kNone) return;
-  const analysis::CommTable::Entry& entry = view.comms.entry(call_site);
+void add_object(Json& json, const HangView& view, analysis::CommTable::Index object) {
+  json["communicator"] = view.comm_name(object);
+  if (object == analysis::CommTable::kNone) return;
+  const analysis::CommTable::Entry& entry = view.comms.entry(object);
   if (entry.what == analysis::CommTable::What::kWindow) json["window"] = entry.name;
   if (entry.what == analysis::CommTable::What::kFile) json["file"] = entry.name;
 }
@@ -45,7 +45,7 @@ Json want_json(const HangView& view, const Waiting& waiting, const Want& want) {
   Json json = {{"kind", kind_name(want.kind)},
                {"function", view.function(waiting.world_rank, want.region)},
                {"rank", rank_or_null(want.partner)}};
-  add_place(json, view, want.comm);
+  add_object(json, view, want.comm);
   const bool has_target = want.kind == Want::Kind::kLock || want.kind == Want::Kind::kTarget;
   if (has_target) json["target"] = rank_or_null(want.target);
   if (want.kind == Want::Kind::kCollective) {
@@ -121,7 +121,7 @@ Json meetings_json(const HangView& view) {
       const std::string function = view.function(waiting.world_rank, want.region);
       if (!seen.insert({want.comm, want.sequence, function}).second) continue;
       Json& meeting = meetings.emplace_back();
-      add_place(meeting, view, want.comm);
+      add_object(meeting, view, want.comm);
       meeting["sequence"] = want.sequence;
       meeting["function"] = function;
       meeting["not_entered"] = analysis::not_entered(view.report, view.comms, waiting, want);
@@ -162,7 +162,7 @@ Json mismatches_json(const HangView& view) {
       participants.push_back(std::move(json));
     }
     Json json;
-    add_place(json, view, mismatch.comm);
+    add_object(json, view, mismatch.comm);
     json["what"] = what_name(mismatch.what);
     if (mismatch.what != Mismatch::What::kCount) json["sequence"] = mismatch.sequence;
     json["parties"] = std::move(participants);

@@ -36,7 +36,7 @@ struct HangView {
   /// Name of a communicator, or of the communicator of a window or file.
   std::string comm_name(analysis::CommTable::Index comm) const;
   /// Name of a communicator, window or file: "`dp`", "window 2 (`halo`)", "file `out.bin`".
-  std::string place_name(analysis::CommTable::Index call_site) const;
+  std::string object_name(analysis::CommTable::Index object) const;
 };
 
 /// Whether the run is blocked: a wait cycle, a wait for a rank that never answers, or mismatched

@@ -83,7 +83,7 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
 }
 
 /// The window or file of a call, else its communicator.
-CommTable::Index call_site_of(const HangView& view, const Waiting& waiting,
+CommTable::Index object_of(const HangView& view, const Waiting& waiting,
                               const analysis::ThreadState& thread) {
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
   for (const Fact& fact : thread.posted) {
@@ -91,8 +91,8 @@ CommTable::Index call_site_of(const HangView& view, const Waiting& waiting,
     if (names_window(fact.kind)) slot = analysis::slot_of_window(definitions, window_of(fact));
     if (fact.kind == FactKind::kFileCollective)
       slot = analysis::slot_of_file(definitions, file_of(fact));
-    const CommTable::Index call_site = view.comms.of(waiting.world_rank, slot);
-    if (thread.is_inside && call_site != CommTable::kNone) return call_site;
+    const CommTable::Index object = view.comms.of(waiting.world_rank, slot);
+    if (thread.is_inside && object != CommTable::kNone) return object;
   }
   return view.comms.of(waiting.world_rank, thread.comm);
 }
@@ -103,8 +103,8 @@ std::string HangView::comm_name(CommTable::Index comm) const {
   return answer::comm_name(comms, comm);
 }
 
-std::string HangView::place_name(CommTable::Index call_site) const {
-  return answer::place_name(comms, call_site);
+std::string HangView::object_name(CommTable::Index object) const {
+  return answer::object_name(comms, object);
 }
 
 bool has_finding(const HangView& view) {
@@ -127,8 +127,8 @@ std::string call_text(const HangView& view, const Waiting& waiting) {
                              waiting.wants.front().request == kNoRequest;
   if (is_collective) text += fmt::format(" #{}", waiting.wants.front().sequence);
   if (waiting.asked > 1) text += fmt::format(" over {} requests", waiting.asked);
-  const CommTable::Index call_site = call_site_of(view, waiting, thread);
-  if (call_site != CommTable::kNone) text += " of " + view.place_name(call_site);
+  const CommTable::Index object = object_of(view, waiting, thread);
+  if (object != CommTable::kNone) text += " of " + view.object_name(object);
   return text;
 }
 
@@ -137,7 +137,7 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
   const bool is_request = want.request != kNoRequest;
   const std::string started = is_request ? view.function(waiting.world_rank, want.region) : "";
   if (is_elsewhere(want)) return elsewhere_text(view, waiting, want, own_rank);
-  const std::string on = is_request ? " on " + view.place_name(want.comm) : "";
+  const std::string on = is_request ? " on " + view.object_name(want.comm) : "";
   if (want.kind == Want::Kind::kCollective) {
     const std::string which = collective_want(view, waiting, want);
     return is_request ? fmt::format("{} #{}{}, i.e. {}", started, want.sequence, on, which) : which;

@@ -72,7 +72,7 @@ Json functions_json() {
     wrapped.push_back({{"name", function.name},
                        {"group", function.group},
                        {"depth", depth_name(function.depth)},
-                       {"tells", function.annotates},
+                       {"tells", function.recorded_fields},
                        {"default", function.is_default}});
   }
   return {{"wrapped", std::move(wrapped)}, {"not_wrapped", mpi::functions_not_wrapped()}};
@@ -171,7 +171,7 @@ std::string functions_summary() {
 std::string depth_text(const mpi::WrappedFunction& function) {
   if (function.depth == mpi::Depth::kEnterLeave) return "entry and exit";
   return (function.depth == mpi::Depth::kFullSemantics ? "full meaning: " : "object: ") +
-         function.annotates;
+         function.recorded_fields;
 }
 
 std::string functions_text() {

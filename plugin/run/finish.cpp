@@ -295,7 +295,7 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
 
 void Session::write_report(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
-  for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
+  for (report::CallSiteRow& row : report.call_sites) sites.push_back(&row.site);
   locate_call_sites(library_directory(), sites, report.start_realtime_ns, report.notes);
   report.directory = directory_;
   if (!directory_.empty()) report.report_command = "megascope report " + directory_;

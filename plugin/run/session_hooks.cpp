@@ -81,7 +81,7 @@ void Session::open_live(const ProcessInfo& info) {
     settings.start_realtime_ns = first_moment_.realtime_ns;
     settings.world_size = info.world_size;
     settings.ranks.push_back(
-        {.world_rank = info.world_rank, .host = info.host, .pid = info.pid, .place = {}});
+        {.world_rank = info.world_rank, .host = info.host, .pid = info.pid, .coordinates = {}});
     std::string url;
     const Status status = open_live_view(library_directory(), settings, live_, url);
     say(status.is_ok() ? "live view: " + shown_address(url, directory_)

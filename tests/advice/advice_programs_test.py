@@ -25,17 +25,17 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="advice_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="advice_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def analyzed(self, mode, *words, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
-        run = os.path.join(self.folder, "run")
-        scratch = os.path.join(self.folder, "scratch")
+        run = os.path.join(self.directory, "run")
+        scratch = os.path.join(self.directory, "scratch")
         shutil.rmtree(run, ignore_errors=True)
         os.makedirs(scratch, exist_ok=True)
         environment = {**kept, "MEGASCOPE_SCRATCH": scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": run, **variables}
-        program = subprocess.run([*PRELOADED, "-n", "4", PATTERNS, mode, os.path.join(self.folder, "file")], cwd=self.folder, env=environment,
+        program = subprocess.run([*PRELOADED, "-n", "4", PATTERNS, mode, os.path.join(self.directory, "file")], cwd=self.directory, env=environment,
                                  capture_output=True, text=True, timeout=100)
         self.assertEqual(program.returncode, 0, program.stderr)
         result = subprocess.run([MEGASCOPE, "analyze", run, *words], capture_output=True, text=True, timeout=100)

@@ -28,21 +28,21 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="analyze_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = os.path.join(self.folder, "scratch")
+        self.directory = tempfile.mkdtemp(prefix="analyze_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = os.path.join(self.directory, "scratch")
         os.mkdir(self.scratch)
-        self.run_folder = os.path.join(self.folder, "run")
+        self.run_directory = os.path.join(self.directory, "run")
 
-    def record(self, mode, slow, ranks=4, delay_us=DELAY_US, folder=None, **variables):
+    def record(self, mode, slow, ranks=4, delay_us=DELAY_US, directory=None, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
         environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none",
-                       "MEGASCOPE_OUT": folder or self.run_folder, **variables}
+                       "MEGASCOPE_OUT": directory or self.run_directory, **variables}
         words = [*PRELOADED, "-n", str(ranks), WAITING, mode, str(slow), str(delay_us), str(STEPS)]
-        return subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
+        return subprocess.run(words, cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100)
 
-    def analyze(self, *words, folder=None):
-        return subprocess.run([MEGASCOPE, "analyze", folder or self.run_folder, *words], cwd=self.folder, capture_output=True,
+    def analyze(self, *words, directory=None):
+        return subprocess.run([MEGASCOPE, "analyze", directory or self.run_directory, *words], cwd=self.directory, capture_output=True,
                               text=True, timeout=100)
 
     def found(self):
@@ -55,7 +55,7 @@ class Case(unittest.TestCase):
     def play(self, mode, slow, **variables):
         """Records and analyses; records again where the machine delayed ranks by a good part of what was put in, as they say themselves."""
         for _ in range(TRIES):
-            shutil.rmtree(self.run_folder, ignore_errors=True)
+            shutil.rmtree(self.run_directory, ignore_errors=True)
             said = self.record(mode, slow, **variables).stderr
             overslept_us = {int(rank): int(time_us) for rank, time_us in re.findall(r"overslept (\d+) (\d+)", said)}
             if max(overslept_us.values()) < DISTURBED * STEPS * DELAY_US:
@@ -117,11 +117,11 @@ class Waits(Case):
 
 
 class Timelines(Case):
-    def exported(self, folder, *words):
-        result = subprocess.run([MEGASCOPE, "export", self.run_folder, "-f", "chrome", "-o", os.path.join(self.folder, folder), *words],
+    def exported(self, directory, *words):
+        result = subprocess.run([MEGASCOPE, "export", self.run_directory, "-f", "chrome", "-o", os.path.join(self.directory, directory), *words],
                                 capture_output=True, text=True, timeout=100)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        with gzip.open(os.path.join(self.folder, folder, "trace.json.gz"), "rt", encoding="utf-8") as file:
+        with gzip.open(os.path.join(self.directory, directory, "trace.json.gz"), "rt", encoding="utf-8") as file:
             return json.load(file)["traceEvents"], result.stdout
 
     def test_show_who_is_slow_and_who_waits_for_it(self):
@@ -150,7 +150,7 @@ class Timelines(Case):
 class BadInput(Case):
     def test_a_killed_rank(self):
         self.record("die", 2)
-        subprocess.run([MEGASCOPE, "recover", self.run_folder, "--scratch", self.scratch], capture_output=True, timeout=100, check=False)
+        subprocess.run([MEGASCOPE, "recover", self.run_directory, "--scratch", self.scratch], capture_output=True, timeout=100, check=False)
         found = self.found()
         # The last one is that in which the others wait, if they came to it before the launcher ended them.
         self.assertIn(found["matching"]["collectives"], (STEPS // 2 + 1, STEPS // 2 + 2))
@@ -159,7 +159,7 @@ class BadInput(Case):
 
     def test_a_missing_rank(self):
         self.record("halo", 1)
-        os.remove(os.path.join(self.run_folder, "rank-3.mgt"))
+        os.remove(os.path.join(self.run_directory, "rank-3.mgt"))
         found = self.found()
         self.assertIn("No trace of rank 3 is here: waits for them are not seen.", found["limits"])
         self.assertEqual(found["matching"]["messages"], 4 * STEPS)
@@ -168,7 +168,7 @@ class BadInput(Case):
 
     def test_a_truncated_rank(self):
         self.record("allreduce", 1)
-        path = os.path.join(self.run_folder, "rank-3.mgt")
+        path = os.path.join(self.run_directory, "rank-3.mgt")
         size = os.path.getsize(path)
         os.truncate(path, size // 3 // 4096 * 4096)  # what calls there were is cut off
         result = self.analyze("--json")
@@ -183,16 +183,16 @@ class BadInput(Case):
         self.assertEqual(self.found()["verdict"], "One rank: there is nobody to wait for.")
 
     def test_no_trace(self):
-        os.mkdir(self.run_folder)
+        os.mkdir(self.run_directory)
         result = self.analyze()
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("run", result.stderr)
 
     def test_traces_of_two_jobs(self):
-        other = os.path.join(self.folder, "other")
+        other = os.path.join(self.directory, "other")
         self.record("allreduce", 1)
-        self.record("allreduce", 1, folder=other)
-        shutil.copy(os.path.join(other, "rank-1.mgt"), os.path.join(self.run_folder, "rank-1.mgt"))
+        self.record("allreduce", 1, directory=other)
+        shutil.copy(os.path.join(other, "rank-1.mgt"), os.path.join(self.run_directory, "rank-1.mgt"))
         result = self.analyze("--json")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("rank 1 and rank 0 belong to different jobs", result.stderr)

@@ -1,6 +1,6 @@
 """Ranks that share cores, on real programs: whose CPU times are equal is not slow.
 
-  cores_test.py NO_SCHEDSTAT MEGASCOPE WORKING HOSTS_FOLDER MPIRUN...
+  cores_test.py NO_SCHEDSTAT MEGASCOPE WORKING HOSTS_DIRECTORY MPIRUN...
 
 NO_SCHEDSTAT: a library that hides /proc/…/schedstat, as some containers do. The rest as faults_test.py, which has the case of a competitor.
 """
@@ -47,7 +47,7 @@ class Cores(faults.Case):
     def say_shared(self, text):
         """The report and the analysis say in one line which ranks share cores."""
         self.assertRegex(" ".join(text.split()), r"Cores 4 ranks share 2 cores( \(\d+ hyper-threads\))? on node \S+")
-        analysis = subprocess.run([faults.MEGASCOPE, "analyze", self.run_folder], capture_output=True, text=True, timeout=faults.LIMIT_S, check=False).stdout
+        analysis = subprocess.run([faults.MEGASCOPE, "analyze", self.run_directory], capture_output=True, text=True, timeout=faults.LIMIT_S, check=False).stdout
         self.assertRegex(" ".join(analysis.split()), r"Cores: 4 ranks share 2 cores .*they waited \d+ % of their time for one")
         self.assertRegex(analysis, r"critical path +CPU +for a core")
 
@@ -55,7 +55,7 @@ class Cores(faults.Case):
         cores = self.shared()
         for mode in ("allreduce", "parts"):
             with self.subTest(mode=mode):
-                shutil.rmtree(self.run_folder, ignore_errors=True)
+                shutil.rmtree(self.run_directory, ignore_errors=True)
                 text = self.play(4, mode, "spin", 10_000, cores=cores)
                 times = [self.usual_cpu_ns(rank) for rank in range(4)]
                 if max(times) > EQUAL * min(times):

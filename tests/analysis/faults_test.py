@@ -1,10 +1,10 @@
 """Real faults are found and named; and nobody is named without one.
 
-  faults_test.py MEGASCOPE WORKING HOSTS_FOLDER MPIRUN...
+  faults_test.py MEGASCOPE WORKING HOSTS_DIRECTORY MPIRUN...
 
 Ranks write down how long each step's work took, and how long they waited for a core: that is the truth. Where it shows that the machine
 itself disturbed them, a test is skipped, because the ranks are then slow in truth; what it does not show must not be found.
-FAULTS_TEST_KEEP names a folder for what the tests leave.
+FAULTS_TEST_KEEP names a directory for what the tests leave.
 """
 
 import json
@@ -62,12 +62,12 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="faults_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="faults_test.", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         if KEEP:
-            self.addCleanup(shutil.copytree, self.folder, os.path.join(KEEP, self._testMethodName), dirs_exist_ok=True)
-        self.run_folder = self.folder + "/run"
-        self.truth = self.folder + "/truth"
+            self.addCleanup(shutil.copytree, self.directory, os.path.join(KEEP, self._testMethodName), dirs_exist_ok=True)
+        self.run_directory = self.directory + "/run"
+        self.truth = self.directory + "/truth"
 
     def skip(self, reason):
         print(f"faults_found: Skipped\n{reason}\n[  SKIPPED ] {type(self).__name__}.{self._testMethodName} (0 ms)")  # for run_ctest.py
@@ -81,12 +81,12 @@ class Case(unittest.TestCase):
             if cores:
                 os.sched_setaffinity(0, cores)
 
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.folder, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": self.run_folder,
+        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.directory, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": self.run_directory,
                     **variables}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), WORKING, mode, kind, str(STEPS), str(work_us),
                  str(slow_rank), str(factor), str(FROM), self.truth]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
-        process = subprocess.Popen(words, cwd=self.folder, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        process = subprocess.Popen(words, cwd=self.directory, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    preexec_fn=prepare)
         try:
             if kind == "spin" and not cores:
@@ -119,7 +119,7 @@ class Case(unittest.TestCase):
             return int(file.read())
 
     def found(self):
-        result = subprocess.run([MEGASCOPE, "analyze", self.run_folder, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        result = subprocess.run([MEGASCOPE, "analyze", self.run_directory, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         found = json.loads(result.stdout)
         self.assertEqual((result.returncode, result.stderr), (1 if found["culprits"] else 0, ""))
         return found
@@ -212,19 +212,19 @@ class Report(Case):
         lines = " ".join(text.split())
         self.assertTrue(lines.endswith("Verdict " + " ".join(found["verdict"].split())), text)
         self.assertIn("Rank 2 (", found["verdict"])
-        with open(self.run_folder + "/report.json", encoding="utf-8") as file:
+        with open(self.run_directory + "/report.json", encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual((report["verdict"], report["is_analyzed"]), (found["verdict"], True))
-        with open(self.run_folder + "/report.txt", encoding="utf-8") as file:
+        with open(self.run_directory + "/report.txt", encoding="utf-8") as file:
             self.assertTrue(" ".join(file.read().split()).endswith(" ".join(found["verdict"].split())))
-        again = subprocess.run([MEGASCOPE, "report", self.run_folder], capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        again = subprocess.run([MEGASCOPE, "report", self.run_directory], capture_output=True, text=True, timeout=LIMIT_S, check=True)
         self.assertTrue(" ".join(again.stdout.split()).endswith(" ".join(found["verdict"].split())), again.stdout)
 
     def test_without_exports_the_command_for_one_is_named(self):
         text = self.play(4, "allreduce", "sleep", 1000, slow_rank=2, factor=2, MEGASCOPE_EXPORT="none")
         self.assertIn("Run directory", text)
-        self.assertTrue(" ".join(text.split()).endswith(f"Verdict megascope analyze '{self.run_folder}' shows which ranks delay the others, and why"), text)
-        with open(self.run_folder + "/report.json", encoding="utf-8") as file:
+        self.assertTrue(" ".join(text.split()).endswith(f"Verdict megascope analyze '{self.run_directory}' shows which ranks delay the others, and why"), text)
+        with open(self.run_directory + "/report.json", encoding="utf-8") as file:
             self.assertFalse(json.load(file)["is_analyzed"])
 
     def test_of_one_rank_has_none(self):
@@ -313,7 +313,7 @@ class SlowWire(Case):
         """A message there and back a step; from a quarter of the steps on each way takes `later` times 1 ms."""
         if self.why_not:
             self.skip(self.why_not)
-        job = hosts.Job(self.machines, self.folder, MPIRUN)
+        job = hosts.Job(self.machines, self.directory, MPIRUN)
         addresses = [f"{SLOW_NETWORK}.{number}/24" for number in (1, 2)]
         with relay.Relay(self.machines.namespaces, addresses, (0.001, 0.001), later=later) as wire:
             def slow_down():
@@ -321,7 +321,7 @@ class SlowWire(Case):
                 wire.slow_down()
             beside = threading.Thread(target=slow_down)
             beside.start()
-            settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", "MEGASCOPE_OUT": self.run_folder}
+            settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", "MEGASCOPE_OUT": self.run_directory}
             program = [WORKING, "pingpong", "sleep", str(STEPS), "5000", "-1", "1", "0", self.truth]
             result = job.start(2, program, settings, SLOW_NETWORK)
             beside.join()

@@ -15,13 +15,13 @@ WORLD = programs.WORLD
 
 
 class Case(programs.Case):
-    has_own_folders = False
+    has_own_directories = False
 
     def environment(self):
-        """Two worlds on one node do not share memory in Open MPI, and each has a run folder of its own."""
+        """Two worlds on one node do not share memory in Open MPI, and each has a run directory of its own."""
         environment = {**super().environment(), "HANGING_PROGRAM": programs.HANGING, "OMPI_MCA_btl": "self,vader,tcp",
                        "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-        if self.has_own_folders:
+        if self.has_own_directories:
             del environment["MEGASCOPE_OUT"]
         return environment
 
@@ -110,9 +110,9 @@ class Files(Case):
         self.assertIn(f"#1 of `{WORLD}`: rank 2 called MPI_Barrier, ranks 0, 1 called MPI_File_open.", text)
 
     def test_a_run_that_ended_reports_it(self):
-        subprocess.run([*programs.PRELOADED, "-n", "3", programs.HANGING, "file-uneven"], cwd=self.folder, check=True,
+        subprocess.run([*programs.PRELOADED, "-n", "3", programs.HANGING, "file-uneven"], cwd=self.directory, check=True,
                        env=self.environment(), capture_output=True, timeout=50)
-        report = subprocess.run([programs.MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True,
+        report = subprocess.run([programs.MEGASCOPE, "report", self.run_directory], check=True, capture_output=True, text=True,
                                 timeout=50)
         self.assertIn("mismatched collectives: #1 of file `data`: rank 2 called MPI_File_write_at_all, ranks 0, 1 called "
                       "MPI_File_write_all", " ".join(report.stdout.split()))
@@ -126,12 +126,12 @@ class Worlds(Case):
         self.assertIn("waits for a connection: another world that calls MPI_Comm_connect", text)
 
     def test_a_world_and_the_one_that_it_started(self):
-        self.has_own_folders = True
+        self.has_own_directories = True
         with self.hanging("worlds", 2, ready=3):
-            folders = sorted(glob.glob(os.path.join(self.folder, "megascope-*")))
-            self.assertEqual(len(folders), 2)
-            for folder, other in (folders, folders[::-1]):
-                self.run_folder = folder
+            directories = sorted(glob.glob(os.path.join(self.directory, "megascope-*")))
+            self.assertEqual(len(directories), 2)
+            for directory, other in (directories, directories[::-1]):
+                self.run_directory = directory
                 text = " ".join(self.hang().stdout.split())
                 self.assertEqual(self.found()["other_worlds"], [other])
                 self.assertIn("waits for another world, through `MPI_Comm_", text)

@@ -32,17 +32,17 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hang_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = os.path.join(self.folder, "scratch")
+        self.directory = tempfile.mkdtemp(prefix="hang_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = os.path.join(self.directory, "scratch")
         os.mkdir(self.scratch)
-        self.run_folder = os.path.join(self.folder, "run")
-        self.ready = os.path.join(self.folder, "ready")
-        self.stop = os.path.join(self.folder, "stop")
+        self.run_directory = os.path.join(self.directory, "run")
+        self.ready = os.path.join(self.directory, "ready")
+        self.stop = os.path.join(self.directory, "stop")
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
-        return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_folder,
+        return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory,
                 "HANGING_READY": self.ready, "HANGING_STOP": self.stop}
 
     def pids(self):
@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
     @contextlib.contextmanager
     def hanging(self, mode, ranks, ready=None):
         """A job that has come to where it hangs."""
-        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.folder,
+        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.directory,
                               env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
             try:
                 deadline = time.monotonic() + 60
@@ -74,7 +74,7 @@ class Case(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
 
     def hang(self, *words):
-        return subprocess.run([MEGASCOPE, "hang", self.run_folder, *words], cwd=self.folder, capture_output=True, text=True,
+        return subprocess.run([MEGASCOPE, "hang", self.run_directory, *words], cwd=self.directory, capture_output=True, text=True,
                               timeout=100)
 
     def found(self):
@@ -115,16 +115,16 @@ class Circles(Case):
         killed = self.found()
         self.assertFalse(killed["running"])
         self.assertEqual(self.circles(killed), self.circles(running))
-        self.assertEqual(glob.glob(os.path.join(self.run_folder, "rank-*")), [], "nothing was moved")
-        subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
+        self.assertEqual(glob.glob(os.path.join(self.run_directory, "rank-*")), [], "nothing was moved")
+        subprocess.run([MEGASCOPE, "recover", self.run_directory], check=True, capture_output=True, timeout=50)
         self.assertEqual(self.circles(self.found()), self.circles(running))
         self.assertIn("not running here", self.hang().stdout)
-        report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
+        report = subprocess.run([MEGASCOPE, "report", self.run_directory], check=True, capture_output=True, text=True, timeout=50)
         self.assertIn("To see which ranks wait for which: megascope hang", report.stdout)
 
     def test_a_copy_taken_before_gives_way_to_the_trace_itself(self):
         with self.hanging("receive-ring", 2):
-            subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
+            subprocess.run([MEGASCOPE, "recover", self.run_directory], check=True, capture_output=True, timeout=50)
             self.assertEqual(self.circles(self.found()), [[(0, "MPI_Recv", 1), (1, "MPI_Recv", 0)]])
 
     def test_four_that_receive_in_a_ring(self):
@@ -266,15 +266,15 @@ class Ends(Case):
         self.assertIn("a message from rank 1 (tag 7), details unknown", self.hang().stdout)
 
     def test_counts_that_differ_at_the_end(self):
-        subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.folder, check=True,
+        subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.directory, check=True,
                        env=self.environment(), capture_output=True, timeout=50)
-        with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.txt"), encoding="utf-8") as file:
             report = " ".join(file.read().split())
         self.assertIn("Collectives ranks called different collectives on `dp`; the first difference: megascope hang", report)
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
             comms = {comm["name"]: comm["collectives_differ"] for comm in json.load(file)["communicators"]}
         self.assertEqual((comms["dp"], comms[WORLD]), (True, False))
-        later = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
+        later = subprocess.run([MEGASCOPE, "report", self.run_directory], check=True, capture_output=True, text=True, timeout=50)
         self.assertIn("mismatched collectives: On `dp`: rank 0 made 2", " ".join(later.stdout.split()))
         result = self.hang()
         self.assertEqual(result.returncode, 1)
@@ -286,15 +286,15 @@ class Killed(Case):
     """One rank is killed, the launcher then ends the others: what is said of the rank that died, by all commands."""
 
     def killed(self, mode, ranks=3):
-        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.folder, env=self.environment(),
+        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.directory, env=self.environment(),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
             self.assertNotEqual(job.wait(timeout=100), 0)
-        recovered = subprocess.run([MEGASCOPE, "recover", self.run_folder], capture_output=True, text=True, timeout=50)
+        recovered = subprocess.run([MEGASCOPE, "recover", self.run_directory], capture_output=True, text=True, timeout=50)
         self.assertEqual(recovered.returncode, 0, recovered.stdout + recovered.stderr)
         ends = {}
         for command in ("hang", "report", "analyze"):
             options = ["--json"] if command != "hang" else ["--format", "json"]
-            as_json, as_text = (subprocess.run([MEGASCOPE, command, self.run_folder, *more], capture_output=True, text=True,
+            as_json, as_text = (subprocess.run([MEGASCOPE, command, self.run_directory, *more], capture_output=True, text=True,
                                                timeout=100) for more in (options, []))
             self.assertIn(as_json.returncode, (0, 1), as_json.stderr)
             ends[command] = json.loads(as_json.stdout)["open_ends"]
@@ -333,18 +333,18 @@ class Killed(Case):
 
     def test_a_report_of_a_killed_run_names_the_command_for_the_verdict(self):
         self.killed("killed-outside")
-        report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
-        self.assertIn(f"Verdict megascope analyze '{self.run_folder}' shows which ranks delay the others", " ".join(report.stdout.split()))
+        report = subprocess.run([MEGASCOPE, "report", self.run_directory], check=True, capture_output=True, text=True, timeout=50)
+        self.assertIn(f"Verdict megascope analyze '{self.run_directory}' shows which ranks delay the others", " ".join(report.stdout.split()))
 
 
 class Inputs(Case):
-    def test_bad_folders_are_named(self):
-        empty = os.path.join(self.folder, "empty")
+    def test_bad_directories_are_named(self):
+        empty = os.path.join(self.directory, "empty")
         os.mkdir(empty)
-        for folder in (os.path.join(self.folder, "nosuch"), empty):
-            result = subprocess.run([MEGASCOPE, "hang", folder], capture_output=True, text=True, timeout=50)
+        for directory in (os.path.join(self.directory, "nosuch"), empty):
+            result = subprocess.run([MEGASCOPE, "hang", directory], capture_output=True, text=True, timeout=50)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
-            self.assertIn(folder, result.stderr)
+            self.assertIn(directory, result.stderr)
 
     def test_a_damaged_trace_is_named_and_the_rest_is_read(self):
         with self.hanging("receive-ring", 3):

@@ -41,20 +41,20 @@ class Hidden(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hidden_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = self.folder + "/run"
+        self.directory = tempfile.mkdtemp(prefix="hidden_test.", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.run_directory = self.directory + "/run"
 
     def play(self, where, ranks, group_size, slow_rank, factor=1.3):
-        shutil.rmtree(self.run_folder, ignore_errors=True)
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_folder}
+        shutil.rmtree(self.run_directory, ignore_errors=True)
+        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), SPINNING, where, str(STEPS), str(WORK_US),
                  str(group_size), str(slow_rank), str(factor)]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
-        result = subprocess.run(words, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        result = subprocess.run(words, cwd=self.directory, env=kept, capture_output=True, text=True, timeout=LIMIT_S, check=False,
                                 preexec_fn=come_first)
         self.assertEqual(result.returncode, 0, result.stderr)
-        result = subprocess.run([MEGASCOPE, "analyze", self.run_folder, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        result = subprocess.run([MEGASCOPE, "analyze", self.run_directory, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         found = json.loads(result.stdout)
         self.assertEqual((result.returncode, result.stderr), (1 if found["culprits"] else 0, ""))
         return found

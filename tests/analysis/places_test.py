@@ -34,15 +34,15 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="places_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
+        self.directory = tempfile.mkdtemp(prefix="places_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.run_directory = os.path.join(self.directory, "run")
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def call(self, *command, **more):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, **more)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory, check=False, **more)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
@@ -55,19 +55,19 @@ class Case(unittest.TestCase):
         self.call(MPICC, "-O2", *options, "-shared", "-fPIC", os.path.join(HERE, "places", "part.c"), "-o", self.path("libpart.so"))
         program = self.path("heat")
         self.call(MPICC, "-O2", *options, os.path.join(HERE, "places", "heat.c"), self.path("libpart.so"),
-                  f"-Wl,-rpath,{self.folder}", "-o", program)
+                  f"-Wl,-rpath,{self.directory}", "-o", program)
         return program
 
     def record(self, program, formats="none", **more):
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_CALLSITE": "1",
+        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_CALLSITE": "1",
                     "MEGASCOPE_EXPORT": formats, "MEGASCOPE_REPORT": "none", **more}
         return self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(RANKS), program)
 
     def report(self, environment=()):
-        return json.loads(self.call(MEGASCOPE, "report", self.run_folder, "--json", env={**os.environ, **dict(environment)}))
+        return json.loads(self.call(MEGASCOPE, "report", self.run_directory, "--json", env={**os.environ, **dict(environment)}))
 
     def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
             return json.load(file)
 
     @staticmethod
@@ -104,7 +104,7 @@ class Lines(Case):
         row = next(row for row in report["places"] if row["function"] == "MPI_Allreduce")
         self.assertEqual((row["caller"], row["line"], row["module"]), ("solve", solve, os.path.realpath(self.path("heat"))))
         self.assertTrue(row["file"].endswith("/places/heat.c"))
-        text = self.call(MEGASCOPE, "report", self.run_folder)
+        text = self.call(MEGASCOPE, "report", self.run_directory)
         self.assertRegex(text, rf"MPI_Allreduce +solve \(heat\.c:{solve}\) +100 ")
 
     def test_of_inlined_functions_templates_and_lambdas_in_cpp_are_right(self):
@@ -123,7 +123,7 @@ class Lines(Case):
 
     @unittest.skipIf(MPIFORT == "-", "no Fortran compiler")
     def test_of_fortran_are_right(self):
-        self.record(self.build(MPIFORT, "stove.f90", "-g", "-J", self.folder))
+        self.record(self.build(MPIFORT, "stove.f90", "-g", "-J", self.directory))
         line = {mark: marked_line("stove.f90", mark) for mark in ("heat::solve", "outer", "stove")}
         self.assertEqual(self.places(self.report()), {
             ("MPI_Allreduce", f"heat::solve (stove.f90:{line['heat::solve']})"): 10 * RANKS,
@@ -149,11 +149,11 @@ class Lines(Case):
         self.record(self.build_heat("-g"), formats="otf2")
         line = marked_line("heat.c", "solve")
         place = f"solve (heat.c:{line})"
-        self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto,otf2", "-o", self.path("later"))
+        self.call(MEGASCOPE, "export", self.run_directory, "-f", "perfetto,otf2", "-o", self.path("later"))
         with open(self.path("later/trace.perfetto-trace"), "rb") as file:
             self.assertIn(place.encode(), file.read())
-        for folder in (self.run_folder, self.path("later")):
-            found = json.loads(self.call(sys.executable, JUDGE, os.path.join(folder, "trace.otf2")))["places"]
+        for directory in (self.run_directory, self.path("later")):
+            found = json.loads(self.call(sys.executable, JUDGE, os.path.join(directory, "trace.otf2")))["places"]
             self.assertEqual([(text, file.endswith("/places/heat.c"), number, calls) for name, text, file, number, calls in found
                               if name == "MPI_Allreduce"], [(place, True, line, 50 * RANKS)])
             nowhere = [text for name, text, file, number, calls in found if file == "" and number == 0]
@@ -177,10 +177,10 @@ class Without(Case):
             ("MPI_Barrier", "0x"): RANKS})
         self.check_sums(report)
 
-    def test_call_sites_there_is_no_table(self):
+    def test_without_call_sites_there_is_no_table(self):
         self.record(self.build_heat("-g"), MEGASCOPE_CALLSITE="0")
         self.assertEqual(self.report()["places"], [])
-        self.assertNotIn("Calls by call site", self.call(MEGASCOPE, "report", self.run_folder))
+        self.assertNotIn("Calls by call site", self.call(MEGASCOPE, "report", self.run_directory))
 
 
 class AfterTheRun(Case):
@@ -194,7 +194,7 @@ class AfterTheRun(Case):
         report = self.report()
         self.notes_about(report, "the file has changed since the run")
         self.assertIn(("MPI_Allreduce", "heat+0x"), self.places(report))
-        told = self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto", "-o", self.path("later"))
+        told = self.call(MEGASCOPE, "export", self.run_directory, "-f", "perfetto", "-o", self.path("later"))
         self.assertIn("the file has changed since the run", told)
 
     def test_a_program_without_build_id_that_was_built_anew_shows_no_wrong_lines(self):
@@ -242,7 +242,7 @@ class FilesThatDebugInformationNames(Case):
         """At the end of a run, in the report and in an export."""
         for report in (self.stored_report(), self.report()):
             self.assertIn(("MPI_Allreduce", allreduce), self.places(report))
-        self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto,chrome", "-o", self.path("later"))
+        self.call(MEGASCOPE, "export", self.run_directory, "-f", "perfetto,chrome", "-o", self.path("later"))
         with open(self.path("later/trace.perfetto-trace"), "rb") as file:
             self.assertIn(re.sub(r"0x\)$", "0x", allreduce).encode(), file.read())
 
@@ -250,15 +250,15 @@ class FilesThatDebugInformationNames(Case):
         for version in ("4", "5"):
             with self.subTest(version=version):
                 program = self.build_heat("-g", f"-gdwarf-{version}", "-gsplit-dwarf")
-                split = [self.path(name) for name in os.listdir(self.folder) if name.endswith(".dwo")]
+                split = [self.path(name) for name in os.listdir(self.directory) if name.endswith(".dwo")]
                 self.assertTrue(split)
                 self.become_fifos(*split)
                 self.record(program)
                 self.check_places(f"solve (heat.c:{marked_line('heat.c', 'solve')})")
                 for path in split:
                     os.remove(path)
-                for folder in (self.run_folder, self.path("later")):
-                    shutil.rmtree(folder)
+                for directory in (self.run_directory, self.path("later")):
+                    shutil.rmtree(directory)
 
     def test_shared_debug_information_is_a_regular_file(self):
         program = self.build_heat("-g")

@@ -47,11 +47,11 @@ class App:
         """What is not installed, or None."""
         return None
 
-    def prepare(self, folder):
-        """Puts input into folder; the command that a rank runs there."""
+    def prepare(self, directory):
+        """Puts input into directory; the command that a rank runs there."""
         raise NotImplementedError
 
-    def results(self, folder, output):
+    def results(self, directory, output):
         """What must be equal: all that is printed, line by line."""
         return output.splitlines()
 
@@ -66,11 +66,11 @@ class Program(App):
 class Lammps(Program):
     program = "lmp"
 
-    def prepare(self, folder):
-        (folder / "in.lj").write_text(LAMMPS_INPUT)
+    def prepare(self, directory):
+        (directory / "in.lj").write_text(LAMMPS_INPUT)
         return ["lmp", "-in", "in.lj", "-log", "none"]
 
-    def results(self, folder, output):
+    def results(self, directory, output):
         """The thermodynamic table, digit by digit."""
         rows = [line.split() for line in output.splitlines() if re.match(r"^ +\d+ +[-\d.]", line)]
         return [row for row in rows if len(row) == 6]
@@ -79,29 +79,29 @@ class Lammps(Program):
 class Hpcc(Program):
     program = "hpcc"
 
-    def prepare(self, folder):
+    def prepare(self, directory):
         lines = HPCC_TEMPLATE.read_text().splitlines()
         for number, text in HPCC_LINES.items():
             lines[number] = text
-        (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n")
+        (directory / "hpccinf.txt").write_text("\n".join(lines) + "\n")
         return ["hpcc"]
 
-    def results(self, folder, output):
+    def results(self, directory, output):
         """What does not depend on speed: which parts ran, the residuals of HPL, the verdicts."""
-        text = (folder / "hpccoutf.txt").read_text()
+        text = (directory / "hpccoutf.txt").read_text()
         found = re.findall(r"^(?:Begin|End) of .*|^\|\|Ax-b.*|^Success=.*|^.*_n=.*|^CommWorldProcs=.*|^HPL_N.*=.*|"
                            r"^.*tests? completed.*|^.*(?:Failed|failed).*", text, re.M)
         return [line for line in found if not re.search(r"time|GFlops|GBs|GUPs", line)]
 
 
 class Ours(App):
-    """A program of this folder, built as app_NAME; all it prints must be equal."""
+    """A program of this directory, built as app_NAME; all it prints must be equal."""
 
     def __init__(self, name, *arguments, exit_code=0, is_whole=True, judges=App.judges, received=None):
         self.name, self.arguments, self.exit_code, self.is_whole = name, arguments, exit_code, is_whole
         self.judges, self.received = judges, received or {}
 
-    def prepare(self, folder):
+    def prepare(self, directory):
         return [str(self.programs / f"app_{self.name}"), *self.arguments]
 
 
@@ -111,17 +111,17 @@ class PwX(Program):
     ranks = 4
     environment = {"OMP_NUM_THREADS": "1"}
 
-    def prepare(self, folder):
-        silicon.write(folder)
+    def prepare(self, directory):
+        silicon.write(directory)
         return ["pw.x", "-nk", "2", "-in", "si.in"]
 
-    def results(self, folder, output):
+    def results(self, directory, output):
         """Energies, bands, forces and stress, digit by digit: all but times."""
         return [line for line in output.splitlines() if not re.search(r"secs|WALL|starts on|terminated on", line)]
 
 
 class Python(App):
-    """A script of this folder that prints on rank 0."""
+    """A script of this directory that prints on rank 0."""
 
     def __init__(self, script, *arguments, needs=("mpi4py", "numpy"), ranks=2, exit_code=0, is_whole=True,
                  environment=None, runner="mpi4py"):
@@ -136,7 +136,7 @@ class Python(App):
                 return f"{PYTHON}'s module {module}"
         return None
 
-    def prepare(self, folder):
+    def prepare(self, directory):
         return [PYTHON, "-m", self.runner, str(HERE / self.script), *self.arguments]
 
 

@@ -2,7 +2,7 @@
 """Runs a real MPI program bare and under libmegascope.so: it must print and return the same. Then has the traces judged by
 readers that are not ours, and the number of calls of each function by a counter that is not the library.
 
-  run_app.py APP --library FILE --command FILE --counter FILE --programs FOLDER --tools FOLDER --trace-processor FOLDER
+  run_app.py APP --library FILE --command FILE --counter FILE --programs DIRECTORY --tools DIRECTORY --trace-processor DIRECTORY
   (apps.py names the programs)
 
 Exit code 0: all is well; 1: a difference or a defect, named; 77: the program, or what judges its traces, is not installed.
@@ -33,14 +33,14 @@ def fail(message):
     sys.exit(1)
 
 
-def launch(app, command, folder, variables):
+def launch(app, command, directory, variables):
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_rmaps_base_oversubscribe="1",
                        OMPI_MCA_btl_vader_single_copy_mechanism="none", **app.environment)
     launcher = ["mpirun.openmpi", "-n", str(app.ranks)]
     for name, value in variables.items():
         launcher += ["-x", f"{name}={value}"]
-    result = subprocess.run(launcher + command, cwd=folder, env=environment, capture_output=True, text=True, timeout=250,
+    result = subprocess.run(launcher + command, cwd=directory, env=environment, capture_output=True, text=True, timeout=250,
                             check=False)
     if result.returncode != app.exit_code:
         fail(f"exit code {result.returncode}, should be {app.exit_code}: {result.stderr[-2000:]}")
@@ -49,13 +49,13 @@ def launch(app, command, folder, variables):
 
 def play(app, mode, scratch, variables):
     """What the program computed, and where it ran."""
-    folder = pathlib.Path(scratch) / mode
-    folder.mkdir()
-    result = launch(app, app.prepare(folder), folder, variables)
-    outcome = app.results(folder, result.stdout)
+    directory = pathlib.Path(scratch) / mode
+    directory.mkdir()
+    result = launch(app, app.prepare(directory), directory, variables)
+    outcome = app.results(directory, result.stdout)
     if not outcome:
         fail(f"{mode} run: no result was found in its output")
-    return outcome, folder, result.stderr
+    return outcome, directory, result.stderr
 
 
 def judge(command, what):
@@ -70,10 +70,10 @@ def plain(name):
     return re.sub(r"(_cptr)?(_f08)?_*$", "", name.upper(), flags=re.I)
 
 
-def read_books(folder):
+def read_books(directory):
     """Calls by function as count_calls.c saw them, over all processes."""
     books = collections.Counter()
-    for path in folder.glob("book.*"):
+    for path in directory.glob("book.*"):
         for name, calls in struct.iter_unpack("56sQ", path.read_bytes()):
             function = name.rstrip(b"\0").decode()
             if calls and not NOT_RECORDED.match(plain(function)):
@@ -88,9 +88,9 @@ def compare(what, has, should):
                                      if has.get(name, 0) != should.get(name, 0)))
 
 
-def judge_report(app, run_folder, books):
+def judge_report(app, run_directory, books):
     """Calls by function, with those that had not returned when the program was ended."""
-    report = json.loads((run_folder / "report.json").read_text())
+    report = json.loads((run_directory / "report.json").read_text())
     lost = {cause: count for cause, count in report["losses"].items() if count}
     if lost or report["ranks"] != app.ranks:
         fail(f"report.json: losses {lost}, ranks {report['ranks']}")
@@ -104,8 +104,8 @@ def judge_report(app, run_folder, books):
     return by_function
 
 
-def judge_otf2(app, run_folder, tools, by_function):
-    otf2 = judge(["/usr/bin/python3", f"{tools}/check_otf2.py", str(run_folder / "trace.otf2")]
+def judge_otf2(app, run_directory, tools, by_function):
+    otf2 = judge(["/usr/bin/python3", f"{tools}/check_otf2.py", str(run_directory / "trace.otf2")]
                  + ([] if app.is_whole else ["--incomplete"]), "OTF2")
     compare("calls by function in OTF2, and in the report", otf2["calls"], by_function)
     if otf2["events"]["Enter"] > sum(by_function.values()):
@@ -113,10 +113,10 @@ def judge_otf2(app, run_folder, tools, by_function):
     return otf2
 
 
-def judge_by_otf2_print(run_folder, by_function):
+def judge_by_otf2_print(run_directory, by_function):
     """Ten times faster than Python's reader: is it silent, and are all calls there?"""
     entered = collections.Counter()
-    with subprocess.Popen(["otf2-print", str(run_folder / "trace.otf2")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with subprocess.Popen(["otf2-print", str(run_directory / "trace.otf2")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as process:
         for line in process.stdout:
             if line.startswith("ENTER"):
@@ -128,16 +128,16 @@ def judge_by_otf2_print(run_folder, by_function):
     compare("calls by function in OTF2, and in the report", entered, by_function)
 
 
-def judge_timelines(app, run_folder, arguments, by_function, messages):
+def judge_timelines(app, run_directory, arguments, by_function, messages):
     processor = pathlib.Path(arguments.trace_processor) / "trace_processor.wasm"
     if not processor.exists() or not shutil.which("node"):
         print("skipped: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")
         sys.exit(77)
     os.environ["TRACE_PROCESSOR"] = str(processor.parent)
     for name in ("trace.perfetto-trace", "trace.json.gz"):
-        if not (run_folder / name).exists():
+        if not (run_directory / name).exists():
             fail(f"{name} was not written")
-        timeline = judge(["node", f"{arguments.tools}/trace_processor/check_timeline.mjs", str(run_folder / name), SPANS],
+        timeline = judge(["node", f"{arguments.tools}/trace_processor/check_timeline.mjs", str(run_directory / name), SPANS],
                          name)
         spans = {row["name"]: int(row["count"]) for row in timeline["answers"][0]}
         slices = {function: spans.get(function, 0) for function in by_function}
@@ -157,15 +157,15 @@ def megascope(command, *arguments):
     return result.stdout
 
 
-def find_run(folder, command, stderr):
-    run_folders = list(folder.glob("megascope-*"))
-    if len(run_folders) != 1:
-        fail(f"run folders: {run_folders}; {stderr[-2000:]}")
-    if not (run_folders[0] / "report.json").exists():  # it was ended before MPI_Finalize
-        megascope(command, "recover", run_folders[0])
-        megascope(command, "export", run_folders[0], "--format", "otf2,perfetto,chrome")
-        (run_folders[0] / "report.json").write_text(megascope(command, "report", run_folders[0], "--json"))
-    return run_folders[0]
+def find_run(directory, command, stderr):
+    run_directories = list(directory.glob("megascope-*"))
+    if len(run_directories) != 1:
+        fail(f"run directories: {run_directories}; {stderr[-2000:]}")
+    if not (run_directories[0] / "report.json").exists():  # it was ended before MPI_Finalize
+        megascope(command, "recover", run_directories[0])
+        megascope(command, "export", run_directories[0], "--format", "otf2,perfetto,chrome")
+        (run_directories[0] / "report.json").write_text(megascope(command, "report", run_directories[0], "--json"))
+    return run_directories[0]
 
 
 def main():
@@ -182,20 +182,20 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="megascope-app-") as scratch:
         bare, _, _ = play(app, "bare", scratch, {})
-        traced, folder, stderr = play(app, "traced", scratch, {
+        traced, directory, stderr = play(app, "traced", scratch, {
             "LD_PRELOAD": f"{arguments.counter}:{arguments.library}", "COUNT_CALLS_BOOK": f"{scratch}/book",
             "MEGASCOPE_EXPORT": "otf2+perfetto+chrome" if "timelines" in app.judges else "otf2",
             "MEGASCOPE_SCRATCH": scratch})
         if bare != traced:
             fail(f"results differ: bare {bare}, traced {traced}")
-        run_folder = find_run(folder, arguments.command, stderr)
-        by_function = judge_report(app, run_folder, read_books(pathlib.Path(scratch)))
+        run_directory = find_run(directory, arguments.command, stderr)
+        by_function = judge_report(app, run_directory, read_books(pathlib.Path(scratch)))
         if "otf2-print" in app.judges:
-            judge_by_otf2_print(run_folder, by_function)
+            judge_by_otf2_print(run_directory, by_function)
         if "otf2" in app.judges:
-            otf2 = judge_otf2(app, run_folder, arguments.tools, by_function)
+            otf2 = judge_otf2(app, run_directory, arguments.tools, by_function)
         if "timelines" in app.judges:
-            judge_timelines(app, run_folder, arguments, by_function, otf2["messages"])
+            judge_timelines(app, run_directory, arguments, by_function, otf2["messages"])
     print(f"{arguments.app}: {len(bare)} result lines equal, {sum(by_function.values())} calls of "
           f"{len(by_function)} functions")
 

@@ -74,6 +74,6 @@ def pseudopotential():
     return text + section("PP_RHOATOM", [charge(r) for r in radii]) + "</UPF>\n"
 
 
-def write(folder):
-    (folder / "si.upf").write_text(pseudopotential())
-    (folder / "si.in").write_text(INPUT)
+def write(directory):
+    (directory / "si.upf").write_text(pseudopotential())
+    (directory / "si.in").write_text(INPUT)

@@ -18,12 +18,12 @@ LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libm
 
 class Capabilities(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="capabilities_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="capabilities_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def test_capabilities_are_those_of_the_modules_that_are_installed(self):
         """Beside a copy of the command: all modules, then no live module, then one that cannot be opened."""
-        prefix = os.path.join(self.folder, "prefix")
+        prefix = os.path.join(self.directory, "prefix")
         os.makedirs(os.path.join(prefix, "bin"))
         command = shutil.copy(MEGASCOPE, os.path.join(prefix, "bin"))
         lib = os.path.join(prefix, "lib")

@@ -23,9 +23,9 @@ CALLS = BARRIERS + 5  # Init, Comm_rank, Comm_size, Sendrecv, Finalize
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="cli_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = os.path.join(self.folder, "scratch")
+        self.directory = tempfile.mkdtemp(prefix="cli_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = os.path.join(self.directory, "scratch")
         os.mkdir(self.scratch)
 
     def environment(self, **variables):
@@ -34,21 +34,21 @@ class Case(unittest.TestCase):
         return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
 
     def call(self, *words, **variables):
-        return subprocess.run([MEGASCOPE, *words], cwd=self.folder, env=self.environment(**variables),
+        return subprocess.run([MEGASCOPE, *words], cwd=self.directory, env=self.environment(**variables),
                               capture_output=True, text=True, timeout=100)
 
-    def run_folder(self):
-        folders = glob.glob(os.path.join(self.folder, "megascope-*"))
-        self.assertEqual(len(folders), 1, folders)
-        return folders[0]
+    def run_directory(self):
+        directories = glob.glob(os.path.join(self.directory, "megascope-*"))
+        self.assertEqual(len(directories), 1, directories)
+        return directories[0]
 
     def stored_report(self):
-        with open(os.path.join(self.run_folder(), "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory(), "report.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def fake_launcher(self, name):
         """A launcher that writes down what it was given."""
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.words"\nenv > "$0.env"\nexit 3\n')
         os.chmod(path, 0o755)
@@ -61,9 +61,9 @@ class Usage(Case):
                           "--truth", name + ".json") for name in ("first", "again")]
         self.assertEqual([each.returncode for each in made], [0, 0], made[0].stderr)
         self.assertEqual(self.call("report", "first").returncode, 0)
-        first, again = ((pathlib.Path(self.folder) / name / "rank-5.mgt").read_bytes() for name in ("first", "again"))
+        first, again = ((pathlib.Path(self.directory) / name / "rank-5.mgt").read_bytes() for name in ("first", "again"))
         self.assertEqual(first, again)
-        truth = json.loads((pathlib.Path(self.folder) / "first.json").read_text())
+        truth = json.loads((pathlib.Path(self.directory) / "first.json").read_text())
         self.assertEqual([culprit["ranks"] for culprit in truth["culprits"]], [[5]])
         for words in (["-o", "first"], ["-o", "x", "--fault", "tired@1"], ["-o", "x", "--tp", "2000"]):
             self.assertEqual(self.call("synth", *words).returncode, 2, words)
@@ -89,8 +89,8 @@ class Usage(Case):
             self.assertIn(part, result.stderr)
 
     def test_bad_input_is_named(self):
-        os.mkdir(os.path.join(self.folder, "empty"))
-        with open(os.path.join(self.folder, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
+        os.mkdir(os.path.join(self.directory, "empty"))
+        with open(os.path.join(self.directory, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
             file.write("no trace" * 1000)
         for words in (["report", "nosuch"], ["report", "empty"], ["report", "empty", "--json"], ["recover", "nosuch"],
                       ["recover", "empty"], ["export", "nosuch", "-f", "otf2"], ["hang", "nosuch"], ["hang", "empty"], ["analyze", "nosuch"],
@@ -141,24 +141,24 @@ class Run(Case):
     def test_records_both_programs_of_a_launcher(self):
         result = self.call("run", "-o", "out", *MPIRUN, "-n", "1", PROGRAM, ":", "-n", "1", PROGRAM, "exit", "0")
         self.assertEqual(result.returncode, 0, result.stderr)
-        with open(os.path.join(self.folder, "out", "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.directory, "out", "report.json"), encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual((report["ranks"], report["mpi_calls"], len(report["programs"])), (2, 2 * CALLS, 2))
 
-    def test_a_folder_that_is_there_is_not_written_into(self):
-        self.addCleanup(shutil.rmtree, self.folder + "-2", ignore_errors=True)
+    def test_a_directory_that_is_there_is_not_written_into(self):
+        self.addCleanup(shutil.rmtree, self.directory + "-2", ignore_errors=True)
         result = self.call("run", "-o", ".", "-e", "none", PROGRAM)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(f"writes to {self.folder}-2", result.stderr)
-        self.assertEqual(os.listdir(self.folder), ["scratch"])
+        self.assertIn(f"writes to {self.directory}-2", result.stderr)
+        self.assertEqual(os.listdir(self.directory), ["scratch"])
 
     def test_records_as_a_rank_itself(self):
-        result = subprocess.run([*MPIRUN, "-n", "2", MEGASCOPE, "run", "--", PROGRAM], cwd=self.folder, check=True,
+        result = subprocess.run([*MPIRUN, "-n", "2", MEGASCOPE, "run", "--", PROGRAM], cwd=self.directory, check=True,
                                 env=self.environment(), capture_output=True, text=True, timeout=100)
         self.assertNotIn("nothing was recorded", result.stderr)
         self.assertEqual(self.stored_report()["mpi_calls"], 2 * CALLS)
 
-    def test_finds_the_run_folder_of_a_program_that_changed_its_own(self):
+    def test_finds_the_run_directory_of_a_program_that_changed_its_own(self):
         result = self.call("run", PROGRAM, "chdir")
         self.assertEqual((result.returncode, self.stored_report()["mpi_calls"]), (0, CALLS))
         self.assertNotIn("nothing was recorded", result.stderr)
@@ -166,11 +166,11 @@ class Run(Case):
     def test_ends_as_the_program_ends(self):
         result = self.call("run", "-o", "killed", "--", PROGRAM, "kill")
         self.assertEqual(result.returncode, -signal.SIGKILL)
-        folder = os.path.join(os.path.realpath(self.folder), "killed")
-        self.assertIn(f"megascope: the run ended early: recovered 1 trace into {folder}; see `megascope report '{folder}'` and `megascope analyze '{folder}'`\n",
+        directory = os.path.join(os.path.realpath(self.directory), "killed")
+        self.assertIn(f"megascope: the run ended early: recovered 1 trace into {directory}; see `megascope report '{directory}'` and `megascope analyze '{directory}'`\n",
                       result.stderr)
-        self.assertEqual(os.listdir(os.path.join(self.folder, "scratch", f"megascope-{os.geteuid()}")), [])
-        report = json.loads(self.call("report", folder, "--json").stdout)
+        self.assertEqual(os.listdir(os.path.join(self.directory, "scratch", f"megascope-{os.geteuid()}")), [])
+        report = json.loads(self.call("report", directory, "--json").stdout)
         self.assertEqual(report["mpi_calls"], CALLS - 1)
 
     def test_says_which_functions_are_recorded(self):
@@ -178,7 +178,7 @@ class Run(Case):
         self.assertRegex(result.stderr, r"^megascope: .* a rank, MPI functions selected by MEGASCOPE_MPI=none\n")
 
     def test_hands_on_signals(self):
-        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.folder, env=self.environment(),
+        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.directory, env=self.environment(),
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             self.assertEqual(process.stdout.readline(), b"waiting\n")
             process.send_signal(signal.SIGTERM)
@@ -221,11 +221,11 @@ class Afterwards(Case):
     def make_run(self):
         result = self.call("run", "--", *MPIRUN, "-n", "2", PROGRAM)
         self.assertEqual(result.returncode, 0, result.stderr)
-        return self.run_folder()
+        return self.run_directory()
 
     def test_report_from_traces_counts_like_the_one_at_the_end(self):
-        folder = self.make_run()
-        result = self.call("report", folder, "--json")
+        directory = self.make_run()
+        result = self.call("report", directory, "--json")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         later, stored = json.loads(result.stdout), self.stored_report()
         for key in ("wall_s", "startup_s"):
@@ -238,100 +238,100 @@ class Afterwards(Case):
         for name, function in stored["functions"].items():
             for key in ("calls", "bytes"):
                 self.assertEqual(later["functions"][name][key], function[key], name)
-        self.assertEqual(later, json.loads(self.call("report", folder, "--json", "-j", "1").stdout))
-        text = self.call("report", folder)
+        self.assertEqual(later, json.loads(self.call("report", directory, "--json", "-j", "1").stdout))
+        text = self.call("report", directory)
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertLessEqual(len(text.stdout.splitlines()), 60)
         self.assertIn("MPI_Barrier", text.stdout)
 
     def test_export_writes_once_and_overwrites_nothing(self):
-        folder = self.make_run()
+        directory = self.make_run()
         present = json.loads(self.call("info", "--json").stdout)["features"]
         files = {"otf2": "trace.otf2", "perfetto": "trace.perfetto-trace", "chrome": "trace.json.gz"}
         for name, file in files.items():
-            result = self.call("export", folder, "--format", name, "--out", "out", "--jobs", "2")
+            result = self.call("export", directory, "--format", name, "--out", "out", "--jobs", "2")
             if not present[name]:
                 self.assertEqual(result.returncode, 2)
                 continue
             self.assertEqual(result.returncode, 0, result.stderr)
             findings = "" if name == "otf2" else r"findings: \d+ culprits, \d+ waits\n"
             self.assertRegex(result.stdout, rf"^{findings}{name}: out/{file}, .* records, .*/s\)\n$")
-            again = self.call("export", folder, "--format", name, "--out", "out")
+            again = self.call("export", directory, "--format", name, "--out", "out")
             self.assertEqual(again.returncode, 2)
             self.assertIn(file, again.stderr)
 
     def test_a_recorded_run_goes_to_megascan_and_comes_back(self):
-        folder = self.make_run()
-        unknown = self.call("export", folder, "-f", "megascan", "-o", "out")
+        directory = self.make_run()
+        unknown = self.call("export", directory, "-f", "megascan", "-o", "out")
         self.assertEqual(unknown.returncode, 2)
         self.assertIn("rank 0 has no coordinates in parallel groups", unknown.stderr)
-        result = self.call("export", folder, "-f", "megascan", "-o", "out", "--parallel", "dp=2")
+        result = self.call("export", directory, "-f", "megascan", "-o", "out", "--parallel", "dp=2")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))), [f"benchmark-data-{i}-pipeline-0-tensor-0.json" for i in (0, 1)])
+        self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "out"))), [f"benchmark-data-{i}-pipeline-0-tensor-0.json" for i in (0, 1)])
         self.assertEqual(self.call("import", "--from", "megascan", "out", "-o", "again").returncode, 0)
-        before, after = (json.loads(self.call("report", run, "--json").stdout) for run in (folder, "again"))
+        before, after = (json.loads(self.call("report", run, "--json").stdout) for run in (directory, "again"))
         self.assertEqual(after["mpi_calls"], before["mpi_calls"])
         self.assertEqual({name: function["calls"] for name, function in after["functions"].items()},
                          {name: function["calls"] for name, function in before["functions"].items()})
 
     def test_recovers_a_killed_run(self):
-        subprocess.run([PROGRAM, "kill"], cwd=self.folder, env=self.environment(LD_PRELOAD=LIBRARY), capture_output=True, check=False)
-        folder = self.run_folder()
-        early = self.call("report", folder)
+        subprocess.run([PROGRAM, "kill"], cwd=self.directory, env=self.environment(LD_PRELOAD=LIBRARY), capture_output=True, check=False)
+        directory = self.run_directory()
+        early = self.call("report", directory)
         self.assertEqual(early.returncode, 2)
         self.assertIn("megascope recover", early.stderr)
-        self.assertEqual(self.call("recover", folder).returncode, 0)
-        report = json.loads(self.call("report", folder, "--json").stdout)
+        self.assertEqual(self.call("recover", directory).returncode, 0)
+        report = json.loads(self.call("report", directory, "--json").stdout)
         self.assertEqual(report["mpi_calls"], CALLS - 1)  # all but MPI_Finalize
         self.assertEqual(report["end_states"]["recovered"], 1)
-        again = self.call("recover", folder)
+        again = self.call("recover", directory)
         self.assertEqual((again.returncode, again.stderr), (0, ""))
 
     def test_recovers_what_a_running_job_has_so_far(self):
-        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "linger"], cwd=self.folder, env=self.environment(),
+        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "linger"], cwd=self.directory, env=self.environment(),
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             self.assertEqual(process.stdout.readline(), b"waiting\n")
-            folder = self.run_folder()
-            so_far = self.call("recover", folder)
+            directory = self.run_directory()
+            so_far = self.call("recover", directory)
             self.assertEqual(so_far.returncode, 0)
             self.assertIn("still runs", so_far.stderr)
-            report = json.loads(self.call("report", folder, "--json").stdout)
+            report = json.loads(self.call("report", directory, "--json").stdout)
             self.assertEqual(report["mpi_calls"], CALLS - 1)
             process.communicate(b"\n", timeout=50)
-        report = json.loads(self.call("report", folder, "--json").stdout)
+        report = json.loads(self.call("report", directory, "--json").stdout)
         self.assertEqual(report["mpi_calls"], CALLS, "the whole trace has taken the copy's place")
         self.assertEqual(report["end_states"]["recovered"], 0)
 
     def test_a_trace_without_calls_is_called_that(self):
-        folder = self.make_run()
-        for path in glob.glob(os.path.join(folder, "rank-*.mgt")):
+        directory = self.make_run()
+        for path in glob.glob(os.path.join(directory, "rank-*.mgt")):
             with open(path, "r+b") as file:
                 file.truncate(5000)
-        self.assertIn("Recording ended early or the trace is", self.call("report", folder).stdout)
+        self.assertIn("Recording ended early or the trace is", self.call("report", directory).stdout)
 
     def test_reports_what_is_left_of_damaged_traces(self):
-        folder = self.make_run()
-        with open(os.path.join(folder, "rank-1.mgt"), "r+b") as file:
+        directory = self.make_run()
+        with open(os.path.join(directory, "rank-1.mgt"), "r+b") as file:
             file.truncate(100)
-        result = self.call("report", folder, "--json")
+        result = self.call("report", directory, "--json")
         self.assertEqual(result.returncode, 0)
         self.assertIn("rank-1.mgt", result.stderr)
         self.assertEqual(json.loads(result.stdout)["missing_ranks"], [1])
 
 
 class Join(Case):
-    """Ranks that recorded alone, because rank 2 has no library; each into a folder of its own, as on hosts of their own."""
+    """Ranks that recorded alone, because rank 2 has no library; each into a directory of its own, as on hosts of their own."""
 
     def record_apart(self, *outs):
         words = [word for out in outs for word in
                  (":", "-n", "1", "env", *([f"LD_PRELOAD={LIBRARY}", f"MEGASCOPE_OUT={out}"] if out else []), PROGRAM)]
-        result = subprocess.run([*MPIRUN, *words[1:]], cwd=self.folder, env=self.environment(), capture_output=True,
+        result = subprocess.run([*MPIRUN, *words[1:]], cwd=self.directory, env=self.environment(), capture_output=True,
                                 text=True, timeout=100, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("not all ranks have the library (missing: 2)", result.stderr)
 
-    def file_bytes(self, folder):
-        paths = sorted(glob.glob(os.path.join(self.folder, folder, "**", "rank-*.mgt"), recursive=True))
+    def file_bytes(self, directory):
+        paths = sorted(glob.glob(os.path.join(self.directory, directory, "**", "rank-*.mgt"), recursive=True))
         return [pathlib.Path(path).read_bytes() for path in paths]
 
     def test_makes_one_run_of_pieces(self):
@@ -357,21 +357,21 @@ class Join(Case):
 
     def test_takes_single_traces_and_the_fuller_of_two_copies(self):
         self.record_apart("a", "b", None)
-        traces = [glob.glob(os.path.join(self.folder, name, "**", "rank-*.mgt"), recursive=True)[0] for name in "ab"]
+        traces = [glob.glob(os.path.join(self.directory, name, "**", "rank-*.mgt"), recursive=True)[0] for name in "ab"]
         result = self.call("join", *traces, traces[0], "a", "--out", "all")
         self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, "2 of 3 ranks in all"))
 
     def test_leaves_out_a_trace_with_a_damaged_size_of_the_world(self):
         self.record_apart("a", "b", None, "d")
         for damaged, ranks in (("d", [0, 1]), ("a", [1, 3])):
-            (path,) = glob.glob(os.path.join(self.folder, damaged, "**", "rank-*.mgt"), recursive=True)
+            (path,) = glob.glob(os.path.join(self.directory, damaged, "**", "rank-*.mgt"), recursive=True)
             whole = pathlib.Path(path).read_bytes()
             with open(path, "r+b") as file:
                 file.seek(20)
                 file.write((700).to_bytes(4, "little"))
             result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
             self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
-            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.directory)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
             report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
             self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
             pathlib.Path(path).write_bytes(whole)
@@ -385,7 +385,7 @@ class Join(Case):
             result = self.call("join", *pieces, "--out", "all")
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertIn(part, result.stderr)
-            self.assertFalse(os.path.exists(os.path.join(self.folder, "all")))
+            self.assertFalse(os.path.exists(os.path.join(self.directory, "all")))
 
 
 if __name__ == "__main__":

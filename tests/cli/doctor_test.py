@@ -25,13 +25,13 @@ MS_REC_PRIVATE = 0x4000 | 0x40000
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="doctor_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="doctor_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.bin = self.path("bin")
         os.mkdir(self.bin)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -50,7 +50,7 @@ class Case(unittest.TestCase):
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
         environment = {**kept, "PATH": self.bin + ":" + kept["PATH"], **variables}
-        return subprocess.run([MEGASCOPE, "doctor", *words], cwd=self.folder, env=environment, capture_output=True,
+        return subprocess.run([MEGASCOPE, "doctor", *words], cwd=self.directory, env=environment, capture_output=True,
                               text=True, timeout=100, preexec_fn=before)
 
     def findings(self, *words, **more):
@@ -147,7 +147,7 @@ class Program(Case):
 
     def test_a_library_that_is_not_found(self):
         self.build("libmissing.so", "int f(void) { return 0; }", "-shared", "-fPIC", "-Wl,-soname,libmissing.so")
-        needs = self.build("needs", "int f(void); int main(void) { return f(); }", "-L" + self.folder, "-lmissing")
+        needs = self.build("needs", "int f(void); int main(void) { return f(); }", "-L" + self.directory, "-lmissing")
         os.remove(self.path("libmissing.so"))
         self.expect("mpi", "problem", "needs libmissing.so, which is not found", needs)
 
@@ -165,8 +165,8 @@ class Ranks(Case):
         """Of the processors that this process may use; those of one core count once."""
         found = set()
         for processor in os.sched_getaffinity(0):
-            folder = f"/sys/devices/system/cpu/cpu{processor}/topology/"
-            with open(folder + "core_id", encoding="ascii") as core, open(folder + "physical_package_id", encoding="ascii") as package:
+            directory = f"/sys/devices/system/cpu/cpu{processor}/topology/"
+            with open(directory + "core_id", encoding="ascii") as core, open(directory + "physical_package_id", encoding="ascii") as package:
                 found.add((package.read(), core.read()))
         return len(found)
 
@@ -266,7 +266,7 @@ class Preloads(Case):
 
 
 class Storage(Case):
-    def test_a_folder_that_is_not_there(self):
+    def test_a_directory_that_is_not_there(self):
         self.expect("scratch", "problem", "/nosuch", MEGASCOPE_SCRATCH="/nosuch")
 
     def test_little_room_in_memory(self):
@@ -284,8 +284,8 @@ class Storage(Case):
             self.expect("scratch", "note", "room for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
                         MEGASCOPE_BUFFER_SIZE="400M")
 
-    def test_a_run_folder_of_this_node_only(self):
-        self.expect("folder", "ok", self.folder)
+    def test_a_run_directory_of_this_node_only(self):
+        self.expect("folder", "ok", self.directory)
         self.expect("folder", "problem", "visible on this node only", SLURM_STEP_NUM_NODES="2")
 
 

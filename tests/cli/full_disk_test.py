@@ -19,14 +19,14 @@ KIB = 1024
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="full_disk_test.")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.directory = tempfile.mkdtemp(prefix="full_disk_test.")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
         subprocess.run([MEGASCOPE, "synth", "-o", cls.path("run"), "--steps", "400", "--tp", "1", "--pp", "2", "--dp", "2"],
                        check=True, capture_output=True, timeout=100)
 
     @classmethod
     def path(cls, name):
-        return os.path.join(cls.folder, name)
+        return os.path.join(cls.directory, name)
 
     def expect_refused(self, done, name, reason):
         what = f"{name}: {done.returncode}\n{done.stdout}{done.stderr}"

@@ -20,15 +20,15 @@ LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libm
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="intercomm_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = os.path.join(self.folder, "scratch")
+        self.directory = tempfile.mkdtemp(prefix="intercomm_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = os.path.join(self.directory, "scratch")
         os.mkdir(self.scratch)
 
     def call(self, *words, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
         environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
-        return subprocess.run([MEGASCOPE, *words], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
+        return subprocess.run([MEGASCOPE, *words], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100)
 
 
 OTF2_PYTHON = "/usr/bin/python3"  # that Debian's python3-otf2 belongs to
@@ -49,16 +49,16 @@ class Intercommunicators(Case):
         result = self.call("run", "-o", "out", *MPIRUN, "-n", "4", PROGRAM, "groups", **variables)
         self.assertEqual(result.returncode, 0, result.stderr)
 
-    def read(self, folder):
-        return subprocess.run([OTF2_PYTHON, self.READER, os.path.join(self.folder, folder, "trace.otf2")], capture_output=True, text=True,
+    def read(self, directory):
+        return subprocess.run([OTF2_PYTHON, self.READER, os.path.join(self.directory, directory, "trace.otf2")], capture_output=True, text=True,
                               timeout=100, check=False)
 
-    def printed(self, folder):
-        return subprocess.run(["otf2-print", "-G", os.path.join(self.folder, folder, "trace.otf2")], capture_output=True, text=True,
+    def printed(self, directory):
+        return subprocess.run(["otf2-print", "-G", os.path.join(self.directory, directory, "trace.otf2")], capture_output=True, text=True,
                               timeout=100, check=True).stdout
 
-    def judge(self, folder):
-        result = self.read(folder)
+    def judge(self, directory):
+        result = self.read(directory)
         self.assertEqual(result.returncode, 0, result.stderr)
         read = json.loads(result.stdout)
         names = [f"MPI Rank {rank}" for rank in range(4)]
@@ -93,12 +93,12 @@ class Intercommunicators(Case):
         """Rank 0's setting counts, whatever the others'."""
         for first, others, expected in (("comm", "intercomm", 0), ("intercomm", "comm", 1)):
             with self.subTest(first=first):
-                folder = "one-" + first
+                directory = "one-" + first
                 launch = [*MPIRUN, "-n", "1", "env", f"MEGASCOPE_OTF2_INTERCOMM={first}", PROGRAM, "groups", ":", "-n", "3", "env",
                           f"MEGASCOPE_OTF2_INTERCOMM={others}", PROGRAM, "groups"]
-                result = self.call("run", "-o", folder, "-e", "otf2", *launch)
+                result = self.call("run", "-o", directory, "-e", "otf2", *launch)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(self.printed(folder).count("INTER_COMM") != 0, expected == 1)
+                self.assertEqual(self.printed(directory).count("INTER_COMM") != 0, expected == 1)
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ SENTENCE = "became shorter while it was read"
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="shrink_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
+        self.directory = tempfile.mkdtemp(prefix="shrink_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.run_directory = os.path.join(self.directory, "run")
 
     def synth(self, steps):
-        subprocess.run([MEGASCOPE, "synth", "-o", self.run_folder, "--tp", "1", "--pp", "2", "--dp", "2", "--steps", str(steps)],
+        subprocess.run([MEGASCOPE, "synth", "-o", self.run_directory, "--tp", "1", "--pp", "2", "--dp", "2", "--steps", str(steps)],
                        check=True, capture_output=True, timeout=100)
-        self.traces = [os.path.join(self.run_folder, f"rank-{rank}.mgt") for rank in range(4)]
+        self.traces = [os.path.join(self.run_directory, f"rank-{rank}.mgt") for rank in range(4)]
 
     def has_mapped_all(self, pid):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8") as file:
@@ -57,12 +57,12 @@ class Commands(Case):
     def shrunk(self, *words, only=None):
         """only: the rank whose trace becomes shorter; else all do."""
         self.synth(20)
-        with open(os.path.join(self.run_folder, "rank-9.mgt"), "wb") as file:
+        with open(os.path.join(self.run_directory, "rank-9.mgt"), "wb") as file:
             file.write(b"no trace" * 1000)
         read_end, write_end = os.pipe()
         fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
         os.write(write_end, b"x" * 4096)
-        process = subprocess.Popen([MEGASCOPE, *words], stdout=subprocess.PIPE, stderr=write_end, cwd=self.folder)
+        process = subprocess.Popen([MEGASCOPE, *words], stdout=subprocess.PIPE, stderr=write_end, cwd=self.directory)
         os.close(write_end)
         try:
             self.wait_until(lambda: self.has_mapped_all(process.pid), process)
@@ -80,38 +80,38 @@ class Commands(Case):
         error = b"".join(pieces)[4096:].decode()
         self.assertIn("rank-9.mgt", error, "it was waiting there")
         self.assertEqual(process.returncode, 2, error)
-        self.assertRegex(error, rf"(?m)^megascope: {self.run_folder}/rank-[0-3]\.mgt {SENTENCE}")
+        self.assertRegex(error, rf"(?m)^megascope: {self.run_directory}/rank-[0-3]\.mgt {SENTENCE}")
         return output.decode()
 
     def test_report_in_processes(self):
-        self.assertEqual(self.shrunk("report", self.run_folder), "")
+        self.assertEqual(self.shrunk("report", self.run_directory), "")
 
     def test_report_in_a_process_that_is_not_the_first(self):
-        self.assertEqual(self.shrunk("report", self.run_folder, "-j", "4", only=3), "")
+        self.assertEqual(self.shrunk("report", self.run_directory, "-j", "4", only=3), "")
 
     def test_analyze_in_one_thread(self):
-        self.assertEqual(self.shrunk("analyze", self.run_folder, "-j", "1"), "")
+        self.assertEqual(self.shrunk("analyze", self.run_directory, "-j", "1"), "")
 
     def test_analyze_in_threads(self):
-        self.assertEqual(self.shrunk("analyze", self.run_folder, "-j", "4"), "")
+        self.assertEqual(self.shrunk("analyze", self.run_directory, "-j", "4"), "")
 
     def test_hang(self):
-        self.assertEqual(self.shrunk("hang", self.run_folder, "-j", "4"), "")
+        self.assertEqual(self.shrunk("hang", self.run_directory, "-j", "4"), "")
 
     def test_export_in_one_process(self):
-        self.shrunk("export", self.run_folder, "-f", "megascan", "-j", "1", "--parallel", "tp=1,pp=2,dp=2", "-o", os.path.join(self.folder, "out"))
+        self.shrunk("export", self.run_directory, "-f", "megascan", "-j", "1", "--parallel", "tp=1,pp=2,dp=2", "-o", os.path.join(self.directory, "out"))
 
     def test_export_in_processes(self):
-        self.shrunk("export", self.run_folder, "-f", "chrome", "-j", "4", "-o", os.path.join(self.folder, "out"))
+        self.shrunk("export", self.run_directory, "-f", "chrome", "-j", "4", "-o", os.path.join(self.directory, "out"))
 
     def test_export_without_findings(self):
-        self.shrunk("export", self.run_folder, "-f", "chrome", "-j", "4", "--no-findings", "-o", os.path.join(self.folder, "out"))
+        self.shrunk("export", self.run_directory, "-f", "chrome", "-j", "4", "--no-findings", "-o", os.path.join(self.directory, "out"))
 
 
 class Verdict(Case):
     def test_the_helper_at_the_end_of_a_run_says_why_there_is_none(self):
         self.synth(3000)
-        process = subprocess.Popen([VERDICT, self.run_folder, "60000000000"], stdout=subprocess.PIPE)
+        process = subprocess.Popen([VERDICT, self.run_directory, "60000000000"], stdout=subprocess.PIPE)
         try:
             self.wait_until(lambda: self.has_mapped_all(process.pid), process)
             process.send_signal(signal.SIGSTOP)
@@ -122,7 +122,7 @@ class Verdict(Case):
         finally:
             process.kill()
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(output, rf"^-{self.run_folder}/rank-[0-3]\.mgt {SENTENCE}[^\n]*$")
+        self.assertRegex(output, rf"^-{self.run_directory}/rank-[0-3]\.mgt {SENTENCE}[^\n]*$")
 
 
 if __name__ == "__main__":

@@ -34,31 +34,31 @@ def children_of(parents):
 
 class Clocks(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="clock_test.")
-        self.run_folder = self.folder + "/run"
-        self.addCleanup(shutil.rmtree, self.folder)
+        self.directory = tempfile.mkdtemp(prefix="clock_test.")
+        self.run_directory = self.directory + "/run"
+        self.addCleanup(shutil.rmtree, self.directory)
 
     def words(self, ranks, seconds, preload="", **options):
-        variables = {"LD_PRELOAD": LIBRARY + preload, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_SCRATCH": self.folder,
+        variables = {"LD_PRELOAD": LIBRARY + preload, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_SCRATCH": self.directory,
                      "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **options}
         return [*launch.setting(MPIRUN, **variables), "-n", str(ranks), PROGRAM, str(seconds)]
 
     def play(self, ranks, seconds, **options):
         command = [*MPIRUN, *self.words(ranks, seconds, **options)]
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
+        return subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
 
     def wait_for_traces(self, ranks):
         """Until all ranks have filled their first buffer: then they are behind MPI_Init."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            traces = glob.glob(f"{self.folder}/megascope-*/*/rank-*.mgt")
+            traces = glob.glob(f"{self.directory}/megascope-*/*/rank-*.mgt")
             if len(traces) == ranks and all(os.stat(path).st_blocks * 512 > 256 * 1024 for path in traces):
                 return
             time.sleep(0.05)
-        self.fail("no traces of a running job in " + self.folder)
+        self.fail("no traces of a running job in " + self.directory)
 
     def error(self, clocks=""):
-        result = subprocess.run([CLOCK_ERROR, self.run_folder, *clocks.split("+")], capture_output=True, text=True, timeout=100,
+        result = subprocess.run([CLOCK_ERROR, self.run_directory, *clocks.split("+")], capture_output=True, text=True, timeout=100,
                                 check=True)
         return json.loads(result.stdout)
 
@@ -77,7 +77,7 @@ class Clocks(unittest.TestCase):
     def play_until_quick(self, clocks, *arguments, **options):
         """Plays until messages were quick once; what is wrong by more than its bound is wrong in every try."""
         for _ in range(TRIES):
-            shutil.rmtree(self.run_folder, ignore_errors=True)
+            shutil.rmtree(self.run_directory, ignore_errors=True)
             self.play(*arguments, MEGASCOPE_TEST_CLOCK=clocks, **options)
             found = self.error(clocks)
             self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
@@ -119,13 +119,13 @@ class Clocks(unittest.TestCase):
         """They count collectives differently, or do not want to come: clocks are compared at start and end, and nobody hangs."""
         for other in ({"MEGASCOPE_SYNC_INTERVAL": "0"}, {"MEGASCOPE_MPI": "-MPI_Bcast"}, {"MEGASCOPE_ALL_RANKS": "1"}):
             with self.subTest(other=other):
-                shutil.rmtree(self.run_folder, ignore_errors=True)
+                shutil.rmtree(self.run_directory, ignore_errors=True)
                 common = {"MEGASCOPE_TEST_CLOCK": "1/1000000000/100", "MEGASCOPE_SYNC_INTERVAL": "0.1"}
                 first = self.words(1, 1, **common)
                 second = self.words(1, 1, **{**common, **other})
                 # Of Hydra's words for settings this one is for one part of the program.
                 command = [*MPIRUN, *("-env" if word == "-genv" else word for word in [*first, ":", *second])]
-                subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
+                subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
                 found = self.error("1/1000000000/100")
                 self.assertEqual(found["measured"], 2, found)
                 if "MEGASCOPE_ALL_RANKS" not in other:
@@ -135,7 +135,7 @@ class Clocks(unittest.TestCase):
         """One rank calls PMPI_Barrier now and then where the others call MPI_Barrier: it comes to other collectives than they."""
         begin = time.monotonic()
         command = [*MPIRUN, *self.words(3, 1, MEGASCOPE_TEST_CLOCK="1/1000000000/100", MEGASCOPE_SYNC_INTERVAL="0.05"), "uncounted"]
-        subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
+        subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
         self.assertLess(time.monotonic() - begin, 60, "nobody waits for ever")
         found = self.error("1/1000000000/100")
         self.assertEqual((found["domains"], found["measured"]), (3, 3), found)
@@ -143,10 +143,10 @@ class Clocks(unittest.TestCase):
     def test_every_collective_that_waits_for_all_will_do(self):
         for kind in ("barrier", "allgather", "alltoall", "empty"):
             with self.subTest(kind=kind):
-                shutil.rmtree(self.run_folder, ignore_errors=True)
+                shutil.rmtree(self.run_directory, ignore_errors=True)
                 clocks = "1/1000000000/100"
                 command = [*MPIRUN, *self.words(2, 1, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.1"), kind]
-                subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
+                subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
                 found = self.error(clocks)
                 if kind == "empty":
                     self.assertEqual(found["samples"], 2, "without data nobody need wait for anybody")
@@ -156,7 +156,7 @@ class Clocks(unittest.TestCase):
     def test_a_run_that_is_killed_knows_its_clocks(self):
         clocks = "1/1000000000/100"
         process = subprocess.Popen([*MPIRUN, *self.words(2, 60, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")],
-                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+                                   cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
         self.wait_for_traces(2)
         ranks = children_of([process.pid])
         if launch.is_hydra(MPIRUN):  # there is a process of the launcher's between
@@ -164,7 +164,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual(len(ranks), 2)
         launch.kill_all(ranks)
         process.wait(timeout=60)
-        subprocess.run([COMMAND, "recover", self.run_folder], capture_output=True, check=True, timeout=60)
+        subprocess.run([COMMAND, "recover", self.run_directory], capture_output=True, check=True, timeout=60)
         found = self.error(clocks)
         # How many comparisons there had been is chance; the bound knows how far from the last of them the end is.
         self.assertEqual((found["domains"], found["measured"]), (2, 2), found)
@@ -180,7 +180,7 @@ class Clocks(unittest.TestCase):
         first = self.words(1, 2, MEGASCOPE_CLOCK="monotonic", MEGASCOPE_SYNC_INTERVAL="0.5")
         second = self.words(1, 2, preload=":" + FAKETIME, MEGASCOPE_CLOCK="monotonic", MEGASCOPE_SYNC_INTERVAL="0.5",
                             FAKETIME="+1000s x1.0001", FAKETIME_DONT_RESET="1")
-        result = subprocess.run([*MPIRUN, *first, ":", *second], cwd=self.folder, capture_output=True, text=True, timeout=100,
+        result = subprocess.run([*MPIRUN, *first, ":", *second], cwd=self.directory, capture_output=True, text=True, timeout=100,
                                 check=True)
         self.assertIn("steps", result.stdout)
         found = self.error()

@@ -71,7 +71,7 @@ class Case(recorded_case.Case):
 class Reductions(Case):
     def test_unequal_shards_of_2_and_4_ranks(self):
         for ranks in (2, 4):
-            self.run_folder = os.path.join(self.folder, str(ranks))
+            self.run_directory = os.path.join(self.directory, str(ranks))
             self.run_program("plain", ranks)
             series = self.series()
             self.assert_steps(series, 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
@@ -147,7 +147,7 @@ class BadInput(Case):
 
     def test_groups_that_are_not_of_the_worlds_size(self):
         for mode, note in (("disagree", "do not multiply to the number of ranks"), ("product", "do not multiply to the number of ranks"), ("twice", "two ranks have the same coordinates")):
-            self.run_folder = os.path.join(self.folder, mode)
+            self.run_directory = os.path.join(self.directory, mode)
             self.run_program(mode, 2)
             self.assertEqual(self.globals_of(self.series()), [], mode)
             self.assert_note(note)
@@ -275,13 +275,13 @@ class Decisions(Case):
         talk = self.stored_report()["step_talk"]
         self.assertEqual((talk["steps"], talk["skipped"]), (STEPS + 1, 0))  # and what comes before the first
         self.assertTrue(0 <= talk["wait_s"] < talk["own_s"] < talk["step_s"] + talk["own_s"], talk)
-        with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.txt"), encoding="utf-8") as file:
             self.assertIn("statistics over all ranks at 9 steps: ", file.read())
 
     def test_who_waits_in_finalize_does_not_work(self):
         outside, own = {}, {}
         for control in ("off", "on"):
-            self.run_folder = os.path.join(self.folder, control)
+            self.run_directory = os.path.join(self.directory, control)
             self.run_program("late", 2, MEGASCOPE_CONTROL=control)
             rank = self.report()["per_rank"][0]
             outside[control] = rank["wall_s"] - rank["mpi_time_s"]
@@ -295,9 +295,9 @@ class Decisions(Case):
         settings = launch.setting(MPIRUN, **self.settings(MEGASCOPE_TENSORS="*"))
         seen = set()
         with subprocess.Popen([*MPIRUN, *settings, "-n", "2", TALKER, "late", str(STEPS)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              cwd=self.folder, env=clean) as program:
+                              cwd=self.directory, env=clean) as program:
             while program.poll() is None:
-                asked = subprocess.run([MEGASCOPE, "hang", self.run_folder, "--format", "json"], capture_output=True, text=True, check=False, env=clean)
+                asked = subprocess.run([MEGASCOPE, "hang", self.run_directory, "--format", "json"], capture_output=True, text=True, check=False, env=clean)
                 if asked.returncode in (0, 1):
                     seen.add(tuple((rank["rank"], rank["state"]) for rank in json.loads(asked.stdout)["per_rank"]))
                 time.sleep(0.1)

@@ -180,7 +180,7 @@ class Exchange : public testing::Test {
     std::vector<std::int64_t> numbers;
     const auto calls = file->calls(0);
     for (Call call; calls->next(call);) {
-      if (step_reported(call) >= 0) numbers.push_back(step_reported(call));
+      if (annotated_step(call) >= 0) numbers.push_back(annotated_step(call));
     }
     return numbers;
   }

@@ -23,11 +23,11 @@ GROUPS = ("exp_avg/", "exp_avg_sq/")
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="gpt_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="gpt_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def start(self, words, dp=1, tp=1, pp=1, ranks=None):
         """The finished process."""

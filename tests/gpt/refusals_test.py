@@ -37,7 +37,7 @@ IMPOSSIBLE = [
     (["--load", "/no/such/file"], {"pp": 2}, "/no/such/file: No such file or directory"),
     (["--load", "/usr/share"], {}, "/usr/share: "),
     (["--load", "/usr/share/common-licenses/GPL-3"], {"tp": 2}, "GPL-3: not a checkpoint of this program"),
-    (["--steps", 1, "--checkpoint", "/no/such/folder/file"], {"dp": 2}, "/no/such/folder/file.partial: No such file or directory"),
+    (["--steps", 1, "--checkpoint", "/no/such/directory/file"], {"dp": 2}, "/no/such/directory/file.partial: No such file or directory"),
     (["--steps", 1, "--checkpoint", "/proc/file"], {"pp": 2}, "/proc/file.partial: "),
 ]
 
@@ -120,7 +120,7 @@ class Checkpoints(Refusals):
         command = ["prlimit", f"--fsize={32 << 20}", program.PROGRAM, *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, restore_signals=False)  # no SIGXFSZ
         self.judge(done, "good.partial: cannot be written")
-        self.refused(["--checkpoint", self.folder], f"{self.folder}: Is a directory", dp=2)
+        self.refused(["--checkpoint", self.directory], f"{self.directory}: Is a directory", dp=2)
         with open(self.path("good"), "rb") as file:
             self.assertEqual(file.read(), self.good)
 

@@ -106,7 +106,7 @@ class Counting final : public analysis::MatchSink {
  public:
   void begin(std::size_t) override {}
   void end_window() override {}
-  void add_stop(analysis::Track, const analysis::Stop&) override { ++stops; }
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override { ++stops; }
   void add_message(std::size_t, const analysis::MessageEnd&, const analysis::MessageEnd&) override {
     ++messages;
   }

@@ -18,10 +18,10 @@ COUNT = 1000
 class Cost(unittest.TestCase):
     def instructions(self, size, **settings):
         """Of megascope_tensor and what it calls, a call."""
-        with tempfile.TemporaryDirectory(prefix="cost_test.") as folder:
+        with tempfile.TemporaryDirectory(prefix="cost_test.") as directory:
             environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "SLURM_", "MEGASCOPE_"))}
             done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=megascope_tensor",
-                                   PROGRAM, str(size), str(COUNT)], cwd=folder, capture_output=True, text=True, check=False,
+                                   PROGRAM, str(size), str(COUNT)], cwd=directory, capture_output=True, text=True, check=False,
                                   env={**environment, "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none", **settings})
             self.assertEqual(done.returncode, 0, done.stderr)
             return int(re.search(r"Collected\s*:\s*(\d+)", done.stderr)[1]) / COUNT

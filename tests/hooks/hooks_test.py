@@ -29,7 +29,7 @@ class WithMpi(Case):
     def test_without_the_library_nothing_is_recorded_and_nothing_changes(self):
         said = self.call(*MPIRUN, "-n", "2", HOOKED, str(STEPS))
         self.assertEqual(said.splitlines(), ["recording 0, afterwards 0, saved -1"] * 2)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_regions_steps_counters_and_marks_are_in_the_report(self):
         said = self.record(STEPS)
@@ -41,18 +41,18 @@ class WithMpi(Case):
             times = {name: row["time_s"] for name, row in report["regions"].items()}
             self.assertLess(times["backward"], times["forward"])
             self.assertLess(times["forward"], times["step"])
-        self.assertIn("User regions", self.call(MEGASCOPE, "report", self.run_folder))
+        self.assertIn("User regions", self.call(MEGASCOPE, "report", self.run_directory))
 
     def test_the_same_run_tells_the_same_of_mpi_with_and_without_hooks(self):
         seen = []
         for trace in ("calls", "full"):
-            self.run_folder = os.path.join(self.folder, trace)
+            self.run_directory = os.path.join(self.directory, trace)
             self.record(STEPS, MEGASCOPE_TRACE=trace)
             report = self.report()
             seen.append({name: row["calls"] for name, row in report["functions"].items()})
             self.assertEqual(self.counts(report), {} if trace == "calls" else {"step": 2 * STEPS, "forward": 4 * STEPS, "backward": 4 * STEPS})
             self.assertEqual(report["pending"]["count"], 0)
-            hang = self.call(MEGASCOPE, "hang", self.run_folder)
+            hang = self.call(MEGASCOPE, "hang", self.run_directory)
             self.assertIn("all reached MPI_Finalize", hang)
         self.assertEqual(seen[0], seen[1])
 
@@ -71,7 +71,7 @@ class WithMpi(Case):
     def test_otf2_has_regions_with_their_numbers_counters_and_marks(self):
         self.record(STEPS, MEGASCOPE_EXPORT="otf2")
         self.judge_otf2()
-        printed = self.call("otf2-print", os.path.join(self.run_folder, "trace.otf2"))
+        printed = self.call("otf2-print", os.path.join(self.run_directory, "trace.otf2"))
         enters = [line for line in printed.splitlines() if line.startswith("ENTER")]
         for region, count in (("step", STEPS), ("forward", 2 * STEPS), ("backward", 2 * STEPS), ("checkpoint", 1)):
             self.assertEqual(sum(f'"{region}"' in line for line in enters), 2 * count, region)
@@ -95,8 +95,8 @@ class WithMpi(Case):
 
     def test_perfetto_nests_slices_and_shows_counters_and_marks(self):
         self.record(STEPS, MEGASCOPE_EXPORT="perfetto")
-        trace = os.path.join(self.run_folder, "trace.perfetto-trace")
-        self.assertTrue(os.path.exists(trace), os.listdir(self.run_folder))
+        trace = os.path.join(self.run_directory, "trace.perfetto-trace")
+        self.assertTrue(os.path.exists(trace), os.listdir(self.run_directory))
         rows = self.query("select s.depth as depth, p.name as parent, count(*) as n from slice s left join slice p on p.id = s.parent_id "
                           "where s.name in ('MPI_Allreduce', 'backward', 'forward', 'step') group by s.name order by s.depth")
         self.assertEqual([(row["depth"], row["parent"], row["n"]) for row in rows],
@@ -149,7 +149,7 @@ class WithMpi(Case):
 
     def test_steps_of_a_window_are_recorded_exactly(self):
         for start, interval, count in ((0, 1, 1), (2, 1, 1), (1, 3, 1), (2, 4, 2), (0, 4, 1), (9, 1, 1), (5, 2, 3)):
-            self.run_folder = os.path.join(self.folder, f"{start}-{interval}-{count}")
+            self.run_directory = os.path.join(self.directory, f"{start}-{interval}-{count}")
             said = self.record(10, MEGASCOPE_STEP_START=start, MEGASCOPE_STEP_INTERVAL=interval, MEGASCOPE_STEP_COUNT=count)
             wanted = [s for s in range(10) if s >= start and (s - start) % interval < count]
             self.assertEqual(said.splitlines(), [f"recording {int(9 in wanted)}, afterwards 0, saved -1"] * 2)
@@ -173,7 +173,7 @@ class WithMpi(Case):
         said = self.call(HOOKED, "2", "nostart", **settings)
         self.assertEqual(said, "recording 0, afterwards 0, saved -1\n")
         self.assertIn("MEGASCOPE_WITHOUT_MPI=1", self.said)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
         self.call(HOOKED, "2", "nostart", **settings, MEGASCOPE_WITHOUT_MPI=1)
         self.assertEqual(self.counts(self.report())["step"], 2)
 
@@ -195,15 +195,15 @@ class WithoutMpi(Case):
         self.assertEqual(report["end_states"], self.report()["end_states"])
         self.assertGreater(report["wall_s"], 0)
         for name in ("trace.otf2", "trace.perfetto-trace"):
-            self.assertIn(name, os.listdir(self.run_folder))
+            self.assertIn(name, os.listdir(self.run_directory))
 
     def test_several_processes_write_a_trace_each_and_are_joined(self):
         for rank in range(2):
             self.record_alone(STEPS, RANK=rank, WORLD_SIZE=2)
-        parts = [os.path.join(self.folder, name, part) for name in os.listdir(self.folder) for part in os.listdir(os.path.join(self.folder, name))
+        parts = [os.path.join(self.directory, name, part) for name in os.listdir(self.directory) for part in os.listdir(os.path.join(self.directory, name))
                  if part.startswith("solo-")]
         self.assertEqual(sorted(os.path.basename(part) for part in parts), ["solo-0", "solo-1"])
-        joined = os.path.join(self.folder, "joined")
+        joined = os.path.join(self.directory, "joined")
         self.call(MEGASCOPE, "join", *parts, "-o", joined)
         report = self.report(joined)
         self.assertEqual(report["ranks"], 2)
@@ -213,28 +213,28 @@ class WithoutMpi(Case):
     def test_without_the_library_and_switched_off(self):
         self.assertEqual(self.call(ALONE, "1"), "recording 0, afterwards 0, saved -1\n")
         self.assertEqual(self.record_alone(1, MEGASCOPE_ENABLE=0), "recording 0, afterwards 0, saved -1\n")
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_where_the_library_is_only_named_to_nvtx_hooks_find_it(self):
         settings = self.settings(NVTX_INJECTION64_PATH=self.library)
         del settings["LD_PRELOAD"]
         self.assertEqual(self.call(ALONE, STEPS, **settings), "recording 1, afterwards 1, saved 0\n")
         self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
-        self.run_folder += "2"
-        settings["MEGASCOPE_OUT"] = self.run_folder
+        self.run_directory += "2"
+        settings["MEGASCOPE_OUT"] = self.run_directory
         self.call(HOOKED, STEPS, **settings)
         self.assertIn("calls of MPI are not recorded: the library was not preloaded", self.said)
         self.assertEqual(self.counts(self.report())["step"], STEPS)
 
     def test_another_tool_of_nvtx_is_not_opened(self):
-        copy = os.path.join(self.folder, "libtool.so")
+        copy = os.path.join(self.directory, "libtool.so")
         shutil.copy(self.library, copy)
         for other in (copy, "/nowhere/libmegascope.so", "libmegascope.so.of.nobody", ""):
             self.assertEqual(self.call(ALONE, 1, NVTX_INJECTION64_PATH=other), "recording 0, afterwards 0, saved -1\n")
 
     def test_a_kill_keeps_what_was_told(self):
         self.call(ALONE, str(STEPS), "kill", code=-9, **self.settings())
-        self.call(MEGASCOPE, "recover", self.run_folder)
+        self.call(MEGASCOPE, "recover", self.run_directory)
         self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS + 1, "backward": 2 * STEPS})
         unfinished = [event["name"] for event in self.events() if event.get("args", {}).get("unfinished")]
         self.assertEqual(unfinished, ["step", "forward"])
@@ -242,13 +242,13 @@ class WithoutMpi(Case):
     def test_fork_and_threads(self):
         self.record_alone(1, "fork")
         self.assertEqual(self.counts(self.report())["before fork"], 1)
-        self.run_folder += "2"
+        self.run_directory += "2"
         self.record_alone(1, "threads")
         self.assertEqual(self.counts(self.report())["of a thread"], 80 * 101)
 
     def test_a_child_that_was_forked_before_the_first_hook_records_for_itself(self):
         self.record_alone(STEPS, "forkfirst")
-        child, parent = (self.counts(self.report(os.path.join(self.folder, name))) for name in sorted(os.listdir(self.folder)))
+        child, parent = (self.counts(self.report(os.path.join(self.directory, name))) for name in sorted(os.listdir(self.directory)))
         self.assertEqual(child, {"step": 1, "forward": 2, "backward": 2, "child": 1})
         self.assertEqual(parent, {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
 

@@ -32,7 +32,7 @@ class Cpp(Case):
 
     def test_groups_of_communicators_and_numbers_are_used(self):
         self.record(SHOWN, "groups")
-        self.call("grep", "-q", "tp", os.path.join(self.run_folder, "rank-0.mgt"), "--binary-files=text")
+        self.call("grep", "-q", "tp", os.path.join(self.run_directory, "rank-0.mgt"), "--binary-files=text")
         text = json.dumps(self.analyzed())
         self.assertNotIn("passed over", text)
         self.assertEqual(self.stored_report()["losses"]["refused"], 0)
@@ -45,7 +45,7 @@ class Cpp(Case):
     def test_groups_from_the_environment(self):
         self.record(SHOWN, MEGASCOPE_PARALLEL="tp=2+pp=2+order=tp-pp")
         self.assertNotIn("passed over", self.said + json.dumps(self.analyzed()))
-        shutil.rmtree(self.run_folder)
+        shutil.rmtree(self.run_directory)
         self.record(SHOWN, MEGASCOPE_PARALLEL="tp=2+pp=3")
         self.assertIn("MEGASCOPE_PARALLEL is passed over: parallel groups: tp 2 x pp 3 is not the number of ranks, 4", self.said)
         self.assertEqual(self.said.count("MEGASCOPE_PARALLEL"), 1)
@@ -74,13 +74,13 @@ class Cpp(Case):
         shown = [(event["name"], event["args"]["kind"], event["args"]["shape"]) for event in self.events() if event.get("cat") == "tensor"]
         self.assertEqual(shown, [("h.weight", "weight", "float32 [4, 8]"), ("h.grad", "grad_reduced", "float32 [2, 4]"),
                                  ("scalar", "other", "float64 []"), ("empty", "other", "int32 [0, 7]")])
-        printed = self.call("otf2-print", os.path.join(self.run_folder, "trace.otf2"))
+        printed = self.call("otf2-print", os.path.join(self.run_directory, "trace.otf2"))
         self.assertEqual(sum(line.startswith("METRIC") for line in printed.splitlines()), 4 * 7)
 
     def test_whether_a_tensor_is_wanted_is_told_by_its_name(self):
         self.assertEqual(self.call(SHOWN, "tensors"), "wants 0 0 0\n")
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*"), "wants 1 0 1\n")
-        shutil.rmtree(self.run_folder)
+        shutil.rmtree(self.run_directory)
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TRACE="full"), "wants 1 1 1\n")
 
     def test_statistics_of_a_kind_only(self):

@@ -76,7 +76,7 @@ class HookRecorder : public testing::Test {
         open.pop_back();
       std::string line(open.size(), '>');
       line += file_->definitions().region(call.region)->name;
-      if (step_annotated(call) >= 0) line += " " + std::to_string(step_annotated(call));
+      if (annotated_step(call) >= 0) line += " " + std::to_string(annotated_step(call));
       if (call.is_pending) line += " pending";
       for (const Fact& fact : call.facts) {
         if (value_name_of(fact) == ValueName::kContinued) line += " continued";
@@ -90,7 +90,7 @@ class HookRecorder : public testing::Test {
     std::vector<std::int64_t> numbers;
     const auto calls = file_->calls(0);
     for (Call call; calls->next(call);) {
-      if (step_annotated(call) >= 0) numbers.push_back(step_annotated(call));
+      if (annotated_step(call) >= 0) numbers.push_back(annotated_step(call));
     }
     return numbers;
   }

@@ -1,9 +1,9 @@
 """Two hosts on one machine: network namespaces with a wire between them, host names that nothing resolves, a CLOCK_MONOTONIC of
-their own, and folders of their own. Needs root, `ip` and `unshare`.
+their own, and directories of their own. Needs root, `ip` and `unshare`.
 
     hosts = Hosts()
     reason = hosts.make()        # why not, or None
-    job = Job(hosts, folder, mpirun_words)
+    job = Job(hosts, directory, mpirun_words)
     job.start(["-n", "2"], [program], {"MEGASCOPE_OUT": ...})
     hosts.remove()
 """
@@ -26,7 +26,7 @@ case $1 in
 esac
 shift
 exec ip netns exec "$netns" unshare --uts --mount --time --monotonic="$shift_s" --boottime="$shift_s" -- \\
-  /bin/sh -c "hostname $name; export FAKETIME=$clock FAKETIME_DONT_FAKE_MONOTONIC=1; mount --bind {folder}/$name {folder}/local; $*"
+  /bin/sh -c "hostname $name; export FAKETIME=$clock FAKETIME_DONT_FAKE_MONOTONIC=1; mount --bind {directory}/$name {directory}/local; $*"
 """
 
 
@@ -64,17 +64,17 @@ class Hosts:
 
 
 class Job:
-    """How Open MPI starts ranks on both hosts. In `folder` there is one folder a host, which the host sees as `local`."""
+    """How Open MPI starts ranks on both hosts. In `directory` there is one directory a host, which the host sees as `local`."""
 
-    def __init__(self, hosts, folder, mpirun):
-        self.folder, self.mpirun = folder, mpirun
+    def __init__(self, hosts, directory, mpirun):
+        self.directory, self.mpirun = directory, mpirun
         for name in (*NAMES, "local"):
-            os.mkdir(f"{folder}/{name}")
+            os.mkdir(f"{directory}/{name}")
         lines = [f'  {NETWORK}.{number}) netns={netns} name={name} shift_s={shift_s} clock={clock} ;;' for number, (netns, name, shift_s, clock) in
                  enumerate(zip(hosts.namespaces, NAMES, MONOTONIC_S, SYSTEM_CLOCK), 1)]
-        self.agent = f"{folder}/agent"
+        self.agent = f"{directory}/agent"
         with open(self.agent, "w", encoding="utf-8") as file:
-            file.write(AGENT.format(hosts="\n".join(lines), folder=folder))
+            file.write(AGENT.format(hosts="\n".join(lines), directory=directory))
         os.chmod(self.agent, 0o755)
 
     def start(self, ranks, program, variables, network=NETWORK):
@@ -86,4 +86,4 @@ class Job:
         for name, value in variables.items():
             words += ["-x", f"{name}={value}"]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
-        return call(self.agent, f"{NETWORK}.1", *words, *program, cwd=self.folder, env=kept)
+        return call(self.agent, f"{NETWORK}.1", *words, *program, cwd=self.directory, env=kept)

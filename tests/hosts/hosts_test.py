@@ -1,9 +1,9 @@
-"""Jobs over several hosts without a batch system: run folders, hosts, clocks, and pieces that are joined afterwards.
+"""Jobs over several hosts without a batch system: run directories, hosts, clocks, and pieces that are joined afterwards.
 
   hosts_test.py LIBRARY MEGASCOPE RING PINGPONG MPIRUN...
 
 A host is a network namespace with an address, a host name that nothing resolves, a CLOCK_MONOTONIC and, where a test asks for
-it, a folder of its own. Without the right to make them the test is skipped (77).
+it, a directory of its own. Without the right to make them the test is skipped (77).
 """
 
 import glob
@@ -36,9 +36,9 @@ class Case(unittest.TestCase):
     machines = hosts.Hosts()
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hosts_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.job = hosts.Job(self.machines, self.folder, MPIRUN)
+        self.directory = tempfile.mkdtemp(prefix="hosts_test.", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.job = hosts.Job(self.machines, self.directory, MPIRUN)
 
     def run_ring(self, ranks=4, preload=LIBRARY, network=hosts.NETWORK, **variables):
         settings = {"LD_PRELOAD": preload, "MEGASCOPE_EXPORT": "none", **variables}
@@ -47,12 +47,12 @@ class Case(unittest.TestCase):
         return result.stderr
 
     def command(self, *words, expected=0):
-        result = hosts.call(MEGASCOPE, *words, cwd=self.folder)
+        result = hosts.call(MEGASCOPE, *words, cwd=self.directory)
         self.assertEqual(result.returncode, expected, result.stderr)
         return result.stdout
 
-    def check(self, folder, ranks=4):
-        report = json.loads(self.command("report", "--json", folder))
+    def check(self, directory, ranks=4):
+        report = json.loads(self.command("report", "--json", directory))
         self.assertEqual(report["missing_ranks"], [])
         self.assertEqual(report["nodes"], list(NAMES))
         self.assertEqual([row["host"] for row in report["per_rank"]], [NAMES[rank % 2] for rank in range(ranks)])
@@ -63,10 +63,10 @@ class Case(unittest.TestCase):
         self.assertLess(report["overhead_s"], PATIENCE_S, "whether all ranks have the library is found out at once")
         return report
 
-    def spans(self, folder, function):
+    def spans(self, directory, function):
         """Rank -> [(begin, end)] of its calls of a function, in the run's time, µs."""
-        self.command("export", folder, "-f", "chrome", "-o", function)
-        with gzip.open(f"{self.folder}/{function}/trace.json.gz", "rt", encoding="utf-8") as file:
+        self.command("export", directory, "-f", "chrome", "-o", function)
+        with gzip.open(f"{self.directory}/{function}/trace.json.gz", "rt", encoding="utf-8") as file:
             events = json.load(file)["traceEvents"]
         found = {}
         for event in events:
@@ -74,46 +74,46 @@ class Case(unittest.TestCase):
                 found.setdefault(event["pid"], []).append((event["ts"], event["ts"] + event["dur"]))
         return {rank: sorted(spans) for rank, spans in found.items()}
 
-    def check_times(self, folder):
+    def check_times(self, directory):
         """MPI_Allreduce ends a run of all ranks: nobody leaves it before all have entered, whatever their clocks began with."""
-        spans = [span for of_rank in self.spans(folder, "MPI_Allreduce").values() for span in of_rank]
+        spans = [span for of_rank in self.spans(directory, "MPI_Allreduce").values() for span in of_rank]
         self.assertGreaterEqual(len(spans), 4)
         self.assertLess(max(begin for begin, _ in spans) - min(end for _, end in spans), 1e3, "µs")
 
 
-class SharedFolder(Case):
+class SharedDirectory(Case):
     def test_is_one_run_on_two_hosts(self):
-        text = self.run_ring(MEGASCOPE_OUT=f"{self.folder}/run")
-        self.assertIn(f"4 ranks, writes to {self.folder}/run", text)
-        self.check(f"{self.folder}/run")
+        text = self.run_ring(MEGASCOPE_OUT=f"{self.directory}/run")
+        self.assertIn(f"4 ranks, writes to {self.directory}/run", text)
+        self.check(f"{self.directory}/run")
         self.check_times("run")
 
     def test_with_clocks_that_began_hours_apart(self):
-        self.run_ring(MEGASCOPE_OUT=f"{self.folder}/run", MEGASCOPE_CLOCK="monotonic")
-        self.check(f"{self.folder}/run")
+        self.run_ring(MEGASCOPE_OUT=f"{self.directory}/run", MEGASCOPE_CLOCK="monotonic")
+        self.check(f"{self.directory}/run")
         self.check_times("run")
 
     def test_with_system_clocks_far_apart(self):
         """1000 s apart: clocks are compared by messages, nothing depends on how they are set."""
         if not os.path.exists(FAKE_TIME):
-            print("hosts: Skipped\nno libfaketime\n[  SKIPPED ] SharedFolder.test_with_system_clocks_far_apart (0 ms)")  # for run_ctest.py
+            print("hosts: Skipped\nno libfaketime\n[  SKIPPED ] SharedDirectory.test_with_system_clocks_far_apart (0 ms)")  # for run_ctest.py
             return
-        self.run_ring(preload=f"{FAKE_TIME}:{LIBRARY}", MEGASCOPE_OUT=f"{self.folder}/run", MEGASCOPE_CLOCK="monotonic",
+        self.run_ring(preload=f"{FAKE_TIME}:{LIBRARY}", MEGASCOPE_OUT=f"{self.directory}/run", MEGASCOPE_CLOCK="monotonic",
                       MEGASCOPE_EXPORT="otf2,perfetto,chrome")
-        self.check(f"{self.folder}/run")
+        self.check(f"{self.directory}/run")
         for name in ("trace.otf2", "trace.perfetto-trace", "trace.json.gz"):
-            self.assertGreater(os.path.getsize(f"{self.folder}/run/{name}"), 0)
+            self.assertGreater(os.path.getsize(f"{self.directory}/run/{name}"), 0)
         self.check_times("run")
 
 
-class OwnFolders(Case):
+class OwnDirectories(Case):
     def test_pieces_of_hosts_make_one_run(self):
-        here = f"{self.folder}/local"
+        here = f"{self.directory}/local"
         text = self.run_ring(MEGASCOPE_OUT=f"{here}/run", MEGASCOPE_SCRATCH=here, MEGASCOPE_CLOCK="monotonic")
         self.assertIn("the run directory is not visible on right: its traces stay there, in", " ".join(text.split()))
-        first = f"{self.folder}/left/run"
+        first = f"{self.directory}/left/run"
         self.assertEqual(json.loads(self.command("report", "--json", first))["missing_ranks"], [1, 3])
-        (second,) = glob.glob(f"{self.folder}/right/megascope-*/*")
+        (second,) = glob.glob(f"{self.directory}/right/megascope-*/*")
         said = self.command("join", first, second, "--out", "all")
         self.assertTrue(said.startswith("4 of 4 ranks in all"), said)
         self.check("all")
@@ -138,7 +138,7 @@ class SlowWire(Case):
     def messages(self, clock):
         """Records a ping-pong; its report, and µs from a send's beginning to its receive's end: of rank 0's messages, of rank 1's."""
         with self.wire(THERE_US * 1e-6, BACK_US * 1e-6):
-            settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_CLOCK": clock, "MEGASCOPE_OUT": f"{self.folder}/run"}
+            settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_CLOCK": clock, "MEGASCOPE_OUT": f"{self.directory}/run"}
             result = self.job.start(2, [PINGPONG, str(TRIPS)], settings, SLOW_NETWORK)
         self.assertEqual((result.returncode, result.stdout), (0, "2 ranks\n"), result.stderr)
         report = json.loads(self.command("report", "--json", "run"))
@@ -171,8 +171,8 @@ class SlowWire(Case):
 
     def test_is_one_run_over_a_slow_link(self):
         with self.wire(0.0004, 0.0001, jitter_s=0.0001, factor=5):
-            self.run_ring(MEGASCOPE_OUT=f"{self.folder}/run", MEGASCOPE_CLOCK="monotonic", network=SLOW_NETWORK)
-        report = self.check(f"{self.folder}/run")
+            self.run_ring(MEGASCOPE_OUT=f"{self.directory}/run", MEGASCOPE_CLOCK="monotonic", network=SLOW_NETWORK)
+        report = self.check(f"{self.directory}/run")
         self.check_times("run")
         self.assertGreater(report["functions"]["MPI_Sendrecv"]["time_s"], LAPS * 0.002, "two of four ranks wait for the slower direction")
 

@@ -92,10 +92,10 @@ class Damage(Case):
             return json.load(file)
 
     def answer(self, events, sizes, *words):
-        self.run_folder = os.path.join(self.folder, f"run{len(os.listdir(self.folder))}")
-        result = self.call("import", self.write("t.json", events), "--parallel", sizes, "--out", self.run_folder, *words)
-        found = json.loads(self.call("analyze", self.run_folder, "--json", code=1).stdout)
-        with open(os.path.join(self.run_folder, "import.json"), encoding="utf-8") as file:
+        self.run_directory = os.path.join(self.directory, f"run{len(os.listdir(self.directory))}")
+        result = self.call("import", self.write("t.json", events), "--parallel", sizes, "--out", self.run_directory, *words)
+        found = json.loads(self.call("analyze", self.run_directory, "--json", code=1).stdout)
+        with open(os.path.join(self.run_directory, "import.json"), encoding="utf-8") as file:
             stored = json.load(file)
         self.assertEqual(found["import"]["repairs"], {kind: repair["count"] for kind, repair in stored["repairs"].items()})
         for note in stored["notes"]:
@@ -161,14 +161,14 @@ class MegascanDamage(Case):
             return {os.path.basename(member.name): json.load(archive.extractfile(member)) for member in members}
 
     def answer(self, files):
-        traces = os.path.join(self.folder, f"traces{len(os.listdir(self.folder))}")
+        traces = os.path.join(self.directory, f"traces{len(os.listdir(self.directory))}")
         os.mkdir(traces)
         for name, rows in files.items():
             whole = [row for rows_here in rows for row in (rows_here if isinstance(rows_here, list) else [rows_here]) if row is not None]
             self.write(os.path.join(traces, name), whole)
-        self.run_folder = traces + ".run"
-        self.call("import", traces, "--out", self.run_folder)
-        return json.loads(self.call("analyze", self.run_folder, "--json", code=(0, 1)).stdout)
+        self.run_directory = traces + ".run"
+        self.call("import", traces, "--out", self.run_directory)
+        return json.loads(self.call("analyze", self.run_directory, "--json", code=(0, 1)).stdout)
 
     def check(self, found, whole, kind, count):
         self.assertEqual(found["matching"]["unmatched"], whole["matching"]["unmatched"])
@@ -211,9 +211,9 @@ class Limits(Case):
 
     def refuse(self, events, says, *words):
         path = self.write("t.json", events)
-        result = self.call("import", path, "--parallel", "dp=2,pp=2", "--out", self.run_folder, *words, code=2)
+        result = self.call("import", path, "--parallel", "dp=2,pp=2", "--out", self.run_directory, *words, code=2)
         self.assertIn(says, result.stderr)
-        self.assertFalse(os.path.exists(self.run_folder))
+        self.assertFalse(os.path.exists(self.run_directory))
         return result.stderr
 
     def test_more_than_a_hundredth_is_refused(self):
@@ -227,18 +227,18 @@ class Limits(Case):
         for kind in KINDS:
             events, _ = damaged(job.events, WAYS[kind], 0.0015, 1)
             self.refuse(events, "--strict forbids it", "--strict")
-        self.call("import", self.write("t.json", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_folder, "--strict")
+        self.call("import", self.write("t.json", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_directory, "--strict")
 
     def test_analyze_shows_what_was_mended(self):
         events, count = damaged(made_up_job.Job(slow=(1, 0)).events, flip, 0.002, 1)
-        self.call("import", self.write("t.json", events), "--parallel", "dp=2,pp=2", "--out", self.run_folder)
-        self.assertIn(f"Note on the import: {count} operations end before they begin", self.call("analyze", self.run_folder, code=1).stdout)
+        self.call("import", self.write("t.json", events), "--parallel", "dp=2,pp=2", "--out", self.run_directory)
+        self.assertIn(f"Note on the import: {count} operations end before they begin", self.call("analyze", self.run_directory, code=1).stdout)
         repairs = self.analyze(code=1)["import"]["repairs"]
         self.assertEqual({kind: number for kind, number in repairs.items() if kind != "overlap"}, {"negative_duration": count})
 
     def test_a_run_that_was_not_imported_says_nothing_of_it(self):
-        self.call("synth", "-o", self.run_folder, "--tp", "1", "--pp", "2", "--dp", "2", "--steps", "5")
-        self.assertIsNone(json.loads(self.call("analyze", self.run_folder, "--json").stdout)["import"])
+        self.call("synth", "-o", self.run_directory, "--tp", "1", "--pp", "2", "--dp", "2", "--steps", "5")
+        self.assertIsNone(json.loads(self.call("analyze", self.run_directory, "--json").stdout)["import"])
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ GRID = ("--tp", "2", "--pp", "2", "--dp", "2")
 SIZES = "tp=2,pp=2,dp=2"
 
 
-def read_as_megascan(folder):
-    """What MegaScan makes of a folder: slices of {g_rk: [(name, begin, end, attributes)]} in ns, and the iterations of a file. Fails where it would."""
+def read_as_megascan(directory):
+    """What MegaScan makes of a directory: slices of {g_rk: [(name, begin, end, attributes)]} in ns, and the iterations of a file. Fails where it would."""
     workers = []
-    for path in sorted(glob.glob(os.path.join(folder, "benchmark-*.json"))):
+    for path in sorted(glob.glob(os.path.join(directory, "benchmark-*.json"))):
         place = re.fullmatch(r"benchmark-data-(\d+)-pipeline-(\d+)-tensor-(\d+)\.json", os.path.basename(path))
         iterations, rows = [], None
         with open(path, encoding="utf-8") as file:
@@ -61,21 +61,21 @@ def read_as_megascan(folder):
 class Export(Case):
     def setUp(self):
         super().setUp()
-        self.traces = os.path.join(self.folder, "traces")
-        self.again = os.path.join(self.folder, "again")
+        self.traces = os.path.join(self.directory, "traces")
+        self.again = os.path.join(self.directory, "again")
 
     def synth(self, *words):
-        self.call("synth", "--out", self.run_folder, *GRID, *words)
+        self.call("synth", "--out", self.run_directory, *GRID, *words)
 
     def export(self, *words, code=0):
-        return self.call("export", self.run_folder, "-f", "megascan", "-o", self.traces, *words, code=code)
+        return self.call("export", self.run_directory, "-f", "megascan", "-o", self.traces, *words, code=code)
 
     def import_again(self):
         return self.call("import", "--from", "megascan", self.traces, "--out", self.again)
 
-    def answer(self, folder):
+    def answer(self, directory):
         """What analyze says, but for what depends on how fast the machine is and where the run lies."""
-        answer = json.loads(self.call("analyze", folder, "--json", code=1).stdout)
+        answer = json.loads(self.call("analyze", directory, "--json", code=1).stdout)
         return {key: answer[key] for key in ("steps", "slowdown", "culprits", "matching")}
 
     def test_a_synthetic_run_comes_back_and_says_the_same(self):
@@ -86,7 +86,7 @@ class Export(Case):
         self.assertEqual(len(os.listdir(self.traces)), 8)
         result = self.import_again()
         self.assertEqual(result.stderr, "")
-        said, before = self.answer(self.again), self.answer(self.run_folder)
+        said, before = self.answer(self.again), self.answer(self.run_directory)
         self.assertEqual([culprit["ranks"] for culprit in before["culprits"]], [[5]])
         self.assertEqual([culprit["ranks"] for culprit in said["culprits"]], [[5]])
         self.assertEqual(said["matching"], before["matching"])
@@ -94,19 +94,19 @@ class Export(Case):
 
     def test_an_imported_job_comes_back_and_says_the_same(self):
         job = made_up_job.Job(slow=(1, 0))
-        self.call("import", self.write("timeline.json.gz", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_folder)
+        self.call("import", self.write("timeline.json.gz", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_directory)
         result = self.export()
         self.assertIn("calls partially overlap others of their rank", result.stdout)
         self.import_again()
-        self.assertEqual(self.answer(self.again), self.answer(self.run_folder))
+        self.assertEqual(self.answer(self.again), self.answer(self.run_directory))
 
     def test_megascan_reads_every_operation_at_its_time(self):
         job = made_up_job.Job(slow=(1, 0))
-        traces = os.path.join(self.folder, "source")
+        traces = os.path.join(self.directory, "source")
         os.mkdir(traces)
         for (replica, stage), rows in job.megascan().items():
             self.write(f"source/benchmark-data-{replica}-pipeline-{stage}-tensor-0.json", rows)
-        self.call("import", "--from", "megascan", traces, "--out", self.run_folder)
+        self.call("import", "--from", "megascan", traces, "--out", self.run_directory)
         self.export()
         slices, iterations = read_as_megascan(self.traces)
         self.assertEqual((sorted(slices), iterations), ([0, 1, 2, 3], 20))
@@ -164,7 +164,7 @@ class Export(Case):
         self.assertIn("exists already", self.export("--parallel", SIZES, code=2).stderr)
         self.assertEqual(before, {name: os.stat(os.path.join(self.traces, name)).st_mtime_ns for name in os.listdir(self.traces)})
         self.write("file", "")
-        self.traces = os.path.join(self.folder, "file")
+        self.traces = os.path.join(self.directory, "file")
         self.assertIn(self.traces + " is not a directory", self.export("--parallel", SIZES, code=2).stderr)
         self.traces = "/proc/sys"
         self.assertRegex(self.export("--parallel", SIZES, "-j", "1", code=2).stderr, "/proc/sys/benchmark-data-0-pipeline-0-tensor-0[.]json[.][0-9a-f]{16}[.]part")

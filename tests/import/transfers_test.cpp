@@ -22,7 +22,7 @@ using Transfer = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::ui
 class Transfers final : public analysis::MatchSink {
  public:
   void begin(std::size_t) override {}
-  void add_stop(analysis::Track, const analysis::Stop&) override {}
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t, const analysis::MessageEnd& send,
                    const analysis::MessageEnd& receive) override {
     EXPECT_EQ(send.start_ns, send.enter_ns);

@@ -11,7 +11,7 @@ import lab
 from lab import LAPS, MPIRUN
 
 MAINTAINER = "A. Tester <tester@host.invalid>"
-# The tester's address; the folder of libraries, which the preset deb has from Debian.
+# The tester's address; the directory of libraries, which the preset deb has from Debian.
 EXPECTED_TAGS = "bogus-mail-host,bogus-mail-host-in-debian-changelog,pkg-config-unavailable-for-cross-compilation"
 
 
@@ -21,21 +21,21 @@ class Package(unittest.TestCase):
         missing = [tool for tool in ("dpkg-deb", "dpkg-shlibdeps", "file") if shutil.which(tool) is None]
         if missing:
             raise unittest.SkipTest(f"there is no {', '.join(missing)} (dpkg-dev, file)")
-        cls.folder = tempfile.mkdtemp(prefix="deb_test.")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        subprocess.run(["cpack", "--config", f"{lab.BUILD}/CPackConfig.cmake", "-G", "DEB", "-B", cls.folder, "-D",
-                        f"CPACK_DEBIAN_PACKAGE_MAINTAINER={MAINTAINER}"], cwd=cls.folder, check=True, stdout=subprocess.DEVNULL)
-        (name,) = [name for name in os.listdir(cls.folder) if name.endswith(".deb")]
-        cls.package = f"{cls.folder}/{name}"
+        cls.directory = tempfile.mkdtemp(prefix="deb_test.")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
+        subprocess.run(["cpack", "--config", f"{lab.BUILD}/CPackConfig.cmake", "-G", "DEB", "-B", cls.directory, "-D",
+                        f"CPACK_DEBIAN_PACKAGE_MAINTAINER={MAINTAINER}"], cwd=cls.directory, check=True, stdout=subprocess.DEVNULL)
+        (name,) = [name for name in os.listdir(cls.directory) if name.endswith(".deb")]
+        cls.package = f"{cls.directory}/{name}"
 
     def call(self, *words, **variables):
-        result = subprocess.run(words, cwd=self.folder, env=lab.clean_environment(**variables), capture_output=True, text=True,
+        result = subprocess.run(words, cwd=self.directory, env=lab.clean_environment(**variables), capture_output=True, text=True,
                                 timeout=100, check=False)
         self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
         return result.stdout
 
     def unpack(self):
-        root = f"{self.folder}/root"
+        root = f"{self.directory}/root"
         if not os.path.exists(root):
             self.call("dpkg", "-x", self.package, root)
         return root
@@ -50,9 +50,9 @@ class Package(unittest.TestCase):
         self.assertNotIn("conffiles", os.listdir(self.control()))
 
     def control(self):
-        folder = f"{self.folder}/control"
-        self.call("dpkg-deb", "-e", self.package, folder)
-        return folder
+        directory = f"{self.directory}/control"
+        self.call("dpkg-deb", "-e", self.package, directory)
+        return directory
 
     def test_holds_what_is_installed_and_nothing_outside_of_usr(self):
         lines = self.call("dpkg-deb", "-c", self.package).splitlines()
@@ -74,7 +74,7 @@ class Package(unittest.TestCase):
         self.call(*MPIRUN, "-n", "2", "env", f"LD_PRELOAD={root}/{library[0]}", "./ring", str(LAPS), MEGASCOPE_OUT="run",
                   MEGASCOPE_EXPORT="perfetto")
         self.assertIn("2 ranks", self.call(f"{root}/usr/bin/megascope", "report", "run"))
-        self.assertIn("trace.perfetto-trace", os.listdir(f"{self.folder}/run"))
+        self.assertIn("trace.perfetto-trace", os.listdir(f"{self.directory}/run"))
 
     def test_tells_where_it_will_be(self):
         with open(f"{self.unpack()}/usr/share/megascope/slurm/megascope.sbatch", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""What the tests of an installation share: a tree that was installed in one folder and moved to another."""
+"""What the tests of an installation share: a tree that was installed in one directory and moved to another."""
 
 import glob
 import json
@@ -22,9 +22,9 @@ def install(prefix, **environment):
 
 
 def files(prefix):
-    """Paths of all files and links below a folder, relative to it."""
-    return sorted(os.path.relpath(os.path.join(folder, name), prefix)
-                  for folder, _, names in os.walk(prefix) for name in names)
+    """Paths of all files and links below a directory, relative to it."""
+    return sorted(os.path.relpath(os.path.join(directory, name), prefix)
+                  for directory, _, names in os.walk(prefix) for name in names)
 
 
 def clean_environment(**variables):
@@ -37,9 +37,9 @@ class Tree:
     """An installation that no longer lies where it was installed."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="install_test.")
-        self.first = f"{self.folder}/first"
-        self.prefix = f"{self.folder}/moved/megascope"
+        self.directory = tempfile.mkdtemp(prefix="install_test.")
+        self.first = f"{self.directory}/first"
+        self.prefix = f"{self.directory}/moved/megascope"
         install(self.first)
         os.makedirs(os.path.dirname(self.prefix))
         os.rename(self.first, self.prefix)
@@ -48,11 +48,11 @@ class Tree:
         self.bindir = f"{self.prefix}/bin"
 
     def close(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own; the tree is the module's."""
+    """A test with a directory of its own; the tree is the module's."""
 
     tree: Tree
 
@@ -62,11 +62,11 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls.tree.close)
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="case.", dir=self.tree.folder)
+        self.directory = tempfile.mkdtemp(prefix="case.", dir=self.tree.directory)
 
     def call(self, *words, **variables):
-        """Standard output of a command that must succeed, in the test's folder."""
-        result = subprocess.run(words, cwd=self.folder, env=clean_environment(**variables), capture_output=True, text=True,
+        """Standard output of a command that must succeed, in the test's directory."""
+        result = subprocess.run(words, cwd=self.directory, env=clean_environment(**variables), capture_output=True, text=True,
                                 timeout=100)
         self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
         return result.stdout

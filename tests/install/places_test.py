@@ -58,7 +58,7 @@ class Module(lab.Case):
             self.assertIn(f'set prefix "{self.tree.first}"\n', file.read())
         if shutil.which("tclsh") is None:
             self.skipTest("there is no tclsh")
-        script = f"{self.folder}/script"
+        script = f"{self.directory}/script"
         with open(script, "w", encoding="utf-8") as file:
             file.write("proc module-whatis {text} {}\nproc conflict {name} {}\nproc prepend-path {name value} { puts \"$name=$value\" }\n"
                        f'set ModulesCurrentModulefile "{path}"\nsource "{path}"\nModulesHelp\n')
@@ -72,18 +72,18 @@ class BatchScript(lab.Case):
         super().setUp()
         self.compile_ring()
         self.script = f"{self.tree.prefix}/share/megascope/slurm/megascope.sbatch"
-        shutil.copy(self.script, f"{self.folder}/slurm_script")
+        shutil.copy(self.script, f"{self.directory}/slurm_script")
         self.write("srun", 'exec "$@"')
 
     def write(self, name, line):
-        with open(f"{self.folder}/{name}", "w", encoding="utf-8") as file:
+        with open(f"{self.directory}/{name}", "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\n{line}\n")
-        os.chmod(f"{self.folder}/{name}", 0o755)
+        os.chmod(f"{self.directory}/{name}", 0o755)
 
     def run_copy(self, path=""):
         words = ["bash", "slurm_script", *MPIRUN, "-n", "2", "./ring", str(LAPS)]
-        return subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=100, check=False,
-                              env=lab.clean_environment(SLURM_JOB_ID="7", PATH=f"{self.folder}{path}:{os.environ['PATH']}"))
+        return subprocess.run(words, cwd=self.directory, capture_output=True, text=True, timeout=100, check=False,
+                              env=lab.clean_environment(SLURM_JOB_ID="7", PATH=f"{self.directory}{path}:{os.environ['PATH']}"))
 
     def check_run(self, result):
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,7 +94,7 @@ class BatchScript(lab.Case):
         self.check_run(self.run_copy())
 
     def test_of_the_user_finds_it_by_path(self):
-        self.write("scontrol", f'echo "   Command={self.folder}/own.sbatch"')
+        self.write("scontrol", f'echo "   Command={self.directory}/own.sbatch"')
         self.check_run(self.run_copy(f":{self.tree.bindir}"))
 
     def test_says_what_it_misses(self):

@@ -63,10 +63,10 @@ class Completion(lab.Case):
         said = self.call("bash", "--norc", "-c", script, "bash", self.tree.prefix, "megascope", *words)
         return sorted(said.split("\n")[:-1]) if said != "\n" else []
 
-    def make_folders(self):
+    def make_directories(self):
         for name in ("megascope-a", "megascope-b", "other/megascope-c"):
-            os.makedirs(f"{self.folder}/{name}")
-            with open(f"{self.folder}/{name}/run-id", "w", encoding="utf-8"):
+            os.makedirs(f"{self.directory}/{name}")
+            with open(f"{self.directory}/{name}/run-id", "w", encoding="utf-8"):
                 pass
 
     def test_commands(self):
@@ -87,8 +87,8 @@ class Completion(lab.Case):
         self.assertEqual(self.complete("hang", "--format", "j"), ["json"])
         self.assertEqual(self.complete("report", "-j", ""), [])
 
-    def test_run_folders(self):
-        self.make_folders()
+    def test_run_directories(self):
+        self.make_directories()
         for command in ("report", "export", "recover", "hang"):
             self.assertEqual(self.complete(command, ""), ["megascope-a", "megascope-b"])
         self.assertEqual(self.complete("report", "o"), ["other"])
@@ -96,7 +96,7 @@ class Completion(lab.Case):
         self.assertEqual(self.complete("info", ""), [])
 
     def test_programs_to_run(self):
-        with open(f"{self.folder}/input.txt", "w", encoding="utf-8"):
+        with open(f"{self.directory}/input.txt", "w", encoding="utf-8"):
             pass
         self.assertIn("mkdir", self.complete("run", "mkd"))
         self.assertIn("mkdir", self.complete("run", "-o", "out", "--", "mkd"))

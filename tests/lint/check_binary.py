@@ -2,7 +2,7 @@
 
   library FILE    exports, undefined symbols, needed libraries and SONAME of libmegascope.so
   module FILE     the same of a module: exports megascope_module_<name> and nothing else
-  wrappers FOLDER object files of the wrappers have no landing pads (.gcc_except_table)
+  wrappers DIRECTORY object files of the wrappers have no landing pads (.gcc_except_table)
 """
 
 import glob
@@ -68,8 +68,8 @@ def check_module(file):
     return problems
 
 
-def check_wrappers(folder):
-    objects = [file for file in glob.glob(os.path.join(folder, "**", "*.o"), recursive=True)
+def check_wrappers(directory):
+    objects = [file for file in glob.glob(os.path.join(directory, "**", "*.o"), recursive=True)
                if os.path.basename(file).startswith("wrap")]
     print(f"{len(objects)} object(s) of wrappers")
     return [f"{file}: has landing pads (.gcc_except_table): two unwinders may meet in it"

@@ -1,4 +1,4 @@
-"""Every #include: rooms include downwards only, each vendor header has one home, the environment one reader."""
+"""Every #include: modules include downwards only, each vendor header has one home, the environment one reader."""
 
 import os
 import re
@@ -6,15 +6,15 @@ import sys
 
 import repository
 
-# A room and its level; a file belongs to the longest prefix. Rooms of one level never include each other.
+# A module and its level; a file belongs to the longest prefix. Modules of one level never include each other.
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
     "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
     "plugin/nvtx": 2, "plugin/answer": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
 }
-# Folders outside the house may include any room.
+# Directories outside the layers may include any module.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
-# Vendor headers, and the only rooms (or file names) that may include them.
+# Vendor headers, and the only modules (or file names) that may include them.
 VENDORS = [
     (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer", "plugin/api/megascope/megascope_mpi.h")),
     (r"otf2/.*", ("exporters/otf2",)),
@@ -38,27 +38,27 @@ GUEST = re.compile(r"std::cout|(?<![\w.>:])printf\s*\(|\bputs\s*\(|(?<![\w.>])(?
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
-def room_of(path):
-    rooms = [room for room in LEVELS if path.startswith(room + "/")]
-    return max(rooms, key=len) if rooms else None
+def module_of(path):
+    modules = [module for module in LEVELS if path.startswith(module + "/")]
+    return max(modules, key=len) if modules else None
 
 
 def format_of(path):
-    """The format's folder of a file in exporters; None for what the formats share."""
+    """The format's directory of a file in exporters; None for what the formats share."""
     parts = path.split("/")
     return parts[1] if parts[0] == "exporters" and len(parts) > 2 and parts[1] != "common" else None
 
 
 def sideways_or_upward(path, included):
-    room, other = room_of(path), room_of(included)
+    module, other = module_of(path), module_of(included)
     if other is None:
         return None
-    if room == other:
-        if room == "exporters" and format_of(included) not in (None, format_of(path)):
+    if module == other:
+        if module == "exporters" and format_of(included) not in (None, format_of(path)):
             return f"{included} is another format's"
         return None
-    if LEVELS[other] >= LEVELS[room]:
-        return f"{included} is of level {LEVELS[other]}, not below {room} ({LEVELS[room]})"
+    if LEVELS[other] >= LEVELS[module]:
+        return f"{included} is of level {LEVELS[other]}, not below {module} ({LEVELS[module]})"
     return None
 
 
@@ -103,8 +103,8 @@ def main(root):
     for path in repository.files(root):
         if not repository.is_code(path):
             continue
-        if path.split("/")[0] not in OUTSIDE and room_of(path) is None:
-            problems.append(f"{path}: is in no room; add its folder to LEVELS in tests/lint/check_includes.py")
+        if path.split("/")[0] not in OUTSIDE and module_of(path) is None:
+            problems.append(f"{path}: is in no module; add its directory to LEVELS in tests/lint/check_includes.py")
             continue
         problems += check_file(path, repository.read(root, path),
                                lambda name: os.path.exists(os.path.join(root, name)))

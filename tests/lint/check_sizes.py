@@ -1,4 +1,4 @@
-"""Files have at most 400 lines, folders a README of at most 30, names are snake_case; long functions are a warning."""
+"""Files have at most 400 lines, directories a README of at most 30, names are snake_case; long functions are a warning."""
 
 import os
 import re
@@ -41,21 +41,21 @@ def check_file(path, text):
 
 def main(root):
     problems = []
-    folders = set()
+    directories = set()
     for path in repository.files(root):
-        folder = os.path.dirname(path)
-        if folder.split("/")[0] in WITH_README and (repository.is_code(path) or path.endswith("CMakeLists.txt")):
-            folders.add(folder)
+        directory = os.path.dirname(path)
+        if directory.split("/")[0] in WITH_README and (repository.is_code(path) or path.endswith("CMakeLists.txt")):
+            directories.add(directory)
         if path.endswith(COUNTED + (".md",)):
             text = repository.read(root, path)
             problems += check_file(path, text)
             if repository.is_code(path):
                 for line, lines in long_functions(text):
                     print(f"warning: {path}:{line}: a function of {lines} lines")
-    for folder in sorted(folders):
-        in_tests = folder.startswith(("tests/", "examples/"))  # one README for all of them
-        if not in_tests and not os.path.exists(os.path.join(root, folder, "README.md")):
-            problems.append(f"{folder}: has no README.md")
+    for directory in sorted(directories):
+        in_tests = directory.startswith(("tests/", "examples/"))  # one README for all of them
+        if not in_tests and not os.path.exists(os.path.join(root, directory, "README.md")):
+            problems.append(f"{directory}: has no README.md")
     repository.finish(problems, "sizes")
 
 

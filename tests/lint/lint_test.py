@@ -40,7 +40,7 @@ class Includes(unittest.TestCase):
         problems = check_includes.check_file("core/base/a.cpp", '#include "a.h"\n', lambda name: False)
         self.assertEqual(problems, ['core/base/a.cpp:1: "a.h" is no path from the root of the repository'])
 
-    def test_environment_is_read_in_one_room(self):
+    def test_environment_is_read_in_one_module(self):
         self.assertEqual(len(includes("core/trace/a.cpp", 'auto x = std::getenv("X");\n')), 1)
         self.assertEqual(includes("core/trace/a.cpp", '// getenv is not called\nauto x = "getenv";\n'), [])
         self.assertEqual(includes("core/config/environment.cpp", 'auto x = std::getenv("X");\n'), [])

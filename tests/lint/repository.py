@@ -4,20 +4,20 @@ import os
 import re
 import sys
 
-SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", "node_modules", ".cache"}
+SKIPPED_DIRECTORIES = {".git", "build", "install", "__pycache__", "node_modules", ".cache"}
 CODE_SUFFIXES = (".h", ".c", ".cpp", ".cu", ".hpp", ".inc")
 
 
 def files(root):
-    """Paths relative to root of every file, run folders and build trees left out."""
-    for folder, names, found in os.walk(root):
-        names[:] = sorted(n for n in names if n not in SKIPPED_FOLDERS and not is_run_folder(folder, n))
+    """Paths relative to root of every file, run directories and build trees left out."""
+    for directory, names, found in os.walk(root):
+        names[:] = sorted(n for n in names if n not in SKIPPED_DIRECTORIES and not is_run_directory(directory, n))
         for name in sorted(found):
-            yield os.path.relpath(os.path.join(folder, name), root)
+            yield os.path.relpath(os.path.join(directory, name), root)
 
 
-def is_run_folder(folder, name):
-    return name.startswith("megascope-") or os.path.exists(os.path.join(folder, name, "options.sh"))
+def is_run_directory(directory, name):
+    return name.startswith("megascope-") or os.path.exists(os.path.join(directory, name, "options.sh"))
 
 
 def read(root, path):

@@ -50,8 +50,8 @@ class Skips(unittest.TestCase):
 
 class Failures(unittest.TestCase):
     def test_are_told_again_before_the_summary_of_a_later_run(self):
-        with tempfile.TemporaryDirectory() as folder:
-            junit, failures = os.path.join(folder, "junit.xml"), os.path.join(folder, "failures.txt")
+        with tempfile.TemporaryDirectory() as directory:
+            junit, failures = os.path.join(directory, "junit.xml"), os.path.join(directory, "failures.txt")
             with open(junit, "w", encoding="utf-8") as file:
                 file.write('<testsuite><testcase name="good" status="run"/><testcase name="bad" status="fail"/></testsuite>')
             run_ctest.write_failures(failures, "asan", run_ctest.read_failures(junit))

@@ -22,8 +22,8 @@ FEED = ""
 class Training(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="compat_test_")
-        cls.run_ = Feed(FEED, "--rate", 100, "--steps", 1000000, "--vectors", cls.folder)
+        cls.directory = tempfile.mkdtemp(prefix="compat_test_")
+        cls.run_ = Feed(FEED, "--rate", 100, "--steps", 1000000, "--vectors", cls.directory)
 
     @classmethod
     def tearDownClass(cls):
@@ -79,7 +79,7 @@ class Training(unittest.TestCase):
         shape = shape or (len(values), len(values[0]))
         header = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape[0]}, {shape[1]}), }}".encode()
         header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
-        with open(os.path.join(self.folder, name), "wb") as file:
+        with open(os.path.join(self.directory, name), "wb") as file:
             file.write(head + struct.pack("<H", len(header)) + header + b"".join(struct.pack(f"<{len(row)}{code}", *row) for row in values))
 
     def tracer(self, **configurations):
@@ -120,11 +120,11 @@ class Training(unittest.TestCase):
         client.close()
         return error["message"]
 
-    def test_vectors_come_from_one_folder(self):
+    def test_vectors_come_from_one_directory(self):
         ask = lambda path: self.refusal(**self.tracer(HiddenStates=("Projection", {"vector_path": path})))
         outside = tempfile.NamedTemporaryFile(suffix=".npy")
-        os.symlink(outside.name, os.path.join(self.folder, "link.npy"))
-        os.mkfifo(os.path.join(self.folder, "pipe.npy"))
+        os.symlink(outside.name, os.path.join(self.directory, "link.npy"))
+        os.mkfifo(os.path.join(self.directory, "pipe.npy"))
         for path in ("missing.npy", "../" + os.path.basename(outside.name), outside.name, "/etc/passwd", "link.npy", ".", "a/../../x", "x\0y", "~/x"):
             self.assertIn("is not a file in the directory", ask(path), path)
         self.assertIn("is not a regular file", ask("pipe.npy"))

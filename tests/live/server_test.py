@@ -20,7 +20,7 @@ SMALL = ("--layers", 2, "--tokens", 32, "--width", 100, "--rate", 100)
 
 
 def thread_of(process, name):
-    """The folder in /proc of the thread of that name, once it has it."""
+    """The directory in /proc of the thread of that name, once it has it."""
     until = time.monotonic() + 10
     while time.monotonic() < until:
         for task in os.listdir(f"/proc/{process}/task"):
@@ -227,7 +227,7 @@ class WhatIsServed(unittest.TestCase):
 
     def test_the_file_with_the_url_is_private_and_goes(self):
         with feed("--steps", 30) as run:
-            path = os.path.join(run.folder, "live_url")
+            path = os.path.join(run.directory, "live_url")
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             with open(path, encoding="ascii") as file:
                 self.assertEqual(file.read(), run.url + "\n")

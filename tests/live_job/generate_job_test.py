@@ -73,9 +73,9 @@ class Asker:
 class OfATrainedGpt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="generate_job_test_")
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.checkpoint = os.path.join(cls.folder.name, "trained")
+        cls.directory = tempfile.TemporaryDirectory(prefix="generate_job_test_")
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.checkpoint = os.path.join(cls.directory.name, "trained")
         cls.run_gpt([*SHAPE, "--steps", 150, "--batch", 16, "--learning-rate", "3e-3", "--checkpoint", cls.checkpoint])
 
     @staticmethod

@@ -21,8 +21,8 @@ class Job:
 
     def __init__(self, launcher, command, ranks, library, settings=None, live="0"):
         self.scratch = tempfile.TemporaryDirectory(prefix="megascope_live_job_")
-        self.folder = pathlib.Path(self.scratch.name) / "run"
-        settings = {"LD_PRELOAD": library, "MEGASCOPE_LIVE": live, "MEGASCOPE_OUT": str(self.folder), "MEGASCOPE_EXPORT": "none",
+        self.directory = pathlib.Path(self.scratch.name) / "run"
+        settings = {"LD_PRELOAD": library, "MEGASCOPE_LIVE": live, "MEGASCOPE_OUT": str(self.directory), "MEGASCOPE_EXPORT": "none",
                     "MEGASCOPE_REPORT": "short", **(settings or {})}
         self.process = subprocess.Popen([*launcher, *launch.setting(launcher, **settings), "-n", str(ranks), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
@@ -72,9 +72,9 @@ class Job:
 
     def chrome(self, megascope):
         """Its trace's events as Chrome's JSON has them."""
-        done = subprocess.run([megascope, "export", self.folder, "--format", "chrome", "--no-findings"], capture_output=True, text=True, check=False)
+        done = subprocess.run([megascope, "export", self.directory, "--format", "chrome", "--no-findings"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        path = next(self.folder.glob("*.json.gz"))
+        path = next(self.directory.glob("*.json.gz"))
         with gzip.open(path, "rt", encoding="utf-8") as file:
             return json.load(file)["traceEvents"]
 

@@ -71,7 +71,7 @@ class OfATrainingGpt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.job = gpt(150, "--tp", 2, "--pp", 2).find_server()
-        cls.url_mode = stat.S_IMODE(os.stat(cls.job.folder / "live_url").st_mode)
+        cls.url_mode = stat.S_IMODE(os.stat(cls.job.directory / "live_url").st_mode)
         norm = {"what": "tensor", "kind": "weight", "view": {"type": "whole"}, "encoding": "f32"}
         cls.viewer = Viewer(cls.job, steps={"what": "steps"}, counters={"what": "counters", "names": ["loss", "gradient_norm"]},
                             weights={"what": "statistics", "names": ["*"], "kinds": ["weight"]},
@@ -163,8 +163,8 @@ class OfATrainingGpt(unittest.TestCase):
 
     def test_the_token_is_for_its_user_only(self):
         self.assertEqual(self.url_mode, 0o600)
-        self.assertFalse((self.job.folder / "live_url").exists(), "it is of no use any more")
-        for path in self.job.folder.rglob("*"):
+        self.assertFalse((self.job.directory / "live_url").exists(), "it is of no use any more")
+        for path in self.job.directory.rglob("*"):
             if path.is_file():
                 self.assertNotIn(self.job.token.encode(), path.read_bytes(), path)
 

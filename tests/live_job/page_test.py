@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What the live view's page shows of a training GPT in a browser is what the job's lines and its trace say.
 
-  page_test.py LIBRARY MEGASCOPE GPT PAGE_FOLDER NODE CHROMIUM LAUNCHER...
+  page_test.py LIBRARY MEGASCOPE GPT PAGE_DIRECTORY NODE CHROMIUM LAUNCHER...
 
-PAGE_FOLDER: where the page was built, with its packages. With PICTURES_FOLDER=FOLDER a picture of the page is written there, live.png.
+PAGE_DIRECTORY: where the page was built, with its packages. With PICTURES_DIRECTORY=DIRECTORY a picture of the page is written there, live.png.
 """
 
 import json
@@ -19,7 +19,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
 from job import Job, slices_of  # noqa: E402
 
-LIBRARY, MEGASCOPE, GPT, PAGE_FOLDER, NODE, CHROMIUM, *LAUNCHER = sys.argv[1:]
+LIBRARY, MEGASCOPE, GPT, PAGE_DIRECTORY, NODE, CHROMIUM, *LAUNCHER = sys.argv[1:]
 RANKS, LAYERS, STEPS, MICRO_BATCHES = 4, 4, 200, 4
 MOST_S = 150
 
@@ -27,7 +27,7 @@ MOST_S = 150
 def read_page():
     """(what the page showed, the job's lines, its trace's events). The browser is there before the job, which goes on while it looks."""
     words = [NODE, "tests/job/read_page.js"] + ([os.environ["PICTURES_FOLDER"]] if os.environ.get("PICTURES_FOLDER") else [])
-    reader = subprocess.Popen(words, cwd=PAGE_FOLDER, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    reader = subprocess.Popen(words, cwd=PAGE_DIRECTORY, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     command = [GPT, "--tp", 2, "--pp", 2, "--hidden", 64, "--micro-batches", MICRO_BATCHES, "--steps", STEPS]
     with reader:
         try:
@@ -154,7 +154,7 @@ class ThePage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not (pathlib.Path(PAGE_FOLDER) / "node_modules").exists() or not CHROMIUM or CHROMIUM.endswith("NOTFOUND") or NODE.endswith("NOTFOUND"):
+    if not (pathlib.Path(PAGE_DIRECTORY) / "node_modules").exists() or not CHROMIUM or CHROMIUM.endswith("NOTFOUND") or NODE.endswith("NOTFOUND"):
         print("SKIPPED: chromium, node or the page's packages are not there")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1], verbosity=2)

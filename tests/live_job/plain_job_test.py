@@ -35,7 +35,7 @@ class OfAPlainProgram(unittest.TestCase):
                     cls.end = message
             client.close()
             assert job.end() == 0, job.errors
-            cls.folder = str(job.folder)
+            cls.directory = str(job.directory)
             cls.iterations = next(int(line.split()[1]) for line in job.lines if line.startswith("iterations "))
         cls.last = cls.frames[-1]
 
@@ -80,8 +80,8 @@ class OfAPlainProgram(unittest.TestCase):
 
     def test_the_end_says_where_the_report_is(self):
         self.assertEqual(self.end["reason"], "finished")
-        self.assertEqual(self.end["directory"], self.folder)
-        self.assertEqual(self.hello["run"]["directory"], self.folder)
+        self.assertEqual(self.end["directory"], self.directory)
+        self.assertEqual(self.hello["run"]["directory"], self.directory)
 
 
 class OfOneRank(unittest.TestCase):

@@ -2,9 +2,9 @@
 """Every function that `megascope info` calls full, or of which it says what it tells, stands in a record that a scenario
 expects, with each thing that it is said to tell.
 
-  functions_covered_test.py COMMAND SOURCE_FOLDER PROGRAM...
+  functions_covered_test.py COMMAND SOURCE_DIRECTORY PROGRAM...
 
-COMMAND: `megascope`. PROGRAM: test programs of this folder, which print the lines that they expect (--expected)."""
+COMMAND: `megascope`. PROGRAM: test programs of this directory, which print the lines that they expect (--expected)."""
 
 import json
 import pathlib

@@ -17,21 +17,21 @@ import launch  # noqa: E402
 WAYS = {"read": "bytes_received", "wrote": "bytes_sent"}
 
 
-def play(folder):
+def play(directory):
     """The books of all ranks, and the report."""
-    environment = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": f"{folder}/run", "MEGASCOPE_SCRATCH": folder,
+    environment = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": f"{directory}/run", "MEGASCOPE_SCRATCH": directory,
                    "MEGASCOPE_EXPORT": "otf2"}
-    subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **environment), "-n", RANKS, PROGRAM, f"{folder}/book"], check=True, timeout=100)
+    subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **environment), "-n", RANKS, PROGRAM, f"{directory}/book"], check=True, timeout=100)
     books = collections.Counter()
     for rank in range(int(RANKS)):
-        with open(f"{folder}/book.{rank}", encoding="utf-8") as file:
+        with open(f"{directory}/book.{rank}", encoding="utf-8") as file:
             books.update({name: int(count) for name, count in map(str.split, file)})
-    with open(f"{folder}/run/report.json", encoding="utf-8") as file:
+    with open(f"{directory}/run/report.json", encoding="utf-8") as file:
         return books, json.load(file)
 
 
-def judge(folder):
-    result = subprocess.run(["/usr/bin/python3", f"{TOOLS}/check_otf2.py", f"{folder}/run/trace.otf2"],
+def judge(directory):
+    result = subprocess.run(["/usr/bin/python3", f"{TOOLS}/check_otf2.py", f"{directory}/run/trace.otf2"],
                             capture_output=True, text=True, timeout=100, check=False)
     return json.loads(result.stdout)
 
@@ -42,9 +42,9 @@ def expect(what, has, should):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="io_books_test.") as folder:
-        books, report = play(folder)
-        otf2 = judge(folder)
+    with tempfile.TemporaryDirectory(prefix="io_tracking_test.") as directory:
+        books, report = play(directory)
+        otf2 = judge(directory)
     calls = {name: count for name, count in books.items() if name.startswith("MPI_")}
     expect("defects", otf2["defects"], {})
     expect("calls in the report", {name: row["calls"] for name, row in report["functions"].items()}, calls)

@@ -2,7 +2,7 @@
 """Runs the one-sided scenarios on 1, 2 and 4 ranks with all exports, and has the traces judged by readers that are not
 ours (timelines of the first two programs on 2 ranks only: that takes long): operations, bytes, windows and completions agree with one another and with the report.
 
-  judge_rma.py --mpirun FILE --library FILE --tools FOLDER --trace-processor FOLDER PROGRAM...
+  judge_rma.py --mpirun FILE --library FILE --tools DIRECTORY --trace-processor DIRECTORY PROGRAM...
 
 Exit code 0: all is well; 1: a defect, named; 77: what judges the timelines is not installed.
 """
@@ -43,27 +43,27 @@ def judge(command, what):
     return json.loads(result.stdout)
 
 
-def run(program, ranks, folder, arguments):
+def run(program, ranks, directory, arguments):
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_pml="ob1",
                        OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_btl="self,vader",
-                       OMPI_MCA_osc="sm,rdma,pt2pt", MEGASCOPE_EXPORT="otf2+perfetto+chrome", MEGASCOPE_OUT=f"{folder}/run",
-                       MEGASCOPE_SCRATCH=str(folder))
+                       OMPI_MCA_osc="sm,rdma,pt2pt", MEGASCOPE_EXPORT="otf2+perfetto+chrome", MEGASCOPE_OUT=f"{directory}/run",
+                       MEGASCOPE_SCRATCH=str(directory))
     launcher = [arguments.mpirun]
     command = [*launcher, *launch.setting(launcher, LD_PRELOAD=arguments.library), "-n", str(ranks), program, "--scenarios"]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+    result = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=100)
     if result.returncode != 0:
         fail(f"{program} on {ranks} ranks: {result.stderr[-2000:]}")
-    return folder / "run"
+    return directory / "run"
 
 
 def bytes_of(report, functions):
     return sum(report["functions"].get(name, {"bytes": 0})["bytes"] for name in functions)
 
 
-def judge_archive(run_folder, report, arguments):
+def judge_archive(run_directory, report, arguments):
     """The whole of what OTF2 says of one-sided communication."""
-    otf2 = judge(["/usr/bin/python3", f"{arguments.tools}/check_otf2.py", str(run_folder / "trace.otf2")], "OTF2")
+    otf2 = judge(["/usr/bin/python3", f"{arguments.tools}/check_otf2.py", str(run_directory / "trace.otf2")], "OTF2")
     told = otf2["one_sided"]
     if told["bytes_to_targets"] + told["bytes_from_targets"] != bytes_of(report, PUTS + GETS + ATOMICS):
         fail(f"bytes: {told} in OTF2, {bytes_of(report, PUTS + GETS + ATOMICS)} in the report")
@@ -99,13 +99,13 @@ def main():
     os.environ["TRACE_PROCESSOR"] = str(processor)
     for index, program in enumerate(arguments.programs):
         for ranks in (1, 2, 4):
-            with tempfile.TemporaryDirectory(prefix="judge-rma-") as folder:
-                run_folder = run(program, ranks, pathlib.Path(folder), arguments)
-                report = json.loads((run_folder / "report.json").read_text())
-                told = judge_archive(run_folder, report, arguments)
+            with tempfile.TemporaryDirectory(prefix="judge-rma-") as directory:
+                run_directory = run(program, ranks, pathlib.Path(directory), arguments)
+                report = json.loads((run_directory / "report.json").read_text())
+                told = judge_archive(run_directory, report, arguments)
                 has_timelines = has_processor and ranks == 2 and index < 2
                 for name in ("trace.perfetto-trace", "trace.json.gz") if has_timelines else ():
-                    judge_timeline(run_folder / name, report, arguments)
+                    judge_timeline(run_directory / name, report, arguments)
                 print(f"{pathlib.Path(program).name} on {ranks}: {told}")
     if not has_processor:
         print("SKIPPED: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")

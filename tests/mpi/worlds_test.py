@@ -1,4 +1,4 @@
-"""Worlds that meet: each is a run folder of its own, what goes between them is told as calls with the attribute remote_world,
+"""Worlds that meet: each is a run directory of its own, what goes between them is told as calls with the attribute remote_world,
 without messages and collectives, and `megascope report` shows worlds together that belong together.
 
   worlds_test.py PROGRAM LIBRARY COMMAND TOOLS TRACE_PROCESSOR MPIRUN...
@@ -22,35 +22,35 @@ SPAWNED = "MPI_Comm_spawn #1 of MPI_COMM_WORLD"
 
 class Worlds(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="worlds_test.")
-        self.addCleanup(shutil.rmtree, self.folder)
+        self.directory = tempfile.mkdtemp(prefix="worlds_test.")
+        self.addCleanup(shutil.rmtree, self.directory)
 
     def words(self, *arguments, library=True, more=()):
         recording = ["-x", "LD_PRELOAD=" + LIBRARY, "-x", "MEGASCOPE_REPORT=off", "-x", "MEGASCOPE_EXPORT=otf2,perfetto",
-                     "-x", "MEGASCOPE_SCRATCH=" + self.folder]
+                     "-x", "MEGASCOPE_SCRATCH=" + self.directory]
         return [*MPIRUN, *more, *(recording if library else []), "-n", "2", PROGRAM, *arguments]
 
     def play(self, *arguments, library=True):
-        return subprocess.run(self.words(*arguments, library=library), cwd=self.folder, capture_output=True, text=True, timeout=100,
+        return subprocess.run(self.words(*arguments, library=library), cwd=self.directory, capture_output=True, text=True, timeout=100,
                               check=True, env=ENVIRONMENT)
 
     def runs(self):
-        """Reports by run folder, and the OTF2 judge's findings."""
+        """Reports by run directory, and the OTF2 judge's findings."""
         reports = {}
-        for path in sorted(glob.glob(self.folder + "/megascope-*/report.json")):
+        for path in sorted(glob.glob(self.directory + "/megascope-*/report.json")):
             with open(path, encoding="utf-8") as file:
                 reports[os.path.basename(os.path.dirname(path))] = json.load(file)
         return reports
 
     def judged(self, run):
-        result = subprocess.run(["/usr/bin/python3", TOOLS + "/check_otf2.py", f"{self.folder}/{run}/trace.otf2"],
+        result = subprocess.run(["/usr/bin/python3", TOOLS + "/check_otf2.py", f"{self.directory}/{run}/trace.otf2"],
                                 capture_output=True, text=True, timeout=100, check=False)
         found = json.loads(result.stdout)
         self.assertEqual(found["defects"], {}, run)
         return found
 
     def perfetto(self, run, query):
-        result = subprocess.run(["node", TOOLS + "/trace_processor/query.mjs", f"{self.folder}/{run}/trace.perfetto-trace", query],
+        result = subprocess.run(["node", TOOLS + "/trace_processor/query.mjs", f"{self.directory}/{run}/trace.perfetto-trace", query],
                                 capture_output=True, text=True, timeout=100, check=True,
                                 env={**os.environ, "TRACE_PROCESSOR": TRACE_PROCESSOR})
         return json.loads(result.stdout)
@@ -100,13 +100,13 @@ class Worlds(unittest.TestCase):
         self.check_command(parent, child)
 
     def check_command(self, parent, child):
-        text = subprocess.run([COMMAND, "report", parent], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        text = subprocess.run([COMMAND, "report", parent], cwd=self.directory, capture_output=True, text=True, timeout=60, check=True)
         self.assertIn(f"\nSpawned by {parent} with MPI_Comm_spawn: {child}\n", text.stdout)
         self.assertIn("other world: " + SPAWNED[:20], text.stdout)
         self.assertEqual(text.stdout.count("MPI functions by time"), 2)
-        own = subprocess.run([COMMAND, "report", child], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        own = subprocess.run([COMMAND, "report", child], cwd=self.directory, capture_output=True, text=True, timeout=60, check=True)
         self.assertIn(f"Spawned by      MPI_Comm_spawn in the run {parent}\n", own.stdout)
-        result = subprocess.run([COMMAND, "report", "--json", f"{self.folder}/{parent}/"], capture_output=True, text=True,
+        result = subprocess.run([COMMAND, "report", "--json", f"{self.directory}/{parent}/"], capture_output=True, text=True,
                                 timeout=60, check=True)
         report = json.loads(result.stdout)
         self.assertEqual([spawned["ranks"] for spawned in report["spawned"]], [2])
@@ -131,14 +131,14 @@ class Worlds(unittest.TestCase):
         self.assertEqual(self.judged(run)["messages"], 1)
 
     def test_join(self):
-        self.play("join", self.folder + "/socket")
+        self.play("join", self.directory + "/socket")
         (run, report), = self.runs().items()
         self.assertEqual(report["matrix"]["messages"], 2)
         self.assertEqual(self.judged(run)["messages"], 2)
 
     @unittest.skipUnless(shutil.which("ompi-server"), "ompi-server is not installed")
     def test_connect_of_two_jobs(self):
-        uri = self.folder + "/uri"
+        uri = self.directory + "/uri"
         with subprocess.Popen(["ompi-server", "--no-daemonize", "--mca", "oob_tcp_if_include", "lo", "-r", uri]) as server:
             try:
                 self.meet(["--ompi-server", "file:" + uri, "--mca", "oob_tcp_if_include", "lo"], uri)
@@ -157,9 +157,9 @@ class Worlds(unittest.TestCase):
     def meet(self, more, uri):
         while not (os.path.exists(uri) and os.path.getsize(uri)):
             pass
-        port = self.folder + "/port"
-        with subprocess.Popen(self.words("serve", port, more=more), cwd=self.folder, env=ENVIRONMENT) as serving:
-            subprocess.run(self.words("connect", port, more=more), cwd=self.folder, env=ENVIRONMENT, timeout=100, check=True)
+        port = self.directory + "/port"
+        with subprocess.Popen(self.words("serve", port, more=more), cwd=self.directory, env=ENVIRONMENT) as serving:
+            subprocess.run(self.words("connect", port, more=more), cwd=self.directory, env=ENVIRONMENT, timeout=100, check=True)
             self.assertEqual(serving.wait(60), 0)
 
     @unittest.skipUnless(os.path.exists(TRACE_PROCESSOR + "/trace_processor.wasm") and shutil.which("node"), "Perfetto's trace processor is not here")

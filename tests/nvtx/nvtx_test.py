@@ -51,7 +51,7 @@ class WithMpi(Case):
 
     def test_where_it_is_not_asked_for_nothing_is_recorded(self):
         for settings in ({"MEGASCOPE_TRACE": "calls"}, {"NVTX_INJECTION64_PATH": "/nowhere/tool.so"}):
-            self.run_folder = os.path.join(self.folder, next(iter(settings)))
+            self.run_directory = os.path.join(self.directory, next(iter(settings)))
             said = self.record(STEPS, **settings)
             self.assertEqual(said.splitlines(), ["recorded 0"] * 2)
             self.assertEqual(self.report()["regions"], {})
@@ -71,10 +71,10 @@ class WithMpi(Case):
         self.record(STEPS, preload=False)
         self.assertIn("calls of MPI are not recorded", self.said)
         self.assertNotIn("cannot be seen", self.said)
-        parts = [os.path.join(self.folder, name, part) for name in os.listdir(self.folder) for part in os.listdir(os.path.join(self.folder, name))
+        parts = [os.path.join(self.directory, name, part) for name in os.listdir(self.directory) for part in os.listdir(os.path.join(self.directory, name))
                  if part.startswith("solo-")]
         self.assertEqual(sorted(os.path.basename(part) for part in parts), ["solo-0", "solo-1"])
-        joined = os.path.join(self.folder, "joined")
+        joined = os.path.join(self.directory, "joined")
         self.call(MEGASCOPE, "join", *parts, "-o", joined)
         report = self.report(joined)
         self.assertEqual(self.counts(report), {name: 2 * count for name, count in PLAIN.items()})
@@ -105,23 +105,23 @@ class Alone(Case):
 
     def test_preloaded_named_or_both_is_the_same(self):
         for preload in (False, True):
-            self.run_folder = os.path.join(self.folder, str(preload))
+            self.run_directory = os.path.join(self.directory, str(preload))
             self.record_alone(STEPS, preload=preload)
             self.assertEqual(self.counts(self.report()), PLAIN)
             self.assertEqual([event.get("args") for event in self.events() if event["ph"] == "X" and event["name"] == "train"], [None] * STEPS)
 
     def test_megascope_run_names_the_library(self):
-        self.call(MEGASCOPE, "run", "--", ALONE, str(STEPS), MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="none")
+        self.call(MEGASCOPE, "run", "--", ALONE, str(STEPS), MEGASCOPE_OUT=self.run_directory, MEGASCOPE_EXPORT="none")
         self.assertEqual(self.counts(self.report()), PLAIN)
         said = self.call(MEGASCOPE, "run", "--", ALONE, "1", NVTX_INJECTION64_PATH="/nowhere/tool.so")
         self.assertEqual(said, "recorded 0\n")  # another tool's is left alone
 
     def test_another_copy_of_the_library_hands_over(self):
-        copy = os.path.join(self.folder, "libmegascope.so")
+        copy = os.path.join(self.directory, "libmegascope.so")
         shutil.copy(self.library, copy)
         self.record_alone(STEPS, NVTX_INJECTION64_PATH=copy)
         self.assertEqual(self.counts(self.report()), PLAIN)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["libmegascope.so", "run"])
+        self.assertEqual(sorted(os.listdir(self.directory)), ["libmegascope.so", "run"])
 
     def test_ranges_that_overlap(self):
         self.record_alone(STEPS, "ranges", MEGASCOPE_EXPORT="otf2+perfetto")
@@ -196,7 +196,7 @@ class Alone(Case):
 
     def test_a_kill_keeps_what_was_told(self):
         self.record_alone(1, "kill", code=-9)
-        self.call(MEGASCOPE, "recover", self.run_folder)
+        self.call(MEGASCOPE, "recover", self.run_directory)
         self.assertEqual(self.counts(self.report()), {"open range": 1, "pushed": 1})
         shown = [(event["ph"], event["name"], event.get("args", {}).get("unfinished", False)) for event in self.events() if event["ph"] in "Xb"][1:]
         self.assertEqual(sorted(shown), [("X", "pushed", True), ("b", "open range", False)])

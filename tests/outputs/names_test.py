@@ -21,14 +21,14 @@ class Names(Case):
 
     def setUp(self):
         super().setUp()
-        self.home = os.path.join(os.fsencode(self.folder), NAME)
+        self.home = os.path.join(os.fsencode(self.directory), NAME)
         os.makedirs(os.path.join(self.home, b"tmp"))
         self.run = os.path.join(self.home, b"run")
 
     def record(self, *arguments, **variables):
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment(**variables).items() if name != "MEGASCOPE_SCRATCH"}
         environment |= {b"HOME": self.home, b"USER": NAME, b"LOGNAME": NAME, b"TMPDIR": os.path.join(self.home, b"tmp"), b"MEGASCOPE_OUT": self.run,
-                        b"OMPI_MCA_orte_tmpdir_base": os.fsencode(self.folder), b"OMPI_MCA_ess_singleton_isolated": b"1"}  # starts no daemon
+                        b"OMPI_MCA_orte_tmpdir_base": os.fsencode(self.directory), b"OMPI_MCA_ess_singleton_isolated": b"1"}  # starts no daemon
         done = subprocess.run([PROGRAM, *arguments], cwd=self.home, env=environment, capture_output=True, timeout=100, check=False)
         self.check_printable(done.stderr)
         return done
@@ -58,9 +58,9 @@ class Names(Case):
         for verb in ("report", "hang", "analyze"):
             self.command(verb, self.run)
         self.command("export", self.run, "--format", ",".join(FORMATS), "--out", os.path.join(self.home, b"later"))
-        for folder in (self.run, os.path.join(self.home, b"later")):
+        for directory in (self.run, os.path.join(self.home, b"later")):
             if "chrome" in FORMATS:
-                with gzip.open(os.path.join(folder, b"trace.json.gz")) as file:
+                with gzip.open(os.path.join(directory, b"trace.json.gz")) as file:
                     self.check_json(file.read())
 
     def test_options_can_be_sourced(self):

@@ -32,19 +32,19 @@ class OtherUsers(Case):
 
     def setUp(self):
         super().setUp()
-        self.folder.chmod(0o755)
-        self.project = self.folder / "project"
+        self.directory.chmod(0o755)
+        self.project = self.directory / "project"
         self.project.mkdir()
         os.chown(self.project, VICTIM, GROUP)
         self.project.chmod(0o2775)
         self.scratch.chmod(0o1777)
-        self.home = self.folder / "home"
+        self.home = self.directory / "home"
         self.home.mkdir(mode=0o700)
         self.precious = self.home / "precious"
         self.precious.write_text(PRECIOUS, encoding="utf-8")
         for path in (self.home, self.precious):
             os.chown(path, VICTIM, GROUP)
-        self.run_folder = self.project / "run"
+        self.run_directory = self.project / "run"
 
     @contextlib.contextmanager
     def waiting(self, **variables):
@@ -58,7 +58,7 @@ class OtherUsers(Case):
 
     def plant(self, *names):
         """Links to the victim's file, made by the attacker; how many he could make."""
-        done = [subprocess.run(as_user(ATTACKER, "ln", "-sfn", self.precious, self.run_folder / name), capture_output=True, check=False) for name in names]
+        done = [subprocess.run(as_user(ATTACKER, "ln", "-sfn", self.precious, self.run_directory / name), capture_output=True, check=False) for name in names]
         return sum(each.returncode == 0 for each in done)
 
     NAMES = ("report.txt", "report.json", "report.txt.part", "report.json.part", "options.sh", "options.sh.part", ".room", "rank-0.mgt", "rank-0.mgt.part",
@@ -67,38 +67,38 @@ class OtherUsers(Case):
 
     def test_a_run_directory_is_not_for_the_group_to_write_to(self):
         with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
-            self.assertEqual(stat.S_IMODE(self.run_folder.stat().st_mode) & 0o022, 0)
+            self.assertEqual(stat.S_IMODE(self.run_directory.stat().st_mode) & 0o022, 0)
             self.assertEqual(self.plant(*self.NAMES, *self.ARCHIVE), 0)
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
-        self.assertEqual(stat.S_IMODE((self.run_folder / "rank-0.mgt").stat().st_mode), 0o600)
-        self.assertEqual({path.name for path in self.run_folder.iterdir()},
+        self.assertEqual(stat.S_IMODE((self.run_directory / "rank-0.mgt").stat().st_mode), 0o600)
+        self.assertEqual({path.name for path in self.run_directory.iterdir()},
                          {"report.txt", "report.json", "options.sh", "run-id", "rank-0.mgt", *self.ARCHIVE})
         if "otf2" in FORMATS:
-            self.assertEqual(stat.S_IMODE((self.run_folder / "trace").stat().st_mode) & 0o022, 0)
+            self.assertEqual(stat.S_IMODE((self.run_directory / "trace").stat().st_mode) & 0o022, 0)
 
     def test_nothing_is_written_through_links_in_one_that_the_group_can_write_to(self):
         with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
-            self.run_folder.chmod(0o2775)
+            self.run_directory.chmod(0o2775)
             self.assertEqual(self.plant(*self.NAMES), len(self.NAMES))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         for name in ("report.txt", "report.json"):
-            self.assertTrue(stat.S_ISREG((self.run_folder / name).lstat().st_mode), name)
-        self.assertIn("MegaScope", (self.run_folder / "report.txt").read_text(encoding="utf-8"))
+            self.assertTrue(stat.S_ISREG((self.run_directory / name).lstat().st_mode), name)
+        self.assertIn("MegaScope", (self.run_directory / "report.txt").read_text(encoding="utf-8"))
         for name in self.ARCHIVE:
-            self.assertTrue((self.run_folder / name).exists(), name)
+            self.assertTrue((self.run_directory / name).exists(), name)
 
     def test_exports_that_exist_as_links_are_refused(self):
         with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
-            self.run_folder.chmod(0o2775)
+            self.run_directory.chmod(0o2775)
             self.assertEqual(self.plant(*self.ARCHIVE), len(self.ARCHIVE))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
-        report = " ".join((self.run_folder / "report.txt").read_text(encoding="utf-8").split())
+        report = " ".join((self.run_directory / "report.txt").read_text(encoding="utf-8").split())
         self.assertEqual(report.count("exists already and is not overwritten"), len(FORMATS), report)
 
     def test_links_that_lead_nowhere_yet_make_no_file(self):
         self.precious.unlink()
         with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
-            self.run_folder.chmod(0o2775)
+            self.run_directory.chmod(0o2775)
             self.plant(*self.NAMES, *self.ARCHIVE)
         self.assertEqual(list(self.home.iterdir()), [])
 
@@ -106,14 +106,14 @@ class OtherUsers(Case):
         mine = self.home / "report.txt"
         mine.write_text(PRECIOUS, encoding="utf-8")
         with self.waiting():
-            for words in (("mv", self.run_folder, self.project / "moved"), ("ln", "-s", self.home, self.run_folder)):
+            for words in (("mv", self.run_directory, self.project / "moved"), ("ln", "-s", self.home, self.run_directory)):
                 subprocess.run(as_user(ATTACKER, *words), check=True)
         self.assertEqual(mine.read_text(encoding="utf-8"), PRECIOUS)
         self.assertEqual({path.name for path in self.home.iterdir()}, {"precious", "report.txt"})
         self.assertIn("was replaced by another directory during the run; traces stay in", self.errors)
 
     def test_a_directory_above_that_was_exchanged_is_noticed(self):
-        self.run_folder = self.project / "a" / "run"
+        self.run_directory = self.project / "a" / "run"
         elsewhere = self.home / "run"
         with self.waiting():
             elsewhere.mkdir()
@@ -141,17 +141,17 @@ class OtherUsers(Case):
     def test_a_name_that_is_taken_does_not_stop_recording(self):
         for how in ("directory", "writable", "link", "file"):
             with self.subTest(how):
-                self.run_folder = self.project / how
+                self.run_directory = self.project / how
                 taken = self.take_scratch(how)
                 with self.waiting():
-                    folder = pathlib.Path((self.run_folder / "run-id").read_text(encoding="utf-8").splitlines()[4])
-                    self.assertEqual(folder.parent.parent, self.scratch)
-                    self.assertNotEqual(folder.parent, taken)
-                    for path in (folder, folder.parent):
+                    directory = pathlib.Path((self.run_directory / "run-id").read_text(encoding="utf-8").splitlines()[4])
+                    self.assertEqual(directory.parent.parent, self.scratch)
+                    self.assertNotEqual(directory.parent, taken)
+                    for path in (directory, directory.parent):
                         self.assertEqual((stat.S_IMODE(path.lstat().st_mode), path.lstat().st_uid), (0o700, VICTIM))
-                    self.assertEqual([path.name for path in folder.iterdir()], ["rank-0.mgt"])
+                    self.assertEqual([path.name for path in directory.iterdir()], ["rank-0.mgt"])
                 self.assertNotIn("keeps no trace", self.errors)
-                self.assertTrue((self.run_folder / "rank-0.mgt").is_file())
+                self.assertTrue((self.run_directory / "rank-0.mgt").is_file())
                 self.assertEqual([path.name for path in self.scratch.iterdir()], [taken.name])  # its own is gone
                 if taken.is_dir() and not taken.is_symlink():
                     taken.rmdir()
@@ -162,9 +162,9 @@ class OtherUsers(Case):
         self.take_scratch("directory")
         done = subprocess.run(as_user(VICTIM, PROGRAM, "after:kill"), cwd=self.home, env=self.environment(), capture_output=True, check=False)
         self.assertEqual(done.returncode, -signal.SIGKILL)
-        result = self.command("recover", self.run_folder, prefix=as_user(VICTIM))
+        result = self.command("recover", self.run_directory, prefix=as_user(VICTIM))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertTrue((self.run_folder / "rank-0.mgt").is_file())
+        self.assertTrue((self.run_directory / "rank-0.mgt").is_file())
 
 
 if __name__ == "__main__":

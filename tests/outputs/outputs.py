@@ -1,4 +1,4 @@
-"""What the tests of this folder share: a program under the library, other users, the command.
+"""What the tests of this directory share: a program under the library, other users, the command.
 
   <test>.py MEGASCOPE PROGRAM CC MPIRUN...
 """
@@ -27,28 +27,28 @@ HAS_LIVE = (LIB / "libmegascope_live.so").exists()
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="outputs_test."))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = self.folder / "scratch"
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="outputs_test."))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = self.directory / "scratch"
         self.scratch.mkdir()
-        self.run_folder = self.folder / "run"
+        self.run_directory = self.directory / "run"
 
     def environment(self, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
         return {**kept, **self.settings(**variables)}
 
     def settings(self, **variables):
-        return {"LD_PRELOAD": str(LIBRARY), "MEGASCOPE_SCRATCH": str(self.scratch), "MEGASCOPE_OUT": str(self.run_folder), "MEGASCOPE_EXPORT": "none",
+        return {"LD_PRELOAD": str(LIBRARY), "MEGASCOPE_SCRATCH": str(self.scratch), "MEGASCOPE_OUT": str(self.run_directory), "MEGASCOPE_EXPORT": "none",
                 **{name: str(value) for name, value in variables.items()}}
 
     def call(self, *arguments, **variables):
         """One process, to its end."""
-        return subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=self.environment(**variables), capture_output=True, text=True, timeout=100,
+        return subprocess.run([PROGRAM, *arguments], cwd=self.directory, env=self.environment(**variables), capture_output=True, text=True, timeout=100,
                               check=False)
 
     def call_ranks(self, count, *arguments, **variables):
         words = launch.setting(MPIRUN, **self.settings(**variables))
-        return subprocess.run([*MPIRUN, *words, "-n", str(count), PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=100, check=False)
+        return subprocess.run([*MPIRUN, *words, "-n", str(count), PROGRAM, *arguments], cwd=self.directory, capture_output=True, text=True, timeout=100, check=False)
 
     def command(self, *words, prefix=(), **options):
         return subprocess.run([*prefix, MEGASCOPE, *map(str, words)], capture_output=True, text=True, timeout=100, check=False, **options)

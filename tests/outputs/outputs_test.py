@@ -19,10 +19,10 @@ class Library(Case):
 
     def setUp(self):
         super().setUp()
-        self.evil = self.folder / "evil"
+        self.evil = self.directory / "evil"
         self.evil.mkdir()
-        self.marker = self.folder / "marker"
-        source = self.folder / "evil.c"
+        self.marker = self.directory / "marker"
+        source = self.directory / "evil.c"
         source.write_text('#include <stdio.h>\n__attribute__((constructor)) static void run(void) { FILE* f = fopen("%s", "a"); if (f) fclose(f); }\n'
                           "int main(void) { return 0; }\n" % self.marker, encoding="utf-8")
         subprocess.run([CC, "-shared", "-fPIC", "-o", self.evil / "module.so", source], check=True)
@@ -33,7 +33,7 @@ class Library(Case):
     def test_code_of_the_current_directory_is_not_run_and_exports_work(self):
         for when in ("before", "after"):
             with self.subTest(when):
-                shutil.rmtree(self.run_folder, ignore_errors=True)
+                shutil.rmtree(self.run_directory, ignore_errors=True)
                 words = launch.setting(MPIRUN, **self.settings(LD_PRELOAD="./libmegascope.so", MEGASCOPE_EXPORT=",".join(FORMATS) or "none", MEGASCOPE_CALLSITE=1,
                                                                MEGASCOPE_LIVE=0 if HAS_LIVE else "off"))
                 done = subprocess.run([*MPIRUN, *words, "-n", "2", PROGRAM, f"{when}:chdir={self.evil}"], cwd=LIB, capture_output=True, text=True, timeout=100,
@@ -41,60 +41,60 @@ class Library(Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertFalse(self.marker.exists())
                 for name in (name for each in FORMATS for name in FILES[each]):
-                    self.assertTrue((self.run_folder / name).exists(), done.stderr)
+                    self.assertTrue((self.run_directory / name).exists(), done.stderr)
                 self.assertNotIn("cannot load", done.stderr)
                 self.assertNotIn("no verdict", done.stderr)
 
 
 class Scratch(Case):
-    def directory(self, **variables):
+    def traces_directory(self, **variables):
         """Where a run without MEGASCOPE_SCRATCH has kept its trace."""
-        shutil.rmtree(self.run_folder, ignore_errors=True)
-        environment = self.environment(OMPI_MCA_orte_tmpdir_base=self.folder, **variables)  # Open MPI's own files need one that works
+        shutil.rmtree(self.run_directory, ignore_errors=True)
+        environment = self.environment(OMPI_MCA_orte_tmpdir_base=self.directory, **variables)  # Open MPI's own files need one that works
         del environment["MEGASCOPE_SCRATCH"]
         if "TMPDIR" not in variables:
             environment.pop("TMPDIR", None)
-        done = subprocess.run([PROGRAM], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([PROGRAM], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue((self.run_folder / "rank-0.mgt").exists(), done.stderr)
-        return pathlib.Path((self.run_folder / "run-id").read_text(encoding="utf-8").splitlines()[4])
+        self.assertTrue((self.run_directory / "rank-0.mgt").exists(), done.stderr)
+        return pathlib.Path((self.run_directory / "run-id").read_text(encoding="utf-8").splitlines()[4])
 
     def test_a_temporary_directory_may_be_relative_absent_or_of_any_length(self):
         home = f"megascope-{os.geteuid()}"
-        elsewhere = self.directory()  # TMPDIR unset
+        elsewhere = self.traces_directory()  # TMPDIR unset
         self.assertTrue(elsewhere.is_absolute())
-        self.assertNotIn(self.folder, elsewhere.parents)
+        self.assertNotIn(self.directory, elsewhere.parents)
         for name in ("nosuch", "/proc/nosuch", "/x" * 5000, "/proc/version", ""):
-            self.assertEqual(self.directory(TMPDIR=name).parent, elsewhere.parent, name[:20])
-        inside = self.directory(TMPDIR="scratch")
+            self.assertEqual(self.traces_directory(TMPDIR=name).parent, elsewhere.parent, name[:20])
+        inside = self.traces_directory(TMPDIR="scratch")
         is_taken = inside.parent == self.scratch / home  # if it is a local disk
         self.assertTrue(is_taken or inside.parent == elsewhere.parent, inside)
 
 
 class StandardError(Case):
     def test_a_data_file_that_has_its_number_is_left_alone(self):
-        data = self.folder / "data"
+        data = self.directory / "data"
         for when in ("before", "after"):
             for arguments in ([f"{when}:stderr={data}"], [f"{when}:stderr={data}", "after:exit=0"]):
                 with self.subTest(arguments):
-                    shutil.rmtree(self.run_folder, ignore_errors=True)
+                    shutil.rmtree(self.run_directory, ignore_errors=True)
                     done = self.call(*arguments)
                     self.assertEqual((done.returncode, data.read_bytes()), (0, b""))
-                    self.assertTrue((self.run_folder / "report.txt").exists() or "after:exit=0" in arguments)
+                    self.assertTrue((self.run_directory / "report.txt").exists() or "after:exit=0" in arguments)
                     self.assertEqual("writes to" in done.stderr, when == "after")
 
     def test_closed_it_stays_closed(self):
-        data = self.folder / "data"
-        with subprocess.Popen(["sh", "-c", 'exec "$@" 2>&-', "sh", PROGRAM, f"before:stderr={data}"], cwd=self.folder, env=self.environment(), stderr=subprocess.PIPE,
+        data = self.directory / "data"
+        with subprocess.Popen(["sh", "-c", 'exec "$@" 2>&-', "sh", PROGRAM, f"before:stderr={data}"], cwd=self.directory, env=self.environment(), stderr=subprocess.PIPE,
                               stdout=subprocess.PIPE) as job:
             job.communicate(timeout=100)
         self.assertEqual((job.returncode, data.read_bytes()), (0, b""))
-        self.assertTrue((self.run_folder / "report.txt").exists())
+        self.assertTrue((self.run_directory / "report.txt").exists())
 
     def test_a_file_is_written_to(self):
-        log = self.folder / "log"
+        log = self.directory / "log"
         with open(log, "wb") as file:
-            subprocess.run([PROGRAM], cwd=self.folder, env=self.environment(), stderr=file, check=True, timeout=100)
+            subprocess.run([PROGRAM], cwd=self.directory, env=self.environment(), stderr=file, check=True, timeout=100)
         self.assertIn("MegaScope", log.read_text(encoding="utf-8"))
 
 
@@ -103,17 +103,17 @@ class LiveView(Case):
     """The token gives access to the run: only its user may read it."""
 
     def test_a_file_gets_the_path_of_the_token_only(self):
-        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_LIVE=0), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.directory, env=self.environment(MEGASCOPE_LIVE=0), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as job:
             self.assertEqual(job.stdout.readline(), "waiting\n")
-            place = self.run_folder / "live_url"
+            place = self.run_directory / "live_url"
             url = place.read_text(encoding="utf-8")
             self.assertEqual(stat.S_IMODE(place.lstat().st_mode), 0o600)
             _, errors = job.communicate("\n", timeout=100)
         address, token = url.rstrip("\n").split("?token=")
         self.assertIn(f"megascope: live view: {address}; the address with its token is in {place}\n", errors)
         self.assertNotIn(token, errors)
-        self.assertNotIn(token, "".join(path.read_text(encoding="utf-8") for path in self.run_folder.glob("*.*") if path.suffix in (".txt", ".json", ".sh")))
+        self.assertNotIn(token, "".join(path.read_text(encoding="utf-8") for path in self.run_directory.glob("*.*") if path.suffix in (".txt", ".json", ".sh")))
 
     # Preloaded: nothing can be created under the name of the live view's address.
     NO_URL_FILE = """
@@ -135,10 +135,10 @@ int openat64(int directory, const char* path, int flags, ...) __attribute__((ali
 """
 
     def test_without_that_file_nobody_is_sent_to_it(self):
-        source = self.folder / "no_url_file.c"
+        source = self.directory / "no_url_file.c"
         source.write_text(self.NO_URL_FILE, encoding="utf-8")
-        subprocess.run([CC, "-shared", "-fPIC", "-w", "-o", self.folder / "no_url_file.so", source, "-ldl"], check=True)
-        result = self.call(MEGASCOPE_LIVE=0, LD_PRELOAD=f"{LIB}/libmegascope.so {self.folder}/no_url_file.so")
+        subprocess.run([CC, "-shared", "-fPIC", "-w", "-o", self.directory / "no_url_file.so", source, "-ldl"], check=True)
+        result = self.call(MEGASCOPE_LIVE=0, LD_PRELOAD=f"{LIB}/libmegascope.so {self.directory}/no_url_file.so")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r"megascope: live view: http://127\.0\.0\.1:\d+/; its token is in no file, and standard error is no terminal: "
                                         r"nobody can open this run's live view\n")
@@ -147,11 +147,11 @@ int openat64(int directory, const char* path, int flags, ...) __attribute__((ali
 
     def test_a_terminal_gets_the_whole_address(self):
         ours, theirs = pty.openpty()
-        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_LIVE=0, MEGASCOPE_REPORT="short"), stdin=subprocess.PIPE,
+        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.directory, env=self.environment(MEGASCOPE_LIVE=0, MEGASCOPE_REPORT="short"), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=theirs, text=True) as job:
             os.close(theirs)
             self.assertEqual(job.stdout.readline(), "waiting\n")
-            url = (self.run_folder / "live_url").read_text(encoding="utf-8").rstrip("\n")
+            url = (self.run_directory / "live_url").read_text(encoding="utf-8").rstrip("\n")
             text = ""
             while "live view: " not in text or not text.endswith("\n"):
                 text += os.read(ours, 65536).decode()

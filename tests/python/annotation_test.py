@@ -33,12 +33,12 @@ TOLD = f"""
 class Told(Case):
     def test_nothing_happens_without_the_library(self):
         self.assertEqual(self.bare(TOLD), "False\nFalse False ''\n")
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
         self.assertEqual(self.said, "")
 
     def test_nothing_happens_where_it_is_switched_off(self):
         self.assertEqual(self.record(TOLD, MEGASCOPE_ENABLE=0).splitlines()[0], "False")
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_everything_is_recorded(self):
         self.assertEqual(self.record(TOLD), "True\nTrue True ''\n")
@@ -64,7 +64,7 @@ class Told(Case):
     def test_importing_needs_and_begins_nothing(self):
         said = self.record("import sys, megascope; print('numpy' in sys.modules, 'torch' in sys.modules)")
         self.assertEqual(said, "False False\n")
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.directory), [])
 
     def test_a_group_may_begin_the_recording(self):
         self.assertEqual(self.record("import megascope; print(megascope.group('dp', 0, 2))"), "True\n")
@@ -86,7 +86,7 @@ class Told(Case):
                   megascope.group("dp", -2**40, 2**31), megascope.groups("tp=5"), megascope.groups(None))
             """), "True True True\nFalse False False False False False False\n")
         self.assertEqual(self.losses(), {"refused": 7})
-        self.call("grep", "-q", "--binary-files=text", "pp 2 3", os.path.join(self.run_folder, "rank-0.mgt"))
+        self.call("grep", "-q", "--binary-files=text", "pp 2 3", os.path.join(self.run_directory, "rank-0.mgt"))
 
     def test_exceptions_end_what_they_leave(self):
         self.record("""
@@ -167,10 +167,10 @@ class Told(Case):
             for worker in workers: worker.join()
             assert [worker.exitcode for worker in workers] == [0, 0]
             """)
-        folders = [os.path.join(self.folder, name) for name in os.listdir(self.folder)]
-        for folder in folders:
-            self.call(MEGASCOPE, "recover", folder)  # such workers end by os._exit()
-        told = [self.counts(self.report(folder)) for folder in folders]
+        directories = [os.path.join(self.directory, name) for name in os.listdir(self.directory)]
+        for directory in directories:
+            self.call(MEGASCOPE, "recover", directory)  # such workers end by os._exit()
+        told = [self.counts(self.report(directory)) for directory in directories]
         self.assertCountEqual(told, [{"worker 0": 1}, {"worker 1": 1}])
 
     def test_a_hundred_thousand_names(self):

@@ -25,9 +25,9 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="python_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
+        self.directory = tempfile.mkdtemp(prefix="python_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.run_directory = os.path.join(self.directory, "run")
 
     def environment(self, **more):
         clean = {name: value for name, value in os.environ.items()
@@ -37,14 +37,14 @@ class Case(unittest.TestCase):
 
     def call(self, *command, code=0, **more):
         """What a command prints that ends with that code, or one of them."""
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, errors="replace", timeout=250,
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory, check=False, errors="replace", timeout=250,
                               env=self.environment(**more))
         self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), f"{command}\n{done.stdout}{done.stderr}")
         self.said = done.stderr
         return done.stdout
 
     def settings(self, **more):
-        return {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
+        return {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
 
     def bare(self, script, **more):
         """What the script prints where the library is not loaded."""
@@ -54,11 +54,11 @@ class Case(unittest.TestCase):
         """The same where it is."""
         return self.call(PYTHON, "-c", textwrap.dedent(script), code=code, **self.settings(**more))
 
-    def report(self, folder=None):
-        return json.loads(self.call(MEGASCOPE, "report", folder or self.run_folder, "--json"))
+    def report(self, directory=None):
+        return json.loads(self.call(MEGASCOPE, "report", directory or self.run_directory, "--json"))
 
-    def analyzed(self, folder=None):
-        return json.loads(self.call(MEGASCOPE, "analyze", folder or self.run_folder, "--json", code=(0, 1)))  # 1: somebody is slow
+    def analyzed(self, directory=None):
+        return json.loads(self.call(MEGASCOPE, "analyze", directory or self.run_directory, "--json", code=(0, 1)))  # 1: somebody is slow
 
     def counts(self, report=None):
         return {name: row["count"] for name, row in (report or self.report())["regions"].items()}
@@ -66,21 +66,21 @@ class Case(unittest.TestCase):
     def losses(self):
         return {cause: count for cause, count in self.report()["losses"].items() if count}
 
-    def events(self, rank=0, folder=None):
+    def events(self, rank=0, directory=None):
         """Of the Chrome trace that `megascope export` makes."""
-        folder = folder or self.run_folder
-        path = os.path.join(folder, "trace.json.gz")
+        directory = directory or self.run_directory
+        path = os.path.join(directory, "trace.json.gz")
         if not os.path.exists(path):
-            self.call(MEGASCOPE, "export", folder, "--format", "chrome", "--no-findings")
+            self.call(MEGASCOPE, "export", directory, "--format", "chrome", "--no-findings")
         with gzip.open(path, "rt", encoding="utf-8") as file:
             events = json.load(file)
         events = events["traceEvents"] if isinstance(events, dict) else events
         return [event for event in events if event["pid"] == rank]
 
-    def nested(self, rank=0, folder=None):
+    def nested(self, rank=0, directory=None):
         """Each region of the rank with those around it, outermost first, in order of entry: "step/forward/h.0"."""
         paths, around = [], []
-        slices = [event for event in self.events(rank, folder) if event["ph"] == "X" and "ts" in event]
+        slices = [event for event in self.events(rank, directory) if event["ph"] == "X" and "ts" in event]
         for event in sorted(slices, key=lambda event: (event["ts"], -event["dur"])):
             while around and event["ts"] >= around[-1][1] - 1e-6:
                 around.pop()

@@ -32,8 +32,8 @@ class Ddp(Case):
         settings = {"PYTHONPATH": PACKAGES, **settings}
         return self.learned(self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", "2", *WORDS, "--backend", backend))
 
-    def check_regions(self, folder, ranks=2):
-        report = self.report(folder)
+    def check_regions(self, directory, ranks=2):
+        report = self.report(directory)
         counts = self.counts(report)
         for region in ("step", "forward", "backward", "optimizer", "h.0.attention", "h.1.mlp.2", "h.1.mlp.2 backward", "head"):
             self.assertEqual(counts.get(region), ranks * STEPS, f"{region}: {counts}")
@@ -44,7 +44,7 @@ class Ddp(Case):
         bare = self.mpirun("mpi4py")
         recorded = self.mpirun("mpi4py", **self.settings(MEGASCOPE_TENSORS="tokens+*.weight+bucket*", MEGASCOPE_TRACE="full"))
         self.assertEqual(bare, recorded)
-        report = self.check_regions(self.run_folder)
+        report = self.check_regions(self.run_directory)
         reductions = self.counts(report)["average gradients"]
         self.assertEqual(reductions, 2 * STEPS)
         self.assertEqual(report["functions"]["MPI_Allreduce"]["calls"], reductions)
@@ -58,9 +58,9 @@ class Ddp(Case):
         self.assertEqual(self.analyzed()["steps"], STEPS)
 
     def check_pieces(self):
-        pieces = glob.glob(os.path.join(self.folder, "**", "solo-*"), recursive=True)
+        pieces = glob.glob(os.path.join(self.directory, "**", "solo-*"), recursive=True)
         self.assertEqual(sorted(os.path.basename(piece) for piece in pieces), ["solo-0", "solo-1"])
-        joined = os.path.join(self.folder, "joined")
+        joined = os.path.join(self.directory, "joined")
         self.call(MEGASCOPE, "join", *pieces, "--out", joined)
         self.assertEqual(self.check_regions(joined)["ranks"], 2)
         backward = {path for path in self.nested(1, joined) if path.endswith("h.0 backward")}

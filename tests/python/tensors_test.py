@@ -46,7 +46,7 @@ class Arrays(Case):
     def test_any_type_and_strides(self):
         for dtype in ("f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
             with self.subTest(dtype):
-                self.run_folder = f"{self.folder}/{dtype}"
+                self.run_directory = f"{self.directory}/{dtype}"
                 self.record(ARRAYS.format(dtype=dtype), MEGASCOPE_TENSORS="*", MEGASCOPE_TRACE="full")
                 whole = numpy.arange(24, dtype=dtype).reshape(2, 3, 4)
                 self.check("whole/layer 5/weight", whole)
@@ -143,7 +143,7 @@ class Arrays(Case):
             """
         self.assertEqual(self.bare(script), "False False\n")
         self.assertEqual(self.record(script), "False False\n")
-        self.run_folder += "2"
+        self.run_directory += "2"
         self.assertEqual(self.record(script, MEGASCOPE_TENSORS="los*"), "False True\n")
         self.assertEqual(self.losses(), {})
 
@@ -181,7 +181,7 @@ class OverAllRanks(Case):
             """, MEGASCOPE_TENSORS="*")
         self.assertEqual(self.statistics("moment/exp_avg")["global norm"], 5)
         self.assertNotIn("global norm", self.statistics("experts/other"))
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
             notes = json.load(file)["notes"]
         self.assertEqual([note for note in notes if "group that was not annotated" in note],
                          ["statistics over all ranks are missing 6 times: a tensor is split along a group that was not annotated (first: experts along ep)"])

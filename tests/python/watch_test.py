@@ -66,7 +66,7 @@ class Watch(OfModel):
         self.assertIn("[", bare)
         self.assertNotIn("[]", bare)
         for settings in ({}, {"MEGASCOPE_TENSORS": "*", "MEGASCOPE_TRACE": "full"}):
-            self.run_folder += "+"
+            self.run_directory += "+"
             self.assertEqual(Case.record(self, script, **settings), bare)
             self.assertEqual(self.losses(), {})
             counts = self.counts()

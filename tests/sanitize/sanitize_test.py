@@ -1,5 +1,5 @@
 """Jobs of a program that has the wrappers linked in, under a sanitizer: nothing is reported, and what is recorded is what
-the program says it called. The command that reads the run folders is sanitized too.
+the program says it called. The command that reads the run directories is sanitized too.
 
   sanitize_test.py PROGRAM MEGASCOPE MPIRUN... -- [Class[.name]...]
 """
@@ -36,16 +36,16 @@ def compare_file_bytes(case, report, books):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="sanitize_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.scratch = os.path.join(self.folder, "scratch")
-        self.run_folder = os.path.join(self.folder, "run")
+        self.directory = tempfile.mkdtemp(prefix="sanitize_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.scratch = os.path.join(self.directory, "scratch")
+        self.run_directory = os.path.join(self.directory, "run")
         os.mkdir(self.scratch)
 
     def call(self, *words, **variables):
-        environment = {**os.environ, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_OUT": self.run_folder,
+        environment = {**os.environ, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_OUT": self.run_directory,
                        "MEGASCOPE_EXPORT": "none", **variables}
-        result = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=200,
+        result = subprocess.run(words, cwd=self.directory, env=environment, capture_output=True, text=True, timeout=200,
                                 errors="replace")
         if REPORTED.search(result.stderr):
             self.fail(result.stderr)
@@ -53,24 +53,24 @@ class Case(unittest.TestCase):
 
     def play(self, ranks, level, *words, **variables):
         """Runs the program; what it says of itself."""
-        for book in glob.glob(os.path.join(self.folder, "book.*")):
+        for book in glob.glob(os.path.join(self.directory, "book.*")):
             os.remove(book)
-        shutil.rmtree(self.run_folder, ignore_errors=True)
-        result = self.call(*MPIRUN, "-n", str(ranks), PROGRAM, level, os.path.join(self.folder, "book"), *words, **variables)
+        shutil.rmtree(self.run_directory, ignore_errors=True)
+        result = self.call(*MPIRUN, "-n", str(ranks), PROGRAM, level, os.path.join(self.directory, "book"), *words, **variables)
         if "kill" not in words:
             self.assertEqual(result.returncode, 0, result.stderr)
         books = collections.Counter()
         for rank in range(ranks):
-            with open(os.path.join(self.folder, f"book.{rank}"), encoding="utf-8") as file:
+            with open(os.path.join(self.directory, f"book.{rank}"), encoding="utf-8") as file:
                 books.update({name: int(count) for name, count in map(str.split, file)})
         return books
 
     def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def later_report(self):
-        result = self.call(MEGASCOPE, "report", self.run_folder, "--json")
+        result = self.call(MEGASCOPE, "report", self.run_directory, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
@@ -107,10 +107,10 @@ class Exports(Case):
         for row in report["exports"]:
             name, records = row["format"], row["records"]
             self.assertGreater(records, 0)
-            result = self.call(MEGASCOPE, "export", self.run_folder, "--format", name, "--out", "later", "--jobs", "2",
+            result = self.call(MEGASCOPE, "export", self.run_directory, "--format", name, "--out", "later", "--jobs", "2",
                                "--no-findings")  # the exports at the end show none
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertTrue(os.path.exists(os.path.join(self.folder, "later", FORMATS[name])))
+            self.assertTrue(os.path.exists(os.path.join(self.directory, "later", FORMATS[name])))
             told = re.match(rf"{name}: later/{FORMATS[name]}, ([\d.]+) ?([kM]?) records,", result.stdout)
             self.assertIsNotNone(told, result.stdout)
             self.assertAlmostEqual(float(told[1]) * {"": 1, "k": 1e3, "M": 1e6}[told[2]] / records, 1, delta=0.01)
@@ -132,7 +132,7 @@ class Endings(Case):
         for level in ("single", "multiple"):
             with self.subTest(level=level):
                 books = self.play(1, level, "kill")
-                self.assertEqual(self.call(MEGASCOPE, "recover", self.run_folder).returncode, 0)
+                self.assertEqual(self.call(MEGASCOPE, "recover", self.run_directory).returncode, 0)
                 self.compare(self.later_report(), books)
 
 

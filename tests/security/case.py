@@ -52,19 +52,19 @@ def wait_for(what, condition, limit_s=LIMIT_S):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="security.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        os.chmod(self.folder, 0o755)
-        os.mkdir(f"{self.folder}/bin")
+        self.directory = tempfile.mkdtemp(prefix="security.", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        os.chmod(self.directory, 0o755)
+        os.mkdir(f"{self.directory}/bin")
         for path in (COMMAND, PROGRAM, os.path.realpath(LIBRARY)):
-            shutil.copy(path, f"{self.folder}/bin/{os.path.basename(path)}")
-        self.command = f"{self.folder}/bin/{os.path.basename(COMMAND)}"
-        self.program = f"{self.folder}/bin/{os.path.basename(PROGRAM)}"
-        self.library = f"{self.folder}/bin/{os.path.basename(os.path.realpath(LIBRARY))}"
+            shutil.copy(path, f"{self.directory}/bin/{os.path.basename(path)}")
+        self.command = f"{self.directory}/bin/{os.path.basename(COMMAND)}"
+        self.program = f"{self.directory}/bin/{os.path.basename(PROGRAM)}"
+        self.library = f"{self.directory}/bin/{os.path.basename(os.path.realpath(LIBRARY))}"
         self.scratch = self.make("scratch", mode=0o1777)
 
     def make(self, name, uid=None, mode=0o755):
-        path = name if name.startswith("/") else f"{self.folder}/{name}"
+        path = name if name.startswith("/") else f"{self.directory}/{name}"
         os.mkdir(path)
         if uid is not None:
             os.chown(path, uid, uid)
@@ -91,9 +91,9 @@ class Case(unittest.TestCase):
     def start_run(self, out, uid=None, scratch=None, prefix=(), also_preload=""):
         """A program that records into scratch storage and waits; its run directory will be `out`."""
         scratch = scratch or self.scratch
-        os.makedirs(f"{self.folder}/books", exist_ok=True)
-        os.chmod(f"{self.folder}/books", 0o1777)
-        book = f"{self.folder}/books/{len(os.listdir(self.folder + '/books'))}"
+        os.makedirs(f"{self.directory}/books", exist_ok=True)
+        os.chmod(f"{self.directory}/books", 0o1777)
+        book = f"{self.directory}/books/{len(os.listdir(self.directory + '/books'))}"
         words = [*prefix, "env", f"LD_PRELOAD={self.library} {also_preload}", self.program, "receive-forever", book, "100"]
         process = subprocess.Popen(as_user(uid, words), cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True, env=self.environment(MEGASCOPE_OUT=out, MEGASCOPE_SCRATCH=scratch, MEGASCOPE_EXPORT="none"))
@@ -129,18 +129,18 @@ class Case(unittest.TestCase):
         home = self.make("home", VICTIM, 0o700)
         return self.write(f"{home}/id_rsa", SECRET, VICTIM)
 
-    def assert_no_secret(self, folder):
-        for parent, _, names in os.walk(folder):
+    def assert_no_secret(self, directory):
+        for parent, _, names in os.walk(directory):
             for name in names:
                 if os.path.isfile(f"{parent}/{name}") and not os.path.islink(f"{parent}/{name}"):
                     with open(f"{parent}/{name}", "rb") as file:
                         self.assertNotIn(SECRET.encode(), file.read(), f"{parent}/{name}")
 
 
-def listing(folder):
+def listing(directory):
     """Names, types, modes, sizes of all that is there."""
     return sorted((parent, name, os.lstat(f"{parent}/{name}").st_mode, os.lstat(f"{parent}/{name}").st_size, os.lstat(f"{parent}/{name}").st_uid)
-                  for parent, folders, files in os.walk(folder) for name in folders + files)
+                  for parent, directories, files in os.walk(directory) for name in directories + files)
 
 
 def main():

@@ -42,13 +42,13 @@ while True:
 class Epilog(Case):
     def setUp(self):
         super().setUp()
-        scripts = f"{self.folder}/share/megascope/slurm"
+        scripts = f"{self.directory}/share/megascope/slurm"
         os.makedirs(scripts)
         self.epilog = shutil.copy(EPILOG, f"{scripts}/epilog.sh")
         os.chmod(self.epilog, 0o755)
-        self.write(f"{scripts}/epilog.conf", f"SCRATCH={self.scratch}\nLIMIT={LIMIT_S}\nPATH={self.folder}/tools:$PATH\n")
+        self.write(f"{scripts}/epilog.conf", f"SCRATCH={self.scratch}\nLIMIT={LIMIT_S}\nPATH={self.directory}/tools:$PATH\n")
         self.make("tools")
-        self.log = self.write(f"{self.folder}/log", "")
+        self.log = self.write(f"{self.directory}/log", "")
         self.tool("logger", f'[ $# -le 2 ] || printf "%s\\n" "$3" >>{self.log}\n[ $# -gt 2 ] || cat >>{self.log}\n')
 
         self.become_user()
@@ -59,7 +59,7 @@ class Epilog(Case):
 
     def tool(self, name, text):
         """Takes the place of a program of the system."""
-        self.write(f"{self.folder}/tools/{name}", f"#!/bin/sh\n{text}", mode=0o755)
+        self.write(f"{self.directory}/tools/{name}", f"#!/bin/sh\n{text}", mode=0o755)
 
     def logged(self):
         with open(self.log, encoding="utf-8") as file:
@@ -79,7 +79,7 @@ class Epilog(Case):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as file:
-                    if f"PATH={self.folder}/tools:".encode() in file.read():
+                    if f"PATH={self.directory}/tools:".encode() in file.read():
                         found.append(int(pid))
             except OSError:
                 pass
@@ -113,7 +113,7 @@ class Epilog(Case):
         before = listing(out)
         self.end_job()
         self.assertEqual(listing(out), before)
-        self.assert_no_secret(self.folder + "/attackers")
+        self.assert_no_secret(self.directory + "/attackers")
         os.remove(f"{home}/{run}/rank-1.mgt")
         os.mkfifo(f"{home}/{run}/rank-1.mgt", 0o666)
         self.assertLess(self.end_job(), LIMIT_S, "a FIFO holds nobody")
@@ -180,12 +180,12 @@ class Epilog(Case):
 
     def slow_command(self):
         """The command starts late, so that it can be caught."""
-        os.mkdir(f"{self.folder}/bin/real")
-        os.rename(self.command, f"{self.folder}/bin/real/megascope")
-        self.write(self.command, f'#!/bin/sh\nsleep 2\nexec {self.folder}/bin/real/megascope "$@"\n', mode=0o755)
+        os.mkdir(f"{self.directory}/bin/real")
+        os.rename(self.command, f"{self.directory}/bin/real/megascope")
+        self.write(self.command, f'#!/bin/sh\nsleep 2\nexec {self.directory}/bin/real/megascope "$@"\n', mode=0o755)
 
     def fast_command(self):
-        os.replace(f"{self.folder}/bin/real/megascope", self.command)
+        os.replace(f"{self.directory}/bin/real/megascope", self.command)
 
     def test_a_recovery_that_is_frozen(self):
         freezer = self.freezer()
@@ -248,7 +248,7 @@ class Epilog(Case):
         conf = os.path.dirname(self.epilog) + "/epilog.conf"
         for limit in ("0", "", "1h", "-1", "1;touch x"):
             out = self.killed_run(f"{self.make(f'victims{abs(hash(limit))}', VICTIM)}/run", VICTIM)
-            self.write(conf, f"SCRATCH={self.scratch}\nLIMIT='{limit}'\nPATH={self.folder}/tools:$PATH\n")
+            self.write(conf, f"SCRATCH={self.scratch}\nLIMIT='{limit}'\nPATH={self.directory}/tools:$PATH\n")
             self.assertLess(self.end_job(), MOST_S)
             self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"), limit)
 

@@ -28,7 +28,7 @@ class Exchanged(Case):
         super().setUp()
         self.victims = self.make("victims", VICTIM, 0o700)
         self.attackers = self.make("attackers", ATTACKER, 0o755)
-        own, self.program = self.program, shutil.copy(self.program, f"{self.folder}/bin/program-of-the-victim")
+        own, self.program = self.program, shutil.copy(self.program, f"{self.directory}/bin/program-of-the-victim")
         self.theirs = self.recovered(f"{self.victims}/run", VICTIM)
         self.program = own
         self.mine = self.recovered(f"{self.attackers}/run", ATTACKER)

@@ -86,9 +86,9 @@ class World:
     def home_state(self):
         """Everything that must stay as it is."""
         state = {}
-        for folder, _, names in os.walk(self.home):
+        for directory, _, names in os.walk(self.home):
             for name in [".", *names]:
-                path = os.path.join(folder, name)
+                path = os.path.join(directory, name)
                 info = os.lstat(path)
                 content = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() if stat.S_ISREG(info.st_mode) else ""
                 state[path] = (info.st_mode, info.st_uid, info.st_gid, content)
@@ -96,12 +96,12 @@ class World:
 
     def leaks(self):
         """Files that others can read and that hold what was in the home; names of the same file do not count."""
-        own = {os.lstat(os.path.join(folder, name)).st_ino for folder, _, names in os.walk(self.home) for name in names}
+        own = {os.lstat(os.path.join(directory, name)).st_ino for directory, _, names in os.walk(self.home) for name in names}
         found = []
         for top in (self.project, self.scratch):
-            for folder, _, names in os.walk(top):
+            for directory, _, names in os.walk(top):
                 for name in names:
-                    path = os.path.join(folder, name)
+                    path = os.path.join(directory, name)
                     info = os.lstat(path)
                     if stat.S_ISREG(info.st_mode) and info.st_ino not in own and MARK.encode() in pathlib.Path(path).read_bytes():
                         found.append(path)
@@ -278,9 +278,9 @@ class Matrix(unittest.TestCase):
 
     def test_root_looks_at_a_run_directory_of_a_user_who_planted(self):
         template = self.recorded(0)
-        for folder, _, names in os.walk(template.project):
+        for directory, _, names in os.walk(template.project):
             for name in (".", *names):
-                os.lchown(os.path.join(folder, name), ATTACKER, GROUP)
+                os.lchown(os.path.join(directory, name), ATTACKER, GROUP)
         self.commands(0, template)
 
     def test_others_plant_into_the_scratch_directory(self):

@@ -54,11 +54,11 @@ class TwoUsers(Case):
 
     def elsewhere(self, uid):
         """A directory of the user, on another file system than scratch where there is one: traces are then copied, not renamed."""
-        folder = tempfile.mkdtemp(prefix="security.", dir="/dev/shm")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        os.chown(folder, uid, uid)
-        os.chmod(folder, 0o755)
-        return folder
+        directory = tempfile.mkdtemp(prefix="security.", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        os.chown(directory, uid, uid)
+        os.chmod(directory, 0o755)
+        return directory
 
     def test_private_files_stay_where_they_are(self):
         out, _ = self.planted()
@@ -78,16 +78,16 @@ class TwoUsers(Case):
 
     def test_root_gives_up_nothing_either(self):
         out = self.killed_run(f"{self.make('victims', VICTIM)}/run", VICTIM)
-        before = listing(self.folder)
+        before = listing(self.directory)
         for words in (["recover", out], ["recover", out, "--scratch", self.scratch], ["recover", "--here", "--scratch", self.scratch]):
             result = self.call(*words)
-            self.assertEqual(listing(self.folder), before, words)
+            self.assertEqual(listing(self.directory), before, words)
             if "--here" not in words:
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(f"run this as that user: setpriv --reuid={VICTIM} --regid={VICTIM} --clear-groups megascope recover '{out}'", text_of(result))
-        link = f"{self.folder}/link"
+        link = f"{self.directory}/link"
         os.symlink(self.make("roots"), link)
-        self.write(f"{self.folder}/roots/run-id", f"../../{VICTIM}\n{self.scratch}\n")
+        self.write(f"{self.directory}/roots/run-id", f"../../{VICTIM}\n{self.scratch}\n")
         self.assertEqual(self.call("recover", link).returncode, 2)
         self.assertEqual(len(self.left_in(VICTIM)), 1)
         self.assertEqual(self.call("recover", out, uid=VICTIM).returncode, 0)
@@ -114,7 +114,7 @@ class TwoUsers(Case):
         os.remove(f"{run}/rank-0.mgt")
         os.mkfifo(f"{run}/rank-0.mgt", 0o666)
         self.call("recover", "--here", "--scratch", self.scratch, uid=VICTIM, limit_s=20)
-        os.mkfifo(f"{self.folder}/run-id", 0o666)
+        os.mkfifo(f"{self.directory}/run-id", 0o666)
         out = self.killed_run(f"{self.make('victims', VICTIM)}/run", VICTIM, self.make("own", VICTIM, 0o700))
         os.mkfifo(f"{out}/rank-1.mgt", 0o666)
         os.mkfifo(f"{out}/rank-2.mgt.part", 0o666)
@@ -210,7 +210,7 @@ class OneUser(Case):
         self.assertEqual(self.left_in(None), [])
 
     def test_a_job_that_runs_is_copied_and_its_ranks_are_listed_once(self):
-        out = f"{self.folder}/run"
+        out = f"{self.directory}/run"
         process = self.start_run(out)
         for scratches in ([], ["--scratch", f"{self.scratch},{self.scratch}/,{self.scratch}/."]):
             text = text_of(self.call("recover", out, *scratches))
@@ -230,7 +230,7 @@ class OneUser(Case):
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no right to unshare")
         for name, mounts in (("with", inside), ("without", inside[:-1])):  # /proc of its own
-            out = f"{self.folder}/{name}"
+            out = f"{self.directory}/{name}"
             process = self.start_run(out, prefix=[*mounts, "sh", "-c", '"$@"; exit $?', "sh"])
             left = self.left_in(None)
             self.assertEqual(len(left), 1)
@@ -247,7 +247,7 @@ class OneUser(Case):
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no right to unshare")
         scratch = self.make("network-scratch", mode=0o1777)
-        out = f"{self.folder}/run"
+        out = f"{self.directory}/run"
         self.start_run(out, scratch=scratch, prefix=[*inside, "sh", "-c", '"$@"; exit $?', "sh"], also_preload=NETWORK_SCRATCH)
         left = self.left_in(None, scratch)
         self.assertEqual(len(left), 1)
@@ -261,7 +261,7 @@ class OneUser(Case):
         inside = ["unshare", "--time", "--boottime", "1000000", "--fork", "--kill-child"]
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no right to unshare")
-        out = f"{self.folder}/run"
+        out = f"{self.directory}/run"
         process = self.start_run(out, prefix=inside)
         left = self.left_in(None)
         self.assertIn("process of rank-0.mgt still runs: its trace so far was copied", text_of(self.call("recover", out)))
@@ -272,7 +272,7 @@ class OneUser(Case):
 
     def test_a_kill_between_link_and_unlink_is_made_good(self):
         """Where the file system cannot rename without replacing. Both names are of one file then."""
-        out = self.killed_run(f"{self.folder}/run")
+        out = self.killed_run(f"{self.directory}/run")
         left, = self.left_in(None)
         os.link(left, f"{out}/rank-0.mgt")
         self.assertEqual(self.call("recover", out).returncode, 0)
@@ -282,12 +282,12 @@ class OneUser(Case):
         """On this file system the kernel does not tell who maps a file, and its process was in another PID namespace."""
         for name in ("lower", "upper", "work", "merged"):
             self.make(name)
-        options = ",".join(f"{name}dir={self.folder}/{name}" for name in ("lower", "upper", "work"))
-        merged = f"{self.folder}/merged"
+        options = ",".join(f"{name}dir={self.directory}/{name}" for name in ("lower", "upper", "work"))
+        merged = f"{self.directory}/merged"
         if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, merged], capture_output=True, check=False).returncode != 0:
             self.skipTest("no right to mount")
         self.addCleanup(subprocess.run, ["umount", "-l", merged], check=False)
-        out = f"{self.folder}/run"
+        out = f"{self.directory}/run"
         self.kill(self.start_run(out, scratch=merged, prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]))
         left = self.left_in(None, merged)
         self.assertEqual(len(left), 1)
@@ -303,7 +303,7 @@ class OneUser(Case):
 
     def test_names_with_every_byte_that_is_legal(self):
         name = bytes(byte for byte in range(1, 256) if byte != ord("/")).decode(errors="surrogateescape")
-        plain = os.path.realpath(self.folder)
+        plain = os.path.realpath(self.directory)
         out = f"{plain}/{name[:120]}/{name[120:]}"
         os.mkdir(os.path.dirname(out))
         os.rename(self.scratch, f"{plain}/scratch \x1b]0;x\x07")
@@ -319,7 +319,7 @@ class OneUser(Case):
         self.assertTrue(os.path.isfile(f"{out}/rank-0.mgt"))
 
     def test_two_recoveries_at_once(self):
-        outs = [self.killed_run(f"{self.folder}/run{i}") for i in range(3)]
+        outs = [self.killed_run(f"{self.directory}/run{i}") for i in range(3)]
         words = [self.command, "recover", "--here", "--scratch", self.scratch]
         both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(4)]
         texts = [process.communicate(timeout=LIMIT_S)[0].decode() for process in both]
@@ -333,7 +333,7 @@ class OneUser(Case):
         """Whatever they copy meanwhile, each job's own trace is there in the end, and whole."""
         rounds, calls_a_round = 5000, 6
         for turn in range(3):
-            out = f"{self.folder}/run{turn}"
+            out = f"{self.directory}/run{turn}"
             ends = threading.Event()
 
             def recover(out=out, ends=ends):
@@ -344,7 +344,7 @@ class OneUser(Case):
             for thread in threads:
                 thread.start()
             try:
-                subprocess.run([self.program, "finish", f"{self.folder}/book{turn}", str(rounds)], check=True, timeout=LIMIT_S, capture_output=True,
+                subprocess.run([self.program, "finish", f"{self.directory}/book{turn}", str(rounds)], check=True, timeout=LIMIT_S, capture_output=True,
                                env=self.environment(LD_PRELOAD=self.library, MEGASCOPE_OUT=out, MEGASCOPE_SCRATCH=self.scratch, MEGASCOPE_EXPORT="none"))
             finally:
                 ends.set()
@@ -358,7 +358,7 @@ class OneUser(Case):
 
     def test_many_leftovers_take_bounded_time_and_memory(self):
         """All of them of one run directory's neighbourhood that does not exist any more, and one that does."""
-        out = self.killed_run(f"{self.folder}/run")
+        out = self.killed_run(f"{self.directory}/run")
         home = f"{self.scratch}/megascope-{os.geteuid()}"
         run, = os.listdir(home)
         count = int(os.environ.get("MEGASCOPE_TEST_LEFTOVERS", LEFTOVERS // 20))

@@ -1,13 +1,13 @@
 """Keeps a private Slurm cluster of virtual nodes on one machine; stops all of it, by pid, when its standard input ends.
 
-  daemons.py FOLDER SETTINGS      SETTINGS: JSON, see DEFAULTS
+  daemons.py DIRECTORY SETTINGS      SETTINGS: JSON, see DEFAULTS
 
 Standard input: "start NODE" starts a node's daemon anew; "done" says that its end is meant.
 Prints a line of JSON when every node is idle ({"ready": true, ...}) or when that failed ({"ready": false, "problem": ...}), and
 another when all has ended ({"left": [...]}). It leaves its parent, so that whoever kills a test does not kill it too: the test's
 end closes the pipe, and that ends the cluster. The folder's path has at most 70 characters (Unix sockets lie in it).
 
-Where the machine allows it, every node has its own host name, /dev/shm and `FOLDER/local` (one path, other contents on each
+Where the machine allows it, every node has its own host name, /dev/shm and `DIRECTORY/local` (one path, other contents on each
 node), /etc/hosts, Open MPI's settings and the loader's cache.
 """
 
@@ -28,11 +28,11 @@ DEFAULTS = {
     "nodes": 4, "cpus": 8, "kill_wait_s": 3, "plugstack": "", "more": "",
     "ld_cache": "",     # a file to see as /etc/ld.so.cache on the nodes
     "epilog": "",       # path of a script
-    "remove_when_killed": "",  # a folder to remove when standard input ends without the word "done"
+    "remove_when_killed": "",  # a directory to remove when standard input ends without the word "done"
 }
 START_S = 60
 PR_SET_PDEATHSIG = 1
-MOST_FOLDER_CHARACTERS = 70
+MOST_DIRECTORY_CHARACTERS = 70
 
 CONFIGURATION = """\
 ClusterName=megascope
@@ -42,16 +42,16 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={folder}/run/munge.socket
+AuthInfo=socket={directory}/run/munge.socket
 {communication}
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool/%n
-TmpFS={folder}/tmp/%n
-SlurmctldPidFile={folder}/run/slurmctld.pid
-SlurmdPidFile={folder}/run/slurmd.%n.pid
-SlurmctldLogFile={folder}/log/slurmctld.log
-SlurmdLogFile={folder}/log/slurmd.%n.log
-PlugStackConfig={folder}/etc/plugstack.conf
+StateSaveLocation={directory}/state
+SlurmdSpoolDir={directory}/spool/%n
+TmpFS={directory}/tmp/%n
+SlurmctldPidFile={directory}/run/slurmctld.pid
+SlurmdPidFile={directory}/run/slurmd.%n.pid
+SlurmctldLogFile={directory}/log/slurmctld.log
+SlurmdLogFile={directory}/log/slurmd.%n.log
+PlugStackConfig={directory}/etc/plugstack.conf
 MailProg=/bin/true
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -75,7 +75,7 @@ PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP OverSubscr
 {more}
 """
 
-# Becomes the node: name, folder of the cluster, loader's cache or nothing, then the daemon's command.
+# Becomes the node: name, directory of the cluster, loader's cache or nothing, then the daemon's command.
 NODE_SCRIPT = """
 set -e
 hostname "$1"
@@ -137,22 +137,22 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, folder, settings):
-        self.folder = folder
+    def __init__(self, directory, settings):
+        self.directory = directory
         self.settings = {**DEFAULTS, **settings}
         self.names = [f"n{i}" for i in range(self.settings["nodes"])]
         self.isolated = can_isolate()
         self.daemons = []  # (name, Popen), in the order of their start
-        self.environment = {**os.environ, "SLURM_CONF": folder + "/etc/slurm.conf", "LC_ALL": "C",
+        self.environment = {**os.environ, "SLURM_CONF": directory + "/etc/slurm.conf", "LC_ALL": "C",
                             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         self.environment.pop("LD_PRELOAD", None)
 
     # ---- start
 
     def start(self):
-        if len(self.folder) > MOST_FOLDER_CHARACTERS:
-            raise Problem(f"{self.folder} is too long for Unix sockets")
-        self.make_folders()
+        if len(self.directory) > MOST_DIRECTORY_CHARACTERS:
+            raise Problem(f"{self.directory} is too long for Unix sockets")
+        self.make_directories()
         self.start_munge()
         self.configure()
         self.launch("slurmctld", ["slurmctld", "-D", "-c", "-f", self.environment["SLURM_CONF"]])
@@ -161,24 +161,24 @@ class Cluster:
         if not wait_until(lambda: self.dead() or self.idle_count() == len(self.names), START_S) or self.dead():
             raise Problem("the nodes did not become idle: " + " ".join(self.dead()) + "\n" + self.last_log_lines())
 
-    def make_folders(self):
-        os.chmod(self.folder, 0o755)  # munged wants it so
+    def make_directories(self):
+        os.chmod(self.directory, 0o755)  # munged wants it so
         for name in ("etc", "run", "log", "state", "spool", "tmp", "node", "local"):
-            os.makedirs(f"{self.folder}/{name}", exist_ok=True)
-        os.chmod(f"{self.folder}/local", 0o1777)
+            os.makedirs(f"{self.directory}/{name}", exist_ok=True)
+        os.chmod(f"{self.directory}/local", 0o1777)
         for name in self.names:
-            os.makedirs(f"{self.folder}/spool/{name}")
+            os.makedirs(f"{self.directory}/spool/{name}")
             for kind in ("tmp", "node"):
-                os.makedirs(f"{self.folder}/{kind}/{name}")
-                os.chmod(f"{self.folder}/{kind}/{name}", 0o1777)
+                os.makedirs(f"{self.directory}/{kind}/{name}")
+                os.chmod(f"{self.directory}/{kind}/{name}", 0o1777)
 
     def start_munge(self):
-        key, socket_path = f"{self.folder}/etc/munge.key", f"{self.folder}/run/munge.socket"
+        key, socket_path = f"{self.directory}/etc/munge.key", f"{self.directory}/run/munge.socket"
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
             file.write(os.urandom(128))
         self.launch("munged", ["munged", "--foreground", "--force", "--num-threads=2", f"--key-file={key}",
-                               f"--socket={socket_path}", f"--pid-file={self.folder}/run/munged.pid",
-                               f"--seed-file={self.folder}/state/munged.seed", f"--log-file={self.folder}/log/munged.log"])
+                               f"--socket={socket_path}", f"--pid-file={self.directory}/run/munged.pid",
+                               f"--seed-file={self.directory}/state/munged.seed", f"--log-file={self.directory}/log/munged.log"])
         if not wait_until(lambda: self.dead() or self.call(["munge", f"--socket={socket_path}", "-n"]) is not None, 20) or self.dead():
             raise Problem("munged does not answer\n" + self.last_log_lines())
 
@@ -191,17 +191,17 @@ class Cluster:
         except OSError:
             resolves = False
         text = CONFIGURATION.format(
-            folder=self.folder, host=host, port=port, user=self.user(), cpus=self.settings["cpus"],
+            directory=self.directory, host=host, port=port, user=self.user(), cpus=self.settings["cpus"],
             kill_wait_s=self.settings["kill_wait_s"], names="n0" if count == 1 else f"n[0-{count - 1}]",
             ports=port + 1 if count == 1 else f"[{port + 1}-{port + count}]",
             # To the loopback address only, where the machine's own name is there: Slurm binds to that name's address.
             communication="CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" if resolves else "",
             more=self.settings["more"] + (f"\nEpilog={self.settings['epilog']}" if self.settings["epilog"] else ""))
-        write(f"{self.folder}/etc/slurm.conf", text)
-        write(f"{self.folder}/etc/cgroup.conf", "CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
-        write(f"{self.folder}/etc/plugstack.conf", self.settings["plugstack"] + "\n")
-        write(f"{self.folder}/etc/hosts", f"127.0.0.1 localhost {host} {socket.gethostname()} {' '.join(self.names)}\n")
-        write(f"{self.folder}/etc/openmpi.conf", OPEN_MPI)
+        write(f"{self.directory}/etc/slurm.conf", text)
+        write(f"{self.directory}/etc/cgroup.conf", "CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
+        write(f"{self.directory}/etc/plugstack.conf", self.settings["plugstack"] + "\n")
+        write(f"{self.directory}/etc/hosts", f"127.0.0.1 localhost {host} {socket.gethostname()} {' '.join(self.names)}\n")
+        write(f"{self.directory}/etc/openmpi.conf", OPEN_MPI)
 
     @staticmethod
     def user():
@@ -211,7 +211,7 @@ class Cluster:
     def on_node(self, name, command):
         if not self.isolated:
             return command
-        return ["unshare", "--uts", "--mount", "--", "sh", "-c", NODE_SCRIPT, "sh", name, self.folder, self.settings["ld_cache"],
+        return ["unshare", "--uts", "--mount", "--", "sh", "-c", NODE_SCRIPT, "sh", name, self.directory, self.settings["ld_cache"],
                 *command]
 
     def start_node(self, name):
@@ -221,7 +221,7 @@ class Cluster:
         return {name: process.pid for name, process in self.daemons}
 
     def launch(self, name, command):
-        with open(f"{self.folder}/log/{name}.out", "wb") as out:
+        with open(f"{self.directory}/log/{name}.out", "wb") as out:
             self.daemons.append((name, subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
                                                         stderr=out, cwd="/", start_new_session=True,
                                                         preexec_fn=end_with_parent)))
@@ -245,7 +245,7 @@ class Cluster:
 
     def last_log_lines(self):
         lines = []
-        for path in sorted(glob.glob(f"{self.folder}/log/*")):
+        for path in sorted(glob.glob(f"{self.directory}/log/*")):
             with open(path, encoding="utf-8", errors="replace") as file:
                 lines += [f"{os.path.basename(path)}: {line.rstrip()}" for line in file.readlines()[-4:]]
         return "\n".join(lines)
@@ -340,14 +340,14 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def main(folder, settings):
+def main(directory, settings):
     if os.fork() != 0:
         os._exit(0)
     os.setsid()
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, raise_ended)
-    cluster = Cluster(folder, settings)
+    cluster = Cluster(directory, settings)
     last_words = ""
     try:
         cluster.start()

@@ -14,7 +14,7 @@ class Case(lab.Case):
     """Each on four nodes whose scratch is local to the node, where the machine allows that."""
 
     def preload(self):
-        scratch = self.lab.local if self.lab.is_isolated else f"{self.lab.folder}/shared_scratch"
+        scratch = self.lab.local if self.lab.is_isolated else f"{self.lab.directory}/shared_scratch"
         os.makedirs(scratch, exist_ok=True)
         return f"--export=ALL,LD_PRELOAD={self.lab.library},MEGASCOPE_SCRATCH={scratch}"
 
@@ -22,14 +22,14 @@ class Case(lab.Case):
         return ["srun", "-N4", "-n4", "-w", "n[0-3]", *options, self.preload(), "./app", str(LAPS), *what]
 
     def wait_for_ranks(self, ranks=range(4)):
-        marks = [f"{self.folder}/here.{rank}" for rank in ranks]
+        marks = [f"{self.directory}/here.{rank}" for rank in ranks]
         self.wait_for("the ranks", lambda: all(os.path.exists(mark) for mark in marks))
 
     def check_pieces(self, ends="recovered", state_of=None):
         """The pieces lie on their nodes; collect.sh brings them in, and then every call that had returned is there."""
-        folder = self.run_folder()
-        self.call(f"{self.lab.scripts}/collect.sh", folder)
-        report = self.report(folder)
+        directory = self.run_directory()
+        self.call(f"{self.lab.scripts}/collect.sh", directory)
+        report = self.report(directory)
         state_of = state_of or {}
         self.assertEqual([row["end_state"] for row in report["per_rank"]], [state_of.get(rank, ends) for rank in range(4)])
         self.assertEqual([row["host"] for row in report["per_rank"]], NODES)
@@ -88,7 +88,7 @@ class Ends(Case):
         """Without -K the job goes on: what is there so far can be read, and again after the end."""
         process = self.start(*self.words("leave"))
         self.wait_for("the message of srun", lambda: "Exited with exit code 5" in self.output())
-        self.call(f"{self.lab.scripts}/collect.sh", self.run_folder())
+        self.call(f"{self.lab.scripts}/collect.sh", self.run_directory())
         self.assertEqual([row["end_state"] for row in self.report()["per_rank"]][1], "recovered")
         process.send_signal(signal.SIGTERM)
         process.wait(lab.LIMIT_S)
@@ -105,16 +105,16 @@ class TimeLimit(Case):
     """A ctest of its own, because Slurm's shortest limit is a minute; both jobs wait for theirs together."""
 
     def test_of_srun_and_of_a_batch_job(self):
-        of_srun, of_batch = self.folder, f"{self.folder}/batch"
+        of_srun, of_batch = self.directory, f"{self.directory}/batch"
         process = self.interactive("-t", "1")
         os.mkdir(of_batch)
         os.symlink(self.lab.program, f"{of_batch}/app")
-        self.folder = of_batch
+        self.directory = of_batch
         job = self.batch("-t", "1")
         self.assertNotEqual(process.wait(150), 0)
         self.wait_for_job(job)
         self.assertIn("JobState=TIMEOUT", self.call("scontrol", "show", "job", job).stdout)
-        for self.folder in (of_batch, of_srun):
+        for self.directory in (of_batch, of_srun):
             self.check_pieces()
 
 
@@ -128,11 +128,11 @@ class LostNode(Case):
         self.call("scontrol", "update", "nodename=n3", "state=down", "reason=test")
         self.call("scancel", "--name=victim")
         process.wait(lab.LIMIT_S)
-        folder = self.run_folder()
-        result = self.call(f"{self.lab.scripts}/collect.sh", folder, expected=1)
+        directory = self.run_directory()
+        result = self.call(f"{self.lab.scripts}/collect.sh", directory, expected=1)
         self.assertIn("collect.sh: n3 is down", result.stderr)
         self.assertIn("1 of 4 ranks miss: 3;", result.stdout)
-        report = self.report(folder)
+        report = self.report(directory)
         self.assertEqual(report["missing_ranks"], [3])
         self.assertEqual(report["functions"]["MPI_Sendrecv"]["calls"], 3 * LAPS)
         self.lab.start_node("n3")

@@ -1,6 +1,6 @@
 """What the tests of Slurm share: an installed MegaScope, a private cluster, and cases that run programs on it.
 
-A test's command line: BUILD_FOLDER PROGRAM [unittest's arguments]. Without Slurm it is skipped (77).
+A test's command line: BUILD_DIRECTORY PROGRAM [unittest's arguments]. Without Slurm it is skipped (77).
 """
 
 import glob
@@ -36,12 +36,12 @@ def has_plugin():
 
 
 class Lab:
-    """An installed MegaScope and a running cluster, in a folder that goes when the lab closes."""
+    """An installed MegaScope and a running cluster, in a directory that goes when the lab closes."""
 
     def __init__(self, **settings):
-        self.folder = tempfile.mkdtemp(prefix="msl.", dir="/tmp")
-        os.chmod(self.folder, 0o755)
-        self.prefix = f"{self.folder}/usr"
+        self.directory = tempfile.mkdtemp(prefix="msl.", dir="/tmp")
+        os.chmod(self.directory, 0o755)
+        self.prefix = f"{self.directory}/usr"
         self.process = None
         try:
             self.install()
@@ -56,23 +56,23 @@ class Lab:
         self.command = f"{self.prefix}/bin/megascope"
         self.scripts = f"{self.prefix}/share/megascope/slurm"
         self.plugin = f"{os.path.dirname(self.library)}/slurm/megascope_spank.so"
-        self.program = f"{self.folder}/app"
+        self.program = f"{self.directory}/app"
         shutil.copy(PROGRAM, self.program)
         self.write_loader_cache()
 
     def write_loader_cache(self):
         """The machine's cache with the installed library in it, as after ldconfig of an administrator."""
-        self.loader_cache = f"{self.folder}/ld.so.cache"
-        with open(f"{self.folder}/ld.so.conf", "w", encoding="utf-8") as file:
+        self.loader_cache = f"{self.directory}/ld.so.cache"
+        with open(f"{self.directory}/ld.so.conf", "w", encoding="utf-8") as file:
             file.write(f"{os.path.dirname(self.library)}\ninclude /etc/ld.so.conf\n")
-        subprocess.run(["/sbin/ldconfig", "-X", "-C", self.loader_cache, "-f", f"{self.folder}/ld.so.conf"], check=True,
+        subprocess.run(["/sbin/ldconfig", "-X", "-C", self.loader_cache, "-f", f"{self.directory}/ld.so.conf"], check=True,
                        stderr=subprocess.DEVNULL)
 
     def start(self, settings):
-        cluster = f"{self.folder}/c"
+        cluster = f"{self.directory}/c"
         os.mkdir(cluster)
         settings = {name: value.format(lab=self) if isinstance(value, str) else value for name, value in settings.items()}
-        settings = {"ld_cache": self.loader_cache, "remove_when_killed": self.folder, **settings}
+        settings = {"ld_cache": self.loader_cache, "remove_when_killed": self.directory, **settings}
         self.process = subprocess.Popen([sys.executable, f"{HERE}/daemons.py", cluster, json.dumps(settings)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         facts = json.loads(self.process.stdout.readline())
@@ -105,20 +105,20 @@ class Lab:
                 pass
             self.process.stdout.close()
             self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
         return left
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own. The lab is the module's."""
+    """A test with a directory of its own. The lab is the module's."""
 
     lab = None
 
     def setUp(self):
-        self.folder = f"{self.lab.folder}/{type(self).__name__}.{self._testMethodName[5:]}"
-        os.mkdir(self.folder)
-        os.chmod(self.folder, 0o777)
-        os.symlink(self.lab.program, f"{self.folder}/app")
+        self.directory = f"{self.lab.directory}/{type(self).__name__}.{self._testMethodName[5:]}"
+        os.mkdir(self.directory)
+        os.chmod(self.directory, 0o777)
+        os.symlink(self.lab.program, f"{self.directory}/app")
 
     def needs_isolation(self):
         if not self.lab.is_isolated:
@@ -128,9 +128,9 @@ class Case(unittest.TestCase):
         return {**self.lab.environment, "MEGASCOPE_EXPORT": "none", **variables}
 
     def call(self, *words, expected=0, variables=None, environment=None, limit_s=LIMIT_S, **more):
-        """Runs a command in the test's folder; its result. expected: its exit status; None: any."""
+        """Runs a command in the test's directory; its result. expected: its exit status; None: any."""
         environment = environment if environment is not None else self.environment(**(variables or {}))
-        result = subprocess.run(words, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+        result = subprocess.run(words, cwd=self.directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                                 text=True, timeout=limit_s, check=False, **more)
         if expected is not None:
             self.assertEqual(result.returncode, expected, result.stdout + result.stderr)
@@ -138,7 +138,7 @@ class Case(unittest.TestCase):
 
     def submit(self, text, *options, variables=None):
         """Hands in a batch script; the job's number. Its output goes to job.out."""
-        with open(f"{self.folder}/job.sh", "w", encoding="utf-8") as file:
+        with open(f"{self.directory}/job.sh", "w", encoding="utf-8") as file:
             file.write(text)
         return self.call("sbatch", "--parsable", "-o", "job.out", *options, "job.sh", variables=variables).stdout.strip()
 
@@ -153,7 +153,7 @@ class Case(unittest.TestCase):
         self.wait_for(f"the end of job {job}", lambda: not self.call("squeue", "-h", "-j", job, expected=None).stdout.strip())
 
     def output(self, name="output"):
-        path = f"{self.folder}/{name}"
+        path = f"{self.directory}/{name}"
         if not os.path.exists(path):
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -161,8 +161,8 @@ class Case(unittest.TestCase):
 
     def start(self, *words, variables=None):
         """Starts a command and goes on; ended with the test. Its output goes to a file."""
-        with open(f"{self.folder}/output", "ab") as out:
-            process = subprocess.Popen(words, cwd=self.folder, env=self.environment(**(variables or {})), stdout=out, stderr=out,
+        with open(f"{self.directory}/output", "ab") as out:
+            process = subprocess.Popen(words, cwd=self.directory, env=self.environment(**(variables or {})), stdout=out, stderr=out,
                                        stdin=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.end, process)
         return process
@@ -189,18 +189,18 @@ class Case(unittest.TestCase):
         self.call("scontrol", "update", f"nodename={node}", "state=resume", expected=None)
         self.wait_for(node, lambda: self.call("sinfo", "-h", "-n", node, "-o", "%t").stdout.strip() == "idle")
 
-    def run_folder(self, name="megascope-*"):
-        """The only run folder that there is."""
-        found = glob.glob(f"{self.folder}/{name}")
+    def run_directory(self, name="megascope-*"):
+        """The only run directory that there is."""
+        found = glob.glob(f"{self.directory}/{name}")
         self.assertEqual(len(found), 1, found)
         return found[0]
 
-    def report(self, folder=None):
-        """`megascope report --json` of the run folder: from the traces."""
-        return json.loads(self.call(self.lab.command, "report", "--json", folder or self.run_folder()).stdout)
+    def report(self, directory=None):
+        """`megascope report --json` of the run directory: from the traces."""
+        return json.loads(self.call(self.lab.command, "report", "--json", directory or self.run_directory()).stdout)
 
-    def stored_report(self, folder=None):
-        with open(f"{folder or self.run_folder()}/report.json", encoding="utf-8") as file:
+    def stored_report(self, directory=None):
+        with open(f"{directory or self.run_directory()}/report.json", encoding="utf-8") as file:
             return json.load(file)
 
     def check_whole(self, report, ranks, laps, nodes, ends="finalized"):

@@ -1,4 +1,4 @@
-"""Programs started on a real Slurm in every way that users know, with the installed library: one run folder with all ranks, nodes
+"""Programs started on a real Slurm in every way that users know, with the installed library: one run directory with all ranks, nodes
 told apart, ids of job, step and node, right counts; output and exit status as without us."""
 
 import os
@@ -16,21 +16,21 @@ class Srun(lab.Case):
         self.needs_isolation()
         result = self.call("srun", "-Q", "-N4", "-n8", "--ntasks-per-node=2", "--export=LD_PRELOAD=libmegascope.so", "./app", str(LAPS))
         self.assertEqual(result.stdout, "8 ranks, sum 28\n")
-        self.assertIn("megascope: 0.1.0, 8 ranks on 4 nodes, writes to " + self.folder, result.stderr)
+        self.assertIn("megascope: 0.1.0, 8 ranks on 4 nodes, writes to " + self.directory, result.stderr)
         self.assertNotIn("cannot be preloaded", result.stderr)
-        folder = self.run_folder()
+        directory = self.run_directory()
         for report in (self.report(), self.stored_report()):
             self.check_whole(report, 8, LAPS, [node for node in NODES for _ in range(2)])
-            self.check_ids(report, folder)
+            self.check_ids(report, directory)
             self.assertEqual([row["step_node"] for row in report["per_rank"]], [0, 0, 1, 1, 2, 2, 3, 3])
             self.assertEqual(report["nodes"], NODES)
         self.assertEqual({row["format"] for row in self.stored_report()["exports"]}, {"otf2", "perfetto"})
-        self.assertRegex(self.call(self.lab.command, "report", folder).stdout,
+        self.assertRegex(self.call(self.lab.command, "report", directory).stdout,
                          r"Job             Slurm job \d+, step 0, cluster megascope, named app\n")
 
-    def check_ids(self, report, folder):
+    def check_ids(self, report, directory):
         job, step = report["job"].split(".")
-        self.assertEqual(os.path.basename(folder), f"megascope-{job}.{step}")
+        self.assertEqual(os.path.basename(directory), f"megascope-{job}.{step}")
         expected = {"cluster_name": "megascope", "job_id": job, "step_id": step, "job_name": "app",
                     "job_nodelist": "n[0-3]", "step_nodelist": "n[0-3]"}
         self.assertEqual(report["slurm"], expected)
@@ -45,10 +45,10 @@ class Srun(lab.Case):
         setting = f"--export=ALL,LD_PRELOAD={self.lab.library},MEGASCOPE_REPORT=short,MEGASCOPE_MPI=-MPI_Comm_rank+-MPI_Comm_size"
         result = self.call("srun", "-Q", "-N4", "-n4", setting, "./app", str(LAPS), variables={"MEGASCOPE_OUT": "asked/for", "MEGASCOPE_EXPORT": "otf2,chrome"})
         self.assertEqual(result.stdout, "4 ranks, sum 6\n")
-        self.check_whole(self.report(self.folder + "/asked/for"), 4, LAPS, NODES)
-        exports = self.stored_report(self.folder + "/asked/for")["exports"]
+        self.check_whole(self.report(self.directory + "/asked/for"), 4, LAPS, NODES)
+        exports = self.stored_report(self.directory + "/asked/for")["exports"]
         self.assertEqual({row["format"] for row in exports}, {"otf2", "chrome"})
-        self.assertNotIn("MPI_Comm_size", self.report(self.folder + "/asked/for")["functions"])
+        self.assertNotIn("MPI_Comm_size", self.report(self.directory + "/asked/for")["functions"])
         self.assertNotIn("MPI functions by time", result.stderr)
 
     def test_the_library_path_may_be_handed_on(self):
@@ -64,31 +64,31 @@ class Srun(lab.Case):
         self.assertEqual(recorded.stdout, bare.stdout)
         self.check_whole(self.report(), 2, 3, NODES[:2])
 
-    def test_every_step_of_a_job_has_a_run_folder(self):
+    def test_every_step_of_a_job_has_a_run_directory(self):
         text = f"""#!/bin/sh
             srun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app {LAPS}
             srun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app 7
             """
         self.sbatch(text, *TWO)
-        first, second = sorted(name for name in os.listdir(self.folder) if name.startswith("megascope-"))
-        self.check_whole(self.report(f"{self.folder}/{first}"), 2, LAPS, NODES[:2])
-        self.check_whole(self.report(f"{self.folder}/{second}"), 2, 7, NODES[:2])
+        first, second = sorted(name for name in os.listdir(self.directory) if name.startswith("megascope-"))
+        self.check_whole(self.report(f"{self.directory}/{first}"), 2, LAPS, NODES[:2])
+        self.check_whole(self.report(f"{self.directory}/{second}"), 2, 7, NODES[:2])
         self.assertEqual((first[-2:], second[-2:]), (".0", ".1"))
 
     def test_the_batch_script_itself_may_be_preloaded(self):
         self.sbatch("#!/bin/bash\nhostname\nsrun -Q ./app 9\n", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}")
         self.check_whole(self.report(), 2, 9, NODES[:2])
 
-    def test_every_task_of_an_array_has_a_run_folder(self):
+    def test_every_task_of_an_array_has_a_run_directory(self):
         """More tasks than nodes: several run on a node at once, and some wait."""
         tasks = range(3, 15)
         text = f"#!/bin/sh\nsrun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app $SLURM_ARRAY_TASK_ID\n"
         self.sbatch(text, "-N1", "-n1", f"--array={tasks.start}-{tasks.stop - 1}")
-        names = [name for name in os.listdir(self.folder) if name.startswith("megascope-")]
+        names = [name for name in os.listdir(self.directory) if name.startswith("megascope-")]
         self.assertEqual(len(names), len(tasks))
         ids = {}
         for name in names:
-            report = self.report(f"{self.folder}/{name}")
+            report = self.report(f"{self.directory}/{name}")
             slurm, (row,) = report["slurm"], report["per_rank"]
             task = int(slurm["array_task_id"])
             ids[task] = slurm["job_id"], slurm["array_job_id"]
@@ -109,7 +109,7 @@ class Srun(lab.Case):
 
     def test_megascope_run_before_and_behind_srun(self):
         self.call(self.lab.command, "run", "-o", "before", "--", "srun", "-Q", *TWO, "./app", str(LAPS))
-        self.check_whole(self.report(f"{self.folder}/before"), 2, LAPS, NODES[:2])
+        self.check_whole(self.report(f"{self.directory}/before"), 2, LAPS, NODES[:2])
         self.call("srun", "-Q", *TWO, self.lab.command, "run", "--", "./app", str(LAPS))
         self.check_whole(self.report(), 2, LAPS, NODES[:2])
 
@@ -120,7 +120,7 @@ class Srun(lab.Case):
                            f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", str(LAPS))
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         self.check_whole(self.report(), 2, LAPS, NODES[:2])
-        self.assertEqual(os.stat(self.run_folder()).st_uid, NOBODY)
+        self.assertEqual(os.stat(self.run_directory()).st_uid, NOBODY)
 
 
 class Mpirun(lab.Case):
@@ -155,12 +155,12 @@ class Bare(lab.Case):
         result = self.call("srun", "-Q", *TWO, "--export=ALL,LD_PRELOAD=/nosuch/libmegascope.so", "./app", "3")
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         self.assertIn("cannot be preloaded", result.stderr)
-        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("megascope")], [])
+        self.assertEqual([name for name in os.listdir(self.directory) if name.startswith("megascope")], [])
 
     def test_programs_without_mpi_leave_nothing(self):
         result = self.call("srun", "-Q", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}", "date")
         self.assertEqual((len(result.stdout.splitlines()), result.stderr), (2, ""))
-        self.assertEqual(sorted(os.listdir(self.folder)), ["app"])
+        self.assertEqual(sorted(os.listdir(self.directory)), ["app"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ranks on a real Slurm that do not have the library, or another one, and nodes without a common folder: nobody waits for ever,
+"""Ranks on a real Slurm that do not have the library, or another one, and nodes without a common directory: nobody waits for ever,
 one line names the ranks, and `megascope join` makes one run of what is there."""
 
 import glob
@@ -16,7 +16,7 @@ class Case(lab.Case):
     def check_joined(self, pieces, ranks):
         """All that these ranks did is in the run that the pieces make."""
         self.call(self.lab.command, "join", *pieces, "--out", "all")
-        report = self.report(f"{self.folder}/all")
+        report = self.report(f"{self.directory}/all")
         self.assertEqual([row["rank"] for row in report["per_rank"]], ranks)
         self.assertEqual([row["host"] for row in report["per_rank"]], [NODES[rank] for rank in ranks])
         self.assertEqual(report["missing_ranks"], [rank for rank in range(4) if rank not in ranks])
@@ -30,7 +30,7 @@ class Case(lab.Case):
 class Company(Case):
     def run_with(self, preload_of):
         """preload_of: by node. What srun printed on stderr."""
-        script = f"{self.folder}/start.sh"
+        script = f"{self.directory}/start.sh"
         cases = "".join(f"  {node}) export LD_PRELOAD={preload} ;;\n" for node, preload in preload_of.items() if preload)
         with open(script, "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\ncase $SLURMD_NODENAME in\n{cases}esac\nexec ./app {LAPS}\n")
@@ -40,7 +40,7 @@ class Company(Case):
         return result.stderr
 
     def pieces(self):
-        return glob.glob(f"{self.folder}/megascope-*")
+        return glob.glob(f"{self.directory}/megascope-*")
 
     def test_one_rank_is_bare(self):
         ours = self.lab.library
@@ -62,7 +62,7 @@ class Company(Case):
         self.check_joined(self.pieces(), [0, 2, 3])
 
     def test_a_node_has_another_version(self):
-        other = pathlib.Path(self.folder) / "libmegascope.so"
+        other = pathlib.Path(self.directory) / "libmegascope.so"
         ours = self.lab.library
         other.write_bytes(pathlib.Path(ours).read_bytes().replace(b"0.1.0", OTHER_VERSION))
         text = self.run_with({"n0": ours, "n1": ours, "n2": str(other), "n3": str(other)})
@@ -71,7 +71,7 @@ class Company(Case):
         self.check_joined(self.pieces(), [0, 1, 2, 3])
 
 
-class NoCommonFolder(Case):
+class NoCommonDirectory(Case):
     def test_pieces_of_nodes_make_one_run(self):
         self.needs_isolation()
         here = self.lab.local

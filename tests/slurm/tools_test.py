@@ -28,7 +28,7 @@ class Doctor(lab.Case):
         self.sbatch(f"#!/bin/sh\n{self.lab.command} doctor\ntrue\n", "-N1", "-n1", self.LIST)
         self.assertIn(self.CUT, self.output("job.out"))
 
-    def test_says_that_the_run_folder_is_of_one_node(self):
+    def test_says_that_the_run_directory_is_of_one_node(self):
         text = self.call("srun", "-Q", "-N2", "-n2", self.lab.command, "doctor", expected=None).stdout
         self.assertIn("is visible on this node only", text)
 
@@ -55,8 +55,8 @@ class Wrapper(lab.Case):
         self.assertEqual(result.stdout, f"{os.path.realpath(os.path.dirname(self.lab.library))}/libmegascope.so:libm.so.6\n")
 
     def test_says_where_the_library_is_missing(self):
-        os.makedirs(f"{self.folder}/bin")
-        shutil.copy(self.wrapper, f"{self.folder}/bin")
+        os.makedirs(f"{self.directory}/bin")
+        shutil.copy(self.wrapper, f"{self.directory}/bin")
         result = self.call("srun", "-Q", *TWO, "bin/megascope-run", "./app", "3")
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         for node in NODES[:2]:
@@ -70,18 +70,18 @@ class Wrapper(lab.Case):
 class Template(lab.Case):
     def test_records_and_keeps_the_exit_status(self):
         job = self.run_template(str(LAPS))
-        self.check_whole(self.report(f"{self.folder}/megascope-{job}"), 2, LAPS, NODES[:2])
+        self.check_whole(self.report(f"{self.directory}/megascope-{job}"), 2, LAPS, NODES[:2])
 
     def test_records_with_the_tree_that_it_lies_in(self):
         """Not with the one that was installed where this one was before it was moved."""
-        moved = f"{self.folder}/moved"
+        moved = f"{self.directory}/moved"
         shutil.copytree(self.lab.prefix, moved, symlinks=True)
         os.rename(f"{moved}/bin/megascope-run", f"{moved}/bin/renamed")
         with open(f"{moved}/bin/megascope-run", "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\necho "moved"\nexec "${0%/*}/renamed" "$@"\n')
         os.chmod(f"{moved}/bin/megascope-run", 0o755)
         job = self.run_template(str(LAPS), scripts=moved + self.lab.scripts.removeprefix(self.lab.prefix))
-        self.check_whole(self.report(f"{self.folder}/megascope-{job}"), 2, LAPS, NODES[:2])
+        self.check_whole(self.report(f"{self.directory}/megascope-{job}"), 2, LAPS, NODES[:2])
         self.assertEqual(self.output("job.out").count("moved\n"), 2)
 
     def run_template(self, *arguments, state="COMPLETED", scripts=None):
@@ -93,20 +93,20 @@ class Template(lab.Case):
 
     def test_brings_the_pieces_in_when_the_program_fails(self):
         job = self.run_template(str(LAPS), "abort", state="FAILED")
-        report = self.report(f"{self.folder}/megascope-{job}")
+        report = self.report(f"{self.directory}/megascope-{job}")
         self.assertEqual(report["end_states"], {"running": 0, "finalized": 0, "aborted": 1, "recovered": 1})
         self.assertEqual(report["functions"]["MPI_Sendrecv"]["calls"], 2 * LAPS)
 
 
 class Collect(lab.Case):
     def killed_run(self, prefix=()):
-        """A run folder whose four pieces lie on the nodes. prefix: words that make srun another user's."""
+        """A run directory whose four pieces lie on the nodes. prefix: words that make srun another user's."""
         self.needs_isolation()
         setting = f"--export=ALL,LD_PRELOAD={self.lab.library},MEGASCOPE_SCRATCH={self.lab.local}"
         process = self.start(*prefix, "srun", *ALL, setting, "./app", str(LAPS), "wait", "here", variables={"MEGASCOPE_OUT": "run"})
-        self.wait_for("the ranks", lambda: all(os.path.exists(f"{self.folder}/here.{rank}") for rank in range(4)))
+        self.wait_for("the ranks", lambda: all(os.path.exists(f"{self.directory}/here.{rank}") for rank in range(4)))
         self.end(process)
-        return f"{self.folder}/run"
+        return f"{self.directory}/run"
 
     def collect(self, *words, expected=0):
         return self.call(f"{self.lab.scripts}/collect.sh", *words, expected=expected)
@@ -115,39 +115,39 @@ class Collect(lab.Case):
         return glob.glob(f"{self.lab.local_of(node)}/megascope-*/*/rank-*.mgt")
 
     def test_recover_alone_says_what_is_missing_and_where(self):
-        folder = self.killed_run()
-        self.assertRegex(self.call(self.lab.command, "recover", folder, expected=2).stderr,
+        directory = self.killed_run()
+        self.assertRegex(self.call(self.lab.command, "recover", directory, expected=2).stderr,
                          r"no trace of run \w+ is left on this node in .*; it ran on n\[0-3\]\n$")
-        self.call("srun", "-Q", "-N1", "-n1", "-w", "n2", self.lab.command, "recover", "--quiet", folder)
+        self.call("srun", "-Q", "-N1", "-n1", "-w", "n2", self.lab.command, "recover", "--quiet", directory)
         self.assertIn("3 of 4 ranks miss: 0 1 3; their traces may be on other nodes of n[0-3]: run this command there, or collect.sh\n",
-                      self.call(self.lab.command, "recover", folder).stderr)
-        self.assertEqual(self.report(folder)["missing_ranks"], [0, 1, 3])
-        self.assertIn("4 traces in ", self.collect(folder).stdout)
+                      self.call(self.lab.command, "recover", directory).stderr)
+        self.assertEqual(self.report(directory)["missing_ranks"], [0, 1, 3])
+        self.assertIn("4 traces in ", self.collect(directory).stdout)
         self.assertEqual([self.pieces(node) for node in NODES], [[], [], [], []])
-        self.assertEqual(self.collect(folder).stderr, "", "it may be repeated")
+        self.assertEqual(self.collect(directory).stderr, "", "it may be repeated")
 
     def test_a_node_that_is_down_is_named(self):
-        folder = self.killed_run()
+        directory = self.killed_run()
         self.call("scontrol", "update", "nodename=n3", "state=down", "reason=test")
         try:
-            result = self.collect(folder, expected=1)
+            result = self.collect(directory, expected=1)
         finally:
             self.resume("n3")
         self.assertIn("collect.sh: n3 is down: its traces are not collected; run this script again when the node is available\n", result.stderr)
         self.assertIn("1 of 4 ranks miss: 3;", result.stdout)
-        self.assertEqual(self.report(folder)["missing_ranks"], [3])
-        self.collect(folder)
-        self.assertEqual(self.report(folder)["missing_ranks"], [])
+        self.assertEqual(self.report(directory)["missing_ranks"], [3])
+        self.collect(directory)
+        self.assertEqual(self.report(directory)["missing_ranks"], [])
 
     def test_inside_of_another_job(self):
-        folder = self.killed_run()
-        self.call("salloc", "-Q", "-N1", "-n1", "-w", "n0", f"{self.lab.scripts}/collect.sh", folder)
-        self.assertEqual(self.report(folder)["missing_ranks"], [])
+        directory = self.killed_run()
+        self.call("salloc", "-Q", "-N1", "-n1", "-w", "n0", f"{self.lab.scripts}/collect.sh", directory)
+        self.assertEqual(self.report(directory)["missing_ranks"], [])
 
     def test_bad_input_is_named(self):
         self.assertIn("is not a directory", self.collect("nosuch", expected=2).stderr)
         self.assertIn("collect.sh RUN_FOLDER", self.collect(expected=2).stdout)
-        os.mkdir(f"{self.folder}/empty")
+        os.mkdir(f"{self.directory}/empty")
         result = self.collect("empty", expected=2)
         self.assertIn("neither a trace nor a run-id file", result.stdout + result.stderr)
 
@@ -157,15 +157,15 @@ class Epilog(Collect):
 
     def test_brings_everything_in_when_the_job_ends(self):
         as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        folder = self.killed_run(as_nobody)
+        directory = self.killed_run(as_nobody)
         self.use_epilog()
         try:
             self.call(*as_nobody, "srun", "-Q", *ALL, "true")
             self.wait_for("the epilog", lambda: not any(self.pieces(node) for node in NODES), 30)
         finally:
             self.use_epilog("")
-        self.assertEqual({os.stat(f"{folder}/rank-{rank}.mgt").st_uid for rank in range(4)}, {NOBODY})
-        self.assertEqual(self.report(folder)["functions"]["MPI_Sendrecv"]["calls"], 4 * LAPS)
+        self.assertEqual({os.stat(f"{directory}/rank-{rank}.mgt").st_uid for rank in range(4)}, {NOBODY})
+        self.assertEqual(self.report(directory)["functions"]["MPI_Sendrecv"]["calls"], 4 * LAPS)
         self.assertEqual(len(self.call("sinfo", "-h", "-N", "-t", "idle,comp", "-o", "%N").stdout.split()), 4, "no node is drained")
 
     def use_epilog(self, path=None):
@@ -202,10 +202,10 @@ class Plugin(lab.Case):
     def test_records_with_srun_and_sbatch_and_salloc(self):
         self.call("srun", "-Q", "--megascope", *ALL, "./app", str(LAPS))
         self.check_whole(self.report(), 4, LAPS, NODES)
-        shutil.rmtree(self.run_folder())
+        shutil.rmtree(self.run_directory())
         self.sbatch(f"#!/bin/sh\nsrun -Q ./app {LAPS}\n", "--megascope", *TWO)
         self.check_whole(self.report(), 2, LAPS, NODES[:2])
-        shutil.rmtree(self.run_folder())
+        shutil.rmtree(self.run_directory())
         self.call("salloc", "-Q", "--megascope", *TWO, "srun", "-Q", "./app", str(LAPS))
         self.check_whole(self.report(), 2, LAPS, NODES[:2])
 
@@ -225,7 +225,7 @@ class Plugin(lab.Case):
         self.assertEqual(self.preload_of(variables={"LD_PRELOAD": self.lab.library}), self.lab.library)
 
     def test_another_library_may_be_named(self):
-        copy = f"{self.folder}/libother.so"
+        copy = f"{self.directory}/libother.so"
         os.symlink(self.lab.library, copy)
         self.assertEqual(self.preload_of(f"--megascope={copy}"), copy)
         self.use(f"lib={copy}")
@@ -255,9 +255,9 @@ class Tunnel(lab.Case):
 
     def test_goes_to_the_node_of_rank_0(self):
         self.call("srun", "-Q", *TWO[:2], "-w", "n2,n3", f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", "1")
-        self.assertEqual(self.call_tunnel("--print", self.run_folder(), "8123").stdout,
+        self.assertEqual(self.call_tunnel("--print", self.run_directory(), "8123").stdout,
                          "ssh -N -o ExitOnForwardFailure=yes -L 127.0.0.1:8123:127.0.0.1:8123 n2\n")
-        self.assertEqual(self.call_tunnel("--print", "--login", "gate", self.run_folder(), "8123", "9000").stdout,
+        self.assertEqual(self.call_tunnel("--print", "--login", "gate", self.run_directory(), "8123", "9000").stdout,
                          "ssh -N -o ExitOnForwardFailure=yes -L 127.0.0.1:9000:127.0.0.1:8123 -J gate n2\n")
 
     def test_finds_the_first_node_of_a_job(self):
@@ -267,12 +267,12 @@ class Tunnel(lab.Case):
         self.call("scancel", job)
 
     def test_runs_ssh(self):
-        os.mkdir(f"{self.folder}/bin")
-        with open(f"{self.folder}/bin/ssh", "w", encoding="utf-8") as file:
+        os.mkdir(f"{self.directory}/bin")
+        with open(f"{self.directory}/bin/ssh", "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\necho "$@"\n')
-        os.chmod(f"{self.folder}/bin/ssh", 0o755)
+        os.chmod(f"{self.directory}/bin/ssh", 0o755)
         result = self.call(f"{self.lab.scripts}/tunnel.sh", "@n1", "8123",
-                           variables={"PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
+                           variables={"PATH": f"{self.directory}/bin:{os.environ['PATH']}"})
         self.assertEqual(result.stdout, "-N -o ExitOnForwardFailure=yes -L 127.0.0.1:8123:127.0.0.1:8123 n1\n")
 
     def test_bad_input_is_named(self):

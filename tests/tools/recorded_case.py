@@ -1,4 +1,4 @@
-"""What suites share that run a program with the library and look at what was recorded: a folder for each test, clean variables, readers."""
+"""What suites share that run a program with the library and look at what was recorded: a directory for each test, clean variables, readers."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ class Case(unittest.TestCase):
     maxDiff = None
     megascope = None  # build/<preset>/bin/megascope
     mpirun = None     # the launcher and its options, before -n
-    processor = ""    # folder of Perfetto's trace processor; empty: query() skips
+    processor = ""    # directory of Perfetto's trace processor; empty: query() skips
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix=f"{type(self).__module__.strip('_')}.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
+        self.directory = tempfile.mkdtemp(prefix=f"{type(self).__module__.strip('_')}.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.run_directory = os.path.join(self.directory, "run")
         self.library = os.path.join(os.path.dirname(os.path.dirname(self.megascope)), "lib", "libmegascope.so")
 
     def environment(self, **more):
@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
 
     def call(self, *command, code=0, **more):
         """What a command prints that ends with that code, or one of them; None: with any."""
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=self.folder, check=False, errors="replace", timeout=100,
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=self.directory, check=False, errors="replace", timeout=100,
                               env=self.environment(**more))
         self.said, self.code = done.stderr, done.returncode
         if code is not None:
@@ -44,37 +44,37 @@ class Case(unittest.TestCase):
 
     def settings(self, **more):
         """Variables of a program that is recorded."""
-        return {"LD_PRELOAD": self.library, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
+        return {"LD_PRELOAD": self.library, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
 
     def record_ranks(self, ranks, *command, code=0, **more):
         return self.call(*self.mpirun, *launch.setting(self.mpirun, **self.settings(**more)), "-n", ranks, *command, code=code)
 
-    def report(self, folder=None):
-        return json.loads(self.call(self.megascope, "report", folder or self.run_folder, "--json"))
+    def report(self, directory=None):
+        return json.loads(self.call(self.megascope, "report", directory or self.run_directory, "--json"))
 
     def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def counts(self, report):
         return {name: row["count"] for name, row in report["regions"].items()}
 
-    def analyzed(self, folder=None):
-        return json.loads(self.call(self.megascope, "analyze", folder or self.run_folder, "--json", code=(0, 1)))  # 1: somebody is slow
+    def analyzed(self, directory=None):
+        return json.loads(self.call(self.megascope, "analyze", directory or self.run_directory, "--json", code=(0, 1)))  # 1: somebody is slow
 
     def events(self):
         """Of the Chrome trace, which is made where there is none."""
-        names = [name for name in os.listdir(self.run_folder) if name.startswith("trace.json")]
+        names = [name for name in os.listdir(self.run_directory) if name.startswith("trace.json")]
         if not names:
-            self.call(self.megascope, "export", self.run_folder, "--format", "chrome", "--no-findings")
-            names = [name for name in os.listdir(self.run_folder) if name.startswith("trace.json")]
+            self.call(self.megascope, "export", self.run_directory, "--format", "chrome", "--no-findings")
+            names = [name for name in os.listdir(self.run_directory) if name.startswith("trace.json")]
         opened = gzip.open if names[0].endswith(".gz") else open
-        with opened(os.path.join(self.run_folder, names[0]), "rt", encoding="utf-8", errors="replace") as file:
+        with opened(os.path.join(self.run_directory, names[0]), "rt", encoding="utf-8", errors="replace") as file:
             events = json.load(file)
         return events["traceEvents"] if isinstance(events, dict) else events
 
     def judge_otf2(self):
-        judged = subprocess.run(["/usr/bin/python3", os.path.join(TOOLS, "check_otf2.py"), os.path.join(self.run_folder, "trace.otf2")],
+        judged = subprocess.run(["/usr/bin/python3", os.path.join(TOOLS, "check_otf2.py"), os.path.join(self.run_directory, "trace.otf2")],
                                 capture_output=True, text=True, check=False)
         self.assertEqual(judged.returncode, 0, judged.stdout[-3000:] + judged.stderr[-3000:])
         return json.loads(judged.stdout)
@@ -83,7 +83,7 @@ class Case(unittest.TestCase):
         """Rows that Perfetto's own reader finds."""
         if not os.path.exists(os.path.join(self.processor, "trace_processor.wasm")) or not shutil.which("node"):
             self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
-        trace = os.path.join(self.run_folder, "trace.perfetto-trace")
+        trace = os.path.join(self.run_directory, "trace.perfetto-trace")
         result = subprocess.run(["node", os.path.join(TOOLS, "trace_processor", "query.mjs"), trace, sql], capture_output=True, text=True,
                                 check=False, env={**os.environ, "TRACE_PROCESSOR": self.processor})
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -23,9 +23,9 @@ SEEDS = "2,6,9,17,21,24,28,45,53,56"
 
 def judged(*words):
     """All that was said, and whether all of it was right."""
-    with tempfile.TemporaryDirectory(prefix="verdict_answers.") as folder:
-        result = subprocess.run([sys.executable, os.path.join(HERE, "corpus.py"), MEGASCOPE, *words, "--corpus", os.path.join(folder, "corpus"),
-                                 "--log", os.path.join(folder, "log")], capture_output=True, text=True, timeout=280, check=False)
+    with tempfile.TemporaryDirectory(prefix="verdict_answers.") as directory:
+        result = subprocess.run([sys.executable, os.path.join(HERE, "corpus.py"), MEGASCOPE, *words, "--corpus", os.path.join(directory, "corpus"),
+                                 "--log", os.path.join(directory, "log")], capture_output=True, text=True, timeout=280, check=False)
     return result.stdout + result.stderr
 
 
@@ -44,8 +44,8 @@ class Answers(unittest.TestCase):
 
 def analyzed(*faults, pattern=("--pattern", "halo", "--grid-x", "4", "--grid-y", "2")):
     """Text and JSON of a synthetic run of 40 steps."""
-    with tempfile.TemporaryDirectory(prefix="verdict_answers.") as folder:
-        run = os.path.join(folder, "run")
+    with tempfile.TemporaryDirectory(prefix="verdict_answers.") as directory:
+        run = os.path.join(directory, "run")
         words = [word for fault in faults for word in ("--fault", fault)]
         subprocess.run([MEGASCOPE, "synth", "--out", run, "--steps", "40", "--noise", "0.01", *pattern, *words], capture_output=True, check=True)
         text, answer = (subprocess.run([MEGASCOPE, "analyze", run, *as_json], capture_output=True, text=True, check=False, timeout=120).stdout

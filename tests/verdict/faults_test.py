@@ -1,6 +1,6 @@
 """The truth about programs with injected faults, from ledgers written by hand; the shim on a real program of two seconds.
 
-Arguments: bench/verdict, the build folder.
+Arguments: bench/verdict, the build directory.
 """
 
 import json
@@ -94,17 +94,17 @@ class Truth(unittest.TestCase):
         self.assertTrue(is_right(truth))
 
 
-@unittest.skipUnless(os.path.exists(HEAT2D), "there is no heat2d, or no build folder was named")
+@unittest.skipUnless(os.path.exists(HEAT2D), "there is no heat2d, or no build directory was named")
 class Injected(unittest.TestCase):
     def run_of(self, fault):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             program = programs.PROGRAMS["heat2d"]
             self.addCleanup(setattr, program, "command", program.command)
             program.command = lambda work, build: [HEAT2D, "--cells", "300", "--steps", "2000" if fault == "stops" else "400"]
-            shim = inject.build_shim(folder)
+            shim = inject.build_shim(directory)
             plan = {**planned(fault), "share": 0.3, "us": 300 if fault == "wire" else 2000, "stop_s": 0.03}
-            inject.make_run(plan, BUILD, shim, pathlib.Path(folder, "out"))
-            made = pathlib.Path(folder, "out", f"heat2d-{fault}-1")
+            inject.make_run(plan, BUILD, shim, pathlib.Path(directory, "out"))
+            made = pathlib.Path(directory, "out", f"heat2d-{fault}-1")
             self.assertTrue(list((made / "run").glob("*.mgt")))
             return json.loads((made / "ground_truth.json").read_text(encoding="utf-8"))
 

@@ -116,11 +116,11 @@ class Cases(unittest.TestCase):
 
 class Traces(unittest.TestCase):
     def test_the_same_seed_makes_the_same_bytes(self):
-        with tempfile.TemporaryDirectory() as folder:
-            one, two = (os.path.join(folder, name) for name in ("one", "two"))
+        with tempfile.TemporaryDirectory() as directory:
+            one, two = (os.path.join(directory, name) for name in ("one", "two"))
             world = [runs.write_seed(out, 5002)["world"] for out in (one, two)][0]
             names = [f"run/rank-{rank}.mgt" for rank in range(world)]
-            paths = [runs.folder_of(out, 5002) for out in (one, two)]
+            paths = [runs.directory_of(out, 5002) for out in (one, two)]
             self.assertEqual(filecmp.cmpfiles(*paths, ["ground_truth.json", *names], shallow=False)[0], ["ground_truth.json", *names])
 
     def test_words_of_calls(self):

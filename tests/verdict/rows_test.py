@@ -45,8 +45,8 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="rows_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = tempfile.mkdtemp(prefix="rows_test.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def analyzed(self, run, name=""):
         """The Output of a run, which does not contradict itself."""
@@ -72,14 +72,14 @@ class Case(unittest.TestCase):
 @unittest.skipUnless(os.path.isdir(os.path.join(DATA, "foreign")), "MEGASCOPE_TEST_DATA is not set, or has no foreign/")
 class Timelines(Case):
     def imported(self, source, *words):
-        run = os.path.join(self.folder, "run")
+        run = os.path.join(self.directory, "run")
         result = subprocess.run([MEGASCOPE, "import", *words, source, "--out", run], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         return run
 
     def example(self, name):
-        case = next(one for one in known_timelines.examples(DATA, self.folder) if one.name == name)
-        shutil.unpack_archive(case.archive, self.folder)
+        case = next(one for one in known_timelines.examples(DATA, self.directory) if one.name == name)
+        shutil.unpack_archive(case.archive, self.directory)
         output = self.analyzed(self.imported(case.source, *case.arguments))
         judged = score.score_of(score.said_of(output.answer), case.truth["accept"])
         self.assertTrue(judged.right, output.text)
@@ -102,7 +102,7 @@ class Timelines(Case):
         events = [event for event in (content if isinstance(content, list) else content["traceEvents"]) if event.get("ph") == "X"]
         for number in range(8):
             events[(2 * number + 1) * len(events) // 16]["dur"] = -27 - 10 * number / 7
-        damaged = os.path.join(self.folder, "timeline.json")
+        damaged = os.path.join(self.directory, "timeline.json")
         with open(damaged, "w", encoding="utf-8") as file:
             json.dump(content, file)
         output = self.analyzed(self.imported(damaged, "--from", "chrome", "--parallel", "tp=4,pp=4,dp=4"))
@@ -134,13 +134,13 @@ class Programs(Case):
 
     def run_program(self, words, ranks=4, cores=2, name="", **variables):
         """Output of what a program of `ranks` ranks left; cores: how many they share."""
-        run, scratch = os.path.join(self.folder, "run"), os.path.join(self.folder, "scratch")
+        run, scratch = os.path.join(self.directory, "run"), os.path.join(self.directory, "scratch")
         shutil.rmtree(run, ignore_errors=True)
         os.makedirs(scratch, exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": scratch, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": run, **variables}
         chosen = set(sorted(os.sched_getaffinity(0))[:cores])
-        program = subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), *words], cwd=self.folder, env=environment,
+        program = subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), *words], cwd=self.directory, env=environment,
                                  capture_output=True, text=True, timeout=LIMIT_S, check=False,
                                  preexec_fn=lambda: os.sched_setaffinity(0, chosen))
         self.assertEqual(program.returncode, 0, program.stderr)
@@ -152,11 +152,11 @@ class Programs(Case):
         return output
 
     def pattern(self, mode, name=""):
-        return self.run_program([os.path.join(BUILD, "tests", "patterns"), mode, os.path.join(self.folder, "file")], name=name)
+        return self.run_program([os.path.join(BUILD, "tests", "patterns"), mode, os.path.join(self.directory, "file")], name=name)
 
     def working(self, mode, work_us, ranks=4, slow_rank=-1, factor=1.0, name=""):
         """Output, and CPU time a step by rank as the ranks measured it."""
-        truth = os.path.join(self.folder, "truth")
+        truth = os.path.join(self.directory, "truth")
         output = self.run_program([os.path.join(BUILD, "tests", "working"), mode, "spin", "120", str(work_us), str(slow_rank), str(factor), "0", truth],
                                   ranks=ranks, name=name)
         cpu_ns = []

@@ -24,8 +24,8 @@ class Runner(unittest.TestCase):
                               timeout=200, check=False)
 
     def test_a_table_and_a_line_in_the_log(self):
-        with tempfile.TemporaryDirectory() as folder:
-            log = os.path.join(folder, "looks.txt")
+        with tempfile.TemporaryDirectory() as directory:
+            log = os.path.join(directory, "looks.txt")
             result = self.run_corpus("--cases", "2,13", "--log", log)
             self.assertIn(result.returncode, (0, 1), result.stderr)
             lines = result.stdout.splitlines()
@@ -36,11 +36,11 @@ class Runner(unittest.TestCase):
                 self.assertRegex(file.read(), r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ 2,13 \d/2 contradictions \d+\n$")
 
     def test_a_run_that_is_no_timeline_is_counted_as_failed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.mkdir(os.path.join(folder, "seed-0002"))
-            with open(os.path.join(folder, "seed-0002", "ground_truth.json"), "w", encoding="utf-8") as file:
+        with tempfile.TemporaryDirectory() as directory:
+            os.mkdir(os.path.join(directory, "seed-0002"))
+            with open(os.path.join(directory, "seed-0002", "ground_truth.json"), "w", encoding="utf-8") as file:
                 file.write('{"case": "broken", "observable": "healthy", "accept": [[]]}')
-            result = self.run_corpus("--cases", "2", "--corpus", folder)
+            result = self.run_corpus("--cases", "2", "--corpus", directory)
             self.assertEqual(result.returncode, 1)
             self.assertIn("could not be analysed: 1", result.stdout)
             self.assertIn("megascope import ended with", result.stdout)
@@ -50,10 +50,10 @@ class MpiRuns(unittest.TestCase):
     """Simulated programs, written without the product's code: the command reads all of it, and finds the other end of everything."""
 
     def test_each_program_is_read_and_matched(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             for seed in range(5017, 5023):
-                truth = runs.write_seed(folder, seed)
-                result = subprocess.run([MEGASCOPE, "analyze", os.path.join(runs.folder_of(folder, seed), "run"), "--json"],
+                truth = runs.write_seed(directory, seed)
+                result = subprocess.run([MEGASCOPE, "analyze", os.path.join(runs.directory_of(directory, seed), "run"), "--json"],
                                         capture_output=True, text=True, timeout=60, check=False)
                 self.assertIn(result.returncode, (0, 1), result.stderr)
                 answer = json.loads(result.stdout)

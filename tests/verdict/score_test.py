@@ -117,8 +117,8 @@ class HeldOut(unittest.TestCase):
         self.assertIn("held-out runs need --log", result.stderr)
 
     def test_their_details_are_not_printed_and_the_look_is_counted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            log = os.path.join(folder, "looks.txt")
+        with tempfile.TemporaryDirectory() as directory:
+            log = os.path.join(directory, "looks.txt")
             program = os.path.join(sys.argv[1], "corpus.py")
             for _ in range(2):  # /bin/false answers nothing: each run counts as wrong
                 result = subprocess.run([sys.executable, program, "/bin/false", "--cases", "1024", "--log", log],

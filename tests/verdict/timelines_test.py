@@ -66,9 +66,9 @@ def shape_of_archive(path):
     return shape, truth
 
 
-def shape_of_folder(folder):
+def shape_of_directory(directory):
     shape = Shape()
-    for path in glob.glob(os.path.join(folder, "benchmark-*.json")):
+    for path in glob.glob(os.path.join(directory, "benchmark-*.json")):
         with open(path, encoding="utf-8") as file:
             shape.add(json.load(file))
     return shape
@@ -78,12 +78,12 @@ class BesideExamples(unittest.TestCase):
     @unittest.skipUnless(EXAMPLES, "MEGASCOPE_TEST_DATA is not set, or has no foreign/")
     def test_a_run_of_the_same_job_has_the_same_shape_and_times(self):
         for path in EXAMPLES:
-            with self.subTest(path=os.path.basename(path)), tempfile.TemporaryDirectory() as folder:
+            with self.subTest(path=os.path.basename(path)), tempfile.TemporaryDirectory() as directory:
                 example, truth = shape_of_archive(path)
                 job, faults = known_timelines.job_of_example(truth, seed=7)
-                out = os.path.join(folder, "run")
-                written = timeline_files.write_folder(job, timeline_model.simulate(job, faults), out)
-                ours = shape_of_folder(out)
+                out = os.path.join(directory, "run")
+                written = timeline_files.write_directory(job, timeline_model.simulate(job, faults), out)
+                ours = shape_of_directory(out)
                 self.assertEqual(ours.counts, example.counts)
                 self.assertEqual(ours.keys, example.keys)
                 self.assertEqual(written["rows_total"], truth["rows_total"])
@@ -108,9 +108,9 @@ class Schedule(unittest.TestCase):
             self.assertAlmostEqual((times["E"] - times["B"]) / 1000, 2 * 2 * (1160 + 760) + 2 * 180, delta=60)
 
     def test_the_same_seed_makes_the_same_bytes(self):
-        with tempfile.TemporaryDirectory() as folder:
-            truths = [foreign_timelines.write_seed(os.path.join(folder, name), 2) for name in ("one", "two")]
-            one, two = (foreign_timelines.folder_of(os.path.join(folder, name), 2) for name in ("one", "two"))
+        with tempfile.TemporaryDirectory() as directory:
+            truths = [foreign_timelines.write_seed(os.path.join(directory, name), 2) for name in ("one", "two")]
+            one, two = (foreign_timelines.directory_of(os.path.join(directory, name), 2) for name in ("one", "two"))
             names = sorted(os.listdir(one))
             self.assertEqual(len(names), truths[0]["world"] + 1)
             self.assertEqual(filecmp.cmpfiles(one, two, names, shallow=False), (names, [], []))

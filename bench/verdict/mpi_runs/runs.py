@@ -1,6 +1,6 @@
 """Writes simulated runs of MPI programs as native traces, with what is wrong in them.
 
-    python3 runs.py --seeds dev --out FOLDER     FOLDER/run-5001 ... with run/ and ground_truth.json each
+    python3 runs.py --seeds dev --out DIRECTORY     DIRECTORY/run-5001 ... with run/ and ground_truth.json each
 
 ground_truth.json: as of ../timeline_truth.py, with `group`: severity of the fault (10 %, 5 %), link, or healthy.
 """
@@ -53,27 +53,27 @@ def made(seed):
     return plan if fault else "healthy", job, [fault] if fault else [], simulations
 
 
-def write_traces(job, world, end_ns, folder):
-    os.makedirs(folder)
+def write_traces(job, world, end_ns, directory):
+    os.makedirs(directory)
     for rank in world.ranks:
         described = native_trace.definitions(rank.rank, f"node{job.host(rank.rank):02}", f"/opt/programs/{job.shape}", rank.comms,
                                              job.of.groups(job, rank.rank), job.reports_steps)
         steps = rank.steps if job.reports_steps else []
-        native_trace.write(os.path.join(folder, f"rank-{rank.rank}.mgt"), rank.rank, job.world, described, b"".join(rank.calls), steps,
+        native_trace.write(os.path.join(directory, f"rank-{rank.rank}.mgt"), rank.rank, job.world, described, b"".join(rank.calls), steps,
                            round(end_ns), f"mpi-run-{job.seed}")
 
 
-def folder_of(out, seed):
+def directory_of(out, seed):
     return os.path.join(out, f"run-{seed}")
 
 
 def write_seed(out, seed):
-    """Writes one run and its ground_truth.json. Its folder appears only when it is whole."""
+    """Writes one run and its ground_truth.json. Its directory appears only when it is whole."""
     plan, job, faults, simulations = made(seed)
     healthy_ns, _, _ = simulations.run([])
     time_ns, _, _ = simulations.simulate(faults)
-    folder = folder_of(out, seed)
-    part = folder + ".part"
+    directory = directory_of(out, seed)
+    part = directory + ".part"
     shutil.rmtree(part, ignore_errors=True)
     write_traces(job, simulations.world, time_ns, os.path.join(part, "run"))
     truth = {"case": f"{job.shape}: {plan}", "world": job.world, "steps": job.steps, "ranks_per_host": job.ranks_per_host,
@@ -82,8 +82,8 @@ def write_seed(out, seed):
     with open(os.path.join(part, "ground_truth.json"), "w", encoding="utf-8") as file:
         json.dump(truth, file, indent=1)
         file.write("\n")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.rename(part, folder)
+    shutil.rmtree(directory, ignore_errors=True)
+    os.rename(part, directory)
     return truth
 
 

@@ -1,9 +1,9 @@
 """Runs real MPI programs under libmegascope.so, each with a fault, and writes down what was done.
 
-    python3 inject.py BUILD --out FOLDER [--programs heat2d,hpcc] [--faults sleep,none] [--seeds 1-3]
+    python3 inject.py BUILD --out DIRECTORY [--programs heat2d,hpcc] [--faults sleep,none] [--seeds 1-3]
 
-Each run is FOLDER/PROGRAM-FAULT-SEED with run/ (the trace) and ground_truth.json; one that is there is not run again. Then
-`corpus.py MEGASCOPE --cases programs --programs FOLDER` judges. Four ranks on all cores (at most two); a rank is pinned to core
+Each run is DIRECTORY/PROGRAM-FAULT-SEED with run/ (the trace) and ground_truth.json; one that is there is not run again. Then
+`corpus.py MEGASCOPE --cases programs --programs DIRECTORY` judges. Four ranks on all cores (at most two); a rank is pinned to core
 RANK mod cores. Only processes that are started here are stopped or killed. Where others use the machine all ranks are disturbed:
 with --attempts each run waits until the machine is idle, at most a minute, and is made again if they had more than a tenth of
 these cores meanwhile. corpus.py leaves out those that were disturbed at last.
@@ -39,8 +39,8 @@ class Skipped(Exception):
     """This run cannot be made here; says why."""
 
 
-def build_shim(folder):
-    library = os.path.join(folder, "fault_shim.so")
+def build_shim(directory):
+    library = os.path.join(directory, "fault_shim.so")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, str(HERE / "fault_shim.c"), "-ldl"], check=True)
     return library
 
@@ -86,11 +86,11 @@ def launcher(planned):
             "--mca", "btl_vader_single_copy_mechanism", "none"]
 
 
-def read_pids(folder):
+def read_pids(directory):
     """Process of each rank; empty until all have left MPI_Init."""
     pids = []
     for rank in range(faults.RANKS):
-        path = folder / f"pid.{rank}"
+        path = directory / f"pid.{rank}"
         text = path.read_text(encoding="ascii") if path.exists() else ""
         if not text.endswith("\n"):
             return []
@@ -101,14 +101,14 @@ def read_pids(folder):
 class Outsider(threading.Thread):
     """Does from outside what the shim does not: stops a rank in bursts, or takes its core. acted_s: for how long in all."""
 
-    def __init__(self, planned, folder):
+    def __init__(self, planned, directory):
         super().__init__(daemon=True)
-        self.planned, self.folder, self.acted_s, self.ends = planned, folder, 0.0, threading.Event()
+        self.planned, self.directory, self.acted_s, self.ends = planned, directory, 0.0, threading.Event()
 
     def pids(self):
         until = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < until and not self.ends.is_set():
-            found = read_pids(self.folder)
+            found = read_pids(self.directory)
             if found:
                 return found
             time.sleep(0.02)
@@ -152,7 +152,7 @@ class Outsider(threading.Thread):
 
 
 def run_program(planned, build, shim, scratch):
-    """Runs it in scratch; the run folder is scratch/run. Returns what the outsider did, in seconds."""
+    """Runs it in scratch; the run directory is scratch/run. Returns what the outsider did, in seconds."""
     program = programs.PROGRAMS[planned["program"]]
     work = scratch / "work"
     work.mkdir()
@@ -200,8 +200,8 @@ def make_run(planned, build, shim, out, attempts=1):
     for attempt in range(attempts):
         if attempts > 1:
             wait_until_idle()
-        with tempfile.TemporaryDirectory(prefix="inject.") as folder:
-            scratch, others = pathlib.Path(folder), Others()
+        with tempfile.TemporaryDirectory(prefix="inject.") as directory:
+            scratch, others = pathlib.Path(directory), Others()
             acted_s = run_program(planned, build, shim, scratch)
             others_share = others.share()
             if others_share > OTHERS_SHARE and attempt + 1 < attempts:
@@ -227,7 +227,7 @@ def names(known):
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", help="build folder with lib/libmegascope.so, bin/, examples/")
+    parser.add_argument("build", help="build directory with lib/libmegascope.so, bin/, examples/")
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--programs", type=names(programs.PROGRAMS), default=list(programs.PROGRAMS))
     parser.add_argument("--faults", type=names(faults.KINDS), default=list(faults.KINDS))
@@ -240,8 +240,8 @@ def main():
     arguments = read_arguments()
     first, _, last = arguments.seeds.partition("-")
     arguments.build = os.path.abspath(arguments.build)
-    with tempfile.TemporaryDirectory(prefix="shim.") as folder:
-        shim = build_shim(folder)
+    with tempfile.TemporaryDirectory(prefix="shim.") as directory:
+        shim = build_shim(directory)
         for seed in range(int(first), int(last or first) + 1):
             for program in arguments.programs:
                 for fault in arguments.faults:

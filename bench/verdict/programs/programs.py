@@ -50,7 +50,7 @@ run {steps}
 
 @dataclasses.dataclass
 class Program:
-    """command: a function of (work folder, build folder) that writes input and returns what a rank runs. sends: C functions of
+    """command: a function of (work directory, build directory) that writes input and returns what a rank runs. sends: C functions of
     point-to-point messages are called. modules: of Python. environment: added."""
     command: object
     needs: tuple = ()
@@ -71,54 +71,54 @@ class Program:
 
 
 def lammps(text, **values):
-    def command(folder, build):
+    def command(directory, build):
         del build
-        (folder / "in.lammps").write_text(text.format(**values), encoding="utf-8")
+        (directory / "in.lammps").write_text(text.format(**values), encoding="utf-8")
         return ["lmp", "-in", "in.lammps", "-log", "none"]
     return Program(command, ("lmp", POTENTIALS))
 
 
-def hpcc(folder, build):
+def hpcc(directory, build):
     del build
     lines = HPCC_TEMPLATE.read_text(encoding="utf-8").splitlines()
     for number, text in HPCC_LINES.items():
         lines[number] = text
-    (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (directory / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return ["hpcc"]
 
 
-def pw_x(folder, build):
+def pw_x(directory, build):
     del build
     sys.path.insert(0, str(ROOT / "tests" / "apps"))
     import silicon  # pylint: disable=import-outside-toplevel
-    silicon.write(folder)
-    text = (folder / "si.in").read_text(encoding="utf-8")
-    (folder / "si.in").write_text(text.replace("ecutwfc = 12.0", "ecutwfc = 24.0").replace("2 2 2 1 1 1", "3 3 3 1 1 1"), encoding="utf-8")
+    silicon.write(directory)
+    text = (directory / "si.in").read_text(encoding="utf-8")
+    (directory / "si.in").write_text(text.replace("ecutwfc = 12.0", "ecutwfc = 24.0").replace("2 2 2 1 1 1", "3 3 3 1 1 1"), encoding="utf-8")
     return ["pw.x", "-nk", "2", "-in", "si.in"]
 
 
-def heat2d(folder, build):
-    del folder
+def heat2d(directory, build):
+    del directory
     return [f"{build}/examples/heat2d", "--cells", "1200", "--steps", "500"]
 
 
 def gpt(*words, steps, sends=False):
     """sends: with stages only; replicas and tensor parallel ranks call collectives."""
-    def command(folder, build):
-        del folder
+    def command(directory, build):
+        del directory
         return [f"{build}/bin/megascope-gpt", "--steps", str(steps), *words]
     return Program(command, ("{build}/bin/megascope-gpt",), sends=sends)
 
 
 def script(name, *words, modules=("mpi4py", "numpy"), sends=True):
-    def command(folder, build):
-        del folder, build
+    def command(directory, build):
+        del directory, build
         return [PYTHON, "-m", "mpi4py", str(HERE / name), *words]
     return Program(command, (PYTHON,), modules, sends)
 
 
-def torch_ddp(folder, build):
-    del folder, build
+def torch_ddp(directory, build):
+    del directory, build
     return [PYTHON, "-m", "mpi4py", str(ROOT / "examples" / "torch_ddp.py"), "--backend", "mpi4py", "--steps", "12"]
 
 

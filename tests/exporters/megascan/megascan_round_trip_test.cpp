@@ -29,7 +29,7 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   MemorySource copy(run.world_size());
   for (const std::int32_t rank : run.world_ranks()) {
     MemorySource::Process process{run.process(rank), {}};
-    process.definitions.info.parallel = grid.indices_of(grid.call_site_of(rank));
+    process.definitions.info.parallel = grid.indices_of(grid.coordinates_of(rank));
     for (const LocationDefinition& location : process.definitions.locations) {
       process.locations.emplace_back();
       const auto calls = run.calls(rank, location.id);
@@ -195,7 +195,7 @@ Timeline pipeline() {
   for (std::int32_t worker = 0; worker < 4; ++worker) {
     for (const char* stream : {"compute", "comm"})
       timeline.tracks.push_back(
-          {.call_site = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
+          {.coordinates = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
   }
   for (std::int32_t step = 0; step < 3; ++step) {
     for (std::uint32_t worker = 0; worker < 4; ++worker) {

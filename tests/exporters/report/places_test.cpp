@@ -59,7 +59,7 @@ void add_call(Profile& profile, RegionId region, std::uint64_t enter, std::uint6
 
 std::map<std::string, CallTotals> sums_of_call_sites(const RunReport& report) {
   std::map<std::string, CallTotals> sums;
-  for (const CallSiteRow& row : report.site_rows) sums[row.function].add(row.totals);
+  for (const CallSiteRow& row : report.call_sites) sums[row.function].add(row.totals);
   return sums;
 }
 
@@ -78,7 +78,7 @@ TEST(CallSites, AddUpToTheirFunctionExactlyWhateverATickIs) {
       EXPECT_EQ(sums.at(row.name).calls, row.totals.calls) << row.name;
       EXPECT_EQ(sums.at(row.name).time, row.totals.time) << row.name << " " << tick_ns;
     }
-    EXPECT_EQ(report.site_rows.size(), 5u)
+    EXPECT_EQ(report.call_sites.size(), 5u)
         << "three places and none of MPI_Send, one of MPI_Barrier";
   }
 }
@@ -91,11 +91,11 @@ TEST(CallSites, OfRanksAreOneByModuleAndOffset) {
   add_call(higher, kSend, 50, 5, 1);
   RunReport report = summarize(definitions(0, {site(0, 16)}), lower, {});
   merge(report, summarize(definitions(1, {site(0, 32), site(1, 16, "solve", 42)}), higher, {}));
-  ASSERT_EQ(report.site_rows.size(), 2u);
-  EXPECT_EQ(report.site_rows[0].totals.calls, 2u);
-  EXPECT_EQ(report.site_rows[0].totals.time, 30u);
-  EXPECT_EQ(call_site_of(report.site_rows[0].site), "solve (heat.c:42)") << "one of the ranks knew";
-  EXPECT_EQ(call_site_of(report.site_rows[1].site), "heat+0x20");
+  ASSERT_EQ(report.call_sites.size(), 2u);
+  EXPECT_EQ(report.call_sites[0].totals.calls, 2u);
+  EXPECT_EQ(report.call_sites[0].totals.time, 30u);
+  EXPECT_EQ(call_site_of(report.call_sites[0].site), "solve (heat.c:42)") << "one of the ranks knew";
+  EXPECT_EQ(call_site_of(report.call_sites[1].site), "heat+0x20");
 }
 
 TEST(CallSites, BeyondTheBoundAreSummedUp) {
@@ -107,9 +107,9 @@ TEST(CallSites, BeyondTheBoundAreSummedUp) {
     add_call(profile, kSend, i * 1000, 1 + i % 500, i + 1);
   }
   const RunReport report = summarize(definitions(0, sites), profile, {});
-  EXPECT_EQ(report.site_rows.size(), kMaxCallSites);
+  EXPECT_EQ(report.call_sites.size(), kMaxCallSites);
   CallTotals sum;
-  for (const CallSiteRow& row : report.site_rows) sum.add(row.totals);
+  for (const CallSiteRow& row : report.call_sites) sum.add(row.totals);
   EXPECT_EQ(sum.calls, kCount);
   EXPECT_EQ(sum.time, report.functions[0].totals.time);
 }
