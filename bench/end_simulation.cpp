@@ -137,10 +137,10 @@ class SimulatedPart final : public run::RunPart {
  public:
   SimulatedPart(int rank, const Grid& grid) : process_(definitions_of(rank, grid)), grid_(grid) {}
 
-  std::string own_folder() override {
+  std::string own_directory() override {
     return process_.info.world_rank == 0 ? "/scratch/project/user/megascope-123456.0" : "";
   }
-  void enter_folder(const std::string&) override {}
+  void enter_directory(const std::string&) override {}
   ClockDomain clock() override { return clock_domain_of(process_.info); }
   report::RunReport report() override {
     report::RankFacts facts;
@@ -185,7 +185,7 @@ void add_figures(const std::vector<RankCount>& counts, std::map<std::string, Row
     most.bytes_sent = std::max(most.bytes_sent, count.bytes_sent);
     most.bytes_received = std::max(most.bytes_received, count.bytes_received);
     most.largest_bytes = std::max(most.largest_bytes, count.largest_bytes);
-    most.most_heap_bytes = std::max(most.most_heap_bytes, count.most_heap_bytes);
+    most.max_heap_bytes = std::max(most.max_heap_bytes, count.max_heap_bytes);
     most.rounds = std::max(most.rounds, count.rounds);
     most.modelled_ns = std::max(most.modelled_ns, count.modelled_ns);
     bytes += static_cast<double>(count.bytes_sent);
@@ -198,8 +198,8 @@ void add_figures(const std::vector<RankCount>& counts, std::map<std::string, Row
   add("5 bytes sent, most of one rank", static_cast<double>(most.bytes_sent));
   add("6 bytes received, rank 0", static_cast<double>(counts.front().bytes_received));
   add("7 largest message, bytes", static_cast<double>(most.largest_bytes));
-  add("8 heap, rank 0, bytes", static_cast<double>(counts.front().most_heap_bytes));
-  add("9 heap, the last rank, bytes", static_cast<double>(counts.back().most_heap_bytes));
+  add("8 heap, rank 0, bytes", static_cast<double>(counts.front().max_heap_bytes));
+  add("9 heap, the last rank, bytes", static_cast<double>(counts.back().max_heap_bytes));
   add("modelled time, ms", most.modelled_ns * 1e-6);
 }
 

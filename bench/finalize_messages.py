@@ -29,7 +29,7 @@ def main():
         with support.Run(ours, command, ranks) as run:
             with_s = run.rows()["finalize_s"][0]
             text = " ".join(run.report_text().split())
-            found = re.search(r"at most (\d+) sent by one rank", text)
+            found = re.search(r"at most (\d+) by one rank", text)
             print(f"| {ranks} | {found.group(1) if found else '?'} | {bare_s:.3f} | {with_s:.3f} |")
 
 

@@ -14,21 +14,21 @@ using Kind = GeneratedRun::Kind;
 
 void libotf2_alone(benchmark::State& state, Kind kind) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / "megascope-libotf2-bench";
+  const fs::path directory = fs::temp_directory_path() / "megascope-libotf2-bench";
   const GeneratedRun run(kind, 8, 0, 8, 20'000);
   std::uint64_t records = 0;
   std::clock_t cpu = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    fs::remove_all(folder);
-    fs::create_directories(folder);
+    fs::remove_all(directory);
+    fs::create_directories(directory);
     const std::clock_t start = std::clock();
     state.ResumeTiming();
-    records = write_with_libotf2(run, folder.string());
+    records = write_with_libotf2(run, directory.string());
     cpu += std::clock() - start;
     if (records == 0) return state.SkipWithError("libotf2 did not make an archive");
   }
-  fs::remove_all(folder);
+  fs::remove_all(directory);
   const double all = static_cast<double>(records) * static_cast<double>(state.iterations());
   state.counters["records_per_s"] = benchmark::Counter(all, benchmark::Counter::kIsRate);
   state.counters["records_per_cpu_s"] = all * CLOCKS_PER_SEC / static_cast<double>(cpu);

@@ -59,9 +59,9 @@ std::uint64_t write_rank(OTF2_Archive* archive, const GeneratedRun& run, std::in
 
 }  // namespace
 
-std::uint64_t write_with_libotf2(const GeneratedRun& run, const std::string& folder) {
+std::uint64_t write_with_libotf2(const GeneratedRun& run, const std::string& directory) {
   OTF2_Archive* archive = OTF2_Archive_Open(
-      folder.c_str(), "reference", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
+      directory.c_str(), "reference", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_EVENTS_DEFAULT,
       OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (archive == nullptr) return 0;
   OTF2_Archive_SetFlushCallbacks(archive, &kFlush, nullptr);

@@ -9,7 +9,7 @@ namespace {
 
 struct Held {
   std::uint64_t bytes;
-  std::uint64_t most_bytes;
+  std::uint64_t max_bytes;
 };
 
 /// In front of each block.
@@ -38,7 +38,7 @@ int set_owner(int owner) noexcept {
   return before;
 }
 
-std::uint64_t most_bytes(int owner) { return g_held[owner].most_bytes; }
+std::uint64_t max_bytes(int owner) { return g_held[owner].max_bytes; }
 
 namespace {
 
@@ -49,7 +49,7 @@ void* allocate(std::size_t size_bytes) {
   if (g_owner >= 0) {
     Held& held = g_held[g_owner];
     held.bytes += size_bytes;
-    held.most_bytes = std::max(held.most_bytes, held.bytes);
+    held.max_bytes = std::max(held.max_bytes, held.bytes);
   }
   return label + 1;
 }

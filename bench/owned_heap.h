@@ -12,6 +12,6 @@ void begin(int count);
 /// owner.
 int set_owner(int owner) noexcept;
 /// Most bytes of `owner` that lived at once.
-std::uint64_t most_bytes(int owner);
+std::uint64_t max_bytes(int owner);
 
 }  // namespace megascope::bench::heap

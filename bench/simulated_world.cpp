@@ -79,7 +79,7 @@ void SimulatedWorld::run(const std::function<void(Collective&)>& body) {
     const std::span spare(stacks_ + i * kStackBytes, kSpareBytes);
     if (std::ranges::any_of(spare, [](std::byte one) { return one != std::byte{0}; }))
       give_up("a stack was too small");
-    counts_[i].most_heap_bytes = heap::most_bytes(static_cast<int>(i));
+    counts_[i].max_heap_bytes = heap::max_bytes(static_cast<int>(i));
   }
 }
 

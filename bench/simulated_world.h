@@ -26,8 +26,8 @@ struct RankCount {
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  std::uint64_t largest_bytes = 0;    ///< of a message sent
-  std::uint64_t most_heap_bytes = 0;  ///< live at once, of what was allocated while it ran
+  std::uint64_t largest_bytes = 0;   ///< of a message sent
+  std::uint64_t max_heap_bytes = 0;  ///< live at once, of what was allocated while it ran
   /// In a network where a rank sends or receives one message at a time and everything else is free:
   /// the round after its last.
   std::uint64_t rounds = 0;

@@ -13,7 +13,7 @@ import re
 import support
 
 UNITS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
-SAID = re.compile(r"found out in ([0-9.]+) (\w+) whether .* and in ([0-9.]+) (\w+) how their clocks")
+SAID = re.compile(r"checked in ([0-9.]+) (\w+) that .* compared clocks in ([0-9.]+) (\w+)")
 
 
 def main():

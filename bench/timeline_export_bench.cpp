@@ -17,14 +17,14 @@ constexpr std::uint64_t kRounds = 20'000;
 void export_run(benchmark::State& state, ExportFunction exporter, GeneratedRun::Kind kind) {
   namespace fs = std::filesystem;
   const auto members = static_cast<int>(state.range(0));
-  const fs::path folder = fs::temp_directory_path() / "megascope-export-bench";
+  const fs::path directory = fs::temp_directory_path() / "megascope-export-bench";
   ExportResult result;
   Status status;
   std::clock_t cpu = 0;  // of all threads
   for (auto _ : state) {
     state.PauseTiming();
-    fs::remove_all(folder);
-    fs::create_directories(folder);
+    fs::remove_all(directory);
+    fs::create_directories(directory);
     const std::clock_t start = std::clock();
     state.ResumeTiming();
     test::run_members(members, [&](Collective& collective) {
@@ -32,17 +32,17 @@ void export_run(benchmark::State& state, ExportFunction exporter, GeneratedRun::
                                kRounds);
       const ExportJob job{.source = &share,
                           .collective = &collective,
-                          .folder = folder.string(),
+                          .directory = directory.string(),
                           .generator = "bench",
                           .progress = {}};
-      ExportResult told;
-      Status mine = exporter(job, told);
-      if (collective.rank() == 0) std::tie(status, result) = std::pair(std::move(mine), told);
+      ExportResult reported;
+      Status mine = exporter(job, reported);
+      if (collective.rank() == 0) std::tie(status, result) = std::pair(std::move(mine), reported);
     });
     cpu += std::clock() - start;
     if (!status.is_ok()) return state.SkipWithError(status.message().c_str());
   }
-  fs::remove_all(folder);
+  fs::remove_all(directory);
   const double calls = kRanks *
                        static_cast<double>(GeneratedRun(kind, kRanks, 0, 1, kRounds).call_count());
   const auto records = static_cast<double>(result.records);

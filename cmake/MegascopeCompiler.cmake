@@ -39,7 +39,7 @@ endif()
 add_library(megascope_flags INTERFACE)
 target_include_directories(megascope_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_definitions(megascope_flags INTERFACE
-  OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX MEGASCOPE_VERSION="${PROJECT_VERSION}")
+  OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX MEGASCOPE_VERSION_TEXT="${PROJECT_VERSION}")
 target_compile_options(megascope_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow ${MEGASCOPE_MUTED_WARNINGS}
   $<$<BOOL:${MEGASCOPE_WERROR}>:-Werror>

@@ -2,8 +2,8 @@
 //
 //   mpirun -n 4 heat2d [--cells N] [--steps N] [--slow-rank R] [--slow-percent P]
 //
-// It knows nothing of MegaScope: an ordinary program to look at. --slow-rank makes one rank do P %
-// more work in each step, so that the others have somebody to wait for.
+// The program has no annotations. --slow-rank makes one rank do P % more work in each step, so that
+// the other ranks wait for it.
 
 #include <mpi.h>
 
@@ -28,7 +28,7 @@ constexpr int kStepsPerCheck = 10;
 
 enum Side { kUp, kDown, kLeft, kRight, kSides };
 
-// This rank's part of the plate: rows x columns cells with a frame of one cell around them.
+// This rank's block of the plate: rows x columns cells surrounded by a halo of one cell.
 struct Block {
   MPI_Comm grid = MPI_COMM_NULL;
   std::array<int, kSides> neighbour{};
@@ -73,7 +73,7 @@ Block make_block(const Settings& settings) {
   return block;
 }
 
-// Starts the exchange of the frame with the four neighbours: eight requests.
+// Starts the halo exchange with the four neighbors: eight requests.
 void start_halo_exchange(Block& block, MPI_Datatype column_type,
                          std::array<MPI_Request, 8>& requests) {
   double* cells = block.now.data();
@@ -93,7 +93,7 @@ void start_halo_exchange(Block& block, MPI_Datatype column_type,
   }
 }
 
-// New values of the rows first..last; the sum of the squared changes.
+// Computes the rows first..last. Returns the sum of the squared changes.
 double relax(Block& block, int first, int last) {
   double change = 0.0;
   const std::size_t line = block.at(1, 0);
@@ -108,13 +108,13 @@ double relax(Block& block, int first, int last) {
   return change;
 }
 
-// One step: the frame from the neighbours, then the new values. extra_rows are computed twice.
+// One step: halo exchange, then the new values. extra_rows are computed twice.
 double step(Block& block, MPI_Datatype column_type, int extra_rows) {
   std::array<MPI_Request, 8> requests{};
   start_halo_exchange(block, column_type, requests);
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   const double change = relax(block, 1, block.rows);
-  if (extra_rows > 0) relax(block, 1, extra_rows);  // the same values once more: only slower
+  if (extra_rows > 0) relax(block, 1, extra_rows);  // repeats the same work, only to be slower
   block.now.swap(block.next);
   return change;
 }

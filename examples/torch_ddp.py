@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""A small GPT in PyTorch that learns a text byte by byte on several processes, with DistributedDataParallel, and tells MegaScope how.
+"""A small GPT in PyTorch that learns a text byte by byte on several processes, with DistributedDataParallel and MegaScope annotations.
 
   mpirun -n 2 examples/torch_ddp.py --backend mpi4py         gradients are averaged over MPI, by a communication hook
-  mpirun -n 2 examples/torch_ddp.py --backend gloo           by PyTorch's gloo; nothing of MPI is in the program
+  mpirun -n 2 examples/torch_ddp.py --backend gloo           with PyTorch's gloo; the program does not use MPI
   python3 -m torch.distributed.run --nproc_per_node=2 examples/torch_ddp.py --backend gloo
 
-Rank 0 prints `step <s> loss <x>` a line, the mean over all ranks, and at the end a hash of the parameters. The package megascope is in
-the folder python (PYTHONPATH=python) where it is not installed; docs/python.md shows what to look at.
+Rank 0 prints a line `step <s> loss <x>` for each step, with the mean over all ranks, and finally a hash of the parameters. If the package
+megascope is not installed, use PYTHONPATH=python. docs/python.md describes the results.
 """
 
 import argparse
@@ -28,7 +28,7 @@ VOCABULARY = 256
 
 
 class Attention(nn.Module):
-    """Causal, with several heads. x: [batch, time, width]."""
+    """Causal multi-head attention. x: [batch, time, width]."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Layer(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Bytes [batch, time] to logits of the next ones [batch, time, 256]."""
+    """Maps bytes [batch, time] to logits of the next bytes [batch, time, 256]."""
 
     def __init__(self, width: int, heads: int, layers: int, time: int) -> None:
         super().__init__()
@@ -73,10 +73,10 @@ class Gpt(nn.Module):
 
 
 class OverMpi:
-    """All that passes between ranks goes over MPI. DistributedDataParallel knows of one process, its own."""
+    """All communication uses MPI. DistributedDataParallel runs with a world of one process."""
 
     def __init__(self) -> None:
-        from mpi4py import MPI  # pylint: disable=import-outside-toplevel  # without it the program has nothing of MPI
+        from mpi4py import MPI  # pylint: disable=import-outside-toplevel  # only this backend uses MPI
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
         torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
@@ -103,7 +103,7 @@ class OverMpi:
 
 
 class OverGloo:
-    """As DistributedDataParallel does by itself. Any launcher that numbers its processes will do."""
+    """Communication by DistributedDataParallel itself. Works with any launcher that sets rank and size."""
 
     LAUNCHERS = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
                  ("SLURM_PROCID", "SLURM_NTASKS"))
@@ -124,7 +124,7 @@ class OverGloo:
 
 
 def batches(text: bytes, rank: int, steps: int, batch: int, time: int):
-    """Pieces of the text from places of this rank's own: (bytes, the ones that follow), [batch, time] each."""
+    """Random parts of the text, different on each rank: (bytes, the following bytes), [batch, time] each."""
     whole = torch.tensor(list(text))
     generator = torch.Generator().manual_seed(1000 + rank)
     for _ in range(steps):

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <limits>
 
-/// Elements of tensors as numbers.
+/// Conversion of tensor elements to numbers.
 namespace megascope::kernels {
 
-/// IEEE-754 binary16, exact.
+/// Converts IEEE-754 binary16; exact.
 inline double from_half(std::uint16_t bits) {
   const unsigned exponent = bits >> 10 & 0x1F;
   const unsigned fraction = bits & 0x3FF;
@@ -25,7 +25,7 @@ inline double from_half(std::uint16_t bits) {
                                   std::uint64_t{fraction} << 42);
   return (bits & 0x8000) != 0 ? -value : value;
 }
-/// The upper half of binary32.
+/// Converts bfloat16, the upper half of binary32; exact.
 inline double from_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
@@ -44,7 +44,7 @@ struct Bfloat16 {
   static double value(std::uint16_t bits) { return from_bfloat16(bits); }
 };
 
-/// The element at any address.
+/// Reads the element at any address.
 template <class Element>
 double load(const unsigned char* at) {
   typename Element::Type stored;
@@ -52,7 +52,8 @@ double load(const unsigned char* at) {
   return Element::value(stored);
 }
 
-/// Calls `function` with an object of the type that stands for elements of `type`: Plain<float>{} …
+/// Calls `function` with an object of the type that represents elements of `type`: Plain<float>{},
+/// ....
 template <class Function>
 auto with_elements(ElementType type, Function function) {
   switch (type) {

@@ -3,16 +3,16 @@
 #include <cstddef>
 #include <limits>
 
-/// The inner loops of statistics: plain loops which compilers make vectors of, one set for each
-/// kind of processor. The files of the loops are compiled for processors that others are not, so
-/// nothing that the linker might share is in them: no templates, no inline functions.
+/// Inner loops of the statistics, as plain loops that compilers vectorise; one set for each kind of
+/// processor. The files with the loops are compiled for specific processors. They must not contain
+/// anything that the linker may share with other files: no templates, no inline functions.
 namespace megascope::kernels {
 
 inline constexpr std::size_t kLanes = 8;
-inline constexpr std::size_t kBlock = 128;  ///< elements, a multiple of kLanes
+inline constexpr std::size_t kBlock = 128;  ///< elements of a block; a multiple of kLanes
 
-/// Partial results; a lane takes every eighth element. Of a lane that has taken none min and max
-/// are the greatest and the least finite number, for which the loops are right too.
+/// Partial results. Each lane takes every eighth element. In a lane without elements, min and max
+/// are the largest and the smallest finite number, for which the loops are correct as well.
 struct FiniteLanes {
   double min[kLanes], max[kLanes], sum[kLanes], sum_of_squares[kLanes];
 
@@ -25,18 +25,16 @@ struct FiniteLanes {
   }
 };
 
-/// Each adds kBlock elements, if all are finite; else it does nothing and returns false. Any
-/// alignment.
+/// Add kBlock elements if all are finite; otherwise do nothing and return false. Any alignment.
 struct LaneLoops {
   bool (*add_floats)(const float* elements, FiniteLanes& lanes) noexcept;
   bool (*add_doubles)(const double* elements, FiniteLanes& lanes) noexcept;
 };
 
-/// The fastest that this processor has.
+/// Returns the fastest set for this processor.
 const LaneLoops& lane_loops() noexcept;
 
-/// For any processor that the library is built for, and for those with AVX2 and FMA; nullptr: not
-/// of this kind of machine.
+/// The sets for any supported processor, and for AVX2 with FMA; nullptr on other architectures.
 extern const LaneLoops kPlainLoops;
 const LaneLoops* loops_of_avx2() noexcept;
 

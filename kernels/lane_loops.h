@@ -1,6 +1,6 @@
-// The text of the loops; included by the files that are compiled for one kind of processor each.
-// Not a header of its own. Vectors are those of GCC and Clang: where a processor's are shorter they
-// are several.
+// Text of the loops, included by the files that are compiled for one kind of processor each; not a
+// header of its own. Uses vector extensions of GCC and Clang, which split vectors that are longer
+// than the processor's.
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef int32_t FloatBits __attribute__((vector_size(32)));
 typedef int64_t DoubleBits __attribute__((vector_size(64)));
 
 bool add_floats(const float* elements, FiniteLanes& lanes) noexcept {
-  constexpr int32_t kExponent = 0x7F800000;  // all ones: NaN or infinite
+  constexpr int32_t kExponent = 0x7F800000;  // exponent of NaN and infinity
   Doubles sum;
   Doubles squares;
   Floats min;

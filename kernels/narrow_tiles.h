@@ -4,15 +4,15 @@
 
 namespace megascope::kernels {
 
-inline constexpr std::uint64_t kMostNarrow = 8;  ///< elements of a tile
+inline constexpr std::uint64_t kMaxNarrow = 8;  ///< elements of a tile
 
-/// Sums of `tiles` tiles of `width` float32 elements each, 1 to kMostNarrow, one behind the other,
-/// times `scale`; any alignment. Formed in double precision, element by element, as a plain loop
-/// would.
+/// Sums `tiles` consecutive tiles of `width` float32 elements each (1 to kMaxNarrow) and
+/// multiplies by `scale`. Any alignment. Computed in double precision, element by element, as a
+/// plain loop.
 using SumFloatTiles = void (*)(const unsigned char* at, std::uint64_t width, std::uint64_t tiles,
                                double scale, float* cells);
 
-/// For processors with AVX2; nullptr: this is none.
+/// Returns the function for processors with AVX2; nullptr if this processor lacks it.
 SumFloatTiles sum_float_tiles_of_avx2() noexcept;
 
 }  // namespace megascope::kernels

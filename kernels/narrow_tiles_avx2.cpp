@@ -3,8 +3,7 @@
 #include <cstring>
 #include <immintrin.h>
 
-// Compiled for processors that others are not: nothing here that the linker might share
-// (finite_lanes.h).
+// Compiled for AVX2 only: must not contain anything that the linker may share (finite_lanes.h).
 namespace megascope::kernels {
 namespace {
 
@@ -18,7 +17,7 @@ MEGASCOPE_INLINE float load(const unsigned char* at) {
   return value;
 }
 
-/// Two floats of each, as they are.
+/// Loads two floats from each address.
 MEGASCOPE_INLINE __m128 load_pairs(const unsigned char* first, const unsigned char* second) {
   double low;
   double high;
@@ -35,7 +34,7 @@ MEGASCOPE_INLINE __m256d add(__m256d sums, __m128 elements) {
   return _mm256_add_pd(sums, _mm256_cvtps_pd(elements));
 }
 
-/// Four elements of each of four tiles that begin `tile` bytes apart.
+/// Adds four elements of each of four tiles, which begin `tile` bytes apart.
 MEGASCOPE_INLINE __m256d add_four(__m256d sums, const unsigned char* at, std::uint64_t tile) {
   __m128 a = load_four(at);
   __m128 b = load_four(at + tile);
@@ -45,7 +44,7 @@ MEGASCOPE_INLINE __m256d add_four(__m256d sums, const unsigned char* at, std::ui
   return add(add(add(add(sums, a), b), c), d);
 }
 
-/// Two of each.
+/// Adds two elements of each.
 MEGASCOPE_INLINE __m256d add_two(__m256d sums, const unsigned char* at, std::uint64_t tile) {
   const __m128 ab = load_pairs(at, at + tile);
   const __m128 cd = load_pairs(at + 2 * tile, at + 3 * tile);
@@ -53,7 +52,7 @@ MEGASCOPE_INLINE __m256d add_two(__m256d sums, const unsigned char* at, std::uin
              _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 1, 3, 1)));
 }
 
-/// One of each.
+/// Adds one element of each.
 MEGASCOPE_INLINE __m256d add_one(__m256d sums, const unsigned char* at, std::uint64_t tile) {
   return add(sums,
              _mm_setr_ps(load(at), load(at + tile), load(at + 2 * tile), load(at + 3 * tile)));
@@ -102,7 +101,7 @@ void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std
     case 7:
       return sum_tiles(at, 7, tiles, scale, cells);
     default:
-      return sum_tiles(at, kMostNarrow, tiles, scale, cells);
+      return sum_tiles(at, kMaxNarrow, tiles, scale, cells);
   }
 }
 

@@ -12,11 +12,11 @@
 namespace megascope::kernels {
 namespace {
 
-/// Partial results of all rows; the lanes take elements in turn, from row to row.
+/// Partial results over all rows. Lanes take elements in turn, from row to row.
 struct Lanes : FiniteLanes {
   std::uint64_t nan_count = 0;
   std::uint64_t infinity_count = 0;
-  std::size_t next = 0;  ///< lane
+  std::size_t next = 0;  ///< next lane
 
   void add(std::size_t lane, double value) {
     const bool is_finite = std::abs(value) <= std::numeric_limits<double>::max();
@@ -72,8 +72,8 @@ void add_row(const unsigned char* at, std::uint64_t count, std::int64_t stride, 
   lanes.next = lane % kLanes;
 }
 
-/// The same elements in as few dimensions as there can be: rows that lie one behind the other are
-/// one, and of a dimension whose indices all reach the same elements there is one index, so often.
+/// The same elements in as few dimensions as possible: consecutive rows are merged, and a dimension
+/// of stride 0 is replaced by a repeat count.
 struct Shape {
   std::array<std::uint64_t, kMaxTensorDimensions> extents{};
   std::array<std::int64_t, kMaxTensorDimensions> strides{};
@@ -87,8 +87,8 @@ struct Shape {
     }
     for (std::size_t d = 0; d < all_extents.size(); ++d) {
       if (all_strides[d] == 0)
-        repeats = all_extents[d] <= most_repeats() / repeats ? repeats * all_extents[d]
-                                                             : most_repeats();
+        repeats = all_extents[d] <= max_repeats() / repeats ? repeats * all_extents[d]
+                                                            : max_repeats();
       if (all_extents[d] == 1 || all_strides[d] == 0) continue;
       const bool goes_on = count != 0 &&
                            strides[count - 1] ==
@@ -98,13 +98,13 @@ struct Shape {
       strides[count - 1] = all_strides[d];
     }
   }
-  /// So that counts are numbers.
-  std::uint64_t most_repeats() const {
+  /// Bounds the repeats, so that counts do not overflow.
+  std::uint64_t max_repeats() const {
     return std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(element_count, 1);
   }
 };
 
-/// All rows, whatever their order in memory.
+/// Adds all rows, in any order of memory.
 template <class Element>
 void add_rows(const unsigned char* data, const Shape& shape, Lanes& lanes) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
@@ -145,7 +145,7 @@ double TensorStatistics::norm() const {
 }
 
 void TensorStatistics::merge(const TensorStatistics& other) {
-  min = std::fmin(min, other.min);  // which pass over NaN
+  min = std::fmin(min, other.min);  // fmin() ignores NaN
   max = std::fmax(max, other.max);
   count += other.count;
   nan_count += other.nan_count;

@@ -8,11 +8,11 @@
 
 namespace megascope::kernels {
 
-/// What the elements of a tensor come to. All but the counts are of the finite elements; where
-/// there is none they are NaN. Of parts of a tensor it can be merged: counts, min and max exactly,
-/// sums within rounding.
+/// Statistics of the elements of a tensor. All but the counts refer to finite elements; without
+/// any, min and max are NaN. Statistics of parts of a tensor can be merged: counts, min and max
+/// exactly, sums within rounding.
 struct TensorStatistics {
-  std::uint64_t count = 0;  ///< elements
+  std::uint64_t count = 0;  ///< number of elements
   std::uint64_t nan_count = 0;
   std::uint64_t infinity_count = 0;  ///< of both signs
   double min = std::numeric_limits<double>::quiet_NaN();
@@ -27,18 +27,19 @@ struct TensorStatistics {
   void merge(const TensorStatistics& other);
 };
 
-/// data: the element with all indices 0, on the host; any alignment; not read when an extent is 0.
-/// extents, strides: of each dimension, elements; at most kMaxTensorDimensions, equally many; none:
-/// a single number. Strides may be 0 or negative: an element that is reached twice counts twice, up
-/// to 2^64 - 1 elements in all. Along a dimension of stride 0 elements are read once. No
-/// allocation, no exception; any thread. Sums are made in double precision, in eight partial sums
-/// that take elements in turn: their error is below (elements read / 8 + 16) * 2^-53 of the sum of
+/// Computes the statistics of a tensor on the host.
+/// data: element with all indices 0; any alignment; not read if an extent is 0.
+/// extents, strides: in elements, for each dimension; at most kMaxTensorDimensions, equally many;
+/// none: a scalar. Strides may be 0 or negative; an element that is reached twice counts twice, up
+/// to 2^64 - 1 elements in all. Along a dimension of stride 0 elements are read once.
+/// Any thread; allocates nothing. Sums are computed in double precision, in eight partial sums that
+/// take elements in turn: their error is below (elements read / 8 + 16) * 2^-53 of the sum of
 /// magnitudes. 64-bit integers are rounded to double.
 TensorStatistics statistics_of(const void* data, ElementType type,
                                std::span<const std::uint64_t> extents,
                                std::span<const std::int64_t> strides) noexcept;
 
-/// Bytes of an element.
+/// Returns the size of an element in bytes.
 std::size_t element_bytes(ElementType type) noexcept;
 
 }  // namespace megascope::kernels

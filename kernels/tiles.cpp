@@ -13,9 +13,9 @@
 namespace megascope::kernels {
 namespace {
 
-constexpr std::size_t kBatch = 256;  ///< elements that are made numbers at once
+constexpr std::size_t kBatch = 256;  ///< elements that are converted at once
 
-/// The greater one, and NaN if either is.
+/// The larger one; NaN if either is NaN.
 double greatest(double a, double b) { return a > b || a != a ? a : b; }
 double least(double a, double b) { return a < b || a != a ? a : b; }
 
@@ -72,14 +72,13 @@ struct Row {
   std::uint64_t count;
 };
 
-/// Where in a row's tiles a batch begins.
+/// Position of a batch in the tiles of a row.
 struct TileCursor {
   TileState* state;
   std::uint64_t left_in_tile;
   std::uint64_t width;
 
-  /// So many elements are a batch that tiles which fit into one are never cut by its end, whatever
-  /// lies beside them.
+  /// Size of a batch, chosen so that tiles that fit into one batch are never divided by its end.
   std::uint64_t batch_of(std::uint64_t left) const {
     const std::uint64_t whole = left_in_tile >= kBatch
                                     ? kBatch
@@ -105,7 +104,7 @@ void add_batch(const TileMethod& method, const double* values, std::uint64_t cou
   }
 }
 
-/// The same of sums, by far the most usual: a page shows means.
+/// As add_batch(), for sums, which are the most frequent case.
 void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
   for (const double* const end = values + count; values != end;) {
     const std::uint64_t piece = std::min(cursor.left_in_tile,
@@ -120,7 +119,7 @@ void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cu
   }
 }
 
-/// 2^-exponent, exponent: 0 to 64. Asked for each row: without ldexp().
+/// Returns 2^-exponent, exponent: 0 to 64. Called for each row, hence without ldexp().
 double inverse_power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - exponent) << 52);
 }
@@ -156,7 +155,7 @@ double sum_of(const unsigned char* at, std::uint64_t count) {
   return sum;
 }
 
-/// Of tiles of kWidth elements: without a loop that takes longer than what it does.
+/// Sums tiles of kWidth elements, without an inner loop that would cost more than the sums.
 template <class Element, std::uint64_t kWidth>
 void sum_whole_tiles(const unsigned char* at, std::uint64_t tiles, double scale, float* cells) {
   for (std::uint64_t tile = 0; tile < tiles; ++tile, at += kWidth * sizeof(typename Element::Type))
@@ -167,7 +166,7 @@ template <class Element>
 void sum_narrow_tiles(std::uint64_t width, double scale, const unsigned char* at,
                       std::uint64_t start, std::uint64_t count, float* cells) {
   using WholeTiles = void (*)(const unsigned char*, std::uint64_t, double, float*);
-  constexpr std::array<WholeTiles, kMostNarrow> kOfWidth{
+  constexpr std::array<WholeTiles, kMaxNarrow> kOfWidth{
       &sum_whole_tiles<Element, 1>, &sum_whole_tiles<Element, 2>, &sum_whole_tiles<Element, 3>,
       &sum_whole_tiles<Element, 4>, &sum_whole_tiles<Element, 5>, &sum_whole_tiles<Element, 6>,
       &sum_whole_tiles<Element, 7>, &sum_whole_tiles<Element, 8>};
@@ -202,7 +201,7 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
 
 bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type,
                      std::int64_t stride) noexcept {
-  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMostNarrow &&
+  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMaxNarrow &&
          stride == 1 && (type == ElementType::kFloat32 || type == ElementType::kBfloat16);
 }
 
@@ -245,8 +244,8 @@ void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& m
 }
 
 double packing_scale(const TileMethod& method, std::uint64_t width) noexcept {
-  const auto bits = static_cast<int>(
-      std::bit_width(width - 1));  // a sum of so many is at most 2^bits times its greatest element
+  const auto bits = static_cast<int>(std::bit_width(
+      width - 1));  // the sum of `width` elements is at most 2^bits times the largest element
   switch (method.reduction) {
     case TileReduction::kMean:
       return inverse_power_of_two(bits);

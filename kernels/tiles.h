@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <span>
 
-/// A tile is a stretch of a tensor's last dimension that is shown as one number.
+/// Reductions over tiles. A tile is a consecutive range of a tensor's last dimension that is shown
+/// as one number.
 namespace megascope::kernels {
 
-/// Append only: told between processes. std: of a sample, divided by count - 1.
+/// Append only: exchanged between processes. kStd: sample standard deviation, divided by count - 1.
 enum class TileReduction : std::uint8_t { kMean, kMax, kMin, kStd, kNorm, kSum, kRms, kCount };
 
-/// |x| of each element before, of the result after.
+/// A reduction, with |x| of each element before it and of the result after it.
 struct TileMethod {
   TileReduction reduction = TileReduction::kMean;
   bool has_abs_before = false;
@@ -20,11 +21,11 @@ struct TileMethod {
   bool operator==(const TileMethod&) const = default;
 };
 
-/// How a dimension is cut: tiles of `width` elements, the last of what is left.
+/// Division of a dimension into tiles of `width` elements; the last one may be shorter.
 struct TileGrid {
   std::uint64_t extent = 0;
   std::uint64_t width = 1;
-  /// At most `tiles` tiles (at least 1) of one width. extent 0: none.
+  /// Returns a grid of at most `tiles` tiles (at least 1) of one width. extent 0: no tiles.
   static TileGrid of(std::uint64_t extent, std::uint64_t tiles);
   std::uint64_t count() const { return extent == 0 ? 0 : (extent - 1) / width + 1; }
   std::uint64_t width_of(std::uint64_t tile) const {
@@ -32,45 +33,45 @@ struct TileGrid {
   }
 };
 
-/// What elements of one tile come to, in parts that can be merged: Welford's mean and sum of
-/// squared deviations for kStd; for all others `a` alone. A NaN among the elements gives NaN.
+/// Partial result of a tile, which can be merged: for kStd Welford's mean and sum of squared
+/// deviations; for others `a` only. A NaN element makes it NaN.
 struct TileState {
   double count = 0.0;
   double a = 0.0;
   double b = 0.0;
 };
 
-/// Adds `count` elements of a row, `stride` elements apart, of which the first is element `start`
-/// of the dimension, to the states of their tiles: states[0] is tile `first_tile`'s. data: any
-/// alignment. No allocation; any thread.
+/// Adds `count` elements of a row, `stride` elements apart, to the states of their tiles. The first
+/// one is element `start` of the dimension; states[0] is that of tile `first_tile`. data: any
+/// alignment. Allocates nothing; any thread.
 void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType type,
                   const void* data, std::int64_t stride, std::uint64_t start, std::uint64_t count,
                   std::uint64_t first_tile, TileState* states) noexcept;
-/// Means and sums of tiles of a few elements, which is what a page shows of most tensors, have a
-/// shorter way to their cells.
+/// Returns whether sum_narrow_tiles() supports this case: means and sums of tiles with few
+/// elements, which most tensors have.
 bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type,
                      std::int64_t stride) noexcept;
-/// Where has_narrow_sums(): the cells of what add_to_tiles() would have added to states of nothing,
-/// as pack_tiles() makes them.
+/// If has_narrow_sums(): computes the cells of add_to_tiles() on empty states, in the form of
+/// pack_tiles().
 void sum_narrow_tiles(const TileMethod& method, const TileGrid& grid, ElementType type,
                       const void* data, std::uint64_t start, std::uint64_t count,
                       float* cells) noexcept;
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept;
-/// What sums on the way to a mean, rms or std are multiplied by in cells, so that they are no
-/// larger than the elements: a power of two, which rounds nothing. width: elements of the grid's
-/// tiles.
+/// Returns the factor by which sums for a mean, rms or std are multiplied in cells, so that they
+/// are not larger than the elements. A power of two, which does not round. width: elements of a
+/// tile.
 double packing_scale(const TileMethod& method, std::uint64_t width) noexcept;
-/// A state of a tile of the grid for cells of float32, and back: sums of squares as their roots,
-/// and all by packing_scale().
+/// Converts a state for cells of float32, and back: square roots of sums of squares, multiplied by
+/// packing_scale().
 TileState packed_tile(const TileMethod& method, std::uint64_t width,
                       const TileState& state) noexcept;
-/// packed_tile() of each as it is sent: cells [states][columns], of one column `a`, of three count,
-/// a and b.
+/// Applies packed_tile() to all states and stores them for sending. cells: [states][columns];
+/// columns is 1 (`a`) or 3 (count, a, b).
 void pack_tiles(const TileMethod& method, std::uint64_t width, std::span<const TileState> states,
                 std::uint32_t columns, float* cells) noexcept;
 TileState unpacked_tile(const TileMethod& method, std::uint64_t width,
                         const TileState& packed) noexcept;
-/// The number that is shown; NaN of no element (0 for kSum and kNorm).
+/// Returns the number to show; NaN without elements (0 for kSum and kNorm).
 double finish_tile(const TileMethod& method, const TileState& state) noexcept;
 
 }  // namespace megascope::kernels

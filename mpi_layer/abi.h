@@ -6,9 +6,10 @@
 #include <string_view>
 #include <type_traits>
 
-/// What depends on the MPI library's binary interface, in one place: predefined handles (which may
-/// be data symbols that must not be referred to before they are known to exist), the hidden part of
-/// a status, what error codes look like, which objects are MPI's. One source file a library.
+/// Everything that depends on the binary interface of the MPI library: predefined handles (data
+/// symbols in some libraries, which must not be referenced before they are known to exist), hidden
+/// members of MPI_Status, error codes, and the names of the library's own objects. One source file
+/// for each library.
 namespace megascope::mpi {
 
 /// Predefined handles. Valid after resolve_handles().
@@ -27,33 +28,33 @@ struct Handles {
   MPI_Win win_null;
   MPI_Op op_no_op;
   MPI_Op op_band;
-  /// Requests of which MPI gives one handle to many completed operations: (key & shared_mask) ==
-  /// shared_bits.
+  /// Completed operations may share one request handle: (key & shared_mask) == shared_bits.
   std::uint64_t shared_mask;
   std::uint64_t shared_bits;
 };
 extern Handles g_handles;
 
-/// false: not the library this was built for.
+/// Looks up the handles. Returns false if the library is not the one that this was built for.
 bool resolve_handles();
-/// "Open MPI".
+/// Returns the name of the MPI library that this was built for: "Open MPI".
 const char* built_for();
-/// Is the loaded object with this file name (without its folder) part of the MPI library? What
-/// calls MPI in there is MPI itself, not the application.
+/// Returns whether the loaded object with this file name (without directory) is part of the MPI
+/// library. MPI calls from there are made by MPI itself and not by the application.
 bool is_mpi_object(std::string_view name);
 
-/// Bytes received, as MPI_Get_count in MPI_BYTE would say, without a call.
+/// Returns the bytes received, as MPI_Get_count for MPI_BYTE, without an MPI call.
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
-/// The same of a receive that was truncated, into `room` bytes: the message's size, or what is
-/// known of it.
-std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t room) noexcept;
-/// Makes received_bytes() of it `bytes`.
+/// Returns the size of a truncated message that was received into `room` bytes, as far as it is
+/// known.
+std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t space) noexcept;
+/// Sets the count of a status, so that received_bytes() returns `bytes`.
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
 bool is_cancelled(const MPI_Status& status) noexcept;
-/// An error code as it is told: the part that means the same in every run.
-int told_error(int rc) noexcept;
+/// Returns the part of an error code that has the same meaning in every run, for the trace.
+int recorded_error(int rc) noexcept;
 
-/// A handle as a number: the key of our tables. Never 0 for a handle that MPI gave.
+/// Returns a handle as a number, the key of the library's tables. Not 0 for a handle that MPI
+/// returned.
 template <class Handle>
 std::uint64_t key_of(Handle handle) noexcept {
   if constexpr (std::is_pointer_v<Handle>)
@@ -61,7 +62,7 @@ std::uint64_t key_of(Handle handle) noexcept {
   else
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(handle));
 }
-/// And back.
+/// Returns the handle of a key.
 template <class Handle>
 Handle handle_of(std::uint64_t key) noexcept {
   if constexpr (std::is_pointer_v<Handle>)
@@ -69,13 +70,12 @@ Handle handle_of(std::uint64_t key) noexcept {
   else
     return static_cast<Handle>(key);
 }
-/// The key without the low bits that are alike in all handles: addresses are multiples of 16,
-/// numbers are not.
+/// Returns the key without low bits that are equal in all handles (addresses are multiples of 16).
 constexpr std::uint64_t distinct_bits(std::uint64_t key) noexcept {
   return std::is_pointer_v<MPI_Request> ? key >> 4 : key;
 }
-/// Places in small caches, to be taken modulo their size. Predefined datatypes lie 512 bytes apart,
-/// or are numbered in sequence with their size above the number.
+/// Return the slot in a small cache, modulo its size. Predefined datatypes are 512 bytes apart, or
+/// numbered consecutively below their size.
 constexpr std::uint64_t comm_slot(std::uint64_t key) noexcept {
   return distinct_bits(key) ^ distinct_bits(key) >> 4;
 }

@@ -1,5 +1,5 @@
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <string>
@@ -14,14 +14,13 @@ Handles g_handles{};
 
 namespace {
 
-/// Handles are numbers: two bits how the object is found, four bits of which kind it is, 26 bits
-/// which one. Requests that were complete when they were made have builtin numbers, one for each
-/// kind of operation.
+/// Handles are numbers: two bits for how the object is found, four for its kind, 26 for its index.
+/// Requests that were complete when created have builtin numbers, one for each kind of operation.
 constexpr std::uint32_t kHowAndKindMask = 0xFC000000;
 constexpr std::uint32_t kBuiltinRequest = 0x6C000000;
 
-/// Libraries with this binary interface (MPICH's ABI initiative); by what MPI_Get_library_version
-/// begins with or holds.
+/// Libraries with this binary interface (MPICH ABI initiative), by the beginning or content of
+/// MPI_Get_library_version.
 constexpr std::string_view kSameInterface[] = {"MPICH", "MVAPICH", "Intel(R) MPI", "ParaStation"};
 
 }  // namespace
@@ -54,8 +53,8 @@ bool resolve_handles() {
 
 const char* built_for() { return "MPICH"; }
 
-/// The Fortran bindings (libmpichfort) call the C functions for the application: they are not MPI
-/// itself.
+/// The Fortran bindings (libmpichfort) call the C functions for the application: they do not count
+/// as MPI itself.
 bool is_mpi_object(std::string_view name) {
   constexpr std::string_view kBindings[] = {"libmpichfort", "libmpichcxx", "libmpifort",
                                             "libmpicxx"};
@@ -70,8 +69,8 @@ std::uint64_t received_bytes(const MPI_Status& status) noexcept {
   const auto high = static_cast<std::uint32_t>(status.count_hi_and_cancelled) >> 1;
   return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(status.count_lo);
 }
-/// The status of a truncated receive holds what was in the request before.
-std::uint64_t truncated_bytes(const MPI_Status&, std::uint64_t room) noexcept { return room; }
+/// The status of a truncated receive has values of an earlier use of the request.
+std::uint64_t truncated_bytes(const MPI_Status&, std::uint64_t space) noexcept { return space; }
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept {
   status.count_lo = static_cast<int>(bytes);
   status.count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1) |
@@ -81,11 +80,11 @@ bool is_cancelled(const MPI_Status& status) noexcept {
   return (status.count_hi_and_cancelled & 1) != 0;
 }
 
-/// A code's upper bits number the message that describes it, in a ring; the lowest seven are the
+/// The upper bits of a code number its message in a ring buffer; the lowest seven are the error
 /// class.
-int told_error(int rc) noexcept {
+int recorded_error(int rc) noexcept {
   int error_class = rc;
-  twin<Fn::Error_class>()(rc, &error_class);
+  pmpi<Fn::Error_class>()(rc, &error_class);
   return error_class;
 }
 

@@ -1,5 +1,5 @@
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 
@@ -62,6 +62,6 @@ void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept {
   status._ucount = bytes;
 }
 bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
-int told_error(int rc) noexcept { return rc; }
+int recorded_error(int rc) noexcept { return rc; }
 
 }  // namespace megascope::mpi

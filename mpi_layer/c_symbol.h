@@ -1,16 +1,16 @@
 #pragma once
 
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 /// MEGASCOPE_C_SYMBOL(name, parameters) { body }: defines MPI_<name>.
 ///
-/// Where handles are ints (MPICH), a wrapper hands on 32 bits of each. A program of another MPI,
-/// whose handles are addresses, would lose the others; there the symbol is a step in front of the
-/// wrapper that leaves all registers alone, and jumps past it once MPI has been started and is
-/// another one.
+/// Where handles are ints (MPICH), a wrapper passes on 32 bits of each. A program of another MPI
+/// library, whose handles are addresses, would lose the upper bits. The exported symbol is
+/// therefore an entry that preserves all registers: it jumps to the PMPI entry point instead of the
+/// wrapper once MPI was started and is another library.
 namespace megascope::mpi {
 
-/// Set when MPI is started and is not the one that this was built for.
+/// True after MPI was started if it is not the library that this was built for.
 [[gnu::visibility("hidden")]] extern bool g_passes_on;
 
 }  // namespace megascope::mpi
@@ -29,7 +29,7 @@ namespace megascope::mpi {
     __asm__("cmpb $0, %c0(%%rip)\n\tje %c2\n\tjmp *%c1(%%rip)"                                 \
             :                                                                                  \
             : "i"(&megascope::mpi::g_passes_on),                                               \
-              "i"(&megascope::mpi::g_twins[static_cast<unsigned>(megascope::mpi::Fn::name)]),  \
+              "i"(&megascope::mpi::g_pmpi[static_cast<unsigned>(megascope::mpi::Fn::name)]),   \
               "i"(&megascope_##name));                                                         \
   }                                                                                            \
   extern "C" megascope::mpi::ResultOf<megascope::mpi::Fn::name> megascope_##name parameters

@@ -1,7 +1,7 @@
 #include "mpi_layer/call_record.h"
 
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ using namespace encoding;
 
 namespace {
 
-/// Facts that do not fold go behind the call.
+/// Stages facts that do not fold.
 void stage_folded(MpiThread& thread, CallRecord& call) noexcept {
   if (call.main.kind == FactKind::kNone || detail::folds(call)) return;
   if (call.main.kind == FactKind::kSendrecv) {
@@ -51,11 +51,11 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   if (rc != MPI_SUCCESS) note_failure(thread, call, rc);
   stage_folded(thread, call);
   if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
-  const bool has_room = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
-                        (time_fits(call.enter_ticks, buffer.base_ticks()) ||
-                         buffer.rebase(call.enter_ticks)) &&
-                        buffer.ensure(kMaxCallWords);
-  if (!has_room) {
+  const bool has_space = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
+                         (time_fits(call.enter_ticks, buffer.base_ticks()) ||
+                          buffer.rebase(call.enter_ticks)) &&
+                         buffer.ensure(kMaxCallWords);
+  if (!has_space) {
     thread.staged_words = 0;
     if (!buffer.is_usable())
       std::fill(std::begin(thread.gate), std::end(thread.gate), std::uint8_t{0});
@@ -65,7 +65,8 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(),
                                     thread.staged_words != 0));
   write_staged(thread);
-  if (leave_ticks >= thread.next_pulse_ticks && call.depth == 0) pulse(thread, leave_ticks);
+  if (leave_ticks >= thread.next_progress_ticks && call.depth == 0)
+    progress_tick(thread, leave_ticks);
 }
 
 }  // namespace megascope::mpi

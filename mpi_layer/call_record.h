@@ -12,25 +12,26 @@
 
 namespace megascope::mpi {
 
-/// A call between its entry and its return, on the wrapper's stack. `main` and `second` are facts
-/// that fold into the call's own words; whatever else is to be said is staged behind it (thread.h).
+/// A call between entry and return, on the wrapper's stack. `main` and `second` are facts that may
+/// be folded into the call's own words; further facts are staged (thread.h).
 struct CallRecord {
   std::uint64_t enter_ticks = 0;
   Fn fn = Fn::kNone;
   std::uint8_t depth = 0;
-  bool is_silent = false;       ///< keeps books and is not recorded (selection.h)
-  std::uint8_t index_base = 0;  ///< of what the call says of arrays: 1 in Fortran
+  bool is_silent = false;       ///< tracks handles and is not recorded (selection.h)
+  std::uint8_t index_base = 0;  ///< base of array indices in the call: 1 in Fortran
   CommId comm = kNoComm;
-  Fact main;                        ///< kind kNone: nothing to say
-  Fact second;                      ///< of a send and receive: the receive
-  RequestArrays* arrays = nullptr;  ///< of a completing call over an array
-  std::uint32_t horizon = 0;  ///< of a completing call: operations started before it (RequestTable)
-  CommState* state = nullptr;  ///< of `comm`
-  std::uint64_t run_key = 0;   ///< of a test or probe: of what
-  bool continues_run = false;  ///< of a test or probe: as the one before (spin.h)
-  bool is_fruitless = false;   ///< it found nothing
-  FileState* file = nullptr;   ///< of a call on a file
-  WinState* window = nullptr;  ///< of a one-sided call
+  Fact main;                        ///< kind kNone: no fact
+  Fact second;                      ///< send-receive: the receive
+  RequestArrays* arrays = nullptr;  ///< completion of an array of requests
+  std::uint32_t
+      horizon = 0;  ///< completion calls: operations started before the call (RequestTable)
+  CommState* state = nullptr;  ///< state of `comm`
+  std::uint64_t run_key = 0;   ///< tests and probes: request or communicator
+  bool continues_run = false;  ///< tests and probes: as the previous call (coalesced_polls.h)
+  bool is_fruitless = false;   ///< test or probe without result
+  FileState* file = nullptr;   ///< calls on a file
+  WinState* window = nullptr;  ///< one-sided calls
 };
 
 inline constexpr std::uint32_t kMaxInlineStagedWords = 64;
@@ -41,7 +42,8 @@ namespace detail {
   return encoding::folds(call.main, call.second, call.comm);
 }
 
-/// Writes the call's own words and returns their end. What does not fold must be gone from `call`.
+/// Writes the call's own words and returns their end. Facts that do not fold must be removed from
+/// `call` first.
 [[gnu::always_inline]] inline encoding::Word* encode_call(encoding::Word* to,
                                                           const CallRecord& call,
                                                           encoding::Word duration,
@@ -55,8 +57,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. The
-/// last of five words does not fit the mark: sizes of a send and receive, received bytes of a
+/// Marks the call as entered and not returned, for readers after a crash or a hang. Only for depth
+/// 0. The mark has no room for the fifth word: sizes of a send-receive, received bytes of a
 /// one-sided operation.
 [[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer,
                                                 const CallRecord& call) noexcept {
@@ -70,7 +72,7 @@ namespace detail {
                                static_cast<RegionId>(call.fn));
 }
 
-/// The same, of one that may keep books only.
+/// As mark_pending(), for a call that may track handles only.
 [[gnu::always_inline]] inline void mark(EventBuffer& buffer, const CallRecord& call) noexcept {
   if (call.is_silent) [[unlikely]]
     buffer.clear_pending();
@@ -78,14 +80,14 @@ namespace detail {
     mark_pending(buffer, call);
 }
 
-/// What is rare about a call: it failed, is long, large, the first after a pulse is due, far from
-/// the time base, has many facts, or needs a new chunk. call: a copy, so that the wrapper's own can
-/// stay in registers.
+/// Handles the rare cases of write_call(): the call failed, is long or large, a progress tick is
+/// due, it is far from the time base, has many facts, or needs a new chunk. call: a copy, so that
+/// the wrapper's own object can stay in registers.
 void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;
 
 namespace detail {
 
-/// Member by member: copied as a whole, the original would have to lie in memory, initialised, in
+/// Copies member by member. Copying the whole object would force it into initialised memory in
 /// every call.
 [[gnu::always_inline]] inline Fact copy_of(const Fact& from) noexcept {
   return {.kind = from.kind,
@@ -110,7 +112,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes the call and its staged facts. One branch for everything rare.
+/// Writes the call and its staged facts. One branch for all rare cases.
 [[gnu::always_inline]] inline void write_call(MpiThread& thread, const CallRecord& call,
                                               std::uint64_t leave_ticks, int rc) noexcept {
   using namespace encoding;
@@ -122,9 +124,9 @@ namespace detail {
   const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration ||
                        staged_words > kMaxInlineStagedWords ||
                        (has_message && !detail::folds(call)) ||
-                       !buffer.has_room(kMaxCallWords + staged_words) ||
+                       !buffer.has_space(kMaxCallWords + staged_words) ||
                        !time_fits(call.enter_ticks, buffer.base_ticks()) ||
-                       leave_ticks >= thread.next_pulse_ticks;
+                       leave_ticks >= thread.next_progress_ticks;
   if (is_rare) [[unlikely]] {
     write_rare(thread, detail::copy_of(call), leave_ticks, rc);
     return;

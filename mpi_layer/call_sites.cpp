@@ -24,7 +24,7 @@ std::unordered_map<std::uintptr_t, std::uint32_t>& known_sites() {
   return *map;
 }
 
-/// Libraries may be known by a path that only means something where the program stood.
+/// Makes a path absolute: libraries may be known by a path relative to the directory at load time.
 std::string whole_path(const char* name) {
   char path[PATH_MAX];
   return name[0] != '/' && realpath(name, path) != nullptr ? path : name;
@@ -36,13 +36,13 @@ std::string executable() {
   std::string name = length > 0 ? std::string(path, static_cast<std::size_t>(length))
                                 : std::string();
   constexpr std::string_view
-      kDeleted = " (deleted)";  // what lies there now, if anything, is told apart by its build id
+      kDeleted = " (deleted)";  // a file that is there now differs by its build id
   if (name.ends_with(kDeleted) && access(name.c_str(), F_OK) != 0)
     name.resize(name.size() - kDeleted.size());
   return name;
 }
 
-/// Of the module that has the address, while it is looked for among all.
+/// The module of an address, during the visit of all modules.
 struct WantedModule {
   std::uintptr_t address = 0;
   std::string build_id;
@@ -57,7 +57,7 @@ bool contains(const dl_phdr_info& module, std::uintptr_t address) {
   return false;
 }
 
-/// In hexadecimal; empty when none of the notes is one.
+/// Returns the build id in hexadecimal; empty if no note has one.
 std::string build_id_in(const unsigned char* notes, std::size_t size) {
   constexpr char kDigits[] = "0123456789abcdef";
   ElfW(Nhdr) note;
@@ -89,8 +89,9 @@ int look_for_build_id(dl_phdr_info* module, std::size_t, void* to) {
     if (part.p_type != PT_NOTE) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put it
     const auto* notes = reinterpret_cast<const unsigned char*>(module->dlpi_addr + part.p_vaddr);
-    wanted.build_id = or_nothing(
-        [&] { return build_id_in(notes, part.p_memsz); });  // nothing is thrown through the loader
+    wanted.build_id = or_nothing([&] {
+      return build_id_in(notes, part.p_memsz);
+    });  // nothing may be thrown through the loader
   }
   return 1;
 }
@@ -140,7 +141,7 @@ std::uint32_t learn_site(std::uintptr_t return_address) {
 
 }  // namespace
 
-std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept {
+std::uint32_t call_site_slow_path(MpiThread& thread, std::uintptr_t return_address) noexcept {
   std::uint32_t id = kNoCallSite;
   or_nothing([&] { id = learn_site(return_address); });
   if (id != kNoCallSite)

@@ -5,23 +5,24 @@
 
 #include <cstdint>
 
-/// Where calls are made from, when MEGASCOPE_CALLSITE asks for it: the return address of the
-/// wrapper, as a number that a CallSiteDefinition explains. Not for calls made by MPI itself.
+/// Call sites, recorded with MEGASCOPE_CALLSITE: the return address of the wrapper as the number of
+/// a CallSiteDefinition. Not for calls made by MPI itself.
 namespace megascope::mpi {
 
-/// Written before recording begins.
+/// Written before recording starts.
 extern constinit bool g_wants_call_sites;
 
 inline constexpr std::uint32_t kNoCallSite = 0xFFFFFFFF;
-/// The number of a place; defines it at first sight. kNoCallSite: memory ran out. Any thread.
-std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept;
+/// Returns the number of a call site and defines it at first use. kNoCallSite: memory ran out. Any
+/// thread.
+std::uint32_t call_site_slow_path(MpiThread& thread, std::uintptr_t return_address) noexcept;
 
-/// Adds the place to the call being recorded: some ns when the thread has been there.
+/// Adds the call site to the call being recorded. A few ns if the thread has used the site before.
 [[gnu::always_inline]] inline void stage_call_site(MpiThread& thread,
                                                    const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
   const MpiThread::SiteSlot& slot = thread.sites[(address ^ address >> 6) % MpiThread::kSiteSlots];
-  const std::uint32_t id = slot.address == address ? slot.id : call_site_slowly(thread, address);
+  const std::uint32_t id = slot.address == address ? slot.id : call_site_slow_path(thread, address);
   if (id != kNoCallSite) stage(thread, {.kind = FactKind::kCallSite, .request = id + 1});
 }
 

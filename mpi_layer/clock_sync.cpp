@@ -5,7 +5,7 @@
 #include "mpi_layer/comms.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/mpi_collective.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <array>
@@ -18,21 +18,20 @@ ClockSync* g_clock_sync = nullptr;
 
 namespace {
 
-// Within a domain the question is only whether it is one clock; between two the quickest answer
-// counts.
-constexpr PingLimits kCheck{.least = 3, .patience = 1, .most = 4, .budget_ns = 1'000'000};
-constexpr PingLimits kMeasure{.least = 8, .patience = 32, .most = 400, .budget_ns = 2'000'000};
+// Within a domain the only question is whether it is one clock; between two domains the quickest
+// answer counts.
+constexpr PingLimits kCheck{.least = 3, .timeout = 1, .most = 4, .budget_ns = 1'000'000};
+constexpr PingLimits kMeasure{.least = 8, .timeout = 32, .most = 400, .budget_ns = 2'000'000};
 constexpr std::uint32_t kFirstCollective = 16;
-constexpr double kMostGrowth = 8.0;
-constexpr double kMostAhead = 4096.0;  // collectives: if they come slower from now on, not too late
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;
-constexpr int kTagOfAll = 2;  // in MPI_Init and MPI_Finalize, where everybody comes
-constexpr int
-    kTagOfSome = 3;  // in between: what is left over from there answers no question of the others
-constexpr std::int32_t kNobody = -1;
+constexpr double kMaxGrowth = 8.0;
+constexpr double kMaxAhead = 4096.0;  // collectives: bounds the delay if they become slower
+constexpr std::uint64_t kTimeoutNs = 1'000'000'000;
+constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where all ranks take part
+constexpr int kTagOfSome = 3;  // in between: late messages must not answer later questions
+constexpr std::int32_t kNone = -1;
 
 std::string domain_name(const std::string& claimed, std::int32_t namer) {
-  return namer == kNobody ? claimed : claimed + " rank " + std::to_string(namer);
+  return namer == kNone ? claimed : claimed + " rank " + std::to_string(namer);
 }
 
 struct Entry {
@@ -47,7 +46,7 @@ std::vector<Entry> entries_of(std::span<const std::byte> bytes) {
   return entries;
 }
 
-/// Of each domain the lowest rank. mine and theirs ascend by domain.
+/// Keeps the lowest rank of each domain. mine and theirs ascend by domain.
 void merge_entries(Collective::Bytes& mine, std::span<const std::byte> theirs) {
   std::vector<Entry> all = entries_of(mine);
   const std::vector<Entry> others = entries_of(theirs);
@@ -72,20 +71,20 @@ ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s, std::ui
       settings_(settings),
       next_collective_(kNeverSynced) {}
 
-/// One reduction: a bit is set in all, or in none.
+/// One reduction: is a bit set in all, or in none?
 std::array<bool, 2> ClockSync::are_same_everywhere(std::uint64_t first, std::uint64_t second) {
   const std::array<std::uint64_t, 4> mine{first, ~first, second, ~second};
   std::array<std::uint64_t, 4> all{};
-  const int rc = twin<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all),
+  const int rc = pmpi<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all),
                                        g_handles.byte, g_handles.op_band, comm_);
   return {rc == MPI_SUCCESS && all[0] == ~all[1], rc == MPI_SUCCESS && all[2] == ~all[3]};
 }
 
-Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
+Wire ClockSync::wire(std::uint32_t round, std::uint64_t timeout_ns) const {
   return {.comm = comm_,
-          .tag = patience_ns == 0 ? kTagOfAll : kTagOfSome,
+          .tag = timeout_ns == 0 ? kTagOfAll : kTagOfSome,
           .round = round,
-          .patience_ns = patience_ns};
+          .timeout_ns = timeout_ns};
 }
 
 std::string ClockSync::find_domains(const std::string& claimed) {
@@ -98,16 +97,16 @@ std::string ClockSync::find_domains(const std::string& claimed) {
   if (!is_one_claim) {
     constexpr std::uint64_t kColorMask = 0x7FFFFFFF;
     const auto color = static_cast<int>(claimed_id & kColorMask);
-    is_sound = twin<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
+    is_sound = pmpi<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
   }
-  std::int32_t namer = kNobody;
+  std::int32_t namer = kNone;
   is_sound = is_sound && check_domain(members, namer);
-  if (!is_one_claim && is_sound) twin<Fn::Comm_free>()(&members);
+  if (!is_one_claim && is_sound) pmpi<Fn::Comm_free>()(&members);
   const std::string name = domain_name(claimed, namer);
   const std::uint64_t id = clock_domain_id(name);
   if (is_one_claim && is_same_everywhere(id)) return name;
   is_sound = find_leaders(id).is_ok() && is_sound;
-  // All compare clocks, or nobody does.
+  // Either all ranks compare clocks, or none does.
   if (!is_same_everywhere(is_sound ? 1 : mix(id, 2))) leaders_.clear();
   if (has_same_settings_ && has_several_domains() && interval_ns_ != 0)
     next_collective_ = kFirstCollective;
@@ -115,14 +114,14 @@ std::string ClockSync::find_domains(const std::string& claimed) {
   return name;
 }
 
-/// Down a binomial tree: who shows the time of its parent is of its parent's domain. namer: the
-/// rank that the domain has its name from, kNobody where it is the claimed one.
+/// Down a binomial tree: a process that shows the time of its parent belongs to its parent's
+/// domain. namer: rank from which the domain has its name; kNone for the claimed name.
 bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
-  const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .patience_ns = 0};
+  const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .timeout_ns = 0};
   int rank = 0;
   int size = 1;
-  twin<Fn::Comm_rank>()(members, &rank);
-  twin<Fn::Comm_size>()(members, &size);
+  pmpi<Fn::Comm_rank>()(members, &rank);
+  pmpi<Fn::Comm_size>()(members, &size);
   bool is_sound = true;
   int mask = 1;
   for (; mask < size; mask <<= 1) {
@@ -137,9 +136,9 @@ bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
   }
   for (mask >>= 1; mask > 0; mask >>= 1) {
     if (rank + mask >= size) continue;
-    const bool is_heard = wire.send(static_cast<std::uint64_t>(namer), rank + mask) &&
-                          answer_pings(wire, rank + mask, use_tsc_);
-    is_sound = is_heard && is_sound;
+    const bool is_received = wire.send(static_cast<std::uint64_t>(namer), rank + mask) &&
+                             answer_pings(wire, rank + mask, use_tsc_);
+    is_sound = is_received && is_sound;
   }
   return is_sound;
 }
@@ -186,13 +185,13 @@ bool ClockSync::measure_by(const Wire& wire, ClockSample& sample, bool& has_aske
 
 namespace {
 
-// What rank 0 tells: at which collective to come again, and whether to measure now.
+// Message of rank 0: the next collective, and whether to measure now.
 constexpr std::uint64_t kMeasures = std::uint64_t{1} << 32;
 constexpr std::uint32_t next_of(std::uint64_t plan) { return static_cast<std::uint32_t>(plan); }
 
 }  // namespace
 
-/// On rank 0, from how fast collectives come.
+/// Computes the next collective on rank 0, from the rate of collectives.
 std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   const std::uint64_t now_ns = clock::monotonic_ns();
   const std::uint64_t since_ns = now_ns - last_measured_ns_;
@@ -201,7 +200,7 @@ std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   const auto count = static_cast<double>(std::max(sequence - last_sequence_, std::uint32_t{1}));
   const auto elapsed_ns = static_cast<double>(
       std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
-  const double most = std::min(count * kMostGrowth, kMostAhead);
+  const double most = std::min(count * kMaxGrowth, kMaxAhead);
   const double ahead = std::clamp(count / elapsed_ns * static_cast<double>(wanted_ns), 1.0, most);
   last_planned_ns_ = now_ns;
   last_sequence_ = sequence;
@@ -211,7 +210,7 @@ std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   return static_cast<std::uint32_t>(next) | (measures ? kMeasures : 0);
 }
 
-/// From rank 0 down a binomial tree.
+/// Broadcasts from rank 0 down a binomial tree.
 bool ClockSync::share_plan(const Wire& wire, std::uint64_t& plan) {
   const int rank = world_.rank();
   const int size = world_.size();
@@ -228,13 +227,13 @@ bool ClockSync::share_plan(const Wire& wire, std::uint64_t& plan) {
 }
 
 bool ClockSync::after_collective(std::uint32_t sequence, ClockSample& sample) {
-  const Wire some = wire(sequence, kPatienceNs);
+  const Wire some = wire(sequence, kTimeoutNs);
   std::uint64_t plan = world_.rank() == 0 ? plan_after(sequence) : 0;
   bool has_asked = false;
   bool goes_on = share_plan(some, plan);
   if (goes_on && (plan & kMeasures) != 0) goes_on = measure_by(some, sample, has_asked);
-  // Somebody did not come: its count is another one, or it is in a call that we do not see. Not
-  // again.
+  // A rank did not arrive: its count differs, or it is in a call that is not intercepted. Do not
+  // try again.
   next_collective_ = goes_on ? next_of(plan) : kNeverSynced;
   return has_asked;
 }

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-/// Bytes that this rank sends and receives in a collective, as OTF2's MpiCollectiveEnd and the
-/// tools that write it count them: payload of the call's arguments as if each block went directly
-/// to its receiver, its own share included unless the call is in place. Arguments that MPI does not
-/// read on this rank are not read. Any thread; cached look-ups only.
+/// Bytes that this rank sends and receives in a collective, as OTF2 MpiCollectiveEnd counts them:
+/// the payload of the call's arguments as if each block went directly to its receiver, including
+/// the rank's own share unless the call is in place. Arguments that MPI ignores on this rank are
+/// not read. Any thread; cached look-ups only.
 namespace megascope::mpi {
 
 struct CollBytes {
@@ -21,14 +21,15 @@ struct CollBytes {
 /// A communicator as the byte counts need it.
 struct CollGroup {
   const CommState& comm;
-  /// Processes that a block is exchanged with: all, or the remote group.
+  /// Returns the number of processes that exchange a block with this one: all, or the remote group.
   std::uint64_t partners() const {
     return static_cast<std::uint64_t>(comm.is_inter ? comm.remote_size : comm.size);
   }
   std::uint64_t size() const { return static_cast<std::uint64_t>(comm.size); }
   std::uint64_t rank() const { return static_cast<std::uint64_t>(comm.rank); }
   bool is_root(int root) const { return comm.is_inter ? root == MPI_ROOT : root == comm.rank; }
-  /// On an intercommunicator the root's own group takes no part.
+  /// Returns whether this process takes no part: it is in the root's group of an intercommunicator
+  /// but not the root.
   bool is_idle(int root) const { return comm.is_inter && root == MPI_PROC_NULL; }
 };
 
@@ -36,7 +37,7 @@ struct CollGroup {
   return buffer == MPI_IN_PLACE;
 }
 
-/// counts: nullptr is an error that MPI will report: 0.
+/// Sums positive counts. counts: nullptr is an error that MPI will report and gives 0.
 template <class Count>
 [[gnu::always_inline]] inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
   std::uint64_t sum = 0;
@@ -49,7 +50,7 @@ template <class Count>
   return counts != nullptr ? counts[index] : 0;
 }
 
-/// Gather, Reduce: a block from each to the root. MPI-4.1 §6.5, §6.9.1.
+/// Gather, Reduce: one block from each process to the root. MPI-4.1 §6.5, §6.9.1.
 [[gnu::always_inline]] inline CollBytes gather_bytes(MpiThread& thread, CollGroup group, int root,
                                                      bool in_place, int sendcount,
                                                      MPI_Datatype sendtype, int recvcount,
@@ -78,12 +79,13 @@ template <class Count>
                   : CollBytes{.sent = own, .received = all};
 }
 
-/// Scatter, Bcast: the same with the directions exchanged.
+/// Scatter, Bcast: as Gather with the directions exchanged.
 [[gnu::always_inline]] inline CollBytes reversed(CollBytes bytes) {
   return {.sent = bytes.received, .received = bytes.sent};
 }
 
-/// Alltoall, Allgather, Allreduce: a block to each and from each. §6.7, §6.8, §6.9.6.
+/// Alltoall, Allgather, Allreduce: one block to each and from each process. MPI-4.1 §6.7, §6.8,
+/// §6.9.6.
 [[gnu::always_inline]] inline CollBytes alltoall_bytes(MpiThread& thread, CollGroup group,
                                                        bool in_place, int sendcount,
                                                        MPI_Datatype sendtype, int recvcount,
@@ -148,7 +150,7 @@ template <class Count>
   return {.sent = others, .received = others};
 }
 
-/// Reduce_scatter: counts are of the local group. §6.10.
+/// Reduce_scatter: counts refer to the local group. MPI-4.1 §6.10.
 [[gnu::always_inline]] inline CollBytes reduce_scatter_bytes(MpiThread& thread, CollGroup group,
                                                              bool in_place, const int* recvcounts,
                                                              MPI_Datatype type) {
@@ -168,7 +170,7 @@ template <class Count>
   return {.sent = blocks * block, .received = in_place ? blocks * block : group.partners() * block};
 }
 
-/// Scan: to those behind, from those before, with itself unless in place. §6.11.
+/// Scan: to higher ranks, from lower ranks, and to itself unless in place. MPI-4.1 §6.11.
 [[gnu::always_inline]] inline CollBytes scan_bytes(MpiThread& thread, CollGroup group,
                                                    bool without_self, int count,
                                                    MPI_Datatype type) {

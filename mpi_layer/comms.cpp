@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,8 +32,8 @@ std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
   static NeverDestroyed<std::map<std::vector<std::int32_t>, CommState*>> map;
   return *map;
 }
-/// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many
-/// there are of other worlds.
+/// Returns the communicator that a window or file created unseen is most likely on, by members and
+/// the number of members in other worlds.
 CommState*& unseen_comm(const CommState& like) {
   std::vector<std::int32_t> key = like.members;
   key.push_back(-like.foreign_count);
@@ -42,33 +42,33 @@ CommState*& unseen_comm(const CommState& like) {
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
-/// Frees the group, also where memory runs out.
+/// Returns the world ranks and frees the group, also if memory runs out.
 std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
   struct Free {
     MPI_Group group;
-    ~Free() { twin<Fn::Group_free>()(&group); }
+    ~Free() { pmpi<Fn::Group_free>()(&group); }
   };
   const Free free{group};
   return world_ranks_of(group);
 }
 
-/// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by
-/// longjmp, from a handler of errors or signals.
+/// Queries the members. Returns false if MPI reports an invalid handle. No lock may be held: an
+/// error or signal handler of the application may leave the MPI calls by longjmp.
 bool ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;
   MPI_Group group = g_handles.group_null;
-  if (twin<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS ||
-      twin<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
-      twin<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS ||
-      twin<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
+  if (pmpi<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
   state.is_inter = is_inter != 0;
   state.members = take_world_ranks_of(group);
   state.foreign_count = state.size - static_cast<std::int32_t>(state.members.size());
   if (!state.is_inter) return true;
-  if (twin<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
-      twin<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
+  if (pmpi<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
+      pmpi<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
   state.remote_members = take_world_ranks_of(group);
@@ -76,7 +76,7 @@ bool ask_members(MPI_Comm comm, CommState& state) {
   return true;
 }
 
-/// kRemote: ranks of other worlds are only counted, and those of this one are on one side.
+/// kRemote: ranks of other worlds are only counted, and those of this world are on one side.
 void define_remote(CommDefinition& definition, const CommState& state) {
   definition.kind = CommKind::kRemote;
   std::vector<std::int32_t> here = state.members;
@@ -85,7 +85,7 @@ void define_remote(CommDefinition& definition, const CommState& state) {
   definition.remote_members = {{.first = 0, .stride = 1, .count = state.foreign_count}};
 }
 
-/// The communicator stays unknown to the trace where memory runs out.
+/// Defines the communicator in the trace. It stays undefined if memory runs out.
 void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
@@ -97,11 +97,11 @@ void define(CommState* state, CommKind kind, CommId parent) {
                             .my_rank = state->rank,
                             .members = compress(state->members),
                             .remote_members = compress(state->remote_members)};
-  const bool is_told = state->foreign_count == 0;
-  if (!is_told) define_remote(definition, *state);
+  const bool is_recorded = state->foreign_count == 0;
+  if (!is_recorded) define_remote(definition, *state);
   if (!active->define(definition)) return;
   state->id = g_next_id++;
-  state->is_told = is_told;
+  state->is_recorded = is_recorded;
 }
 
 void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
@@ -118,7 +118,7 @@ std::int32_t leader_of(const CommState& state) {
   return leader;
 }
 
-/// Call with the lock. The state is kept for ever, if it is published.
+/// Adds a state to the table, where it stays for ever. Call with the lock held.
 CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state,
                          const CommOrigin& origin) {
   const auto leader = static_cast<std::uint64_t>(leader_of(*state));
@@ -134,12 +134,12 @@ CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state,
 
 std::vector<std::int32_t> world_ranks_of(MPI_Group group) {
   int size = 0;
-  twin<Fn::Group_size>()(group, &size);
+  pmpi<Fn::Group_size>()(group, &size);
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
   std::vector<std::int32_t> world(ranks.size());
   for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
   if (size > 0)
-    twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
+    pmpi<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
   std::erase(world, MPI_UNDEFINED);
   return world;
 }
@@ -151,7 +151,7 @@ std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept {
 }
 
 void define_predefined_comms() {
-  twin<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
+  pmpi<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
   auto* world = new CommState;
   auto* self = new CommState;
   ask_members(g_handles.comm_world, *world);
@@ -179,7 +179,7 @@ CommState* known_comm(MPI_Comm comm) {
 
 namespace {
 
-/// Made out of our sight, by a library that calls PMPI; or none at all.
+/// Describes a communicator created unseen by a library that calls PMPI, or an invalid handle.
 CommState* learn_comm(MPI_Comm comm) {
   auto state = std::make_unique<CommState>();
   if (!ask_members(comm, *state)) return nullptr;
@@ -193,8 +193,8 @@ CommState* learn_comm(MPI_Comm comm) {
 
 CommState* learn_comm_of(MPI_Group group) {
   auto state = std::make_unique<CommState>();
-  twin<Fn::Group_rank>()(group, &state->rank);
-  twin<Fn::Group_size>()(group, &state->size);
+  pmpi<Fn::Group_rank>()(group, &state->rank);
+  pmpi<Fn::Group_size>()(group, &state->size);
   state->members = world_ranks_of(group);
   state->foreign_count = state->size - static_cast<std::int32_t>(state->members.size());
   const std::lock_guard lock(g_mutex);
@@ -219,7 +219,7 @@ CommState* comm_of_unseen(MPI_Group group) noexcept {
   return or_nothing([group] { return learn_comm_of(group); });
 }
 
-CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
+CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept {
   CommState* state = find_comm(comm);
   if (state == nullptr) return nullptr;
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
@@ -234,23 +234,23 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
 
 CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks,
                              bool is_marked) noexcept {
-  // Should MPI not survive our questions: it would not survive the call either, which must be told.
+  // Mark the call before the queries: if MPI crashes in them, the trace shows the call.
   CallRecord call;
   call.fn = fn;
   call.enter_ticks = enter_ticks;
   if (is_marked) mark_pending(*thread.buffer, call);
-  return comm_state_slowly(thread, comm);
+  return comm_state_slow_path(thread, comm);
 }
 
 CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept {
   int size = state->size;
   int remote_size = state->remote_size;
-  twin<Fn::Comm_size>()(comm, &size);
-  if (state->is_inter) twin<Fn::Comm_remote_size>()(comm, &remote_size);
+  pmpi<Fn::Comm_size>()(comm, &size);
+  if (state->is_inter) pmpi<Fn::Comm_remote_size>()(comm, &remote_size);
   if (size == state->size && remote_size == state->remote_size) [[likely]]
     return state;
   forget_comm(key_of(comm), *state);
-  return comm_state_slowly(thread, comm);
+  return comm_state_slow_path(thread, comm);
 }
 
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept {
@@ -276,7 +276,7 @@ std::uint64_t hash_of_members(MPI_Group group) noexcept {
 
 namespace {
 
-/// Registers a communicator that was just made, and adds the fact. state: its members.
+/// Registers a communicator that was just created, and adds the fact. state: its members.
 void adopt(MpiThread& thread, MPI_Comm comm, std::unique_ptr<CommState> state,
            const CommOrigin& origin) {
   CommState* registered = nullptr;
@@ -360,8 +360,8 @@ void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
 
 void rename_comm(CommState& state, const char* name) noexcept {
   or_nothing([&] {
-    std::string kept(name,
-                     strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+    std::string kept(
+        name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of the name. MPI-4.1 §7.8
     const std::lock_guard lock(g_mutex);
     state.name = std::move(kept);
     if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm)

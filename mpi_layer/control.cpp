@@ -11,7 +11,7 @@ Recorder* recorder_of_this_process() noexcept { return is_forked_child() ? nullp
 }  // namespace
 
 void before_pcontrol(int level) noexcept {
-  if (level == 1 && recorder_of_this_process() != nullptr) set_gates(kRecords | kBooks);
+  if (level == 1 && recorder_of_this_process() != nullptr) set_gates(kRecords | kTracking);
 }
 
 void after_pcontrol(int level) noexcept {
@@ -19,7 +19,7 @@ void after_pcontrol(int level) noexcept {
   if (active == nullptr) return;
   if (level == 0) {
     active->note_message_gaps();
-    set_gates(kBooks);
+    set_gates(kTracking);
   }
   if (level == 2) active->flush();
 }

@@ -1,26 +1,28 @@
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_coll.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_p2p.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
+#include "mpi_layer/semantics_coll.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_p2p.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
 
 namespace megascope::mpi {
 
 namespace {
 
-/// What an error code is about: MPI may put more into the code than that.
+/// Returns the error class: MPI may store more in the code.
 int class_of(int rc) noexcept {
   int error_class = MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) twin<Fn::Error_class>()(rc, &error_class);
+  if (rc != MPI_SUCCESS) pmpi<Fn::Error_class>()(rc, &error_class);
   return error_class;
 }
 
 }  // namespace
 
 bool p2p::is_truncation_error(int rc) noexcept { return class_of(rc) == MPI_ERR_TRUNCATE; }
-bool completion::is_in_status_slowly(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
-bool completion::is_pending_slowly(int error) noexcept {
+bool completion::is_in_status_slow_path(int rc) noexcept {
+  return class_of(rc) == MPI_ERR_IN_STATUS;
+}
+bool completion::is_pending_slow_path(int error) noexcept {
   return class_of(error) == MPI_ERR_PENDING;
 }
 
@@ -29,7 +31,7 @@ FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_s
   FileSeek seek{.asked = offset,
                 .from = whence == MPI_SEEK_CUR ? SeekFrom::kCurrent : SeekFrom::kEnd};
   MPI_Offset position = 0;
-  if (!is_shared && twin<Fn::File_get_position>()(file, &position) == MPI_SUCCESS)
+  if (!is_shared && pmpi<Fn::File_get_position>()(file, &position) == MPI_SUCCESS)
     seek.reached = shown_offset(position);
   return seek;
 }
@@ -47,7 +49,7 @@ bool is_refusal(int rc) noexcept {
 bool one_sided::has_not_begun(int rc) noexcept {
   if (is_refusal(rc)) return true;
   int error_class = 0;
-  twin<Fn::Error_class>()(rc, &error_class);
+  pmpi<Fn::Error_class>()(rc, &error_class);
   for (const int refusal :
        {MPI_ERR_WIN, MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_FLAVOR,
         MPI_ERR_RMA_SHARED, MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_INFO}) {
@@ -75,20 +77,20 @@ void one_sided::end_making(Rec& call, int rc, MPI_Win window, const WindowMaking
   call.main.bytes = making.size_bytes;
 }
 
-bool is_refused_slowly(int rc) noexcept {
+bool is_refused_slow_path(int rc) noexcept {
   const int error_class = class_of(rc);
   return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG;
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
-  // A truncated receive has happened: its message stays, and what the same call has sent. Whatever
-  // else was described did not come to be.
+  // A truncated receive has happened: its message remains, and so does the send of the same call.
+  // Other facts did not happen.
   const bool is_receiving = call.main.kind == FactKind::kRecv ||
                             call.main.kind == FactKind::kSendrecv;
   if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};
   stage(thread,
         {.kind = FactKind::kError,
-         .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(told_error(error)))});
+         .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(recorded_error(error)))});
 }
 
 }  // namespace megascope::mpi

@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <cstring>
 #include <memory>
@@ -53,7 +53,8 @@ std::string bounded(const char* name) {
   return name != nullptr ? std::string(name, strnlen(name, kMaxNameBytes)) : "";
 }
 
-/// Gives it an id and tells the trace. Call with the lock. False: nothing is recorded any more.
+/// Assigns an identifier and defines the file in the trace. Call with the lock held. Returns false
+/// if nothing is recorded any more.
 bool define(FileDefinition definition, FileId& id) {
   Recorder* active = recorder();
   if (active == nullptr) return false;
@@ -85,7 +86,7 @@ FileState* find(std::uint64_t key) {
 
 }  // namespace
 
-FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept {
+FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept {
   const std::uint64_t generation = g_file_generation.load(std::memory_order_acquire);
   if (thread.file_generation != generation) {
     for (MpiThread::FileSlot& slot : thread.files) slot = {};
@@ -111,11 +112,11 @@ FileState* adopt_file(MPI_File file, CommState& comm, const char* name, int amod
 FileState* adopt_unseen_file(MPI_File file) noexcept {
   if (file == g_handles.file_null || file == MPI_File{}) return nullptr;
   int amode = 0;
-  twin<Fn::File_get_amode>()(file, &amode);
+  pmpi<Fn::File_get_amode>()(file, &amode);
   MPI_Group group = g_handles.group_null;
-  twin<Fn::File_get_group>()(file, &group);
+  pmpi<Fn::File_get_group>()(file, &group);
   const std::uint64_t members = hash_of_members(group);
-  twin<Fn::Group_free>()(&group);
+  pmpi<Fn::Group_free>()(&group);
   const std::uint64_t global_name = mix(mix(hash_text(kUnseenName), members), g_unseen_count++);
   return or_nothing([&] {
     return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName});

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-/// MPI functions as numbers, from the table. Includes no mpi.h.
+/// MPI functions as numbers, generated from the table. Does not include mpi.h.
 namespace megascope::mpi {
 
-/// Groups of functions, for selection and for people.
+/// Groups of functions, for selection and display.
 enum class Group : std::uint8_t {
   kP2p,
   kRequest,
@@ -31,7 +31,8 @@ enum class Group : std::uint8_t {
   kCount
 };
 
-/// Ways to call MPI: C, mpif.h or `use mpi` (mpi_send_), and `use mpi_f08` (mpi_send_f08_).
+/// Language interfaces of MPI: C, mpif.h or `use mpi` (mpi_send_), and `use mpi_f08`
+/// (mpi_send_f08_).
 enum class Interface : std::uint8_t { kC, kFortran, kFortran08, kCount };
 inline constexpr unsigned kInterfaceCount = static_cast<unsigned>(Interface::kCount);
 
@@ -56,7 +57,7 @@ constexpr Group group_of(Fn fn) {
   return kGroups[static_cast<unsigned>(fn)];
 }
 
-/// Without "MPI_".
+/// Returns the name without "MPI_".
 constexpr std::string_view name_of(Fn fn) {
   constexpr std::string_view kNames[] = {
       "",
@@ -67,12 +68,12 @@ constexpr std::string_view name_of(Fn fn) {
   return kNames[static_cast<unsigned>(fn)];
 }
 
-/// Others are recorded when MEGASCOPE_MPI asks for them.
+/// Returns whether the function is recorded unless MEGASCOPE_MPI says otherwise.
 constexpr bool is_recorded_by_default(Fn fn) {
   const Group group = group_of(fn);
   return group != Group::kConvert && group != Group::kTime && group != Group::kTool;
 }
-/// What comes back is a value and no error code.
+/// Returns whether the function returns a value instead of an error code.
 constexpr bool returns_value(Fn fn) {
   return group_of(fn) == Group::kConvert || group_of(fn) == Group::kTime;
 }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// Hashes that give things global names: the same in every process, whatever the machine.
+/// Hashes for global names: equal in every process and on every machine.
 namespace megascope::mpi {
 
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {

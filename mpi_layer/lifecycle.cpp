@@ -4,13 +4,13 @@
 #include "core/hooks/cpu_readings.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
-#include "mpi_layer/board.h"
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/clock_sync.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/launcher_store.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/other_tool.h"
 #include "mpi_layer/own_errors.h"
@@ -28,9 +28,9 @@ bool g_is_prepared = false;
 std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
-Company g_company;
-Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed with the process,
-                                ///< when MPI may be gone
+PeerPresence g_presence;
+Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed at exit, when MPI
+                                ///< may be gone
 
 }  // namespace
 
@@ -40,18 +40,18 @@ bool has_seen_start() noexcept { return g_has_seen_start; }
 
 namespace {
 
-/// Without memory the program runs unrecorded, and this is said if that is possible.
-void say_no_memory(const char* what) noexcept {
+/// Reports that memory ran out, if possible. The application runs unrecorded.
+void report_no_memory(const char* what) noexcept {
   without_throwing([what] { runtime().complain(what); }, [] {});
 }
 
-/// What precedes PMPI_Init. Throws when memory runs out, before other ranks learn of this one.
+/// Everything before PMPI_Init. Throws std::bad_alloc before other ranks learn of this process.
 void prepare() {
   const std::uint64_t begin = clock::tsc_ticks();
   const Status library = check_mpi_library();
   g_passes_on = !library.is_ok();
   const bool is_wanted = runtime().prepare(&select_functions);
-  // Before the others hear that we are here: who is announced takes part in everything.
+  // Complain before this process is announced: an announced process takes part in everything.
   if (is_wanted && !library.is_ok()) runtime().complain(library.message());
   g_is_prepared = is_wanted && library.is_ok();
   if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty())
@@ -65,19 +65,19 @@ void prepare() {
 bool before_init() noexcept {
   g_has_seen_start = true;
   if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
-  resolve_twins();
+  resolve_pmpi();
   without_throwing(&prepare, [] {
     g_is_prepared = false;
-    say_no_memory("memory ran out before MPI started: nothing is recorded");
+    report_no_memory("memory ran out before MPI started: nothing is recorded");
   });
   return g_is_prepared;
 }
 
 namespace {
 
-/// The call that started MPI is the first that is recorded.
+/// Records the call that started MPI as the first call.
 void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
-  if (!enter_slowly(interface, kRecords)) return;
+  if (!enter_slow_path(interface, kRecords)) return;
   MpiThread* thread = t_thread;
   CallRecord call;
   call.fn = fn;
@@ -89,21 +89,23 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 
 namespace {
 
-/// All ranks that are here find each other. MPI_Init is the call that every rank makes.
+/// Determines whether all ranks have the library, in MPI_Init, which every rank calls.
 void find_others() {
   if (g_world_size == 1) {
-    g_company = {.is_complete = true, .missing = {}, .reason = {}};
+    g_presence = {.is_complete = true, .missing = {}, .reason = {}};
     return;
   }
   const OwnErrors errors;
-  g_company = ask_company(g_world_rank, g_world_size, runtime().is_company_vouched());
-  if (!g_company.is_complete) return;
+  g_presence = query_presence(g_world_rank, g_world_size, runtime().is_presence_asserted());
+  if (!g_presence.is_complete) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr)
-    g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
+    g_presence = {
+        .is_complete = false, .missing = {}, .reason = "MPI failed to create a communicator"};
 }
 
-/// Equal where the same functions are looked at, and the same is wanted of steps.
+/// Returns a number that is equal on ranks that intercept the same functions and have the same step
+/// settings.
 std::uint64_t settings_hash(int thread_level) {
   std::uint64_t hash = 0;
   for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
@@ -111,8 +113,8 @@ std::uint64_t settings_hash(int thread_level) {
   return mix(hash, plan.port == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
 }
 
-/// Where steps begin ranks talk, if all of them are here and want the same.
-void find_step_talk(int thread_level) {
+/// Starts communication at step boundaries if all ranks have the library and equal settings.
+void find_step_exchange(int thread_level) {
   const ControlPlan plan = runtime().control_plan();
   const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
                                                  : g_world_size == 1;
@@ -125,7 +127,7 @@ void find_step_talk(int thread_level) {
                       : "not all ranks have the library"));
 }
 
-/// Where this process's clock lies among those of the others.
+/// Measures the offset of this process's clock to those of the others.
 void place_clock(StartFacts& facts) {
   facts.clock_domain = runtime().clock_domain();
   if (g_world == nullptr) return;
@@ -138,13 +140,13 @@ void place_clock(StartFacts& facts) {
 
 StartFacts start_facts(std::uint64_t enter_ticks) {
   StartFacts facts;
-  twin<Fn::Query_thread>()(&facts.thread_level);
+  pmpi<Fn::Query_thread>()(&facts.thread_level);
   facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
   facts.world_rank = g_world_rank;
   facts.world_size = g_world_size;
   facts.mpi_library = mpi_library_version();
-  facts.world = board::own_world();
-  facts.parent_world = board::parent_world();
+  facts.world = launcher_store::own_world();
+  facts.parent_world = launcher_store::parent_world();
   facts.start_ticks = enter_ticks;
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
   facts.is_first_here = g_world_rank == 0 ||
@@ -158,16 +160,16 @@ namespace {
 
 void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   const std::uint64_t begin = now();
-  share_notices();
+  share_entries();
   StartFacts facts = start_facts(enter_ticks);
   const std::uint64_t alone_ns = clock::monotonic_ns();
   find_others();
   const std::uint64_t found_ns = clock::monotonic_ns();
   place_clock(facts);
-  find_step_talk(facts.thread_level);
-  facts.company_ns = found_ns - alone_ns;
+  find_step_exchange(facts.thread_level);
+  facts.presence_ns = found_ns - alone_ns;
   facts.clocks_ns = clock::monotonic_ns() - found_ns;
-  if (!g_company.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_company);
+  if (!g_presence.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_presence);
   g_wants_call_sites = runtime().wants_call_sites();
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
@@ -184,40 +186,39 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
 }  // namespace
 
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
-  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
-  // Of several ranks one that does not take part in what all do would make the others wait for
-  // ever.
+  pmpi<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
+  pmpi<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
+  // With several ranks, a rank that skipped a collective would block the others for ever.
   if (g_world_size > 1) return start_recording(interface, fn, enter_ticks);
   without_throwing([&] { start_recording(interface, fn, enter_ticks); },
                    [] {
                      close_recording();
-                     say_no_memory("memory ran out in MPI_Init: nothing is recorded");
+                     report_no_memory("memory ran out in MPI_Init: nothing is recorded");
                    });
 }
 
 namespace {
 
-/// MPI_Finalize gets its leave when it is entered: what follows is ours.
+/// MPI_Finalize gets its return time when it is entered: what follows is measurement overhead.
 void record_end(Interface interface) noexcept {
-  if (!enter_slowly(interface, kRecords)) return;
+  if (!enter_slow_path(interface, kRecords)) return;
   MpiThread* thread = t_thread;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (thread->active_frame != 0)
-    (void)nest_slowly(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
+    (void)nest_slow_path(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
   mark_pending(*thread->buffer,
-               call);  // else that of the call before would seem not to have returned
+               call);  // otherwise the previous call would seem not to have returned
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
-/// Others may come much later: what waits for them is not the application's work, and what they
-/// tell then is still recorded.
+/// Ends recording of calls. Other ranks may arrive much later: waiting for them is not application
+/// work, and what they send until then is still recorded.
 void end_calls(Recorder& active, Interface interface) noexcept {
   (void)hooks::read_cpu();
-  const OwnTime own(active);
+  const OverheadTimer own(active);
   record_end(interface);
   if (g_step_control != nullptr) g_step_control->finish();
   close_recording();
@@ -235,14 +236,15 @@ void before_finalize(Interface interface) noexcept {
   else if (g_step_control != nullptr)
     g_step_control->finish();
   if (active != nullptr && g_world_size > 1)
-    runtime().end(g_world, g_company);
+    runtime().end(g_world, g_presence);
   else if (active != nullptr) {
-    without_throwing([] { runtime().end(g_world, g_company); },
-                     [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
+    without_throwing(
+        [] { runtime().end(g_world, g_presence); },
+        [] { report_no_memory("memory ran out in MPI_Finalize: there is no report"); });
   }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);
-  leave_company();
+  withdraw_presence();
 }
 
 void before_abort() noexcept {

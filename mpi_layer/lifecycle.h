@@ -4,22 +4,23 @@
 
 #include <cstdint>
 
-/// What is done where MPI starts and ends, whatever the interface: docs/architecture.md has the
-/// order. The application's thread that calls MPI_Init and MPI_Finalize.
+/// Start and end of MPI, for all language interfaces; docs/architecture.md has the order. Called by
+/// the application thread that calls MPI_Init and MPI_Finalize.
 namespace megascope::mpi {
 
-/// Ticks of the clock that calls are recorded with. After before_init().
+/// Returns the time of the clock that calls are recorded with. Valid after before_init().
 std::uint64_t now() noexcept;
 
-/// Has before_init() been called? Then the user has heard of us.
+/// Returns whether before_init() was called, so that the user was informed of problems.
 bool has_seen_start() noexcept;
-/// Before MPI is started. false: nothing will be recorded, and after_init() must not be called.
+/// Call before MPI is started. Returns false if nothing will be recorded; after_init() must not be
+/// called then.
 bool before_init() noexcept;
-/// MPI has been started, successfully, by `fn`, entered at enter_ticks.
+/// Call after `fn`, entered at enter_ticks, has started MPI successfully.
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept;
-/// MPI_Finalize has been entered: recording ends, what is our own is done.
+/// Call when MPI_Finalize is entered. Ends recording and the library's own communication.
 void before_finalize(Interface interface) noexcept;
-/// MPI_Abort has been entered.
+/// Call when MPI_Abort is entered.
 void before_abort() noexcept;
 
 }  // namespace megascope::mpi

@@ -3,15 +3,15 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/lifecycle.h"
 
-/// The wrappers that start and end everything.
+/// The wrappers of MPI_Init, MPI_Finalize and similar functions.
 namespace megascope::mpi {
 namespace {
 
 template <Fn F, class... Args>
 int start_mpi(Args... args) {
-  if (!before_init()) return twin<F>()(args...);
+  if (!before_init()) return pmpi<F>()(args...);
   const std::uint64_t enter_ticks = now();
-  const int rc = twin<F>()(args...);
+  const int rc = pmpi<F>()(args...);
   if (rc == MPI_SUCCESS) after_init(Interface::kC, F, enter_ticks);
   return rc;
 }
@@ -32,7 +32,7 @@ extern "C" [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char***
 
 extern "C" [[gnu::visibility("default")]] int MPI_Finalize() {
   megascope::mpi::before_finalize(megascope::mpi::Interface::kC);
-  return megascope::mpi::twin<Fn::Finalize>()();
+  return megascope::mpi::pmpi<Fn::Finalize>()();
 }
 
 extern "C" [[gnu::visibility("default")]] int MPI_Pcontrol(const int level, ...) {
@@ -43,7 +43,7 @@ extern "C" [[gnu::visibility("default")]] int MPI_Pcontrol(const int level, ...)
 }
 
 MEGASCOPE_C_SYMBOL(Abort, (MPI_Comm comm, int errorcode)) {
-  // The mark stays: the trace shows the call that the process ended in.
+  // The mark remains: the trace shows the call in which the process ended.
   megascope::mpi::before_abort();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
 }

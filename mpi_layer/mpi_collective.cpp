@@ -2,7 +2,7 @@
 
 #include "core/lifecycle/tree_collective.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <string>
@@ -19,21 +19,21 @@ Status checked(int rc, const char* what) {
              : Status::error(std::string(what) + " failed with MPI error " + std::to_string(rc));
 }
 
-/// A message is pieces of 1 GiB and one that is shorter.
+/// A message is sent as segments of 1 GiB and a shorter last one.
 class MpiCollective final : public TreeCollective {
  public:
   explicit MpiCollective(MPI_Comm comm)
       : TreeCollective(rank_in(comm), size_of(comm)), comm_(comm) {}
-  ~MpiCollective() override { twin<Fn::Comm_free>()(&comm_); }
+  ~MpiCollective() override { pmpi<Fn::Comm_free>()(&comm_); }
 
   MPI_Comm comm() const noexcept { return comm_; }
 
   Status split(int color, int key, std::unique_ptr<Collective>& result) override {
     MPI_Comm part = g_handles.comm_null;
-    const Status status = checked(twin<Fn::Comm_split>()(comm_, color, key, &part),
+    const Status status = checked(pmpi<Fn::Comm_split>()(comm_, color, key, &part),
                                   "MPI_Comm_split");
     if (!status.is_ok()) return status;
-    twin<Fn::Comm_set_errhandler>()(part, g_handles.errors_return);
+    pmpi<Fn::Comm_set_errhandler>()(part, g_handles.errors_return);
     result = std::make_unique<MpiCollective>(part);
     return Status::ok();
   }
@@ -43,19 +43,19 @@ class MpiCollective final : public TreeCollective {
 
   static int rank_in(MPI_Comm comm) {
     int rank = 0;
-    twin<Fn::Comm_rank>()(comm, &rank);
+    pmpi<Fn::Comm_rank>()(comm, &rank);
     return rank;
   }
   static int size_of(MPI_Comm comm) {
     int size = 1;
-    twin<Fn::Comm_size>()(comm, &size);
+    pmpi<Fn::Comm_size>()(comm, &size);
     return size;
   }
 
   Status send(std::span<const std::byte> data, int to) override {
     while (true) {
       const std::span<const std::byte> piece = data.first(std::min(data.size(), kPieceBytes));
-      const Status status = checked(twin<Fn::Send>()(piece.data(), static_cast<int>(piece.size()),
+      const Status status = checked(pmpi<Fn::Send>()(piece.data(), static_cast<int>(piece.size()),
                                                      g_handles.byte, to, kTag, comm_),
                                     "MPI_Send");
       ++g_message_count;
@@ -67,12 +67,12 @@ class MpiCollective final : public TreeCollective {
     message.clear();
     while (true) {
       MPI_Status waiting;
-      Status status = checked(twin<Fn::Probe>()(from, kTag, comm_, &waiting), "MPI_Probe");
+      Status status = checked(pmpi<Fn::Probe>()(from, kTag, comm_, &waiting), "MPI_Probe");
       if (!status.is_ok()) return status;
       const std::size_t piece_bytes = received_bytes(waiting);
       const std::size_t begin = message.size();
       message.resize(begin + piece_bytes);
-      status = checked(twin<Fn::Recv>()(message.data() + begin, static_cast<int>(piece_bytes),
+      status = checked(pmpi<Fn::Recv>()(message.data() + begin, static_cast<int>(piece_bytes),
                                         g_handles.byte, from, kTag, comm_, MPI_STATUS_IGNORE),
                        "MPI_Recv");
       if (!status.is_ok() || piece_bytes < kPieceBytes) return status;
@@ -86,10 +86,10 @@ class MpiCollective final : public TreeCollective {
 
 std::unique_ptr<Collective> make_world_collective() {
   int rank = 0;
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &rank);
+  pmpi<Fn::Comm_rank>()(g_handles.comm_world, &rank);
   MPI_Comm own = g_handles.comm_null;
-  if (twin<Fn::Comm_split>()(g_handles.comm_world, 0, rank, &own) != MPI_SUCCESS) return nullptr;
-  twin<Fn::Comm_set_errhandler>()(own, g_handles.errors_return);
+  if (pmpi<Fn::Comm_split>()(g_handles.comm_world, 0, rank, &own) != MPI_SUCCESS) return nullptr;
+  pmpi<Fn::Comm_set_errhandler>()(own, g_handles.errors_return);
   return std::make_unique<MpiCollective>(own);
 }
 

@@ -20,7 +20,7 @@ int look_into(dl_phdr_info* info, std::size_t, void* argument) {
   if (object == nullptr) return 0;
   Dl_info where{};
   void* symbol = dlsym(object, search.symbol);
-  // dlsym also searches what the object depends on: only the definer counts.
+  // dlsym also searches dependencies: only the defining object counts.
   if (symbol != nullptr && dladdr(symbol, &where) != 0 &&
       reinterpret_cast<ElfW(Addr)>(where.dli_fbase) == info->dlpi_addr) {
     search.object = object;
@@ -35,7 +35,7 @@ struct Need {
   bool is_found;
 };
 
-/// The loader has turned the address of the names into one of this process.
+/// The loader has relocated the address of the string table.
 int look_at_needs(dl_phdr_info* info, std::size_t, void* argument) {
   auto& need = *static_cast<Need*>(argument);
   for (int i = 0; i < info->dlpi_phnum; ++i) {

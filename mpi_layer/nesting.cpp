@@ -7,8 +7,8 @@
 namespace megascope::mpi {
 namespace {
 
-/// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables)
-/// nothing is concluded.
+/// Searches for MPI code between two frames of this library. Concludes nothing if the walk cannot
+/// reach the end (code without unwind tables).
 struct StackWalk {
   std::uintptr_t outer;
   std::uintptr_t inner;
@@ -18,7 +18,7 @@ struct StackWalk {
   static _Unwind_Reason_Code look(_Unwind_Context* context, void* argument) {
     auto& walk = *static_cast<StackWalk*>(argument);
     const std::uintptr_t stack = _Unwind_GetCFA(context);  // the stack pointer in this frame
-    if (stack <= walk.inner) return _URC_NO_REASON;        // our own
+    if (stack <= walk.inner) return _URC_NO_REASON;        // frames of this library
     walk.has_passed_outer = stack > walk.outer;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of code, only compared
     walk.has_met_mpi = !walk.has_passed_outer &&
@@ -27,8 +27,8 @@ struct StackWalk {
   }
 };
 
-/// Was the call with the frame `outer` left by an exception, a jump or a cancelled handler, so that
-/// the one with the frame `inner` is not inside of it?
+/// Returns whether the call with the frame `outer` was left by an exception, a jump or a cancelled
+/// handler, so that the call with the frame `inner` is not inside of it.
 bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
   if (outer <= inner) return true;
   StackWalk walk{.outer = outer, .inner = inner};
@@ -42,7 +42,7 @@ void write_left(MpiThread& thread, const CallRecord& call) noexcept {
   write_call(thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
-/// Records the innermost call that is noted as open, which is not.
+/// Records the innermost call that is noted as open but was left.
 void write_innermost_left(MpiThread& thread) noexcept {
   CallRecord call;
   call.depth = static_cast<std::uint8_t>(thread.depth - 1);
@@ -60,7 +60,7 @@ void write_innermost_left(MpiThread& thread) noexcept {
     call.fn = open.fn;
     call.enter_ticks = open.enter_ticks;
   } else {
-    return;  // too deep to be told apart
+    return;  // too deep to be distinguished
   }
   write_left(thread, call);
 }
@@ -72,7 +72,7 @@ std::uintptr_t outer_frame_of_innermost(const MpiThread& thread) noexcept {
 
 }  // namespace
 
-bool nest_slowly(MpiThread& thread, const NestedCall& call) noexcept {
+bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept {
   if (is_mpi_code(call.return_address)) return false;
   while (thread.active_frame != 0 && was_left(thread.active_frame, call.frame)) {
     write_innermost_left(thread);

@@ -5,10 +5,9 @@
 
 namespace megascope::mpi {
 
-/// Runs `work` inside a call of the application. When memory runs out in it, the loss is counted
-/// and a default value (no state, no id) is returned: the call goes on and is recorded without what
-/// `work` was to find out. Only in functions that are not inlined into wrappers, which have no
-/// landing pads.
+/// Runs `work` inside a call of the application. If memory runs out, counts the loss and returns a
+/// default value (no state, no id); the call continues and is recorded without the result of
+/// `work`. Only in functions that are not inlined into wrappers, which have no landing pads.
 template <class Work>
 auto or_nothing(Work&& work) noexcept -> decltype(work()) {
   return without_throwing(std::forward<Work>(work), [] {

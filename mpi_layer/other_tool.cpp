@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <string_view>
 
-/// Tells one MegaScope of another in the same process.
+/// Distinguishes one MegaScope from another in the same process.
 extern "C" [[gnu::visibility("default")]] const char* megascope_version() {
   return megascope::kVersion;
 }
@@ -52,7 +52,7 @@ bool is_megascope(const Place& place) {
 
 OtherTool find_other_tool(std::string& path) {
   const Place own = place_of(&kInHere);
-  const Place mpi = place_of(reinterpret_cast<const void*>(twin<Fn::Init>()));
+  const Place mpi = place_of(reinterpret_cast<const void*>(pmpi<Fn::Init>()));
   const Place front = place_of(dlsym(RTLD_DEFAULT, kName));
   if (front.base != own.base && !is_mpi_itself(front, mpi)) {
     path = front.path;
@@ -69,14 +69,15 @@ std::string other_tool_line() {
   switch (find_other_tool(path)) {
     case OtherTool::kBehind:
       return path +
-             " wraps MPI calls too: it is behind MegaScope and sees none of them; preload one of "
+             " wraps MPI calls too, but comes after MegaScope and sees none of them; preload one "
+             "of "
              "the two";
     case OtherTool::kInFront:
       return path +
-             " wraps MPI calls too: it is in front, and only what it passes on, with calls of its "
-             "own, is recorded";
+             " wraps MPI calls too, before MegaScope: only calls that it passes on or makes itself "
+             "are recorded";
     case OtherTool::kOursToo:
-      return path + " is MegaScope too, and stays off";
+      return path + " is another MegaScope and is inactive";
     case OtherTool::kNone:
     case OtherTool::kOursFirst:
       break;

@@ -2,23 +2,23 @@
 
 #include <string>
 
-/// Another library in the process that wraps MPI calls. Of two such tools the one in front gets the
-/// calls; whether the other sees them depends on where the first passes them on to.
+/// Detects another library in the process that wraps MPI calls. The first of two such tools gets
+/// the calls; whether the second sees them depends on what the first calls.
 namespace megascope::mpi {
 
 enum class OtherTool {
   kNone,
-  kBehind,     ///< we are in front and pass calls on to MPI itself: it sees none
-  kInFront,    ///< we see what it passes on as MPI_*
-  kOursToo,    ///< another MegaScope, behind: it stays off
-  kOursFirst,  ///< another MegaScope, in front: we stay off
+  kBehind,     ///< this library is first and calls MPI itself: the other tool sees nothing
+  kInFront,    ///< this library sees the calls that the other tool makes as MPI_*
+  kOursToo,    ///< another MegaScope, second: it is inactive
+  kOursFirst,  ///< another MegaScope, first: this one is inactive
 };
 
-/// By who has MPI_Init, looked up as the loader does it for the program. path: of the other one.
-/// After resolve_twins().
+/// Looks up MPI_Init as the loader does for the application. path: receives the other tool's file.
+/// Call after resolve_pmpi().
 OtherTool find_other_tool(std::string& path);
 
-/// The line for the user when recording begins; empty when there is nothing to say.
+/// Returns the line for the user at the start of recording; empty if there is no other tool.
 std::string other_tool_line();
 
 }  // namespace megascope::mpi

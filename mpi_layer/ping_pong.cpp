@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <sched.h>
 
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint64_t kAsk = 1;
 constexpr std::uint64_t kDone = 0;
+constexpr std::uint64_t kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not
+                                            // ordered with memory accesses
 constexpr std::uint64_t
-    kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not ordered with memory
-constexpr std::uint64_t
-    kSpinNs = 20'000;  // as long as another core needs at most; then it may need this one
+    kBusyWaitNs = 20'000;  // as long as another core needs at most; afterwards it may need this one
 
 struct Message {
   std::uint64_t round;
@@ -31,18 +31,19 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
          sample.peer_ticks <= sample.received_ticks + kSlackTicks;
 }
 
-/// Does the request complete within patience_ns? It is over in any case.
-bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
+/// Returns whether the request completes within timeout_ns. It is complete or cancelled
+/// afterwards.
+bool completes(MPI_Request request, std::uint64_t timeout_ns) noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int is_done = 0;;) {
-    if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (pmpi<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
     if (is_done != 0) return true;
     const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
-    if (patience_ns != 0 && waited_ns > patience_ns) break;
-    if (waited_ns > kSpinNs) sched_yield();
+    if (timeout_ns != 0 && waited_ns > timeout_ns) break;
+    if (waited_ns > kBusyWaitNs) sched_yield();
   }
-  twin<Fn::Cancel>()(&request);
-  twin<Fn::Wait>()(&request, MPI_STATUS_IGNORE);
+  pmpi<Fn::Cancel>()(&request);
+  pmpi<Fn::Wait>()(&request, MPI_STATUS_IGNORE);
   return false;
 }
 
@@ -50,16 +51,16 @@ bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
 
 bool Wire::send(std::uint64_t value, int peer) const noexcept {
   const Message message{.round = round, .value = value};
-  return twin<Fn::Send>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm) == MPI_SUCCESS;
+  return pmpi<Fn::Send>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm) == MPI_SUCCESS;
 }
 
 bool Wire::receive(std::uint64_t& value, int peer) const noexcept {
   Message message{.round = 0, .value = 0};
   MPI_Request request = g_handles.request_null;
-  if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
+  if (pmpi<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) !=
       MPI_SUCCESS)
     return false;
-  if (!completes(request, patience_ns) || message.round != round) return false;
+  if (!completes(request, timeout_ns) || message.round != round) return false;
   value = message.value;
   return true;
 }
@@ -69,7 +70,7 @@ bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limit
   int best_index = 0;
   std::uint64_t begin_ns = 0;
   for (int i = 0; i < limits.most; ++i) {
-    if (i >= limits.least && i - best_index > limits.patience) break;
+    if (i >= limits.least && i - best_index > limits.timeout) break;
     if (i >= limits.least && clock::monotonic_ns() - begin_ns > limits.budget_ns) break;
     ClockSample sample;
     sample.sent_ticks = clock::ticks(use_tsc);

@@ -8,36 +8,35 @@
 
 namespace megascope::mpi {
 
-/// Small messages on a communicator of our own, whose ranks `peer` names. What belongs to another
-/// round is no answer.
+/// Small messages on one of the library's communicators, in which `peer` is a rank. Messages of
+/// another round are ignored.
 struct Wire {
   MPI_Comm comm;
   int tag;
-  std::uint32_t round;  ///< equal on both sides
-  std::uint64_t
-      patience_ns;  ///< a message that does not arrive for so long will not; 0: waits for ever
+  std::uint32_t round;       ///< equal on both sides
+  std::uint64_t timeout_ns;  ///< timeout of a message; 0: none
 
   bool send(std::uint64_t value, int peer) const noexcept;
   bool receive(std::uint64_t& value, int peer) const noexcept;
 };
 
-/// How often a clock is asked: at least `least` times, until `patience` answers in a row were no
-/// quicker than the best before them, at most `most` times; not beyond budget_ns after the first
+/// How often a clock is asked: at least `least` times, until `patience` consecutive answers were no
+/// quicker than the best one, at most `most` times; not longer than budget_ns after the first
 /// answer.
 struct PingLimits {
   int least;
-  int patience;
+  int timeout;
   int most;
   std::uint64_t budget_ns;
 };
 
 struct Pings {
-  ClockSample best;           ///< the answer that came quickest; without peer_domain
+  ClockSample best;           ///< the quickest answer; without peer_domain
   bool is_same_clock = true;  ///< each answer lay between question and arrival: both may be one
                               ///< clock
 };
-/// Asks the clock of `peer`, which calls answer_pings() meanwhile. false: MPI failed, or the other
-/// side did not answer.
+/// Asks the clock of `peer`, which must call answer_pings() meanwhile. Returns false if MPI failed
+/// or the other side did not answer.
 bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limits,
                Pings& result) noexcept;
 bool answer_pings(const Wire& wire, int peer, bool use_tsc) noexcept;

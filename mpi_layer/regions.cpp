@@ -1,12 +1,13 @@
 #include "mpi_layer/regions.h"
 
 #include "mpi_layer/header_functions.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_p2p.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_p2p.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 
 #include <algorithm>
 #include <array>
@@ -54,7 +55,7 @@ constexpr NamedOp kOps[] = {
     {"scan", CollectiveOp::kScan, RegionRole::kCollOther},
     {"exscan", CollectiveOp::kExscan, RegionRole::kCollOther},
 };
-/// Collective over the whole of a communicator and making another one.
+/// Functions that are collective over all of a communicator and create another one.
 constexpr std::string_view kCreations[] = {
     "MPI_Comm_dup",        "MPI_Comm_dup_with_info",  "MPI_Comm_idup",
     "MPI_Comm_create",     "MPI_Comm_split",          "MPI_Comm_split_type",
@@ -97,8 +98,8 @@ RegionRole role_of(Group group) {
   }
 }
 
-/// Told by lifecycle.cpp and control.cpp; they have no Meaning.
-constexpr std::string_view told_elsewhere(Fn fn) {
+/// Recorded by lifecycle.cpp and control.cpp; they have no Meaning.
+constexpr std::string_view recorded_elsewhere(Fn fn) {
   if (fn == Fn::Init || fn == Fn::Init_thread) return "start of the process, its communicators";
   if (fn == Fn::Finalize) return "end of the process";
   if (fn == Fn::Abort) return "end of the process by it";
@@ -106,20 +107,20 @@ constexpr std::string_view told_elsewhere(Fn fn) {
 }
 struct DepthRow {
   Depth depth;
-  std::string_view tells;
+  std::string_view recorded_fields;
 };
 template <Fn F>
 constexpr DepthRow depth_row() {
-  if constexpr (!told_elsewhere(F).empty()) {
-    return {Depth::kFullMeaning, told_elsewhere(F)};
+  if constexpr (!recorded_elsewhere(F).empty()) {
+    return {Depth::kFullSemantics, recorded_elsewhere(F)};
   } else if constexpr (
-      requires { Meaning<F>::kSaysNothing; } || requires { Meaning<F>::kKeepsBooksOnly; }) {
+      requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kTracksHandlesOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
-    static_assert(!Meaning<F>::kTells.empty(), "what it tells, for people");
-    return {requires {Meaning<F>::kNamesObject;
+    static_assert(!Semantics<F>::kRecordedFields.empty(), "what it tells, for people");
+    return {requires {Semantics<F>::kNamesObject;
   }
-  ? Depth::kObject : Depth::kFullMeaning, Meaning<F>::kTells
+  ? Depth::kObject : Depth::kFullSemantics, Semantics<F>::kRecordedFields
 };
 }  // namespace
 }  // namespace megascope::mpi
@@ -162,7 +163,7 @@ std::vector<WrappedFunction> wrapped_functions() {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
     functions.push_back({name, group_name(group_of(fn)), kDepths[i].depth,
-                         std::string(kDepths[i].tells), is_recorded_by_default(fn)});
+                         std::string(kDepths[i].recorded_fields), is_recorded_by_default(fn)});
   }
   std::sort(functions.begin(), functions.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

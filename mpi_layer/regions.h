@@ -6,33 +6,34 @@
 #include <string>
 #include <vector>
 
-/// The functions as the trace and the user know them. Includes no mpi.h.
+/// Names and properties of the functions for traces and users. Does not include mpi.h.
 namespace megascope::mpi {
 
-/// "MPI_Send".
+/// Returns the name: "MPI_Send".
 const char* mpi_name(Fn fn) noexcept;
-/// "p2p".
+/// Returns the name of the group: "p2p".
 const char* group_name(Group group) noexcept;
 
-/// A region for every function, ascending id = Fn.
+/// Returns a region for every function; the ascending ids are Fn.
 std::vector<RegionDefinition> all_regions();
 
-/// How much is recorded of a function.
+/// How much of a function is recorded.
 enum class Depth {
   kEnterLeave,
-  kObject,  ///< entry, exit, and what the call is about (communicator, window, file), or how large
-            ///< what it made is; of its other arguments not all that mean something
-  kFullMeaning,
+  kObject,  ///< entry, return, and the call's object (communicator, window, file) or the size of
+            ///< what it created; not all meaningful arguments
+  kFullSemantics,
 };
 struct WrappedFunction {
   std::string name;
   std::string group;
   Depth depth;
-  std::string tells;  ///< "communicator, peer, tag, bytes": beyond entry and exit
-  bool is_default;    ///< false: recorded when MEGASCOPE_MPI asks for it
+  std::string
+      recorded_fields;  ///< "communicator, peer, tag, bytes": recorded besides entry and return
+  bool is_default;      ///< false: recorded only if MEGASCOPE_MPI selects it
 };
 std::vector<WrappedFunction> wrapped_functions();
-/// Functions that the mpi.h of this build declares and that have no wrapper.
+/// Returns the functions that the mpi.h of this build declares and that have no wrapper.
 std::vector<std::string> functions_not_wrapped();
 
 }  // namespace megascope::mpi

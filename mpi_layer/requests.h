@@ -13,42 +13,41 @@
 
 namespace megascope::mpi {
 
-/// An operation that has been started, or a persistent request, or a matched message.
+/// A started operation, a persistent request, or a matched message.
 struct RequestEntry {
   std::uint64_t key = 0;     ///< the handle
-  std::uint32_t serial = 0;  ///< counts entries
-  Fact start;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile…Request, kRput …,
-               ///< kMatched; kNone: nothing will be told
-  LocationId location = 0;  ///< of the thread that started it
+  std::uint32_t serial = 0;  ///< number of the entry
+  Fact start;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile...Request, kRput ...,
+               ///< kMatched; kNone: no completion is recorded
+  LocationId location = 0;  ///< thread that started it
   bool is_persistent = false;
-  bool is_active = true;  ///< a persistent request between start and completion
+  bool is_active = true;  ///< persistent request: between start and completion
   std::atomic<bool> is_cancel_requested{false};
-  RequestEntry* next = nullptr;  ///< in the free list; an older operation with the handle; the next
-                                 ///< with the shared handle
+  RequestEntry* next = nullptr;  ///< next in the free list; an older operation of the handle; or
+                                 ///< the next with the shared handle
 };
 
-/// From handles to operations, in constant time. Locked only under MPI_THREAD_MULTIPLE. An entry
-/// belongs to the thread that may complete the operation; the others only pass it by.
+/// Hash table from handles to operations. Constant time. Locked only under MPI_THREAD_MULTIPLE. An
+/// entry belongs to the thread that may complete the operation; other threads only pass it.
 ///
-/// MPI may give a handle to a new operation, in another thread, before the thread that completed
-/// the old one looks it up here. So whoever completes notes before the call how many operations
-/// there were (`horizon`), and later ones under the same handle are not meant. MPI may also give
+/// MPI may assign a handle to a new operation in another thread before the thread that completed
+/// the old one looks it up here. Therefore a completion call notes the number of operations before
+/// the call (`horizon`), and later operations of the same handle are not found. MPI may also give
 /// one handle to many operations that are complete at once; those are kept in order.
 class RequestTable {
  public:
   using Serial = std::uint32_t;
 
-  /// A new entry for a handle, with defaults in it. An old one under the same handle, whose
-  /// completion was not seen, is replaced; or kept behind it for a while, under MPI_THREAD_MULTIPLE
-  /// or where `is_nested` says that an enclosing call may be about to tell. nullptr: no memory
+  /// Inserts an entry for a handle, with default values. An older entry of the handle, whose
+  /// completion was not recorded, is replaced; it is kept for a while under MPI_THREAD_MULTIPLE, or
+  /// if `is_nested` (an enclosing call may be about to complete it). nullptr: memory ran out
   /// (counted).
   RequestEntry* insert(std::uint64_t key, LocationId location = 0, bool is_nested = false) noexcept;
-  /// The operation that `key` meant when horizon() was taken; of several with the shared handle the
-  /// first of the thread, else the first. nullptr: not ours. An entry stays where it is until it is
-  /// erased.
+  /// Returns the operation of `key` when horizon() was taken; with the shared handle, the thread's
+  /// first one, else the first. nullptr: unknown. An entry stays valid until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
-  /// The same, and the entry is no longer found, unless it is persistent. Given back when it has
-  /// been looked at.
+  /// As find(), and removes the entry from the table unless it is persistent. The caller gives it
+  /// back after use.
   RequestEntry* take(std::uint64_t key, Serial horizon, LocationId location) noexcept;
   void give_back(RequestEntry* entry) noexcept;
   void erase(RequestEntry* entry) noexcept;
@@ -83,9 +82,9 @@ class RequestTable {
   RequestEntry** slot_of(std::uint64_t key, Serial horizon) noexcept;
   void unlink(RequestEntry** link) noexcept;
   void forget(RequestEntry* entry) noexcept;
-  void lock_slowly() noexcept;
+  void lock_slow_path() noexcept;
 
-  /// Never 0. Call with the lock.
+  /// Returns the next number, never 0. Call with the lock held.
   Serial next_serial() noexcept {
     const Serial serial = last_serial_.load(std::memory_order_relaxed) + 1;
     const Serial not_none = serial == kNoRequest ? serial + 1 : serial;
@@ -97,7 +96,7 @@ class RequestTable {
   }
   void lock() noexcept {
     if (is_multithreaded()) [[unlikely]]
-      lock_slowly();
+      lock_slow_path();
   }
   void unlock() noexcept {
     if (is_multithreaded()) [[unlikely]]
@@ -117,8 +116,8 @@ class RequestTable {
 extern constinit RequestTable g_requests;
 inline RequestTable& requests() noexcept { return g_requests; }
 
-/// Follows a request that a call has just made; returns the id under which its completion will be
-/// told (start.request, if that is set already).
+/// Tracks a request that a call has just created. Returns the identifier for its completion
+/// (start.request, if that is set).
 [[gnu::always_inline]] inline RequestId start_request(MpiThread& thread, MPI_Request request,
                                                       const Fact& start) noexcept {
   RequestEntry* entry = requests().insert(key_of(request), thread.buffer->location(),
@@ -129,25 +128,24 @@ inline RequestTable& requests() noexcept { return g_requests; }
   if (start.request == kNoRequest) entry->start.request = entry->serial;
   return entry->start.request;
 }
-/// The same for a persistent request, which is inactive.
+/// As start_request(), for a persistent request, which is inactive.
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
-/// MPI_Start on it.
+/// MPI_Start of a persistent request.
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept;
-/// The operation behind the handle (as it was before the call, when the horizon was taken) is
-/// complete. status: nullptr when MPI was not asked for one. error: MPI_SUCCESS, or what this
-/// operation failed with.
+/// Records the completion of the handle's operation (as of the horizon). status: nullptr if MPI was
+/// not asked for one. error: MPI_SUCCESS, or the error of this operation.
 void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
                       const MPI_Status* status, int error) noexcept;
-/// A transfer between memory and a file has ended well. start: what began it, in `location`.
-/// status: as above.
+/// Records a completed file transfer. start: the fact that began it, in `location`. status: as
+/// complete_request().
 void stage_transferred(MpiThread& thread, const Fact& start, LocationId location,
                        const MPI_Status* status) noexcept;
-/// It was tested and goes on.
+/// Records that the request was tested and is not complete.
 void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
-/// MPI_Request_get_status found it complete; it goes on to be completed.
+/// Records that MPI_Request_get_status found the request complete; it is still active.
 void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
                 const MPI_Status& status) noexcept;
-/// The request's id; kNoRequest: nothing will be told of it.
+/// Returns the request's identifier; kNoRequest if no completion will be recorded.
 RequestId note_cancel(MpiThread& thread, MPI_Request request) noexcept;
 void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
 

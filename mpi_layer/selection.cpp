@@ -14,13 +14,13 @@ constexpr bool is_always_recorded(Fn fn) {
   return fn == Fn::Init || fn == Fn::Init_thread || fn == Fn::Finalize || fn == Fn::Abort ||
          fn == Fn::Pcontrol;
 }
-/// What a function's entry in g_selected is when it is recorded, and when it is not.
+/// Returns a function's entry in g_selected.
 constexpr std::uint8_t selected_bits(Fn fn, bool is_recorded) {
   if (is_recorded || is_always_recorded(fn))
-    return static_cast<std::uint8_t>(keeps_books(fn) ? kRecords | kBooks : kRecords);
-  return makes_handles(fn) ? kBooks : 0;
+    return static_cast<std::uint8_t>(tracks_handles(fn) ? kRecords | kTracking : kRecords);
+  return makes_handles(fn) ? kTracking : 0;
 }
-/// Each entry is a constant of its own: all in one go are more than a compiler evaluates.
+/// One constant for each entry: all in one expression exceed the compiler's evaluation limit.
 template <Fn fn>
 inline constexpr std::uint8_t kDefaultBits = selected_bits(fn, is_recorded_by_default(fn));
 constexpr bool carries_messages(Fn fn) { return group_of(fn) == Group::kP2p; }
@@ -70,7 +70,7 @@ std::string nearest_known(const std::string& name) {
 
 std::string unknown_item_text(const std::string& item, const std::string& name) {
   const std::string text = "MEGASCOPE_MPI: " + item +
-                           " is neither a function nor a group and is passed over";
+                           " is neither a function nor a group and is ignored";
   const std::string nearest = nearest_known(name);
   return text + (nearest.empty() ? "; `megascope info --functions` lists them"
                                  : ": did you mean " + nearest + "?");
@@ -96,7 +96,8 @@ std::vector<std::string> select_functions(const std::vector<std::string>& items)
     if (!apply(name, !leaves_out)) problems.push_back(unknown_item_text(item, name));
   }
   const bool chose_nothing = is_positive && problems.size() == items.size();
-  if (chose_nothing) apply("default", true);  // a typing error is not a wish to record nothing
+  if (chose_nothing)
+    apply("default", true);  // a typing error does not mean that nothing should be recorded
   return problems;
 }
 

@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
-/// Which functions are recorded: MEGASCOPE_MPI, and MPI_Pcontrol while the program runs. Includes
-/// no mpi.h.
+/// Selection of recorded functions: by MEGASCOPE_MPI, and by MPI_Pcontrol at run time. Does not
+/// include mpi.h.
 namespace megascope::mpi {
 
-/// Bits of a thread's gate and of g_selected: a call is looked at where both have one in common.
+/// Bits of a thread's gate and of g_selected: a call is intercepted if both have a common bit.
 inline constexpr std::uint8_t kRecords = 1;  ///< the call is recorded
 inline constexpr std::uint8_t
-    kBooks = 2;  ///< what later calls refer to is kept up to date, recorded or not
+    kTracking = 2;  ///< the objects that later calls refer to are tracked, recorded or not
 
-/// Of those on communicators: asks, often, and changes nothing.
+/// Returns whether the function is a frequent query on a communicator without side effects.
 constexpr bool only_asks(Fn fn) {
   switch (fn) {
     case Fn::Comm_rank:
@@ -37,7 +37,7 @@ constexpr bool only_asks(Fn fn) {
       return false;
   }
 }
-/// Makes or ends what other calls refer to by a handle.
+/// Returns whether the function creates or frees an object with a handle.
 constexpr bool makes_handles(Fn fn) {
   if (only_asks(fn)) return false;
   switch (group_of(fn)) {
@@ -51,7 +51,8 @@ constexpr bool makes_handles(Fn fn) {
              fn == Fn::Win_create_dynamic || fn == Fn::Win_free;
   }
 }
-/// Calls that all members of a window, or of those that opened a file, make in the same order.
+/// Returns whether the function is collective over the members of a window, or over the processes
+/// that opened a file.
 constexpr bool is_collective_on_window_or_file(Fn fn) {
   if (group_of(fn) == Group::kRma) return fn == Fn::Win_fence || fn == Fn::Win_free;
   if (group_of(fn) != Group::kIo) return false;
@@ -62,24 +63,24 @@ constexpr bool is_collective_on_window_or_file(Fn fn) {
          fn == Fn::File_sync || fn == Fn::File_set_atomicity || fn == Fn::File_set_info ||
          fn == Fn::File_seek_shared;
 }
-/// Has books to keep while recording is off: what all members of a communicator, window or file
-/// count alike, and handles.
-constexpr bool keeps_books(Fn fn) {
+/// Returns whether the function is tracked while recording is off: it changes counts that all
+/// members of a communicator, window or file have in common, or handles.
+constexpr bool tracks_handles(Fn fn) {
   return makes_handles(fn) || group_of(fn) == Group::kColl || is_collective_on_window_or_file(fn);
 }
 
-/// By Fn. Written before recording begins, read by every wrapper.
+/// By Fn. Written before recording starts, read by every wrapper.
 extern constinit std::uint8_t g_selected[kFnEnd];
 
-/// Applies the items of MEGASCOPE_MPI in their order: a function (MPI_Iprobe; MPI_I* for all that
-/// begin so; letter case does not matter), a group (p2p), all, none or default; with a minus sign
-/// in front it is left out. Where the first item names what to record nothing else is, where it
-/// leaves something out the rest is as by default. MPI_Init, MPI_Finalize and MPI_Abort are always
-/// recorded. Returns a sentence for each item that names nothing; it is passed over.
+/// Applies the items of MEGASCOPE_MPI in order. An item is a function (MPI_Iprobe; MPI_I* for a
+/// prefix; any letter case), a group (p2p), all, none or default; with a leading minus sign it is
+/// omitted. If the first item selects, nothing else is recorded; if it omits, the default applies
+/// to the rest. MPI_Init, MPI_Finalize and MPI_Abort are always recorded. Returns a sentence for
+/// each item that is invalid; it is ignored.
 std::vector<std::string> select_functions(const std::vector<std::string>& items);
 
-/// Is something left out that makes or takes messages, so that the messages of the trace cannot be
-/// matched by their order?
+/// Returns whether a function that sends or receives messages is not recorded, so that messages
+/// cannot be matched by their order.
 bool leaves_out_messages() noexcept;
 
 }  // namespace megascope::mpi

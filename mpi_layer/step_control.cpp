@@ -9,9 +9,9 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/own_errors.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/pmpi.h"
+#include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,14 +25,14 @@ StepControl* g_step_control = nullptr;
 
 namespace {
 
-ControlPort* g_port = nullptr;             ///< of the operator, which MPI calls with nothing else
-constexpr std::uint64_t kSpinNs = 20'000;  // then others may need the core
+ControlPort* g_port = nullptr;  ///< for the operator, which MPI calls without context
+constexpr std::uint64_t kBusyWaitNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
-constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that others go by already
-thread_local char t_mark = 0;                         // its address is the thread's
+constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that other ranks rely on already
+thread_local char t_mark = 0;                         // its address identifies the thread
 
-/// MPI's operator. Each element is a whole block, so that MPI cannot cut one.
+/// The MPI operator. Each element is a whole block, so that MPI cannot divide one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
   if (*count == 1)
     g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
@@ -40,15 +40,17 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
-std::uint64_t carry_letters_of_pulse() noexcept { return g_step_control->pulse(); }
+std::uint64_t carry_rank_updates_of_progress_tick() noexcept {
+  return g_step_control->progress_tick();
+}
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); },
-                   [] {});  // without memory unsaid
+                   [] {});  // not reported if memory runs out
 }
 
-/// An answer is to leave: as far as MPI may be called in a hook.
-void follow_reply() noexcept { g_step_control->pulse_in_hook(); }
+/// Sends an answer soon, if MPI may be called in a hook.
+void follow_reply() noexcept { g_step_control->progress_tick_in_hook(); }
 
 }  // namespace
 
@@ -71,34 +73,34 @@ StepControl::Turn::~Turn() {
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
     : world_(world),
       port_(*plan.port),
-      patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)),
+      timeout_ns_(std::max<std::uint64_t>(plan.timeout_ns, 1)),
       thread_level_(thread_level),
       main_thread_(pthread_self()),
       op_{},
-      has_letters_(plan.has_letters) {
+      has_rank_updates_(plan.has_rank_updates) {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
   const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
-  if (world == nullptr && plan.has_letters) mail_.emplace(port_, g_handles.comm_world, true);
+  if (world == nullptr && plan.has_rank_updates) mail_.emplace(port_, g_handles.comm_world, true);
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || !make_objects(sizes);
   if (is_broken_)
-    stop("MPI made no communicator, operator or datatype for it");
-  else if (plan.has_letters)
+    stop("MPI failed to create a communicator, operator or datatype");
+  else if (plan.has_rank_updates)
     mail_.emplace(port_, own_comm(*group_), false);
 }
 
-/// All that is ever needed: while the program runs, errors of such calls would reach its error
-/// handler.
+/// Creates all MPI objects that are ever needed: errors in later calls would reach the
+/// application's error handler.
 bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
   const OwnErrors errors;
-  if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
+  if (pmpi<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
   for (const std::size_t bytes : sizes) {
     MPI_Datatype& type = types_.emplace_back(bytes, g_handles.datatype_null).second;
-    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS)
+    if (pmpi<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS)
       return false;
-    if (twin<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
+    if (pmpi<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
   }
   return true;
 }
@@ -109,11 +111,11 @@ bool StepControl::is_right_thread() const noexcept {
          (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
 }
 
-/// Inside of a call of MPI nothing may be begun.
-bool StepControl::may_talk() const noexcept {
+/// Returns whether MPI may be called: not inside of an MPI call.
+bool StepControl::may_exchange() const noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t
-      call = t_thread->active_frame;  // stale after a call that was left, and then below
+  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left: it is
+                                                       // then below this frame
   return is_right_thread() && (call == 0 || call < here);
 }
 
@@ -121,27 +123,27 @@ bool StepControl::may_begin() noexcept {
   if (!is_right_thread() && !std::exchange(has_complained_, true)) {
     complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the "
                                   "beginning of a step may not call MPI"
-                                : "no statistics over all ranks of steps that another thread "
-                                  "begins than the one that may call MPI");
+                                : "no statistics over all ranks for steps that begin on a "
+                                  "thread that may not call MPI");
   }
-  return may_talk();
+  return may_exchange();
 }
 
 void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
-  const Turn turn(*this, true);  // a pulse of another thread is short, and a boundary left out
-                                 // would never be made up for
+  const Turn turn(*this, true);  // waits: a tick of another thread is short, and a skipped boundary
+                                 // could not be made up for
   if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
   if (has_stopped_)
     keep_others_going();
   else
     at_boundary();
 }
 
-void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
+void StepControl::record_time_in_calls(bool is_boundary) noexcept {
   Recorder* const active = recorder();
   const bool is_timed = is_boundary ||
                         (last_.thread == nullptr ? pthread_equal(pthread_self(), main_thread_) != 0
@@ -157,74 +159,74 @@ void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
   last_ = now;
 }
 
-/// Other than where a step begins, a thread is in a call of the program's here:
-/// MPI_THREAD_SERIALIZED allows for it.
-std::uint64_t StepControl::pulse() noexcept {
+/// Unlike at a step boundary, the thread has just left an MPI call of the application:
+/// MPI_THREAD_SERIALIZED allows MPI calls here.
+std::uint64_t StepControl::progress_tick() noexcept {
   constexpr std::uint64_t kLaterNs = 250'000'000;
   const bool may_call = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
   if (is_forked_child() || !may_call) return kLaterNs;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
-  return turn ? carry_letters() : kLaterNs;
+  return turn ? carry_rank_updates() : kLaterNs;
 }
 
-void StepControl::pulse_in_hook() noexcept {
+void StepControl::progress_tick_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const Turn turn(*this, false);
-  if (turn && may_talk()) (void)carry_letters();
+  if (turn && may_exchange()) (void)carry_rank_updates();
 }
 
-/// Where MPI may be called. Returns when again.
-std::uint64_t StepControl::carry_letters() noexcept {
+/// Progresses rank updates where MPI may be called. Returns the time until the next tick.
+std::uint64_t StepControl::carry_rank_updates() noexcept {
   if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
-  tell_time_in_calls(false);
-  const std::uint64_t next_ns = port_.pulse();
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
+  record_time_in_calls(false);
+  const std::uint64_t next_ns = port_.progress_tick();
   is_mail_broken_ = !mail_->progress();
   return next_ns;
 }
 
 void StepControl::at_boundary() noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
-  tell_time_in_calls(true);
+  record_time_in_calls(true);
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(due, port_.has_promised() ? std::max(patience_ns_, kPromiseNs) : patience_ns_,
+    if (!complete(due, port_.has_promised() ? std::max(timeout_ns_, kPromiseNs) : timeout_ns_,
                   wait_ns)) {
       return stop(is_broken_ ? "MPI failed"
                              : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }
-    hear(due);
-    port_.obey(round(due).all);
-    ++obeyed_;
+    handle(due);
+    port_.apply(round(due).all);
+    ++applied_;
   }
-  if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
+  if (started_ >= 1 && test(round(started_ - 1))) handle(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized)
-    hasten_letters(*t_thread);      // who has a request now is in a hurry
-  (void)test(round(started_ - 1));  // lets MPI go on
+    hasten_rank_updates(*t_thread);  // progress soon: a client waits for an answer
+  (void)test(round(started_ - 1));   // lets MPI progress
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
 
-/// Of a rank that decides nothing any more: those that still talk need its part of each round.
-/// Waits for nobody. A block's size follows from what was obeyed before it: no round is obeyed
-/// before the next but one has begun.
+/// Contributes to the rounds of other ranks after this rank has stopped deciding. Waits for none.
+/// The size of a block follows from blocks applied before, so that no round is applied before the
+/// next but one has started.
 void StepControl::keep_others_going() noexcept {
   if (is_broken_) return;
-  if (started_ - obeyed_ >= kLag && test(round(obeyed_))) {
-    hear(obeyed_);
-    port_.obey(round(obeyed_).all);
-    ++obeyed_;
+  if (started_ - applied_ >= kLag && test(round(applied_))) {
+    handle(applied_);
+    port_.apply(round(applied_).all);
+    ++applied_;
   }
-  if (!is_broken_ && started_ - obeyed_ < kLag) (void)start(true);
+  if (!is_broken_ && started_ - applied_ < kLag) (void)start(true);
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
 }
 
-/// The next round. What was in its place has been obeyed.
+/// Starts the next round. The round in its place has been applied.
 bool StepControl::start(bool is_absent) noexcept {
   Round& next = round(started_);
   try {
@@ -237,12 +239,12 @@ bool StepControl::start(bool is_absent) noexcept {
     port_.fill_absent(next.mine);
   else
     port_.fill(next.mine);
-  next.is_heard = false;
+  next.is_received = false;
   next.is_done = group_ == nullptr;
   if (next.is_done)
     std::ranges::copy(next.mine, next.all.begin());
   else
-    is_broken_ = twin<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1,
+    is_broken_ = pmpi<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1,
                                         type_of(next.mine.size()), op_, own_comm(*group_),
                                         &next.request) != MPI_SUCCESS;
   if (!is_broken_) ++started_;
@@ -252,55 +254,55 @@ bool StepControl::start(bool is_absent) noexcept {
 MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
   return found != types_.end() ? found->second
-                               : g_handles.datatype_null;  // with which the reduction fails
+                               : g_handles.datatype_null;  // makes the reduction fail
 }
 
 bool StepControl::test(Round& round) noexcept {
   if (round.is_done || is_broken_) return round.is_done;
   int is_done = 0;
-  is_broken_ = twin<Fn::Test>()(&round.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  is_broken_ = pmpi<Fn::Test>()(&round.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
   round.is_done = !is_broken_ && is_done != 0;
   return round.is_done;
 }
 
-/// False: not within patience_ns, or MPI failed.
-bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns,
+/// Completes a round. Returns false if it is not complete within timeout_ns or MPI failed.
+bool StepControl::complete(std::uint64_t number, std::uint64_t timeout_ns,
                            std::uint64_t& wait_ns) noexcept {
   Round& due = round(number);
   if (test(due)) return true;
   const std::uint64_t begin_ns = clock::monotonic_ns();
   while (!test(due) && !is_broken_) {
     wait_ns = clock::monotonic_ns() - begin_ns;
-    if (patience_ns != kForEver && wait_ns > patience_ns) return false;
-    if (wait_ns > kSpinNs) sched_yield();
+    if (timeout_ns != kForEver && wait_ns > timeout_ns) return false;
+    if (wait_ns > kBusyWaitNs) sched_yield();
   }
   wait_ns = clock::monotonic_ns() - begin_ns;
   return due.is_done;
 }
 
-void StepControl::hear(std::uint64_t number) noexcept {
-  if (!std::exchange(round(number).is_heard, true)) port_.hear(round(number).all);
+void StepControl::handle(std::uint64_t number) noexcept {
+  if (!std::exchange(round(number).is_received, true)) port_.handle(round(number).all);
 }
 
 void StepControl::stop(const char* reason) noexcept {
   has_stopped_ = true;
   port_.stop(reason);
-  complain("no more statistics over all ranks, and no more decisions: ", reason);
+  complain("no more statistics over all ranks and no more decisions: ", reason);
 }
 
-/// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody
-/// goes on.
+/// Returns the maximum or the sum of all ranks' numbers; nullopt if a rank reports a failure, and
+/// then no rank continues.
 std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound,
                                                 bool is_sum) noexcept {
-  using Said = std::array<std::uint64_t, 2>;
-  Said said{mine, is_sound ? 0U : 1U};
+  using Reported = std::array<std::uint64_t, 2>;
+  Reported said{mine, is_sound ? 0U : 1U};
   if (world_ != nullptr) {
     Collective::Bytes bytes(sizeof said);
     std::memcpy(bytes.data(), said.data(), sizeof said);
     const Status status = world_->merge_all(
         bytes, [is_sum](Collective::Bytes& all, std::span<const std::byte> theirs) {
-          Said a{};
-          Said b{};
+          Reported a{};
+          Reported b{};
           if (theirs.size() != sizeof b) return;
           std::memcpy(a.data(), all.data(), sizeof a);
           std::memcpy(b.data(), theirs.data(), sizeof b);
@@ -313,34 +315,34 @@ std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_soun
   return said[1] != 0 ? std::nullopt : std::optional(said[0]);
 }
 
-/// Up to round `end` and to its completion. Everybody is here: nobody's time runs out.
+/// Starts and completes the rounds up to `end`. All ranks take part: no timeout.
 void StepControl::start_missing(std::uint64_t end) noexcept {
   std::uint64_t wait_ns = 0;
-  bool is_last_told = has_stopped_;
-  while (started_ < end || obeyed_ < started_) {
-    const bool is_behind = started_ < end && started_ - obeyed_ < kLag;
+  bool is_last_recorded = has_stopped_;
+  while (started_ < end || applied_ < started_) {
+    const bool is_behind = started_ < end && started_ - applied_ < kLag;
     if (is_behind) {
-      if (!start(is_last_told)) return;
-      is_last_told = true;
+      if (!start(is_last_recorded)) return;
+      is_last_recorded = true;
       continue;
     }
-    if (!complete(obeyed_, kForEver, wait_ns)) return;
-    hear(obeyed_);
-    port_.obey(round(obeyed_).all);
-    ++obeyed_;
+    if (!complete(applied_, kForEver, wait_ns)) return;
+    handle(applied_);
+    port_.apply(round(applied_).all);
+    ++applied_;
   }
 }
 
-/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits
-/// for none that could not leave. And it has taken them all, or given up, before any rank waits for
-/// its own to be taken. All ranks agree twice, whatever became of the first time; a rank on which
-/// MPI fails in agree() itself may leave others there.
+/// Delivers the last rank updates. Every rank starts to send its last one before the number is
+/// agreed on, so that rank 0 waits for none that could not be sent. Rank 0 has received all, or
+/// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed;
+/// a rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
-  if (!has_letters_) return;
+  if (!has_rank_updates_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
-  const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound,
-                                                     true);
-  const bool has_taken = letters && mail_->receive_all(*letters);
+  const std::optional<std::uint64_t> rank_updates = agree(mail_ ? mail_->sent_count() : 0, is_sound,
+                                                          true);
+  const bool has_taken = rank_updates && mail_->receive_all(*rank_updates);
   const bool is_all_taken = agree(0, has_taken, false).has_value();
   is_mail_broken_ = !is_all_taken || !mail_->see_off();
 }
@@ -352,7 +354,8 @@ void StepControl::finish() noexcept {
   hooks::set_step_follower(nullptr);
   hooks::set_reply_follower(nullptr);
   const NoCancel no_cancel;
-  const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
+  const bool is_last_due = started_ != 0 &&
+                           !has_stopped_;  // of the last step, which has no successor
   const std::optional<std::uint64_t> end = agree(started_ + (is_last_due ? 1 : 0), !is_broken_,
                                                  false);
   if (end) start_missing(*end);
@@ -363,8 +366,8 @@ void StepControl::finish() noexcept {
 void StepControl::free_objects() noexcept {
   if (group_ == nullptr || is_broken_) return;
   const OwnErrors errors;
-  for (auto& [bytes, type] : types_) twin<Fn::Type_free>()(&type);
-  twin<Fn::Op_free>()(&op_);
+  for (auto& [bytes, type] : types_) pmpi<Fn::Type_free>()(&type);
+  pmpi<Fn::Op_free>()(&op_);
   group_.reset();
 }
 
@@ -372,8 +375,8 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
-  if (!plan.has_letters) return;
-  set_letter_pulse(&carry_letters_of_pulse);
+  if (!plan.has_rank_updates) return;
+  set_rank_update_progress_tick(&carry_rank_updates_of_progress_tick);
   hooks::set_reply_follower(&follow_reply);
 }
 

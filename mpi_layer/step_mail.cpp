@@ -2,7 +2,7 @@
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/fn.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <new>
@@ -12,63 +12,65 @@
 namespace megascope::mpi {
 namespace {
 
-constexpr std::size_t kMostArrivals = 64;
-constexpr std::size_t kMostArrivingBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxArrivals = 64;
+constexpr std::size_t kMaxArrivingBytes = std::size_t{64} << 20;
 
 }  // namespace
 
-StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
-    : port_(port), comm_(comm), is_alone_(is_alone) {
-  if (is_alone) return;
-  twin<Fn::Comm_rank>()(comm, &rank_);
+StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone)
+    : port_(port), comm_(comm), is_standalone_(is_standalone) {
+  if (is_standalone) return;
+  pmpi<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
-    spare_.bytes.reset(new (
-        std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // pages of which none is touched
+    spare_.bytes.reset(
+        new (std::nothrow)
+            std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
 
 bool StepMail::send() noexcept {
-  if (!letter_.empty()) {
+  if (!rank_update_.empty()) {
     bool is_done = false;
     if (!pieces_.test(is_done)) return false;
     if (!is_done) return true;  // the next one waits, and grows
   }
-  letter_ = port_.take_letter();
-  return start(letter_, pieces_);
+  rank_update_ = port_.take_rank_update();
+  return start(rank_update_, pieces_);
 }
 
-/// Counted once it is on its way: rank 0 waits for no other.
-bool StepMail::start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept {
-  if (letter.empty()) return true;
-  if (!pieces.send(letter, comm_)) return false;
+/// Counts a rank update once it is being sent: rank 0 waits for no other.
+bool StepMail::start(const std::vector<std::byte>& rank_update,
+                     RankUpdateSegments& pieces) noexcept {
+  if (rank_update.empty()) return true;
+  if (!pieces.send(rank_update, comm_)) return false;
   ++sent_count_;
   return true;
 }
 
 bool StepMail::receive() noexcept {
-  std::vector<std::byte> own = port_.take_letter();
+  std::vector<std::byte> own = port_.take_rank_update();
   if (!own.empty()) port_.receive_whole(0, std::move(own));
-  if (is_alone_) return true;
+  if (is_standalone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 &&
-                                arrivals_.size() < kMostArrivals &&
-                                arriving_bytes_ < kMostArrivingBytes;) {
+                                arrivals_.size() < kMaxArrivals &&
+                                arriving_bytes_ < kMaxArrivingBytes;) {
     if (!accept(has_message)) return false;
   }
   return deliver();
 }
 
-/// Begins to receive the next letter, if there is one.
+/// Starts to receive the next rank update, if there is one.
 bool StepMail::accept(bool& has_message) noexcept {
   MPI_Message message{};
   MPI_Status status{};
   int is_there = 0;
   has_message = false;
-  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) !=
+  if (pmpi<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) !=
       MPI_SUCCESS)
     return false;
   if (is_there == 0) return true;
-  const std::size_t bytes = LetterPieces::room_for(status);
+  const std::size_t bytes = RankUpdateSegments::space_for(status);
   if (bytes == 0) return false;
   has_message = true;
   if (Arrival* const arrival = make_arrival(bytes)) {
@@ -94,7 +96,7 @@ StepMail::Arrival* StepMail::make_arrival(std::size_t bytes) noexcept {
   }
 }
 
-/// Matched behind all arrivals.
+/// Delivers the spare buffer, matched after all arrivals.
 bool StepMail::deliver_spare() noexcept {
   bool is_done = false;
   if (spare_.used == 0 ||
@@ -108,12 +110,13 @@ bool StepMail::deliver_spare() noexcept {
   return true;
 }
 
-/// A rank's last letter leaves before the one before it has arrived, and may be there first.
+/// Returns whether an earlier update of the rank is still arriving: its last one is sent before the
+/// previous one has arrived, and may overtake it.
 bool StepMail::awaits_earlier_of(const Arrival& arrival) const noexcept {
   return &*std::ranges::find(arrivals_, arrival.from, &Arrival::from) != &arrival;
 }
 
-/// Hands over what has arrived, each rank's in order.
+/// Delivers what has arrived, in order for each rank.
 bool StepMail::deliver() noexcept {
   for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
     bool is_done = false;
@@ -133,8 +136,8 @@ bool StepMail::deliver() noexcept {
 
 bool StepMail::send_last() noexcept {
   if (rank_ == 0) return true;
-  last_letter_ = port_.take_letter();
-  return start(last_letter_, last_pieces_);
+  last_rank_update_ = port_.take_rank_update();
+  return start(last_rank_update_, last_pieces_);
 }
 
 bool StepMail::receive_all(std::uint64_t sent_count) noexcept {

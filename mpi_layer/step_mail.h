@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/control_port.h"
-#include "mpi_layer/letter_pieces.h"
+#include "mpi_layer/rank_update_segments.h"
 
 #include <mpi.h>
 
@@ -14,43 +14,43 @@
 
 namespace megascope::mpi {
 
-/// Letters from all ranks to rank 0 (ControlPort::take_letter), one at a time from each, by
-/// nonblocking messages (LetterPieces) that go on at boundaries. Nobody waits but in receive_all().
-/// One thread at a time. Not to be destroyed while MPI may read or write a letter.
+/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from
+/// each rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only
+/// receive_all() waits. One thread at a time. Must not be destroyed while MPI may access a rank
+/// update.
 class StepMail {
  public:
-  /// comm: of ours, that no other such message goes over; null handle: there is only this rank.
-  /// Both outlive the object.
-  StepMail(ControlPort& port, MPI_Comm comm, bool is_alone);
+  /// comm: a communicator of the library without other messages of this kind; null handle: there is
+  /// only this rank. Both must outlive the object.
+  StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone);
 
-  /// Sends what there is to send, and on rank 0 takes what has come. False: MPI failed.
+  /// Sends what is ready, and on rank 0 delivers what has arrived. Returns false if MPI failed.
   bool progress() noexcept;
-  /// Once: begins to send what is left. False: MPI failed.
+  /// Starts to send the rest, once. Returns false if MPI failed.
   bool send_last() noexcept;
   std::uint64_t sent_count() const { return sent_count_; }
-  /// Behind send_last() of all: rank 0 takes all that is on its way. sent_count: of all ranks
-  /// together. False: MPI failed, or there is no memory to receive into.
+  /// Rank 0: receives all rank updates that are under way. Call after send_last() on all ranks.
+  /// sent_count: sum over all ranks. Returns false if MPI failed or memory ran out.
   bool receive_all(std::uint64_t sent_count) noexcept;
-  /// Once rank 0 has taken all: what was sent is done with. Where it has not, nobody is to wait for
-  /// that. False: MPI failed.
+  /// Completes the sends once rank 0 has received everything; must not be called otherwise. Returns
+  /// false if MPI failed.
   bool see_off() noexcept { return pieces_.wait() && last_pieces_.wait(); }
 
  private:
   struct Arrival {
     std::vector<std::byte> bytes;
-    LetterPieces pieces;
+    RankUpdateSegments pieces;
     std::int32_t from = 0;
   };
-  /// The one that is received into where there is no memory for another: what is matched must be
-  /// received.
+  /// Receive buffer if no memory is left for another: a matched message must be received.
   struct Spare {
     std::unique_ptr<std::byte[]> bytes;
-    std::size_t used = 0;  ///< 0: it is free
-    LetterPieces pieces;
+    std::size_t used = 0;  ///< 0: free
+    RankUpdateSegments pieces;
     std::int32_t from = 0;
   };
   bool send() noexcept;
-  bool start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept;
+  bool start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept;
   bool receive() noexcept;
   bool accept(bool& has_message) noexcept;
   Arrival* make_arrival(std::size_t bytes) noexcept;
@@ -60,14 +60,14 @@ class StepMail {
 
   ControlPort& port_;
   MPI_Comm comm_;
-  bool is_alone_;
+  bool is_standalone_;
   int rank_ = 0;
-  std::vector<std::byte> letter_;  ///< on its way
-  LetterPieces pieces_;
-  std::vector<std::byte> last_letter_;  ///< behind that, at the end
-  LetterPieces last_pieces_;
+  std::vector<std::byte> rank_update_;  ///< being sent
+  RankUpdateSegments pieces_;
+  std::vector<std::byte> last_rank_update_;  ///< sent after `rank_update_`, at the end
+  RankUpdateSegments last_pieces_;
   std::uint64_t sent_count_ = 0;
-  std::list<Arrival> arrivals_;  ///< being received, in order of their matching
+  std::list<Arrival> arrivals_;  ///< being received, in the order of matching
   std::size_t arriving_bytes_ = 0;
   Spare spare_;
   std::uint64_t received_count_ = 0;

@@ -4,7 +4,7 @@
 #include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/pulses.h"
+#include "mpi_layer/progress_ticks.h"
 #include "mpi_layer/selection.h"
 
 #include <algorithm>
@@ -31,13 +31,13 @@ struct CodeRange {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
-/// Of the objects that were loaded when `load_count` of them had been.
+/// Code ranges of the objects loaded at a certain `load_count`.
 struct MpiCode {
   unsigned long long load_count = 0;
   std::vector<CodeRange> ranges;
 };
 std::atomic<const MpiCode*> g_mpi_code{
-    nullptr};  // replaced as a whole, never freed: others may be reading it
+    nullptr};  // replaced as a whole and never freed: other threads may be reading it
 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
@@ -49,14 +49,14 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
-  begin_pulses(*thread);
+  begin_progress_ticks(*thread);
   thread->staged = static_cast<encoding::Word*>(
       std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
   const std::lock_guard lock(g_threads_mutex);
   const bool is_noted = or_nothing([thread] { return g_threads.push_back(thread), true; });
-  return is_noted ? thread : nullptr;  // one that nobody can close
+  return is_noted ? thread : nullptr;  // without an entry its gate could not be closed
 }
 
 bool is_mpi_or_us(std::string_view path) {
@@ -74,7 +74,7 @@ int collect_code(dl_phdr_info* info, std::size_t, void* code) {
     auto& ranges = static_cast<MpiCode*>(code)->ranges;
     or_nothing([&] {
       ranges.push_back({begin, begin + segment.p_memsz});
-    });  // nothing is thrown through the loader
+    });  // nothing may be thrown through the loader
   }
   return 0;
 }
@@ -99,7 +99,7 @@ constinit thread_local MpiThread* t_thread = &g_closed_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_pid = getpid();
   g_is_multithreaded = is_multithreaded;
-  g_gate.store(kRecords | kBooks, std::memory_order_relaxed);
+  g_gate.store(kRecords | kTracking, std::memory_order_relaxed);
   g_recorder.store(&recorder, std::memory_order_release);
   hooks::set_window_follower(&follow_window);
 }
@@ -132,16 +132,16 @@ void set_gates(std::uint8_t gate) noexcept {
 
 namespace {
 
-/// The thread's records go where those of the process go (hooks::is_kept), and its gate is open
-/// from then on. Returns the gate.
+/// Moves the thread's records to or from the trace (hooks::is_kept) and opens its gate. Returns the
+/// gate.
 std::uint8_t open_gate(MpiThread& thread, unsigned index, bool was_closed_to_read) noexcept {
-  if (!was_closed_to_read) thread.run.fn = Fn::kNone;  // calls in a row are of one window
+  if (!was_closed_to_read) thread.run.fn = Fn::kNone;  // coalesced polls belong to one window
   for (;;) {
     const bool is_kept = hooks::is_kept();
     if (thread.buffer->keep(is_kept)) thread.run.fn = Fn::kNone;
     const std::lock_guard lock(g_threads_mutex);
     if (is_kept != hooks::is_kept())
-      continue;  // it has changed meanwhile, and the gate was closed for it before this
+      continue;  // changed meanwhile, and the gate was closed for it before this point
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
     std::atomic_ref(thread.gate[index]).store(gate, std::memory_order_relaxed);
     return gate;
@@ -150,7 +150,7 @@ std::uint8_t open_gate(MpiThread& thread, unsigned index, bool was_closed_to_rea
 
 }  // namespace
 
-bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
+bool enter_slow_path(Interface interface, std::uint8_t selected) noexcept {
   Recorder* active = recorder();
   if (active == nullptr) return false;
   MpiThread* thread = t_thread;
@@ -161,7 +161,7 @@ bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
     t_thread = thread;
   }
   if (thread->buffer == nullptr || !thread->buffer->is_usable())
-    return false;  // a forked child; memory ran out
+    return false;  // a forked child, or memory ran out
   const bool was_closed_to_read = thread->reads_at_entry;
   if (was_closed_to_read) read_at_entry(*thread);
   const auto index = static_cast<unsigned>(interface);
@@ -179,7 +179,7 @@ bool is_mpi_code(const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
   const MpiCode* code = g_mpi_code.load(std::memory_order_acquire);
   if (code == nullptr || is_in(*code, address)) return code != nullptr;
-  // MPI loads some components when they are first used: for files, ROMIO.
+  // MPI loads some components at first use: for files, ROMIO.
   unsigned long long load_count = 0;
   dl_iterate_phdr(read_load_count, &load_count);
   if (load_count == code->load_count) return false;
@@ -193,7 +193,7 @@ void learn_mpi_code() {
   g_mpi_code.store(code, std::memory_order_release);
 }
 
-RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int count) noexcept {
+RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int count) noexcept {
   RequestArrays& arrays = thread.arrays[depth];
   const auto wanted = static_cast<std::uint32_t>(std::max(count, 0));
   if (wanted <= arrays.capacity) return &arrays;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "mpi_layer/abi.h"
+#include "mpi_layer/pmpi.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
 
 #include <mpi.h>
 
@@ -11,12 +11,12 @@
 
 namespace megascope::mpi {
 
-/// Moves when a datatype was freed: its handle may come back as another type.
+/// Changes when a datatype is freed, because MPI may reuse its handle.
 extern std::atomic<std::uint64_t> g_type_generation;
-std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
+std::uint64_t type_size_slow_path(MpiThread& thread, MPI_Datatype type) noexcept;
 
-/// Size in bytes of one element (MPI_Type_size); 0 for the null type. About 1 ns through the
-/// thread's cache.
+/// Returns the size of one element in bytes (MPI_Type_size); 0 for the null type. About 1 ns
+/// through the thread's cache.
 [[gnu::always_inline]] inline std::uint64_t type_size(MpiThread& thread,
                                                       MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
@@ -25,10 +25,10 @@ std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
                           g_type_generation.load(std::memory_order_relaxed);
   if (slot.key == key && is_current) [[likely]]
     return slot.size_bytes;
-  return type_size_slowly(thread, type);
+  return type_size_slow_path(thread, type);
 }
 
-/// count × size; a negative count, an error that MPI will report, is 0 bytes.
+/// Returns count * size; 0 for a negative count, which is an error that MPI will report.
 [[gnu::always_inline]] inline std::uint64_t payload_bytes(MpiThread& thread, int count,
                                                           MPI_Datatype type) noexcept {
   return count > 0 ? static_cast<std::uint64_t>(count) * type_size(thread, type) : 0;

@@ -5,19 +5,19 @@
 #include "mpi_layer/lifecycle.h"
 #include "mpi_layer/mpi_object.h"
 #include "mpi_layer/other_tool.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
-/// A program that starts MPI out of our sight ends without a word of us, were it not for this.
+/// Reports at exit that a program started MPI by a call that was not intercepted.
 namespace megascope::mpi {
 namespace {
 
 const pid_t g_pid_at_load = getpid();
 
-/// Is there an MPI library, and has it been started? Asked of the library itself: no twin may have
-/// been looked up.
+/// Returns whether there is an MPI library and it was started. Asks the library itself, because
+/// entry points may not have been looked up.
 bool is_mpi_started() noexcept {
   constexpr const char* kName = "PMPI_Initialized";
   void* symbol = dlsym(RTLD_DEFAULT, kName);
@@ -29,12 +29,12 @@ bool is_mpi_started() noexcept {
   return reinterpret_cast<int (*)(int*)>(symbol)(&flag) == 0 && flag != 0;
 }
 
-void tell_unseen_start() {
+void record_unseen_start() {
   if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() ||
       !is_loaded_with_program())
     return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
-  resolve_twins();
+  resolve_pmpi();
   std::string path;
   switch (find_other_tool(path)) {
     case OtherTool::kOursFirst:
@@ -51,8 +51,8 @@ void tell_unseen_start() {
       "looked up in the MPI library itself): nothing was recorded");
 }
 
-[[gnu::destructor]] void tell_unseen_start_at_exit() noexcept {
-  without_throwing(&tell_unseen_start, [] {});
+[[gnu::destructor]] void record_unseen_start_at_exit() noexcept {
+  without_throwing(&record_unseen_start, [] {});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <cstring>
 #include <map>
@@ -40,7 +40,7 @@ WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) 
   WinState*& slot = states()[key_of(window)];
   slot = state.get();
   g_window_generation.fetch_add(1, std::memory_order_relaxed);
-  if (comm.is_told) {
+  if (comm.is_recorded) {
     definition.id = g_next_id;
     definition.comm = comm.id;
     if (active->define(definition)) state->id = g_next_id++;
@@ -52,7 +52,7 @@ template <class Value>
 Value attribute(MPI_Win window, int keyval, Value otherwise) {
   void* value = nullptr;
   int is_set = 0;
-  twin<Fn::Win_get_attr>()(window, keyval, static_cast<void*>(&value), &is_set);
+  pmpi<Fn::Win_get_attr>()(window, keyval, static_cast<void*>(&value), &is_set);
   return is_set != 0 && value != nullptr ? *static_cast<const Value*>(value) : otherwise;
 }
 
@@ -71,9 +71,9 @@ WindowFlavor flavor_of(int mpi_flavor) {
 
 }  // namespace
 
-WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
+WinState* window_state_slow_path(MpiThread& thread, MPI_Win window) noexcept {
   const std::uint64_t key = key_of(window);
-  // Before the table is looked at: what becomes free meanwhile is looked up again.
+  // Read before the table: handles freed meanwhile are looked up again.
   const std::uint64_t generation = g_window_generation.load(std::memory_order_relaxed);
   WinState* state = nullptr;
   {
@@ -107,9 +107,9 @@ WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal,
 WinState* learn_window(MPI_Win window) noexcept {
   if (window == g_handles.win_null || window == MPI_Win{}) return nullptr;
   MPI_Group group;
-  if (twin<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
+  if (pmpi<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
   CommState* const found = comm_of_unseen(group);
-  twin<Fn::Group_free>()(&group);
+  pmpi<Fn::Group_free>()(&group);
   if (found == nullptr) return nullptr;
   CommState& comm = *found;
   std::uint32_t ordinal = 0;
@@ -143,14 +143,14 @@ void rename_window(const WinState& state, const char* name) noexcept {
   if (active == nullptr || state.id == kNoWin) return;
   or_nothing([&] {
     active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1)));
-  });  // what MPI keeps. MPI-4.1 §7.8
+  });  // what MPI keeps of the name. MPI-4.1 §7.8
 }
 
 namespace {
 
 GroupId learn_group(MPI_Group group) {
   int size = 0;
-  twin<Fn::Group_size>()(group, &size);
+  pmpi<Fn::Group_size>()(group, &size);
   const std::vector<std::int32_t> members = world_ranks_of(group);
   Recorder* active = recorder();
   if (active == nullptr || members.size() != static_cast<std::size_t>(size)) return kNoGroup;
@@ -168,7 +168,8 @@ GroupId learn_group(MPI_Group group) {
 }  // namespace
 
 GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {
-  if (group == g_handles.group_null || group == MPI_Group{}) return kNoGroup;  // MPI will say so
+  if (group == g_handles.group_null || group == MPI_Group{})
+    return kNoGroup;  // MPI will report the error
   const std::uint64_t generation = g_group_generation.load(std::memory_order_relaxed);
   MpiThread::GroupSlot& slot = thread.group;
   if (slot.key == key_of(group) && slot.generation == generation) return slot.id;

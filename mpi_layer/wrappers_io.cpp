@@ -1,15 +1,15 @@
 #include "mpi_layer/c_symbol.h"
-#include "mpi_layer/meaning_io.h"
+#include "mpi_layer/semantics_io.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 using megascope::mpi::Fn;
-using megascope::mpi::TwinType;
+using megascope::mpi::PmpiType;
 using megascope::mpi::Wrapper;
 
 #define MEGASCOPE_MPI(name, group, parameters, arguments)                      \
   MEGASCOPE_WHERE_DECLARED(                                                    \
       name, MEGASCOPE_C_SYMBOL(name, parameters) {                             \
-        return Wrapper<Fn::name, TwinType<Fn::name>::Pointer>::call arguments; \
+        return Wrapper<Fn::name, PmpiType<Fn::name>::Pointer>::call arguments; \
       })
 #include "mpi_layer/table/io.inc"

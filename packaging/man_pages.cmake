@@ -1,8 +1,8 @@
-# Makes the man pages from what the command says of itself: --help by help2man, the environment variables from
+# Generates the man pages from the command: --help by help2man, the environment variables from
 # `megascope info --json`.
 #
 #   cmake -DCOMMAND=bin/megascope -DHELP2MAN=help2man -DHELP=man_help.sh -DSCRIPT=megascope-run -DPAGES="run;info"
-#         -DVERSION=0.1.0 -DOUT=folder -P man_pages.cmake
+#         -DVERSION=0.1.0 -DOUT=directory -P man_pages.cmake
 
 set(ENV{LC_ALL} C.UTF-8)
 set(ENV{MEGASCOPE_COMMAND} "${COMMAND}")
@@ -15,7 +15,7 @@ function(ask result)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Text as roff shows it: no word is an option's dash, an escape or a request.
+# Escapes text for roff: dashes, backslashes and requests are shown as they are.
 function(as_roff result text)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
@@ -35,7 +35,7 @@ function(write_see_also file own)
   file(APPEND "${file}" "[SEE ALSO]\n${text}\n")
 endfunction()
 
-# megascope-run is a command of its own too.
+# megascope-run is also a script of its own.
 function(write_script_section file)
   ask(help sh "${SCRIPT}" --help)
   as_roff(help "${help}")
@@ -70,10 +70,10 @@ function(write_variables)
   string(JSON options GET "${json}" options)
   string(JSON count LENGTH "${options}")
   set(text ".TH MEGASCOPE 7 \"\" \"MegaScope ${VERSION}\" \"Environment variables\"\n.SH NAME\n"
-    "megascope \\- environment variables of libmegascope.so, the library that records MPI programs\n.SH SYNOPSIS\n"
+    "megascope \\- environment variables of libmegascope.so, the library that profiles MPI programs\n.SH SYNOPSIS\n"
     ".B mpirun \\-x LD_PRELOAD=libmegascope.so \\-x MEGASCOPE_\\fINAME\\fB=\\fIvalue\\fB ./program\n.SH DESCRIPTION\n"
-    "They are read once, when the program starts MPI.\nA value that is not accepted is said on standard error, "
-    "with what is used instead.\nLists are written with comma, plus or colon.\n.SH ENVIRONMENT\n")
+    "The library reads the variables once, when the program initialises MPI.\nAn invalid value is reported on standard "
+    "error, with the value used instead.\nThe separators of lists are comma, plus and colon.\n.SH ENVIRONMENT\n")
   list(JOIN text "" text)
   math(EXPR last "${count} - 1")
   foreach(index RANGE ${last})

@@ -1,6 +1,6 @@
-# Completion of megascope in bash. Commands, options and their values are what the command itself says in --help.
+# Completion of megascope in bash. Commands, options and their values come from the command's --help.
 
-# Fills COMPREPLY with those of the words that begin as the current one.
+# Fills COMPREPLY with the words that have the current one as a prefix.
 _megascope_offer() {
   mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
 }
@@ -13,14 +13,14 @@ _megascope_options() {
   "$@" --help 2>/dev/null | sed -n 's/^  \(-[^ ]*\).*/\1/p' | tr , '\n'
 }
 
-# What --help has behind an option: "TEXT", "INT:...", "TEXT:{otf2,perfetto}"; nothing behind a flag.
+# The value type that --help shows for an option: "TEXT", "INT:...", "TEXT:{otf2,perfetto}"; empty for a flag.
 _megascope_value_of() {  # _megascope_value_of OPTION COMMAND...
   local option=$1
   shift
   "$@" --help 2>/dev/null | sed -n "s/^  \(-[a-z],\)*$option\(,--[a-z-]*\)* \([A-Z][^ ]*\).*/\3/p"
 }
 
-# Run folders; where there are none, folders that they may lie in.
+# Run directories; if there are none, directories that may contain them.
 _megascope_folders() {
   local folder folders runs=()
   mapfile -t folders < <(compgen -d -- "$1")
@@ -32,17 +32,17 @@ _megascope_folders() {
   compopt -o filenames 2>/dev/null
 }
 
-# One more of a list with commas.
+# The next entry of a comma-separated list.
 _megascope_list() {  # _megascope_list "a b c" CURRENT
   local before=""
   [[ $2 != *,* ]] || before=${2%,*},
   mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${2##*,}")
 }
 
-_megascope_value() {  # _megascope_value OPTION VALUE CURRENT COMMAND: false when VALUE says nothing of what comes
+_megascope_value() {  # _megascope_value OPTION VALUE CURRENT COMMAND: false if VALUE does not determine the words
   case $1,$2 in
     *,*{*}) local words=${2#*\{}; _megascope_list "${words//[,\}]/ }" "$3" ;;
-    -e,* | --export,*)  # all formats but the one that only `megascope export` writes
+    -e,* | --export,*)  # all formats except the one that only `megascope export` writes
       local formats; formats=$(_megascope_value_of --format "$4" export)
       _megascope_value --format "${formats/,megascan/}" "$3" "$4" ;;
     -o,* | --out,* | --scratch,*) mapfile -t COMPREPLY < <(compgen -d -- "$3"); compopt -o filenames 2>/dev/null ;;
@@ -51,7 +51,7 @@ _megascope_value() {  # _megascope_value OPTION VALUE CURRENT COMMAND: false whe
   esac
 }
 
-# The words of the program to run: the first is a command, then files.
+# The words of the program to run: first a command, then files.
 _megascope_program() {  # _megascope_program INDEX CURRENT
   if declare -F _command_offset >/dev/null; then
     _command_offset "$1"
@@ -63,7 +63,7 @@ _megascope_program() {  # _megascope_program INDEX CURRENT
   fi
 }
 
-# Where the program begins in "megascope run [option...] [--] program..." and of doctor: like command_start in plugin/cli/main.cpp.
+# The index of the program in "megascope run [option...] [--] program...", also of doctor; as command_start in plugin/cli/main.cpp.
 _megascope_program_start() {
   local i
   for ((i = 2; i < COMP_CWORD; ++i)); do

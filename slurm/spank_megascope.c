@@ -1,14 +1,14 @@
-/* SPANK plugin: srun --megascope[=LIBRARY], also of sbatch and salloc, records the MPI calls of a
- * job's tasks.
+/* SPANK plugin: option --megascope[=LIBRARY] of srun, sbatch and salloc, which records the MPI
+ * calls of a job's tasks.
  *
- * It adds the library to the tasks' LD_PRELOAD, in front of what is there, on the node and as the
- * user, and does nothing else. Where the library cannot be read, the node's tasks run unrecorded
- * and one line says so. In plugstack.conf:
+ * It prepends the library to the tasks' LD_PRELOAD, on the node and as the user, and does nothing
+ * else. If the library cannot be read, the node's tasks run unrecorded, which is reported once. In
+ * plugstack.conf:
  *
  *   optional /path/megascope_spank.so [lib=LIBRARY] [default=on]
  *
- * lib: instead of the one this plugin was installed with. default=on: every job is recorded unless
- * it says --megascope=off. */
+ * lib: the library; default: the one installed with this plugin. default=on: every job is recorded
+ * unless it uses --megascope=off. */
 #define _GNU_SOURCE /* dladdr, PATH_MAX */
 #include <dlfcn.h>
 #include <limits.h>
@@ -64,8 +64,9 @@ static int on_option(int value, const char* argument, int is_remote) {
     return ESPANK_SUCCESS;
   }
   if (take_library(argument)) return ESPANK_SUCCESS;
-  slurm_error("megascope: --megascope=%s: a library's path is wanted, without blanks and colons",
-              argument);
+  slurm_error(
+      "megascope: --megascope=%s: expected the path of a library, without blanks and colons",
+      argument);
   return ESPANK_BAD_ARG;
 }
 
@@ -78,22 +79,23 @@ int slurm_spank_init(spank_t spank, int argument_count, char** arguments) {
   for (int i = 0; i < argument_count; ++i) {
     if (strncmp(arguments[i], "lib=", 4) == 0) {
       if (!take_library(arguments[i] + 4))
-        slurm_error("megascope: plugstack.conf: %s is no library's path", arguments[i]);
+        slurm_error("megascope: plugstack.conf: %s is not the path of a library", arguments[i]);
     } else if (strcmp(arguments[i], "default=on") == 0) {
       g_is_on = 1;
     } else if (strcmp(arguments[i], "default=off") != 0) {
       slurm_error(
-          "megascope: plugstack.conf: accepted are lib=LIBRARY, default=on, default=off, not %s",
+          "megascope: plugstack.conf: unknown option %s; use lib=LIBRARY, default=on or "
+          "default=off",
           arguments[i]);
     }
   }
   if (g_library[0] == '\0') find_library();
-  spank_option_register(spank, &g_options[0]); /* without it jobs go on as before */
+  spank_option_register(spank, &g_options[0]); /* if it fails, jobs run as before */
   return ESPANK_SUCCESS;
 }
 
-/* Says once a node why its tasks run unrecorded. */
-static void say_missing(spank_t spank, const char* why) {
+/* Reports once on each node why its tasks run unrecorded. */
+static void report_missing(spank_t spank, const char* why) {
   uint32_t task = 0;
   char node[256] = "this node";
   if (spank_get_item(spank, S_TASK_ID, &task) == ESPANK_SUCCESS && task != 0) return;
@@ -107,7 +109,7 @@ static void preload(spank_t spank) {
   static char after[sizeof before + PATH_MAX + 1];
   const spank_err_t found = spank_getenv(spank, "LD_PRELOAD", before, sizeof before);
   if (found == ESPANK_NOSPACE) {
-    say_missing(spank, "LD_PRELOAD is too long");
+    report_missing(spank, "LD_PRELOAD is too long");
     return;
   }
   if (found != ESPANK_SUCCESS) before[0] = '\0';
@@ -116,7 +118,7 @@ static void preload(spank_t spank) {
     return;
   snprintf(after, sizeof after, "%s%s%s", g_library, before[0] != '\0' ? ":" : "", before);
   if (spank_setenv(spank, "LD_PRELOAD", after, 1) != ESPANK_SUCCESS)
-    say_missing(spank, "LD_PRELOAD cannot be set");
+    report_missing(spank, "LD_PRELOAD cannot be set");
 }
 
 /* In the task, before it becomes the program, as the user. */
@@ -127,9 +129,11 @@ int slurm_spank_task_init(spank_t spank, int argument_count, char** arguments) {
   char why[PATH_MAX + 64];
   snprintf(why, sizeof why, "%s cannot be read", g_library);
   if (g_library[0] == '\0') {
-    say_missing(spank, "no libmegascope.so lies beside the plugin, and plugstack.conf names none");
+    report_missing(
+        spank,
+        "no libmegascope.so was found next to the plugin, and plugstack.conf specifies none");
   } else if (strchr(g_library, '/') != NULL && access(g_library, R_OK) != 0) {
-    say_missing(spank, why);
+    report_missing(spank, why);
   } else {
     preload(spank);
   }

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Forwards a port of this machine to the node of rank 0, where a page is served on the loopback address.
+# Forwards a local port to the node of rank 0, where the live view listens on the loopback address.
 #
 #   tunnel.sh [--login HOST] [--print] RUN_FOLDER|JOB PORT [LOCAL_PORT]
 #
-# On a login node it is enough as it is; from a desk name the login node with --login (then say the job, or the node as `@NODE`,
-# unless the run folder is seen here too). --print shows the command and does not run it. Ends with ctrl-C.
+# On a login node no option is needed. Elsewhere pass the login node with --login, and the job (or `@NODE`) if the run directory is
+# not visible. --print prints the command without running it. ctrl-C ends the tunnel.
 set -u
 
 usage() {
@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
 done
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then usage; fi
 run=$1 port=$2 local_port=${3:-$2}
-if ! is_port "$port" || ! is_port "$local_port"; then die "a port is a number from 1 to 65535"; fi
+if ! is_port "$port" || ! is_port "$local_port"; then die "a port must be a number from 1 to 65535"; fi
 
 ask() {  # ask COMMAND...: here, or on the login node
   if [ -n "$login" ]; then
@@ -35,7 +35,7 @@ ask() {  # ask COMMAND...: here, or on the login node
   fi
 }
 
-# Rank 0 says in the run folder where it runs; of a job, Slurm knows the first node.
+# The run directory has the node of rank 0; for a job Slurm knows the first node.
 node_of() {
   case $1 in
     @*) echo "${1#@}" ;;
@@ -45,13 +45,13 @@ node_of() {
 }
 
 if [ -f "$run/run-id" ]; then node=$(sed -n 4p "$run/run-id"); else node=$(node_of "$run"); fi
-[[ $node =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || die "cannot tell on which node $run runs"
+[[ $node =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || die "cannot determine the node of rank 0 of $run"
 command=(ssh -N -o ExitOnForwardFailure=yes -L "127.0.0.1:$local_port:127.0.0.1:$port")
 [ -z "$login" ] || command+=(-J "$login")
 command+=("$node")
 if [ $print = yes ]; then
   echo "${command[*]}"
 else
-  echo "tunnel.sh: http://127.0.0.1:$local_port/ is port $port of $node; ctrl-C ends it" >&2
+  echo "tunnel.sh: http://127.0.0.1:$local_port/ forwards to port $port of $node; ctrl-C ends it" >&2
   exec "${command[@]}"
 fi

@@ -54,10 +54,10 @@ void Gather::add_message(std::size_t task, const analysis::MessageEnd& send,
       queue.comm = receive.comm;
     }
   }
-  if (send.start_ns > receive.enter_ns && receive.stop != analysis::kNoStop) {
+  if (send.start_ns > receive.enter_ns && receive.wait_point != analysis::kNoWaitPoint) {
     ++ranks[receiver].late_sends.count;
     ranks[receiver].late_sends.time_ns += time_between(send.start_ns, receive.leave_ns);
-  } else if (receive.start_ns > send.enter_ns && send.stop != analysis::kNoStop &&
+  } else if (receive.start_ns > send.enter_ns && send.wait_point != analysis::kNoWaitPoint &&
              send.leave_ns >= receive.start_ns) {
     ++ranks[sender].late_receives.count;
     ranks[sender].late_receives.time_ns += time_between(receive.start_ns, send.leave_ns);
@@ -96,7 +96,8 @@ void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts,
     row.comm = comm_of(row.comm);
     if (row.site < process.call_sites.size()) {
       const auto [found, is_new] = site_index.try_emplace(
-          place_of(process.call_sites[row.site]), static_cast<std::uint32_t>(facts.sites.size()));
+          call_site_of(process.call_sites[row.site]),
+          static_cast<std::uint32_t>(facts.sites.size()));
       if (is_new) facts.sites.push_back(found->first);
       row.site = found->second;
     } else {
@@ -137,7 +138,7 @@ void Gather::add_messages(RankFacts& rank) const {
 void Gather::add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const {
   for (analysis::Track track = 0; track < waits.waited_for.size(); ++track) {
     const analysis::WaitedFor& from = waits.waited_for[track];
-    RankFacts& rank = facts.ranks[tables_.place(track).process_index];
+    RankFacts& rank = facts.ranks[tables_.call_site(track).process_index];
     rank.waited_for_at_all.waiter_count += from.waiter_count;
     for (std::size_t kind = 0; kind < analysis::kWaitKindCount; ++kind) {
       WaitedFor&

@@ -26,10 +26,10 @@ class Gather final : public analysis::MatchSink {
   /// Forgets what an earlier pass found.
   void begin(std::size_t task_count) override;
   void add_call(analysis::Track track, const Call& call) override {
-    const analysis::MatchTables::Place& place = tables_.place(track);
-    ranks_[place.process_index]->add(place.location, call);
+    const analysis::MatchTables::CallSite& call_site = tables_.call_site(track);
+    ranks_[call_site.process_index]->add(call_site.location, call);
   }
-  void add_stop(analysis::Track, const analysis::Stop&) override {}
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t task, const analysis::MessageEnd& send,
                    const analysis::MessageEnd& receive) override;
   void add_collective(std::size_t task, const analysis::Collective& collective) override;

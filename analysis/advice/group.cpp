@@ -7,11 +7,11 @@
 namespace megascope::advice {
 
 std::vector<RowGroup> groups_of(const Facts& facts, Pattern pattern) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, RowGroup> by_place;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, RowGroup> by_call_site;
   for (const RankFacts& rank : facts.ranks) {
     for (const Row& row : rank.rows) {
       if (row.pattern != pattern) continue;
-      RowGroup& group = by_place[{row.function, row.comm, row.site}];
+      RowGroup& group = by_call_site[{row.function, row.comm, row.site}];
       Row& sum = group.sum;
       if (group.ranks.empty()) {
         sum = row;
@@ -28,7 +28,7 @@ std::vector<RowGroup> groups_of(const Facts& facts, Pattern pattern) {
     }
   }
   std::vector<RowGroup> groups;
-  for (auto& [place, group] : by_place) groups.push_back(std::move(group));
+  for (auto& [call_site, group] : by_call_site) groups.push_back(std::move(group));
   std::ranges::stable_sort(
       groups, [](const RowGroup& a, const RowGroup& b) { return a.sum.time_ns > b.sum.time_ns; });
   return groups;

@@ -110,7 +110,9 @@ RankGather::Peer* RankGather::peer_of(CommId comm, std::int32_t peer) {
 }
 
 void RankGather::add(LocationId location, const Call& call) {
-  if (call.depth != 0 || call.is_pending || call.region >= regions_.size()) return;
+  // count 0: a wait that the analysis inserted.
+  if (call.depth != 0 || call.is_pending || call.region >= regions_.size() || call.count == 0)
+    return;
   const Region& region = regions_[call.region];
   Thread& thread = threads_[location];
   if (region.is_poll) add_poll(thread, call);
@@ -147,11 +149,15 @@ void RankGather::add_poll(Thread& thread, const Call& call) {
 
 void RankGather::add_facts(Event& event, const Call& call) {
   std::uint64_t completions = 0;
+  bool has_sent = false;
   for (const Fact& fact : call.facts) {
     completions += fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kRecv ? 1 : 0;
+    has_sent = has_sent || fact.kind == FactKind::kSend;
   }
-  const std::uint64_t each_ns = completions > 1 ? event.time_ns() / completions
-                                                : event.time_ns();  // dividing is expensive
+  // The time of a call that does both, as MPI_Sendrecv, is the send's. Dividing is expensive.
+  const std::uint64_t each_ns = has_sent          ? 0
+                                : completions > 1 ? event.time_ns() / completions
+                                                  : event.time_ns();
   for (const Fact& fact : call.facts) {
     switch (fact.kind) {
       case FactKind::kSend:
@@ -263,13 +269,13 @@ void RankGather::note_collective(Event& event, const Call& call, const Fact& fac
   event.peer = fact.peer;
   event.is_root = fact.peer >= 0 && fact.peer == comm.my_rank;
   event.is_blocking = fact.kind == FactKind::kCollective;
-  const std::uint64_t told_bytes = event.is_root && region.op == CollectiveOp::kBcast
-                                       ? fact.bytes
-                                       : std::max(fact.bytes, fact.bytes_received);
+  const std::uint64_t reported_bytes = event.is_root && region.op == CollectiveOp::kBcast
+                                           ? fact.bytes
+                                           : std::max(fact.bytes, fact.bytes_received);
   const bool counts_all = counts_all_members(region.op) ||
                           (event.is_root && region.op != CollectiveOp::kNone);
-  event.bytes = counts_all && comm.size > 1 ? told_bytes / static_cast<std::uint64_t>(comm.size)
-                                            : told_bytes;
+  event.bytes = counts_all && comm.size > 1 ? reported_bytes / static_cast<std::uint64_t>(comm.size)
+                                            : reported_bytes;
   event.is_tiny = event.is_blocking && may_be_tiny(region.op) && comm.size > 1 &&
                   event.bytes <= kTinyCollectiveBytes;
 }

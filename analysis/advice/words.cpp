@@ -17,8 +17,8 @@ std::string percent(double fraction) {
   return text;
 }
 
-std::string place_text(const Facts& facts, std::uint32_t function, std::uint32_t comm,
-                       std::uint32_t site) {
+std::string call_site_text(const Facts& facts, std::uint32_t function, std::uint32_t comm,
+                           std::uint32_t site) {
   std::string text;
   if (function != kNoIndex) text = "in " + facts.functions[function];
   if (site != kNoIndex) return text + " at " + facts.sites[site];

@@ -12,8 +12,8 @@ namespace megascope::advice {
 /// "12 %", "0.62 %": of a fraction.
 std::string percent(double fraction);
 /// "in MPI_Send at solve (heat.c:42)", else "in MPI_Send on `MPI_COMM_WORLD`".
-std::string place_text(const Facts& facts, std::uint32_t function, std::uint32_t comm,
-                       std::uint32_t site);
+std::string call_site_text(const Facts& facts, std::uint32_t function, std::uint32_t comm,
+                           std::uint32_t site);
 /// "rank 3", "ranks 0-2, 7"; "all 64 ranks"; of long lists only how many. ranks: ascending.
 std::string ranks_text(const Facts& facts, const std::vector<std::int32_t>& ranks);
 /// "3.1 s" of nanoseconds.

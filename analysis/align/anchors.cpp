@@ -38,7 +38,7 @@ class AnchorSink final : public MatchSink {
       : tables_(tables), domains_(domains), length_ns_(length_ns) {}
 
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
     add_order(tasks_[task], domain_of(send.track), send.start_ns, domain_of(receive.track),
               receive.leave_ns);
@@ -62,15 +62,15 @@ class AnchorSink final : public MatchSink {
   void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late,
                  std::uint64_t late_ns) const {
     if (early == late) return;
-    const double least_ns = static_cast<double>(early_ns) -
-                            static_cast<double>(
-                                late_ns);  // that `late` must be set later than `early`
+    const double min_ns = static_cast<double>(early_ns) -
+                          static_cast<double>(
+                              late_ns);  // that `late` must be set later than `early`
     ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_)
                               .first->second;
     if (early < late)
-      bounds.add_least(late_ns, least_ns);
+      bounds.add_min(late_ns, min_ns);
     else
-      bounds.add_most(early_ns, -least_ns);
+      bounds.add_max(early_ns, -min_ns);
   }
 
   const MatchTables& tables_;
@@ -208,8 +208,8 @@ Anchors find_anchors(const RecordSource& source, const MatchTables& tables,
   double earliest_ns = 0.0;  // times are moved to later ones only
   for (const Placed& domain : placed) {
     earliest_ns = std::min({earliest_ns, domain.at(0.0), domain.at(end_ns)});
-    anchors.moved_most_ns = std::max(
-        {anchors.moved_most_ns, std::fabs(domain.at(0.0)), std::fabs(domain.at(end_ns))});
+    anchors.max_moved_ns = std::max(
+        {anchors.max_moved_ns, std::fabs(domain.at(0.0)), std::fabs(domain.at(end_ns))});
   }
   const bool is_moved = std::ranges::any_of(placed, &Placed::is_moved);
   for (std::size_t i = 0; i < domains.size(); ++i) {

@@ -14,7 +14,7 @@ struct Anchors {
       corrections;  ///< by index in world_ranks(); all empty where no clock is contradicted
   std::vector<double> errors_ns;  ///< the same: how far it may be off then; < 0: not known
 
-  double moved_most_ns = 0.0;  ///< by which a clock was set, at the run's begin or end
+  double max_moved_ns = 0.0;  ///< by which a clock was set, at the run's begin or end
 
   bool is_any() const;
 };

@@ -15,18 +15,17 @@ constexpr std::uint64_t kFirstSlack = 4;
 /// Moves what is left when clocks were set.
 void move_moments(const RecordSource& source, const MatchTables& tables, std::uint64_t worst_ns,
                   unsigned jobs, Causality& result) {
-  constexpr std::uint64_t kMostNs = std::uint64_t{1} << 58;  // damaged times lie anywhere
-  for (std::uint64_t slack_ns = kFirstSlack * std::clamp<std::uint64_t>(worst_ns, 1, kMostNs);;
+  constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 58;  // damaged times lie anywhere
+  for (std::uint64_t slack_ns = kFirstSlack * std::clamp<std::uint64_t>(worst_ns, 1, kMaxNs);;
        slack_ns *= kFirstSlack) {
     ConstraintSink sink(tables, source.world_ranks().size(), slack_ns);
     (void)match_run(source, tables, sink, jobs);
     result.corrections = logical_clock(sink.take());
-    result.moved_most_ns = 0;
+    result.max_moved_ns = 0;
     for (const TimeCorrection& correction : result.corrections) {
-      result.moved_most_ns = std::max(result.moved_most_ns, correction.most_ns());
+      result.max_moved_ns = std::max(result.max_moved_ns, correction.max_ns());
     }
-    if (result.moved_most_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack))
-      return;
+    if (result.max_moved_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack)) return;
   }
 }
 
@@ -37,7 +36,7 @@ Causality restore_causality(const RecordSource& source, const MatchTables& table
                             unsigned jobs) {
   Causality result{.violations_before = matching.violation_count,
                    .worst_before_ns = matching.worst_violation_ns,
-                   .moved_most_ns = 0,
+                   .max_moved_ns = 0,
                    .anchors = {},
                    .corrections = {}};
   result.corrections.resize(source.world_ranks().size());

@@ -14,7 +14,7 @@ namespace megascope::analysis {
 struct Causality {
   std::uint64_t violations_before = 0;
   std::uint64_t worst_before_ns = 0;        ///< the largest of them
-  std::uint64_t moved_most_ns = 0;          ///< the largest move of a moment
+  std::uint64_t max_moved_ns = 0;           ///< the largest move of a moment
   Anchors anchors;                          ///< lines on which clocks were set first
   std::vector<TimeCorrection> corrections;  ///< behind those; of source.world_ranks(), in this
                                             ///< order; all empty where nothing was moved

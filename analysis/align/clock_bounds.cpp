@@ -12,7 +12,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 /// Of equal bounds the earliest, so that nothing depends on who found it first.
-void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
+void ClockBounds::add_min(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).least;
   const auto time = static_cast<double>(time_ns);
   const bool is_tighter = shift_ns > bound.shift_ns ||
@@ -20,7 +20,7 @@ void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
   if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
 }
 
-void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
+void ClockBounds::add_max(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).most;
   const auto time = static_cast<double>(time_ns);
   const bool is_tighter = shift_ns < bound.shift_ns ||
@@ -31,9 +31,9 @@ void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
 void ClockBounds::merge(const ClockBounds& other) {
   for (const auto& [index, part] : other.parts_) {
     if (part.least.is_set)
-      add_least(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
+      add_min(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
     if (part.most.is_set)
-      add_most(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
+      add_max(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
   }
 }
 
@@ -48,25 +48,25 @@ double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
   return worst_ns;
 }
 
-ClockBounds::Room ClockBounds::room_at(double rate) const {
-  Room room{-kInfinite, kInfinite};
+ClockBounds::Space ClockBounds::space_at(double rate) const {
+  Space space{-kInfinite, kInfinite};
   for (const auto& [index, part] : parts_) {
     if (part.least.is_set)
-      room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
+      space.min_ns = std::max(space.min_ns, part.least.shift_ns - rate * part.least.time_ns);
     if (part.most.is_set)
-      room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
+      space.max_ns = std::min(space.max_ns, part.most.shift_ns - rate * part.most.time_ns);
   }
-  return room;
+  return space;
 }
 
 /// The room is a concave function of the rate.
 double ClockBounds::best_rate() const {
-  double low = -kMostRate;
-  double high = kMostRate;
+  double low = -kMaxRate;
+  double high = kMaxRate;
   for (int i = 0; i < 100; ++i) {
     const double a = low + (high - low) / 3;
     const double b = high - (high - low) / 3;
-    if (room_at(a).width_ns() < room_at(b).width_ns())
+    if (space_at(a).width_ns() < space_at(b).width_ns())
       low = a;
     else
       high = b;
@@ -77,15 +77,15 @@ double ClockBounds::best_rate() const {
 /// Those around `best` that leave so much room.
 ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   const auto edge = [&](double outside) {
-    if (room_at(outside).width_ns() >= width_ns) return outside;
+    if (space_at(outside).width_ns() >= width_ns) return outside;
     double inside = best;
     for (int i = 0; i < 60; ++i) {
       const double rate = (inside + outside) / 2;
-      (room_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
+      (space_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
     }
     return inside;
   };
-  return {edge(-kMostRate), edge(kMostRate)};
+  return {edge(-kMaxRate), edge(kMaxRate)};
 }
 
 /// From the line to any that obeys, at the run's begin or end.
@@ -94,8 +94,8 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
   double farthest = 0.0;
   for (int i = 0; i <= kSteps; ++i) {
     const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
-    const Room room = room_at(rate);
-    for (const double at_zero : {room.least_ns, room.most_ns}) {
+    const Space space = space_at(rate);
+    for (const double at_zero : {space.min_ns, space.max_ns}) {
       farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns),
                            std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
     }
@@ -105,16 +105,16 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
 
 ClockLine ClockBounds::middle() const {
   ClockLine line;
-  line.is_bounded = std::isfinite(room_at(0.0).width_ns());
+  line.is_bounded = std::isfinite(space_at(0.0).width_ns());
   if (!line.is_bounded) return line;
   const double best = best_rate();
-  const double most_ns = room_at(best).width_ns();  // < 0: no line obeys all
-  const Rates roomy = rates_with(most_ns > 0.0 ? most_ns / 2 : most_ns, best);
+  const double max_ns = space_at(best).width_ns();  // < 0: no line obeys all
+  const Rates roomy = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
   line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
-  const Room room = room_at(line.rate);
-  line.at_zero_ns = (room.least_ns + room.most_ns) / 2;
-  line.error_ns = std::max(0.0, -most_ns) +
-                  farthest_ns(line, most_ns > 0.0 ? rates_with(0.0, best) : roomy);
+  const Space space = space_at(line.rate);
+  line.at_zero_ns = (space.min_ns + space.max_ns) / 2;
+  line.error_ns = std::max(0.0, -max_ns) +
+                  farthest_ns(line, max_ns > 0.0 ? rates_with(0.0, best) : roomy);
   return line;
 }
 

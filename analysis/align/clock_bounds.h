@@ -11,7 +11,7 @@ struct ClockLine {
   double at_zero_ns = 0.0;
   double rate = 0.0;      ///< ns a ns
   double error_ns = 0.0;  ///< no moment of the run is further off, if the clocks run evenly and not
-                          ///< faster than each other by kMostRate
+                          ///< faster than each other by kMaxRate
   bool is_bounded = false;  ///< from both sides
 
   double at(double time_ns) const { return at_zero_ns + rate * time_ns; }
@@ -22,13 +22,13 @@ struct ClockLine {
 class ClockBounds {
  public:
   /// Clocks differ by no more than this in their rate: twice what is bad for one.
-  static constexpr double kMostRate = 200e-6;
+  static constexpr double kMaxRate = 200e-6;
 
   /// length_ns: of the run, as the clocks show it.
   explicit ClockBounds(std::uint64_t length_ns)
       : length_ns_(static_cast<double>(length_ns) + 1.0) {}
-  void add_least(std::uint64_t time_ns, double shift_ns);
-  void add_most(std::uint64_t time_ns, double shift_ns);
+  void add_min(std::uint64_t time_ns, double shift_ns);
+  void add_max(std::uint64_t time_ns, double shift_ns);
   void merge(const ClockBounds& other);
 
   /// By how much a clock that is moved by a part of the line contradicts them.
@@ -48,10 +48,10 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  struct Room {  ///< where lines of a rate may be at time 0
-    double least_ns = 0.0;
-    double most_ns = 0.0;
-    double width_ns() const { return most_ns - least_ns; }
+  struct Space {  ///< where lines of a rate may be at time 0
+    double min_ns = 0.0;
+    double max_ns = 0.0;
+    double width_ns() const { return max_ns - min_ns; }
   };
   struct Rates {
     double low = 0.0;
@@ -62,7 +62,7 @@ class ClockBounds {
   Part& part_of(std::uint64_t time_ns) {
     return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)];
   }
-  Room room_at(double rate) const;
+  Space space_at(double rate) const;
   double best_rate() const;
   Rates rates_with(double width_ns, double best) const;
   double farthest_ns(const ClockLine& line, const Rates& rates) const;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t
     kSpread = 100;  ///< a move of 1 ns is undone in, and prepared over, so many ns
-constexpr std::uint32_t kNobody = 0xFFFFFFFF;
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
 using Moment = OrderConstraints::Moment;
 
@@ -35,7 +35,7 @@ class Clock {
       : moments_(constraints.by_process),
         groups_(constraints.group_count),
         at_(moments_.size()),
-        next_waiter_(moments_.size(), kNobody),
+        next_waiter_(moments_.size(), kNone),
         moves_(moments_.size()) {
     for (std::size_t group = 0; group < groups_.size(); ++group)
       groups_[group].needed_ns = floors[group];
@@ -53,7 +53,7 @@ class Clock {
         ready_.pop_back();
         advance(process);
       }
-      if (!break_circle()) break;
+      if (!break_cycle()) break;
     }
     std::vector<TimeCorrection> result;
     for (std::uint32_t process = 0; process < moments_.size(); ++process)
@@ -66,7 +66,7 @@ class Clock {
     std::uint64_t needed_ns = 0;                    ///< corrected: the latest of `before`
     std::uint64_t deadline_ns = ~std::uint64_t{0};  ///< corrected: the earliest of `after`
     std::uint32_t missing = 0;                      ///< of `before`, not yet known
-    std::uint32_t first_waiter = kNobody;
+    std::uint32_t first_waiter = kNone;
   };
 
   void advance(std::uint32_t process) {
@@ -108,17 +108,17 @@ class Clock {
   }
 
   void wake(Group& group) {
-    while (group.first_waiter != kNobody) {
+    while (group.first_waiter != kNone) {
       const std::uint32_t process = group.first_waiter;
       group.first_waiter = next_waiter_[process];
-      next_waiter_[process] = kNobody;
+      next_waiter_[process] = kNone;
       ready_.push_back(process);
     }
   }
 
   /// Nobody can go on: what is matched is wrong, or two moments have one time. The first that waits
   /// goes on with what is known.
-  bool break_circle() {
+  bool break_cycle() {
     for (std::uint32_t process = 0; process < moments_.size(); ++process) {
       if (at_[process] == moments_[process].size()) continue;
       Group& group = groups_[moments_[process][at_[process]].group];
@@ -211,14 +211,14 @@ bool raise_floors(const OrderConstraints& constraints,
   return is_violated;
 }
 
-constexpr int kMostRounds = 8;
+constexpr int kMaxRounds = 8;
 
 }  // namespace
 
 std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints) {
   std::vector<std::uint64_t> floors(constraints.group_count);
   std::vector<TimeCorrection> corrections = Clock(constraints, floors).run();
-  for (int round = 1; round < kMostRounds && raise_floors(constraints, corrections, floors);
+  for (int round = 1; round < kMaxRounds && raise_floors(constraints, corrections, floors);
        ++round) {
     corrections = Clock(constraints, floors).run();
   }

@@ -26,7 +26,7 @@ class ConstraintSink final : public MatchSink {
       : tables_(tables), process_count_(process_count), slack_ns_(slack_ns) {}
 
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override {}

@@ -28,7 +28,8 @@ class CorrectedPoints final : public PointStream {
   bool next(Point& point) override {
     if (!points_->next(point)) return false;
     point.time_ns = correction_.corrected(point.time_ns);
-    if (point.kind == PointKind::kRangeStop) point.start_ns = correction_.corrected(point.start_ns);
+    if (point.kind == PointKind::kRangeWaitPoint)
+      point.start_ns = correction_.corrected(point.start_ns);
     return true;
   }
 
@@ -39,7 +40,7 @@ class CorrectedPoints final : public PointStream {
 
 }  // namespace
 
-std::uint64_t TimeCorrection::most_ns() const {
+std::uint64_t TimeCorrection::max_ns() const {
   std::uint64_t most = 0;
   for (const Point& point : points_) most = std::max(most, point.shift_ns);
   return most;
@@ -48,7 +49,7 @@ std::uint64_t TimeCorrection::most_ns() const {
 CorrectedSource::CorrectedSource(const RecordSource& whole, std::vector<TimeCorrection> corrections)
     : whole_(whole), corrections_(std::move(corrections)) {
   for (const TimeCorrection& correction : corrections_)
-    most_ns_ = std::max(most_ns_, correction.most_ns());
+    max_ns_ = std::max(max_ns_, correction.max_ns());
 }
 
 /// nullptr: nothing is moved.

@@ -25,7 +25,7 @@ class TimeCorrection {
 
   bool is_none() const { return points_.empty(); }
   const std::vector<Point>& points() const { return points_; }
-  std::uint64_t most_ns() const;
+  std::uint64_t max_ns() const;
   std::uint64_t shift_ns(std::uint64_t time_ns) const {
     const auto after = std::ranges::upper_bound(points_, time_ns, {}, &Point::time_ns);
     if (after == points_.begin() || after == points_.end())
@@ -62,14 +62,14 @@ class CorrectedSource final : public RecordSource {
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
   std::unique_ptr<PointStream> points(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return whole_.start_realtime_ns(); }
-  std::uint64_t end_ns() const override { return whole_.end_ns() + most_ns_; }
+  std::uint64_t end_ns() const override { return whole_.end_ns() + max_ns_; }
 
  private:
   const TimeCorrection* correction_of(std::int32_t world_rank) const;
 
   const RecordSource& whole_;
   std::vector<TimeCorrection> corrections_;
-  std::uint64_t most_ns_ = 0;
+  std::uint64_t max_ns_ = 0;
 };
 
 }  // namespace megascope::analysis

@@ -70,9 +70,9 @@ FunctionTable::FunctionTable(const ProcessDefinitions& process) {
 CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm,
                          const Fact& fact) {
   CollectiveShape shape{.function = function.name};
-  const bool is_told = fact.kind == FactKind::kCollective ||
-                       fact.kind == FactKind::kCollectiveRequest;
-  if (comm.kind == CommKind::kInter || !is_told) return shape;
+  const bool is_reported = fact.kind == FactKind::kCollective ||
+                           fact.kind == FactKind::kCollectiveRequest;
+  if (comm.kind == CommKind::kInter || !is_reported) return shape;
   shape.root = fact.peer;
   const std::int64_t size = rank_count(comm.members);
   if (!function.is_neighbourhood && size > 1) {

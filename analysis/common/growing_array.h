@@ -40,8 +40,8 @@ class GrowingArray {
 
  private:
   void grow() {
-    constexpr std::size_t kLeast = 64;
-    const std::size_t capacity = capacity_ + capacity_ / 8 + kLeast;
+    constexpr std::size_t kMin = 64;
+    const std::size_t capacity = capacity_ + capacity_ / 8 + kMin;
     auto* data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
     if (data == nullptr) throw std::bad_alloc();
     data_ = data;

@@ -16,7 +16,7 @@ struct Mismatch {
     kBytes,
     kCount,  ///< all alike, but some members ended after fewer of them
   };
-  struct Party {
+  struct Participant {
     CollectiveShape shape;                  ///< of kCount: of the last one, its function alone
     std::uint32_t count = 0;                ///< kCount: collectives made
     std::vector<std::int32_t> world_ranks;  ///< ascending
@@ -24,7 +24,7 @@ struct Mismatch {
   CommTable::Index comm = CommTable::kNone;
   std::uint32_t sequence = 0;  ///< its number, from 0; not of kCount
   What what = What::kFunction;
-  std::vector<Party> parties;  ///< the largest first
+  std::vector<Participant> participants;  ///< the largest first
 };
 
 }  // namespace megascope::analysis

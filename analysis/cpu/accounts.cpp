@@ -8,7 +8,7 @@ namespace {
 
 constexpr double
     kOfTheBlocked = 0.35;  ///< a rank that is stopped at any time is in MPI for much of it
-constexpr double kLeastInsideNs = 1e6;  ///< of readings inside of calls: below it they say nothing
+constexpr double kMinInsideNs = 1e6;  ///< of readings inside of calls: below it they say nothing
 
 const RankCpus* cpus_of(std::span<const RankCpus> cpus, std::int32_t world_rank) {
   const auto found = std::ranges::find(cpus, world_rank, &RankCpus::world_rank);
@@ -40,7 +40,7 @@ double blocked_share_in_mpi(const std::vector<Account>& accounts, const Account&
   for (const Account& account : accounts) {
     if (account.world_rank != but.world_rank) inside.add(account.times->measured.inside);
   }
-  return inside.wall_ns >= kLeastInsideNs ? blocked_ns(inside) / inside.wall_ns : -1.0;
+  return inside.wall_ns >= kMinInsideNs ? blocked_ns(inside) / inside.wall_ns : -1.0;
 }
 
 double usual_outside_ns(const std::vector<Account>& accounts, const Account& but) {

@@ -18,7 +18,7 @@ constexpr double
     kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
 constexpr double kAlmostNone = 0.001;  ///< of an interval
 
-constexpr double kMostCount = 1e18;  ///< 30 years in ns
+constexpr double kMaxCount = 1e18;  ///< 30 years in ns
 
 /// The time between two readings, or the part of it that is of one step.
 struct Segment {
@@ -52,7 +52,7 @@ std::vector<Change> changes_of(const detect::StepTimes& steps) {
 }
 
 /// Of ns or switches; false of what is no number.
-bool is_count(double value) { return value >= 0 && value < kMostCount; }
+bool is_count(double value) { return value >= 0 && value < kMaxCount; }
 
 class RankTimes {
  public:
@@ -200,9 +200,9 @@ class RankTimes {
     };
     const double cpu_ns = between(estimate(&CpuSums::cpu_ns), std::max(0.0, all.cpu_ns - inside_ns),
                                   std::min(all.cpu_ns, outside_ns));
-    const double room_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
+    const double space_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
     const double wait_ns = between(estimate(&CpuSums::wait_ns),
-                                   std::max(0.0, all.wait_ns - room_inside_ns),
+                                   std::max(0.0, all.wait_ns - space_inside_ns),
                                    std::min(all.wait_ns, std::max(0.0, outside_ns - cpu_ns)));
     const double switches = between(estimate(&CpuSums::switches), 0.0, all.switches);
     return {{outside_ns, cpu_ns, wait_ns, switches},

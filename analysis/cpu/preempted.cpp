@@ -9,10 +9,10 @@ namespace megascope::cpu {
 namespace {
 
 using detect::Cause;
-using detect::Culprit;
+using detect::RootCause;
 
 constexpr double kExplained = 0.5;  ///< of the excess: from here on it is the cause
-constexpr double kLeastExcess = 1e-3;
+constexpr double kMinExcess = 1e-3;
 constexpr double
     kMeasured = 0.5;  ///< of a rank's time: below it, what is outside of MPI is estimated
 constexpr double kComputesMoreInAll = 1.05;  ///< and CPU time in all has to be longer as well
@@ -62,26 +62,27 @@ double median(std::vector<double> values) {
 
 /// From the culprit's first step to its last.
 std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
-                                   const Culprit& culprit) {
+                                   const RootCause& root_cause) {
   std::vector<std::size_t> steps;
-  const std::size_t last = std::min(static_cast<std::size_t>(std::max(culprit.last_step, 0)) + 1,
+  const std::size_t last = std::min(static_cast<std::size_t>(std::max(root_cause.last_step, 0)) + 1,
                                     ranks.front()->steps.size());
-  for (auto step = static_cast<std::size_t>(std::max(culprit.onset_step, 0)); step < last; ++step)
+  for (auto step = static_cast<std::size_t>(std::max(root_cause.onset_step, 0)); step < last;
+       ++step)
     steps.push_back(step);
   return steps;
 }
 
 /// As many of them as the culprit was slow in: those in which its slowest rank worked longest.
 std::vector<std::size_t> slow_steps(const std::vector<const RankCpu*>& ranks,
-                                    const Culprit& culprit) {
-  std::vector<std::size_t> steps = all_steps(ranks, culprit);
+                                    const RootCause& root_cause) {
+  std::vector<std::size_t> steps = all_steps(ranks, root_cause);
   const auto work_ns = [&](std::size_t step) {
     double most = 0.0;
     for (const RankCpu* rank : ranks) most = std::max(most, rank->steps[step].outside.wall_ns);
     return most;
   };
   const auto count = std::min(steps.size(),
-                              static_cast<std::size_t>(std::max(culprit.active_steps, 1)));
+                              static_cast<std::size_t>(std::max(root_cause.active_steps, 1)));
   std::ranges::stable_sort(steps,
                            [&](std::size_t a, std::size_t b) { return work_ns(a) > work_ns(b); });
   steps.resize(count);
@@ -101,11 +102,11 @@ double all_cpu_in(const RankCpu& rank, const std::vector<std::size_t>& steps) {
   return cpu_ns;
 }
 
-double wait_from_first_to_last(const RankCpu& rank, const Culprit& culprit) {
+double wait_from_first_to_last(const RankCpu& rank, const RootCause& root_cause) {
   double wait_ns = 0.0;
   for (std::size_t step = 0; step < rank.steps.size(); ++step) {
     const auto number = static_cast<std::int32_t>(step);
-    if (number >= culprit.onset_step && number <= culprit.last_step)
+    if (number >= root_cause.onset_step && number <= root_cause.last_step)
       wait_ns += rank.steps[step].outside.wait_ns;
   }
   return wait_ns;
@@ -118,12 +119,12 @@ class Judge {
       : times_(times), shared_(shared), detection_(detection) {}
 
   void run() {
-    for (Culprit& culprit : detection_.culprits) {
-      if (culprit.cause == Cause::kSlowLink) continue;
-      if (is_preempted(culprit))
-        culprit.cause = Cause::kPreempted;
+    for (RootCause& root_cause : detection_.root_causes) {
+      if (root_cause.cause == Cause::kSlowLink) continue;
+      if (is_preempted(root_cause))
+        root_cause.cause = Cause::kPreempted;
       else
-        culprit.core_wait_ns = 0.0;
+        root_cause.core_wait_ns = 0.0;
     }
     merge();
   }
@@ -134,27 +135,27 @@ class Judge {
            is_in(detection_.judged_ranks, rank.world_rank);
   }
 
-  bool is_preempted(Culprit& culprit) const {
+  bool is_preempted(RootCause& root_cause) const {
     std::vector<const RankCpu*> mine;
     for (const RankCpu& rank : times_) {
-      if (is_in(culprit.ranks, rank.world_rank) && is_judged(rank)) mine.push_back(&rank);
+      if (is_in(root_cause.ranks, rank.world_rank) && is_judged(rank)) mine.push_back(&rank);
     }
-    if (mine.size() != culprit.ranks.size()) return false;
-    const Compared compared = compare(mine, culprit, slow_steps(mine, culprit));
+    if (mine.size() != root_cause.ranks.size()) return false;
+    const Compared compared = compare(mine, root_cause, slow_steps(mine, root_cause));
     if (compared.mine.wall_ns <= 0) return false;
-    culprit.core_wait_ns = compared.wait_ns;
+    root_cause.core_wait_ns = compared.wait_ns;
     const bool is_interpolated = std::ranges::any_of(
         mine, [](const RankCpu* rank) { return rank->interpolated_share > kInterpolated; });
-    if (computes_longer(is_interpolated ? compare(mine, culprit, all_steps(mine, culprit))
+    if (computes_longer(is_interpolated ? compare(mine, root_cause, all_steps(mine, root_cause))
                                         : compared) ||
         is_blocked_longer(compared))
       return false;
-    if (is_explained_by_share(compared, culprit.factor) || is_explained_by_difference(compared))
+    if (is_explained_by_share(compared, root_cause.factor) || is_explained_by_difference(compared))
       return true;
-    return shared_by(culprit.ranks) != nullptr && is_explained_by_sharing(compared);
+    return shared_by(root_cause.ranks) != nullptr && is_explained_by_sharing(compared);
   }
 
-  Compared compare(const std::vector<const RankCpu*>& mine, const Culprit& culprit,
+  Compared compare(const std::vector<const RankCpu*>& mine, const RootCause& root_cause,
                    const std::vector<std::size_t>& steps) const {
     Compared compared;
     compared.rank_count = mine.size();
@@ -164,10 +165,10 @@ class Judge {
         compared.wait_in_mpi_ns += rank->steps[step].inside.wait_ns;
       compared.all_cpu_ns += all_cpu_in(*rank, steps);
       compared.is_measured = compared.is_measured && rank->measured_share >= kMeasured;
-      compared.wait_ns += wait_from_first_to_last(*rank, culprit);
+      compared.wait_ns += wait_from_first_to_last(*rank, root_cause);
     }
     for (const RankCpu& rank : times_) {
-      if (is_in(culprit.ranks, rank.world_rank) || !is_judged(rank)) continue;
+      if (is_in(root_cause.ranks, rank.world_rank) || !is_judged(rank)) continue;
       const CpuSums sums = outside_in(rank, steps);
       compared.peers.add(sums);
       compared.peer_cpu_ns.push_back(sums.cpu_ns);
@@ -175,7 +176,7 @@ class Judge {
       compared.peer_all_cpu_ns.push_back(all_cpu_in(rank, steps));
     }
     compared.excess_ns = compared.of_one(&CpuSums::wall_ns) *
-                         (1 - 1 / std::max(culprit.factor, 1.0));
+                         (1 - 1 / std::max(root_cause.factor, 1.0));
     return compared;
   }
 
@@ -200,13 +201,13 @@ class Judge {
   /// Without the waits of all, would the culprit still be as slow? factor: its time over that of
   /// those that do the same work.
   static bool is_explained_by_share(const Compared& compared, double factor) {
-    if (factor - 1 < kLeastExcess) return false;
+    if (factor - 1 < kMinExcess) return false;
     const double waited = compared.mine.wait_ns / compared.mine.wall_ns;
     const double peers_waited = compared.peers.wall_ns > 0
                                     ? compared.peers.wait_ns / compared.peers.wall_ns
                                     : 0.0;
     const double left = factor * (1 - std::min(waited, 1.0)) /
-                        std::max(1 - peers_waited, kLeastExcess);
+                        std::max(1 - peers_waited, kMinExcess);
     return factor - left >= kExplained * (factor - 1);
   }
 
@@ -227,7 +228,7 @@ class Judge {
     const double usual_wall_ns = median(compared.peer_wall_ns);
     const double excess_ns = compared.of_one(&CpuSums::wall_ns) - usual_wall_ns;
     const double cpu_excess_ns = compared.of_one(&CpuSums::cpu_ns) - median(compared.peer_cpu_ns);
-    if (usual_wall_ns <= 0 || excess_ns <= kLeastExcess * usual_wall_ns) return false;
+    if (usual_wall_ns <= 0 || excess_ns <= kMinExcess * usual_wall_ns) return false;
     const double wait_excess_ns = compared.of_one(&CpuSums::wait_ns) -
                                   compared.of_one_peer(&CpuSums::wait_ns);
     return cpu_excess_ns < (1 - kExplained) * excess_ns && wait_excess_ns >= kExplained * excess_ns;
@@ -244,29 +245,29 @@ class Judge {
   /// Ranks that take cores from each other are one culprit, the most expensive one, with all that
   /// waited.
   void merge() {
-    std::vector<Culprit> kept;
-    for (Culprit& culprit : detection_.culprits) {
-      const SharedCores* const shared = culprit.cause == Cause::kPreempted
-                                            ? shared_by(culprit.ranks)
+    std::vector<RootCause> kept;
+    for (RootCause& root_cause : detection_.root_causes) {
+      const SharedCores* const shared = root_cause.cause == Cause::kPreempted
+                                            ? shared_by(root_cause.ranks)
                                             : nullptr;
-      if (shared != nullptr) culprit.core_wait_reason = to_text(*shared);
-      const auto same = std::ranges::find_if(kept, [&](const Culprit& other) {
+      if (shared != nullptr) root_cause.core_wait_reason = to_text(*shared);
+      const auto same = std::ranges::find_if(kept, [&](const RootCause& other) {
         return shared != nullptr && other.cause == Cause::kPreempted &&
-               other.core_wait_reason == culprit.core_wait_reason;
+               other.core_wait_reason == root_cause.core_wait_reason;
       });
       if (same == kept.end())
-        kept.push_back(std::move(culprit));
+        kept.push_back(std::move(root_cause));
       else
-        merge(culprit, *same);
+        merge(root_cause, *same);
     }
-    for (Culprit& culprit : kept) {
-      if (culprit.cause == Cause::kPreempted)
-        culprit.groups.clear();  // they are no stage or replica here
+    for (RootCause& root_cause : kept) {
+      if (root_cause.cause == Cause::kPreempted)
+        root_cause.groups.clear();  // they are no stage or replica here
     }
-    detection_.culprits = std::move(kept);
+    detection_.root_causes = std::move(kept);
   }
 
-  void merge(const Culprit& from, Culprit& to) const {
+  void merge(const RootCause& from, RootCause& to) const {
     for (const std::int32_t rank : from.ranks) {
       if (!is_in(to.ranks, rank)) to.ranks.push_back(rank);
     }

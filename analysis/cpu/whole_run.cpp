@@ -13,12 +13,12 @@ namespace megascope::cpu {
 namespace {
 
 using detect::Cause;
-using detect::Culprit;
+using detect::RootCause;
 
-constexpr double kLeastBlocked = 0.02;  ///< of the run, beyond what the others are
-constexpr double kLeastForeign = 0.05;  ///< of the run
-constexpr double kLeastComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
-                                        ///< better where ranks share cores
+constexpr double kMinBlocked = 0.02;  ///< of the run, beyond what the others are
+constexpr double kMinForeign = 0.05;  ///< of the run
+constexpr double kMinComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
+                                      ///< better where ranks share cores
 constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
 constexpr double
     kOfUsual = 0.1;  ///< of what the others are: programs that sleep do not sleep equally long
@@ -26,7 +26,7 @@ constexpr double kExplained = 0.5;      ///< of what a culprit costs
 constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
                                         ///< because ranks have no core
-constexpr double kLeastSeen = 0.02;     ///< of the run: there, ranks' work differs by that
+constexpr double kMinSeen = 0.02;       ///< of the run: there, ranks' work differs by that
 constexpr double
     kAsSlow = 0.75;  ///< of what the worst costs: below it, something is a consequence of that
 constexpr double kSure = 0.9999;
@@ -71,8 +71,8 @@ double cpu_outside(const Account& account) { return account.times->whole.outside
 bool is_in(const std::vector<std::int32_t>& ranks, std::int32_t rank) {
   return std::ranges::find(ranks, rank) != ranks.end();
 }
-bool is_one(const Culprit& culprit, std::int32_t rank) {
-  return culprit.ranks.size() == 1 && culprit.ranks.front() == rank;
+bool is_one(const RootCause& root_cause, std::int32_t rank) {
+  return root_cause.ranks.size() == 1 && root_cause.ranks.front() == rank;
 }
 
 class WholeRun {
@@ -95,8 +95,8 @@ class WholeRun {
     name_foreign();
     keep_one_a_rank();
     if (wait_ns_ >= kWaitsForCores * all_ns_) dismiss_unseen();
-    if (detection_.culprits.empty()) name_computing();
-    std::ranges::stable_sort(detection_.culprits, std::greater<>(), &Culprit::cost_fraction);
+    if (detection_.root_causes.empty()) name_computing();
+    std::ranges::stable_sort(detection_.root_causes, std::greater<>(), &RootCause::cost_fraction);
   }
 
  private:
@@ -106,42 +106,43 @@ class WholeRun {
   }
 
   /// In the whole run.
-  Culprit common(Cause cause, const Account& account, double excess_ns) const {
-    Culprit culprit;
-    culprit.cause = cause;
-    culprit.ranks = {account.world_rank};
-    culprit.hosts = {account.host};
+  RootCause common(Cause cause, const Account& account, double excess_ns) const {
+    RootCause root_cause;
+    root_cause.cause = cause;
+    root_cause.ranks = {account.world_rank};
+    root_cause.hosts = {account.host};
     const double of_ns = account.outside_ns > excess_ns ? account.outside_ns : run_ns_;
-    culprit.factor = of_ns / std::max(of_ns - excess_ns, 1.0);
-    culprit.last_step = std::max(detection_.step_count - 1, 0);
-    culprit.active_steps = detection_.step_count;
-    culprit.steps.resize(static_cast<std::size_t>(detection_.step_count));
-    std::iota(culprit.steps.begin(), culprit.steps.end(), std::int64_t{0});
-    culprit.cost_fraction = std::min(1.0, excess_ns / run_ns_);
-    culprit.confidence = kSure;
-    return culprit;
+    root_cause.factor = of_ns / std::max(of_ns - excess_ns, 1.0);
+    root_cause.last_step = std::max(detection_.step_count - 1, 0);
+    root_cause.active_steps = detection_.step_count;
+    root_cause.steps.resize(static_cast<std::size_t>(detection_.step_count));
+    std::iota(root_cause.steps.begin(), root_cause.steps.end(), std::int64_t{0});
+    root_cause.cost_fraction = std::min(1.0, excess_ns / run_ns_);
+    root_cause.confidence = kSure;
+    return root_cause;
   }
 
   /// A thread that was on a processor all the time, or waited for one, did not pause: it computed.
   /// One that was blocked, as many others as may be, and computed no longer than they did, was slow
   /// by that.
   void correct_causes() {
-    for (Culprit& culprit : detection_.culprits) {
-      const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front())
-                                                               : nullptr;
-      if (account == nullptr || culprit.cause == Cause::kSlowLink ||
-          culprit.cause == Cause::kPreempted)
+    for (RootCause& root_cause : detection_.root_causes) {
+      const Account* const account = root_cause.ranks.size() == 1
+                                         ? account_of(root_cause.ranks.front())
+                                         : nullptr;
+      if (account == nullptr || root_cause.cause == Cause::kSlowLink ||
+          root_cause.cause == Cause::kPreempted)
         continue;
-      const double told = culprit.cost_fraction * run_ns_;
+      const double reported = root_cause.cost_fraction * run_ns_;
       const bool is_blocked = account->blocked_ns >=
-                              std::max(kExplained * told, kLeastBlocked * run_ns_);
+                              std::max(kExplained * reported, kMinBlocked * run_ns_);
       if (is_blocked &&
-          excess_of(accounts_, *account, cpu_outside) < kExplained * told_ns(culprit)) {
-        culprit.cause = Cause::kBlocked;
-        culprit.blocked_ns = account->blocked_ns;
-      } else if (!is_blocked && culprit.cause == Cause::kHostStall) {
-        culprit.cause = Cause::kSlowCompute;
-        culprit.evidence.what = "work between MPI calls";
+          excess_of(accounts_, *account, cpu_outside) < kExplained * reported_ns(root_cause)) {
+        root_cause.cause = Cause::kBlocked;
+        root_cause.blocked_ns = account->blocked_ns;
+      } else if (!is_blocked && root_cause.cause == Cause::kHostStall) {
+        root_cause.cause = Cause::kSlowCompute;
+        root_cause.evidence.what = "work between MPI calls";
       }
     }
   }
@@ -150,16 +151,17 @@ class WholeRun {
   void name_blocked() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, blocked);
-      if (excess_ns < kLeastBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked))
+      if (excess_ns < kMinBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked))
         continue;
       take_blocked(account, excess_ns);
     }
-    double most_ns = 0.0;
-    for (const Culprit& culprit : detection_.culprits)
-      most_ns = std::max(most_ns, culprit.blocked_ns);
-    const std::size_t count = std::erase_if(detection_.culprits, [most_ns](const Culprit& culprit) {
-      return culprit.cause == Cause::kBlocked && culprit.blocked_ns < kAsSlow * most_ns;
-    });
+    double max_ns = 0.0;
+    for (const RootCause& root_cause : detection_.root_causes)
+      max_ns = std::max(max_ns, root_cause.blocked_ns);
+    const std::size_t count = std::erase_if(
+        detection_.root_causes, [max_ns](const RootCause& root_cause) {
+          return root_cause.cause == Cause::kBlocked && root_cause.blocked_ns < kAsSlow * max_ns;
+        });
     if (count == 0) return;
     detection_.limitations.push_back(
         (count == 1 ? std::string("Another rank was")
@@ -168,32 +170,33 @@ class WholeRun {
   }
 
   /// Of a culprit's time, what is there in the whole run.
-  double told_ns(const Culprit& culprit) const {
-    const double told_ns = culprit.cost_fraction * run_ns_;
-    const Account* const account = culprit.ranks.size() == 1 ? account_of(culprit.ranks.front())
-                                                             : nullptr;
+  double reported_ns(const RootCause& root_cause) const {
+    const double reported_ns = root_cause.cost_fraction * run_ns_;
+    const Account* const account = root_cause.ranks.size() == 1
+                                       ? account_of(root_cause.ranks.front())
+                                       : nullptr;
     return account == nullptr
-               ? told_ns
-               : std::min(told_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
+               ? reported_ns
+               : std::min(reported_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
   }
 
   /// What the rank's steps show stays: since when, and how much.
   void take_blocked(const Account& account, double excess_ns) {
-    Culprit found = common(Cause::kBlocked, account, excess_ns);
-    for (const Culprit& culprit : detection_.culprits) {
-      if (!is_one(culprit, account.world_rank) || culprit.cause == Cause::kSlowLink) continue;
-      if (excess_ns < kExplained * told_ns(culprit) &&
+    RootCause found = common(Cause::kBlocked, account, excess_ns);
+    for (const RootCause& root_cause : detection_.root_causes) {
+      if (!is_one(root_cause, account.world_rank) || root_cause.cause == Cause::kSlowLink) continue;
+      if (excess_ns < kExplained * reported_ns(root_cause) &&
           excess_ns < excess_of(accounts_, account, cpu_outside))
         return;  // it is slow by itself
       if (found.evidence.observed_ns > 0) continue;
-      found = culprit;
+      found = root_cause;
       found.cause = Cause::kBlocked;
     }
     found.blocked_ns = excess_ns;
-    std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
-      return culprit.cause != Cause::kSlowLink && is_in(culprit.ranks, account.world_rank) &&
-             (culprit.ranks.size() == 1 || culprit.cause == Cause::kPreempted ||
-              excess_ns >= kExplained * culprit.cost_fraction * run_ns_);
+    std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
+      return root_cause.cause != Cause::kSlowLink && is_in(root_cause.ranks, account.world_rank) &&
+             (root_cause.ranks.size() == 1 || root_cause.cause == Cause::kPreempted ||
+              excess_ns >= kExplained * root_cause.cost_fraction * run_ns_);
     });
     add(std::move(found));
   }
@@ -201,20 +204,22 @@ class WholeRun {
   /// A library that polls is blocked nowhere: the process was stopped, or the transport waited.
   void name_blocked_in_mpi() {
     for (const Account& account : accounts_) {
-      const bool is_named = std::ranges::any_of(detection_.culprits, [&](const Culprit& culprit) {
-        return is_in(culprit.ranks, account.world_rank) &&
-               (culprit.cause == Cause::kSlowLink || culprit.cause == Cause::kBlocked);
-      });
+      const bool is_named = std::ranges::any_of(
+          detection_.root_causes, [&](const RootCause& root_cause) {
+            return is_in(root_cause.ranks, account.world_rank) &&
+                   (root_cause.cause == Cause::kSlowLink || root_cause.cause == Cause::kBlocked);
+          });
       if (is_named || !is_blocked_in_mpi(account.world_rank) ||
           !is_beyond_scatter(accounts_, account, blocked_in_mpi))
         continue;
-      Culprit found = common(Cause::kBlocked, account, account.blocked_in_mpi_ns);
+      RootCause found = common(Cause::kBlocked, account, account.blocked_in_mpi_ns);
       found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns,
                                         1.0);  // of all its time, not of its work
       found.is_in_mpi = true;
       found.blocked_ns = account.blocked_in_mpi_ns;
-      std::erase_if(detection_.culprits,
-                    [&](const Culprit& culprit) { return is_one(culprit, account.world_rank); });
+      std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
+        return is_one(root_cause, account.world_rank);
+      });
       add(std::move(found));
     }
   }
@@ -222,85 +227,87 @@ class WholeRun {
   /// Of those that name a rank, blocked or kept from its core, the first that costs most; waits for
   /// fellows, where nothing else is told of them.
   void keep_one_a_rank() {
-    std::ranges::stable_sort(detection_.culprits, [](const Culprit& a, const Culprit& b) {
+    std::ranges::stable_sort(detection_.root_causes, [](const RootCause& a, const RootCause& b) {
       return order_of(a) < order_of(b);
     });
-    std::vector<Culprit> kept;
-    for (Culprit& culprit : detection_.culprits) {
-      const bool is_by_accounts = culprit.cause == Cause::kBlocked ||
-                                  culprit.cause == Cause::kPreempted;
-      const bool is_told = std::ranges::any_of(kept, [&](const Culprit& other) {
+    std::vector<RootCause> kept;
+    for (RootCause& root_cause : detection_.root_causes) {
+      const bool is_by_accounts = root_cause.cause == Cause::kBlocked ||
+                                  root_cause.cause == Cause::kPreempted;
+      const bool is_reported = std::ranges::any_of(kept, [&](const RootCause& other) {
         const bool is_other = other.cause == Cause::kBlocked || other.cause == Cause::kPreempted;
         return is_other && is_by_accounts &&
-               std::ranges::any_of(culprit.ranks,
+               std::ranges::any_of(root_cause.ranks,
                                    [&](std::int32_t rank) { return is_in(other.ranks, rank); });
       });
-      if (!is_told) kept.push_back(std::move(culprit));
+      if (!is_reported) kept.push_back(std::move(root_cause));
     }
-    detection_.culprits = std::move(kept);
+    detection_.root_causes = std::move(kept);
   }
 
-  static std::pair<bool, double> order_of(const Culprit& culprit) {
-    return {culprit.cause == Cause::kPreempted, -culprit.cost_fraction};
+  static std::pair<bool, double> order_of(const RootCause& root_cause) {
+    return {root_cause.cause == Cause::kPreempted, -root_cause.cost_fraction};
   }
 
   void name_foreign() {
     std::vector<const Account*> hit;
     for (const Account& account : accounts_) {
-      if (account.foreign_ns >= kLeastForeign * account.wall_ns) hit.push_back(&account);
+      if (account.foreign_ns >= kMinForeign * account.wall_ns) hit.push_back(&account);
     }
     if (hit.empty()) return;
-    Culprit found = foreign_culprit(hit);
-    std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
-      const bool is_theirs = std::ranges::all_of(culprit.ranks, [&](std::int32_t rank) {
+    RootCause found = foreign_root_cause(hit);
+    std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
+      const bool is_theirs = std::ranges::all_of(root_cause.ranks, [&](std::int32_t rank) {
         return std::ranges::any_of(
             hit, [rank](const Account* account) { return account->world_rank == rank; });
       });
-      return culprit.cause == Cause::kPreempted || (is_theirs && culprit.cause != Cause::kBlocked);
+      return root_cause.cause == Cause::kPreempted ||
+             (is_theirs && root_cause.cause != Cause::kBlocked);
     });
     add(std::move(found));
   }
 
-  Culprit foreign_culprit(const std::vector<const Account*>& hit) const {
+  RootCause foreign_root_cause(const std::vector<const Account*>& hit) const {
     const Account& worst = **std::ranges::max_element(hit, {}, &Account::foreign_ns);
     // Of the waits outside of MPI the part that is not the fellows'.
     const double wait_ns = worst.times->whole.outside.wait_ns;
     const double share = worst.core_wait_ns > 0 ? worst.foreign_ns / worst.core_wait_ns : 0.0;
-    Culprit culprit = common(Cause::kPreempted, worst, wait_ns * share);
-    for (const Culprit& other :
-         detection_.culprits) {  // since when and how much, where steps show it
+    RootCause root_cause = common(Cause::kPreempted, worst, wait_ns * share);
+    for (const RootCause& other :
+         detection_.root_causes) {  // since when and how much, where steps show it
       const bool is_theirs = std::ranges::any_of(
           hit, [&](const Account* account) { return is_in(other.ranks, account->world_rank); });
-      const bool is_as_large = other.cost_fraction >= kExplained * culprit.cost_fraction;
+      const bool is_as_large = other.cost_fraction >= kExplained * root_cause.cost_fraction;
       if (other.cause == Cause::kPreempted && is_theirs && is_as_large &&
-          culprit.evidence.observed_ns == 0)
-        culprit = other;
+          root_cause.evidence.observed_ns == 0)
+        root_cause = other;
     }
-    culprit.ranks.clear();
-    culprit.hosts.clear();
-    culprit.core_wait_ns = 0.0;
+    root_cause.ranks.clear();
+    root_cause.hosts.clear();
+    root_cause.core_wait_ns = 0.0;
     for (const Account* account : hit) {
-      culprit.ranks.push_back(account->world_rank);
-      if (std::ranges::find(culprit.hosts, account->host) == culprit.hosts.end())
-        culprit.hosts.push_back(account->host);
-      culprit.core_wait_ns += account->core_wait_ns;
+      root_cause.ranks.push_back(account->world_rank);
+      if (std::ranges::find(root_cause.hosts, account->host) == root_cause.hosts.end())
+        root_cause.hosts.push_back(account->host);
+      root_cause.core_wait_ns += account->core_wait_ns;
     }
-    culprit.core_wait_reason = "something else ran there for " +
-                               human_duration(static_cast<std::int64_t>(worst.foreign_ns));
-    return culprit;
+    root_cause.core_wait_reason = "something else ran there for " +
+                                  human_duration(static_cast<std::int64_t>(worst.foreign_ns));
+    return root_cause;
   }
 
   void dismiss_unseen() {
-    const std::size_t before = detection_.culprits.size();
-    std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
-      if (culprit.ranks.size() != 1 ||
-          (culprit.cause != Cause::kSlowCompute && culprit.cause != Cause::kInputImbalance))
+    const std::size_t before = detection_.root_causes.size();
+    std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
+      if (root_cause.ranks.size() != 1 ||
+          (root_cause.cause != Cause::kSlowCompute && root_cause.cause != Cause::kInputImbalance))
         return false;
-      const Account* const account = account_of(culprit.ranks.front());
+      const Account* const account = account_of(root_cause.ranks.front());
       return account != nullptr &&
-             told_ns(culprit) < std::max(kExplained * culprit.cost_fraction, kLeastSeen) * run_ns_;
+             reported_ns(root_cause) <
+                 std::max(kExplained * root_cause.cost_fraction, kMinSeen) * run_ns_;
     });
-    const std::size_t count = before - detection_.culprits.size();
+    const std::size_t count = before - detection_.root_causes.size();
     if (count == 0) return;
     detection_.limitations.push_back(
         (count == 1 ? std::string("One rank looked") : std::to_string(count) + " ranks looked") +
@@ -317,33 +324,33 @@ class WholeRun {
   /// The library itself waits there for something else than a core.
   bool is_blocked_in_mpi(std::int32_t world_rank) const {
     const Account* const account = account_of(world_rank);
-    return account != nullptr && account->blocked_in_mpi_ns >= kLeastBlocked * run_ns_;
+    return account != nullptr && account->blocked_in_mpi_ns >= kMinBlocked * run_ns_;
   }
 
   /// A rank that is blocked in MPI by one link is late on its others.
-  bool is_worst_link_of_blocked(const Culprit& culprit) const {
-    return std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) {
+  bool is_worst_link_of_blocked(const RootCause& root_cause) const {
+    return std::ranges::any_of(root_cause.ranks, [&](std::int32_t rank) {
       return is_blocked_in_mpi(rank) &&
-             culprit.active_steps >= kExplained * detection_.step_count &&
-             std::ranges::none_of(detection_.culprits, [&](const Culprit& other) {
+             root_cause.active_steps >= kExplained * detection_.step_count &&
+             std::ranges::none_of(detection_.root_causes, [&](const RootCause& other) {
                return other.cause == Cause::kSlowLink && is_in(other.ranks, rank) &&
-                      culprit.cost_fraction < kAsSlow * other.cost_fraction;
+                      root_cause.cost_fraction < kAsSlow * other.cost_fraction;
              });
     });
   }
 
   void dismiss_links() {
-    std::vector<Culprit> kept;
-    const std::size_t before = detection_.culprits.size();
-    for (const Culprit& culprit : detection_.culprits) {
-      const bool is_late = culprit.cause == Cause::kSlowLink &&
-                           std::ranges::any_of(culprit.ranks, [this](std::int32_t rank) {
+    std::vector<RootCause> kept;
+    const std::size_t before = detection_.root_causes.size();
+    for (const RootCause& root_cause : detection_.root_causes) {
+      const bool is_late = root_cause.cause == Cause::kSlowLink &&
+                           std::ranges::any_of(root_cause.ranks, [this](std::int32_t rank) {
                              return waits_in_mpi(rank);
                            });
-      if (!is_late || is_worst_link_of_blocked(culprit)) kept.push_back(culprit);
+      if (!is_late || is_worst_link_of_blocked(root_cause)) kept.push_back(root_cause);
     }
-    detection_.culprits = std::move(kept);
-    const std::size_t dismissed = before - detection_.culprits.size();
+    detection_.root_causes = std::move(kept);
+    const std::size_t dismissed = before - detection_.root_causes.size();
     if (dismissed == 0) return;
     detection_.limitations.push_back(
         (dismissed == 1 ? std::string("One link is") : std::to_string(dismissed) + " links are") +
@@ -353,7 +360,7 @@ class WholeRun {
   void name_computing() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, outside);
-      if (excess_ns < kLeastComputed * run_ns_ ||
+      if (excess_ns < kMinComputed * run_ns_ ||
           excess_of(accounts_, account, cpu_outside) < kExplained * excess_ns)
         continue;
       const std::vector<double> others = values_of_others(accounts_, account, outside);
@@ -362,11 +369,11 @@ class WholeRun {
     }
   }
 
-  void add(Culprit culprit) {
-    std::ranges::sort(culprit.ranks);
-    if (culprit.evidence.observed_ns == 0)
-      culprit.evidence.peer_count = static_cast<std::int32_t>(accounts_.size()) - 1;
-    detection_.culprits.push_back(std::move(culprit));
+  void add(RootCause root_cause) {
+    std::ranges::sort(root_cause.ranks);
+    if (root_cause.evidence.observed_ns == 0)
+      root_cause.evidence.peer_count = static_cast<std::int32_t>(accounts_.size()) - 1;
+    detection_.root_causes.push_back(std::move(root_cause));
   }
 
   const std::vector<Account>& accounts_;

@@ -5,9 +5,9 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::uint64_t kLeastCount = 3;
-constexpr double kLeastGap = 0.5;  ///< of the mean distance
-constexpr double kMostGap = 1.6;
+constexpr std::uint64_t kMinCount = 3;
+constexpr double kMinGap = 0.5;  ///< of the mean distance
+constexpr double kMaxGap = 1.6;
 constexpr std::size_t kLongestOrder = 1U << 16U;
 
 std::uint64_t key_of(RegionId region, const Fact& fact) {
@@ -35,10 +35,10 @@ void count(std::uint64_t index, CallKind& kind) {
 }  // namespace
 
 bool CallKind::is_regular() const {
-  if (count < kLeastCount) return false;
+  if (count < kMinCount) return false;
   const double mean = static_cast<double>(last - first) / static_cast<double>(count - 1);
-  return static_cast<double>(shortest) >= kLeastGap * mean &&
-         static_cast<double>(longest) <= kMostGap * mean;
+  return static_cast<double>(shortest) >= kMinGap * mean &&
+         static_cast<double>(longest) <= kMaxGap * mean;
 }
 
 void CallKinds::add(const Call& call) {

@@ -1,13 +1,13 @@
 #include "analysis/detect/detect.h"
 
-#include "analysis/detect/culprits.h"
+#include "analysis/detect/root_causes.h"
 
 #include <utility>
 
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kLeastSteps = 5;
+constexpr std::size_t kMinSteps = 5;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Detection detect(const RecordSource& source, const Options& options) {
   detection.limitations = reduced.limitations;
   detection.steps = std::move(reduced.steps);
   for (const RankSteps& rank : reduced.ranks) detection.judged_ranks.push_back(rank.world_rank);
-  if (reduced.step_count < kLeastSteps) {
+  if (reduced.step_count < kMinSteps) {
     if (reduced.step_count > 0)
       detection.limitations.push_back("only " + std::to_string(reduced.step_count) +
                                       " steps: too few to judge");
@@ -50,7 +50,7 @@ Detection detect(const RecordSource& source, const Options& options) {
   findings.units = slow_units(work, peers, options);
   findings.stalls = stalled_ranks(work, peers, options);
   findings.links = slow_links(reduced, peers, options);
-  detection.culprits = name_culprits(reduced, peers, findings, options);
+  detection.root_causes = name_root_causes(reduced, peers, findings, options);
   return detection;
 }
 

@@ -41,7 +41,16 @@ struct Evidence {
   std::int32_t peer_count = 0;  ///< 0: compared with its own past
 };
 
-struct Culprit {
+/// Ranks that are slow together, among which a culprit is slower still.
+struct Whole {
+  Cause cause = Cause::kStageImbalance;
+  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; empty: there is none
+  std::int32_t stage = -1;          ///< of a pipeline whose groups were specified; else -1
+
+  bool is_there() const { return !ranks.empty(); }
+};
+
+struct RootCause {
   Cause cause = Cause::kSlowCompute;
   std::vector<std::int32_t> ranks;             ///< world ranks, ascending; of a link its two ends
   std::vector<std::string> hosts;              ///< of those ranks, each once
@@ -61,6 +70,8 @@ struct Culprit {
   std::string synchronised_in;  ///< operations in which the ranks wait for each other, where that
                                 ///< hides which of them is slow; else empty
   std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to
+  Whole within;  ///< another culprit, whose ranks this one is compared with: its factor comes in
+                 ///< addition to theirs
   Evidence evidence;
   double blocked_ns = 0.0;    ///< kBlocked: beyond what others are, in the whole run
   bool is_in_mpi = false;     ///< kBlocked: inside of calls
@@ -102,7 +113,7 @@ struct Link;
 struct Options {
   double false_alarm_rate = 3e-4;    ///< chance that a healthy run gets any culprit, where noise is
                                      ///< as the model says
-  double least_factor = 1.012;       ///< below which a difference is not worth a word
+  double min_factor = 1.012;         ///< below which a difference is not worth a word
   double clock_error_ns = 1'000.0;   ///< between any two ranks; a link must be slower by more than
                                      ///< four times this
   unsigned jobs = 1;                 ///< threads to work with, the caller's among them
@@ -114,7 +125,7 @@ struct Options {
 };
 
 struct Detection {
-  std::vector<Culprit> culprits;           ///< the most expensive first
+  std::vector<RootCause> root_causes;      ///< the most expensive first
   std::int32_t step_count = 0;             ///< 0: no steps were found, and nothing was judged
   std::vector<std::int32_t> judged_ranks;  ///< world ranks
   std::vector<StepTimes> steps;            ///< by index in world_ranks(), of all ranks

@@ -12,14 +12,13 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kHeightRatio = 1.35;
-constexpr double kMostHeight = 6.0;
-constexpr double kSmear = 0.15;   ///< of the height: slow work is not equally slow in all steps
-constexpr double kAlways = 0.97;  ///< share of the steps of a stretch that are slow
-constexpr double kNowAndThen = 0.4;
+constexpr double kMaxHeight = 6.0;
+constexpr double kSmear = 0.15;     ///< of the height: slow work is not equally slow in all steps
+constexpr double kAlways = 0.97;    ///< share of the steps of a stretch that are slow
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
 constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
 constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
-constexpr double kLeastScore = 3.0;    ///< scans that end below are not looked at closely
+constexpr double kMinScore = 3.0;   ///< scans that end below are not looked at closely
 constexpr std::size_t kLongRun = 128;  ///< steps from which on means of several are looked at first
 constexpr std::size_t kBins = 50;
 constexpr double
@@ -29,12 +28,16 @@ constexpr double
     kFromBegin = 0.4;  ///< chances that what is wrong is so from the first step, to the last step
 constexpr double kToEnd = 0.5;
 constexpr double kIsAlways = 0.4;  ///< chances of the patterns
-constexpr double kIsNowAndThen = 0.2;
+struct NowAndThen {
+  double share;
+  double chance;
+};
+constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};  ///< how often is not known
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;
-constexpr std::size_t kLeastPeriod = 2;
-constexpr std::size_t kMostPeriod = 10;
-constexpr std::size_t kLeastTimes = 4;  ///< that something has to come to be called periodic
+constexpr std::size_t kMinPeriod = 2;
+constexpr std::size_t kMaxPeriod = 10;
+constexpr std::size_t kMinTimes = 4;  ///< that something has to come to be called periodic
 
 double normal(double distance, double deviation) {
   const double z = distance / deviation;
@@ -51,8 +54,7 @@ double tail(const Strand& strand, std::size_t step) {
 
 /// Likelihood of a value if slow, but for the tail.
 double slow(double value, double noise, double height, bool is_uneven) {
-  if (!is_uneven)
-    return normal(value - height, std::sqrt(noise * noise + kSmear * kSmear * height * height));
+  if (!is_uneven) return normal(value - height, std::hypot(noise, kSmear * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
   return 0.5 * (std::erfc((value - 2.0 * height) * scale) - std::erfc(value * scale)) /
          (2.0 * height);
@@ -131,15 +133,15 @@ void best_stretch(const std::vector<double>& values, double share, double log_pr
 /// The same of every period-th step.
 void best_periodic(const std::vector<double>& values, double log_prior, Scan& best) {
   std::vector<double> some;
-  for (std::size_t period = kLeastPeriod;
-       period <= kMostPeriod && period * kLeastTimes <= values.size(); ++period) {
+  for (std::size_t period = kMinPeriod; period <= kMaxPeriod && period * kMinTimes <= values.size();
+       ++period) {
     const double prior = log_prior -
-                         std::log(static_cast<double>((kMostPeriod - kLeastPeriod + 1) * period));
+                         std::log(static_cast<double>((kMaxPeriod - kMinPeriod + 1) * period));
     for (std::size_t phase = 0; phase < period; ++phase) {
       some.clear();
       for (std::size_t step = phase; step < values.size(); step += period)
         some.push_back(values[step]);
-      if (sum_above(some) + prior < std::max(kLeastScore, best.score)) continue;
+      if (sum_above(some) + prior < std::max(kMinScore, best.score)) continue;
       const double before = best.score;
       best_stretch(some, kAlways, prior, best);
       if (best.score <= before) continue;
@@ -184,14 +186,14 @@ class Ratios {
 
 std::vector<double> heights_of(double least, double largest) {
   std::vector<double> heights;
-  for (double height = least; height < std::min(kMostHeight, kFarBelow * largest);
+  for (double height = least; height < std::min(kMaxHeight, kFarBelow * largest);
        height *= kHeightRatio)
     heights.push_back(height);
   return heights;
 }
 
 double count_of_heights(double least) {
-  return std::ceil(std::log(kMostHeight / least) / std::log(kHeightRatio));
+  return std::ceil(std::log(kMaxHeight / least) / std::log(kHeightRatio));
 }
 
 void take_better(Scan found, double height, bool is_uneven, Scan& best) {
@@ -225,12 +227,14 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
     for (std::size_t step = 0; step < sums.size(); ++step)
       sums[step] += unit.weights[i] * row[step];
   }
-  if (base + sum_above(sums) < std::max(kLeastScore, best.score)) return;
+  if (base + sum_above(sums) < std::max(kMinScore, best.score)) return;
   Scan found;
   const std::vector<double> always = mixed(sums, kAlways);
   best_stretch(always, kAlways, base + std::log(pattern.is_uneven ? kIsUneven : kIsAlways), found);
-  if (!pattern.is_uneven)
-    best_stretch(mixed(sums, kNowAndThen), kNowAndThen, base + std::log(kIsNowAndThen), found);
+  for (const auto& [share, chance] : kNowAndThen) {
+    if (pattern.is_uneven) break;
+    best_stretch(mixed(sums, share), share, base + std::log(chance), found);
+  }
   if (!pattern.is_uneven && !pattern.is_quick)
     best_periodic(always, base + std::log(kIsPeriodic), found);
   take_better(found, pattern.height, pattern.is_uneven, best);
@@ -238,7 +242,7 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
 
 /// is_wanted: units; the others are left as they are.
 std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vector<Unit>& units,
-                              const std::vector<bool>& is_wanted, double least_height,
+                              const std::vector<bool>& is_wanted, double min_height,
                               bool is_quick) {
   std::vector<bool> even(strands.size(), false);
   std::vector<bool> uneven(strands.size(), false);
@@ -250,8 +254,8 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
   }
   std::vector<Scan> best(units.size());
   Ratios ratios(strands);
-  const double log_prior = -std::log(count_of_heights(least_height));
-  for (const double height : heights_of(least_height, ratios.largest())) {
+  const double log_prior = -std::log(count_of_heights(min_height));
+  for (const double height : heights_of(min_height, ratios.largest())) {
     for (const bool is_uneven : {false, true}) {
       ratios.set(height, is_uneven, is_uneven ? uneven : even);
       for (std::size_t i = 0; i < units.size(); ++i) {
@@ -286,16 +290,16 @@ Strand coarse(const Strand& strand) {
 }  // namespace
 
 std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Unit>& units,
-                       double least_height) {
+                       double min_height) {
   std::vector<bool> is_wanted(units.size(), true);
   if (!strands.empty() && strands[0].values.size() >= kLongRun) {
     std::vector<Strand> rough;
     for (const Strand& strand : strands) rough.push_back(coarse(strand));
-    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted,
-                                                kRoughHeight * least_height, true);
+    const std::vector<Scan> first = scan_wanted(rough, units, is_wanted, kRoughHeight * min_height,
+                                                true);
     for (std::size_t i = 0; i < units.size(); ++i) is_wanted[i] = first[i].score > 0.0;
   }
-  return scan_wanted(strands, units, is_wanted, least_height, false);
+  return scan_wanted(strands, units, is_wanted, min_height, false);
 }
 
 std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& unit,
@@ -313,7 +317,7 @@ std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& u
 }
 
 Strand strand_of_change(const std::vector<double>& series, const std::vector<double>& noise,
-                        double tail_share, double least_height) {
+                        double tail_share, double min_height) {
   const Strand whole{series, noise, tail_share, tail_share, 0.0};
   const auto log_fit = [&](const Strand& strand) {
     const Densities densities(strand);
@@ -334,9 +338,8 @@ Strand strand_of_change(const std::vector<double>& series, const std::vector<dou
     if (share == 0.5) usual = fit;
     strand.base = std::min(0.0, fit - usual);
     const Strand rough = series.size() >= kLongRun ? coarse(strand) : strand;
-    const double score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, least_height,
-                                     true)[0]
-                             .score;
+    const double
+        score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, min_height, true)[0].score;
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(strand);

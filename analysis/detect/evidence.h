@@ -44,12 +44,13 @@ struct Scan {
 };
 
 /// The best explanation of each unit: steps first to last (a prior prefers those that begin with
-/// the run or last to its end), in all of them, every k-th or about a third, one of some twenty
-/// heights from `least_height` on. Each has its prior, so that the score needs no correction for
+/// the run or last to its end), in all of them, every k-th, about 0.4 or
+/// about 0.12 of them, one of some twenty
+/// heights from `min_height` on. Each has its prior, so that the score needs no correction for
 /// what was tried. Scores below 3 are not exact. Time: strands × steps × heights, which are few
 /// where no value is large.
 std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Unit>& units,
-                       double least_height);
+                       double min_height);
 
 /// By step: was the unit slow in it, more likely than not? Only from first to last.
 std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& unit,
@@ -58,6 +59,6 @@ std::vector<bool> active_steps(const std::vector<Strand>& strands, const Unit& u
 /// The strand of a series whose level is not known: the level by which some steps are slow best,
 /// and its base. noise: by step.
 Strand strand_of_change(const std::vector<double>& series, const std::vector<double>& noise,
-                        double tail_share, double least_height);
+                        double tail_share, double min_height);
 
 }  // namespace megascope::detect

@@ -35,7 +35,7 @@ double far_steps(const Strand& strand, double deviations) {
 
 }  // namespace
 
-void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far_share) {
+void set_tails(std::vector<Strand>& strands, std::size_t steps, double min_far_share) {
   std::vector<double> off;
   std::vector<double> far;
   for (const Strand& strand : strands) {
@@ -44,7 +44,7 @@ void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far
     far.push_back(far_steps(strand, kFarOff));
   }
   const double tail_share = usual_share(std::move(off), steps, kMinTailShare);
-  const double far_share = usual_share(std::move(far), steps, least_far_share);
+  const double far_share = usual_share(std::move(far), steps, min_far_share);
   for (Strand& strand : strands) {
     strand.tail_share = tail_share;
     strand.far_share = far_share;
@@ -53,7 +53,7 @@ void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far
 
 bool is_worth_it(const Finding& finding, const Options& options, double height) {
   return finding.active_steps >= kMinSteps &&
-         std::exp(std::max(finding.excess, height)) >= options.least_factor;
+         std::exp(std::max(finding.excess, height)) >= options.min_factor;
 }
 
 double score_threshold(const Options& options) {

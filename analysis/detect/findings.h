@@ -41,8 +41,8 @@ Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Sca
 double spread_below(const std::vector<double>& levels, double usual);
 
 /// Sets how often healthy strands are far off, alike for all. Those without noise have no peers,
-/// and are not asked. least_far_share: of steps beyond kFarOff.
+/// and are not asked. min_far_share: of steps beyond kFarOff.
 void set_tails(std::vector<Strand>& strands, std::size_t steps,
-               double least_far_share = kMinTailShare);
+               double min_far_share = kMinTailShare);
 
 }  // namespace megascope::detect

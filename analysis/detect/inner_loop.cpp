@@ -9,12 +9,12 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::uint64_t kLeastBodies = 8;
-constexpr double kLeastTimesOuter = 2.0;
-constexpr std::size_t kMostTries = 64;
-constexpr std::uint32_t kMostEvery = 16;
-constexpr double kLeastShare = 0.85;    ///< of the calls that are in bodies as the next one
-constexpr double kMostOuterWork = 2.0;  ///< of a body with an outer call, in those without
+constexpr std::uint64_t kMinBodies = 8;
+constexpr double kMinTimesOuter = 2.0;
+constexpr std::size_t kMaxTries = 64;
+constexpr std::uint32_t kMaxEvery = 16;
+constexpr double kMinShare = 0.85;     ///< of the calls that are in bodies as the next one
+constexpr double kMaxOuterWork = 2.0;  ///< of a body with an outer call, in those without
 
 /// What lies between one occurrence of a kind and the next.
 struct Interval {
@@ -33,7 +33,7 @@ class Search {
     InnerLoop best;
     std::tuple<double, double> rank_of_best;
     for (const std::size_t kind : candidates()) {
-      if (best.is_found() && static_cast<double>(counts_[kind]) > best.count * kMostEvery) break;
+      if (best.is_found() && static_cast<double>(counts_[kind]) > best.count * kMaxEvery) break;
       InnerLoop loop = loop_of(kind);
       if (!loop.is_found()) continue;
       const double distance = align(loop);
@@ -55,12 +55,12 @@ class Search {
   std::vector<std::size_t> candidates() const {
     std::vector<std::size_t> found;
     for (std::size_t kind = 0; kind < counts_.size(); ++kind) {
-      const bool is_often = counts_[kind] >= kLeastBodies &&
-                            static_cast<double>(counts_[kind]) >= kLeastTimesOuter * outer_count();
+      const bool is_often = counts_[kind] >= kMinBodies &&
+                            static_cast<double>(counts_[kind]) >= kMinTimesOuter * outer_count();
       if (is_often) found.push_back(kind);
     }
     std::ranges::stable_sort(found, {}, [&](std::size_t kind) { return counts_[kind]; });
-    if (found.size() > kMostTries) found.resize(kMostTries);
+    if (found.size() > kMaxTries) found.resize(kMaxTries);
     return found;
   }
 
@@ -86,9 +86,9 @@ class Search {
   /// every: the smallest number of occurrences after which nearly all that the rank does comes
   /// back.
   InnerLoop loop_of(std::size_t kind) const {
-    for (std::uint32_t every = 1; every <= kMostEvery; ++every) {
+    for (std::uint32_t every = 1; every <= kMaxEvery; ++every) {
       const double count = static_cast<double>(counts_[kind]) / every;
-      if (count < kLeastBodies || count < kLeastTimesOuter * outer_count()) break;
+      if (count < kMinBodies || count < kMinTimesOuter * outer_count()) break;
       const std::vector<Interval> intervals = intervals_of(kind, every);
       double same = 0.0;
       double all = 0.0;
@@ -96,7 +96,7 @@ class Search {
         all += intervals[i].calls;
         if (intervals[i].hash == intervals[i + every].hash) same += intervals[i].calls;
       }
-      if (same >= kLeastShare * all)
+      if (same >= kMinShare * all)
         return {.kind = kind,
                 .every = every,
                 .offset = every - 1,
@@ -145,7 +145,7 @@ class Search {
       body_ns = 0.0;
       has_outer = false;
     }
-    return !with.empty() && !without.empty() && median(with) > kMostOuterWork * median(without);
+    return !with.empty() && !without.empty() && median(with) > kMaxOuterWork * median(without);
   }
 
   const CallKinds& calls_;

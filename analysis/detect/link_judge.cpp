@@ -12,11 +12,11 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
-constexpr std::size_t kLeastPeers = 2;
-constexpr std::size_t kLeastSteps = 5;  ///< in which it was slow
-constexpr std::size_t kLeastKnown = 4;  ///< steps with a message whose time is known
-constexpr double kLeastNoise = 1e-3;
-constexpr double kLeastTail = 0.02;
+constexpr std::size_t kMinPeers = 2;
+constexpr std::size_t kMinSteps = 5;  ///< in which it was slow
+constexpr std::size_t kMinKnown = 4;  ///< steps with a message whose time is known
+constexpr double kMinNoise = 1e-3;
+constexpr double kMinTail = 0.02;
 constexpr double kMeasureNoise = 2.6;  ///< variance of the peers' level, times their number, in
                                        ///< those of a link's mean
 constexpr double
@@ -78,7 +78,7 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   for (const auto& [key, links] : narrow) {
     groups.push_back({links, Measure::kAlone, false});
     groups.push_back({links, Measure::kOthers, false});
-    if (links.size() < kLeastPeers)
+    if (links.size() < kMinPeers)
       wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(links[0]);
   }
   for (auto& [key, links] : wide) groups.push_back({std::move(links), Measure::kAlone, true});
@@ -128,7 +128,7 @@ class LinkJudge {
 
   std::vector<Finding> judge() {
     const std::vector<Unit> units = make_units();
-    const std::vector<Scan> scans = scan(strands_, units, std::log(options_.least_factor));
+    const std::vector<Scan> scans = scan(strands_, units, std::log(options_.min_factor));
     const double threshold = score_threshold(options_) + kSurer;
     std::vector<Finding> findings(reduced_.links.size());
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -162,7 +162,7 @@ class LinkJudge {
     std::vector<double> levels;
     for (const std::size_t link : group.links) {
       Series series = series_of(reduced_.links[link], group.measure);
-      if (series.known.size() < kLeastKnown) continue;
+      if (series.known.size() < kMinKnown) continue;
       links.push_back(link);
       levels.push_back(series.level);
       own.add(series);
@@ -172,10 +172,10 @@ class LinkJudge {
     if (links.empty()) return;
     const auto count = static_cast<double>(links.size());
     const double noise = std::max({scatter_.at(kind_of(links[0], group.measure)).noise(),
-                                   kOfOwnNoise * own.noise(), kLeastNoise});
+                                   kOfOwnNoise * own.noise(), kMinNoise});
     for (std::size_t i = 0; i < links.size() && !group.is_wide; ++i)
       add_strand(links[i], all[i], true, levels[i], noise, 0.0);
-    if (links.size() < kLeastPeers) return;
+    if (links.size() < kMinPeers) return;
     std::vector<double> sorted = levels;
     const double usual = quantile(sorted, kUsual);
     const double apart = kFarApart * spread_below(levels, usual);
@@ -194,9 +194,9 @@ class LinkJudge {
       noises.push_back(count > 0.0 ? noise / std::sqrt(count) : 0.0);
     if (is_own) {
       strands_.push_back(
-          strand_of_change(series.values, noises, kLeastTail, std::log(options_.least_factor)));
+          strand_of_change(series.values, noises, kMinTail, std::log(options_.min_factor)));
     } else {
-      strands_.push_back({series.values, noises, kLeastTail, kLeastTail, 0.0});
+      strands_.push_back({series.values, noises, kMinTail, kMinTail, 0.0});
       for (double& value : strands_.back().values) value -= usual;
     }
     link_of_.push_back(link);
@@ -232,9 +232,8 @@ class LinkJudge {
       apart = std::max(apart, apart_[strand]);
     }
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
-    return finding.active_steps >= kLeastSteps &&
-           std::exp(finding.excess) >= options_.least_factor && finding.excess > apart &&
-           excess_ns > kClockErrors * options_.clock_error_ns;
+    return finding.active_steps >= kMinSteps && std::exp(finding.excess) >= options_.min_factor &&
+           finding.excess > apart && excess_ns > kClockErrors * options_.clock_error_ns;
   }
 
   const Reduced& reduced_;

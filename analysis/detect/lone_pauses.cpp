@@ -12,9 +12,9 @@ namespace {
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kHeavyPart = 0.03;  ///< of the step's work
 constexpr std::size_t
-    kLeastPeers = 4;  ///< that tell one step's usual parts; else the rank's other steps do
-constexpr std::size_t kLeastSteps = 3;
-constexpr double kMostSteps = 0.8;    ///< of the slow steps look like a pause
+    kMinPeers = 4;  ///< that tell one step's usual parts; else the rank's other steps do
+constexpr std::size_t kMinSteps = 3;
+constexpr double kMaxSteps = 0.8;     ///< of the slow steps look like a pause
 constexpr double kAlwaysThere = 0.9;  ///< of them are long in the same part
 constexpr double kLargePart = 0.7;    ///< of the work: most pauses fall into it
 
@@ -36,12 +36,12 @@ class Shapes {
     for (const std::size_t peer : peers) {
       if (reduced.ranks[peer].sequence == reduced.ranks[rank].sequence) peers_.push_back(peer);
     }
-    if (peers_.size() < kLeastPeers) own_ = own_usual();
+    if (peers_.size() < kMinPeers) own_ = own_usual();
   }
 
   /// False: one part at most weighs.
   bool look_at(std::size_t step, Shape& shape) const {
-    const Parts usual = peers_.size() < kLeastPeers ? own_ : usual_at(step);
+    const Parts usual = peers_.size() < kMinPeers ? own_ : usual_at(step);
     const double all = std::accumulate(usual.begin(), usual.end(), 0.0);
     std::vector<std::size_t> heavy;
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -87,7 +87,7 @@ class Shapes {
       for (std::size_t step = 0; step < reduced_.step_count; ++step) {
         if (!finding_.is_active[step]) values.push_back(rows_[step].work_ns[part]);
       }
-      if (values.size() >= kLeastSteps) usual[part] = median(values);
+      if (values.size() >= kMinSteps) usual[part] = median(values);
     }
     return usual;
   }
@@ -120,8 +120,7 @@ bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, s
     sum.off_if_slow += shape.off_if_slow;
     sum.off_if_paused += shape.off_if_paused;
   }
-  if (count < kLeastSteps ||
-      static_cast<double>(paused) < kMostSteps * static_cast<double>(count) ||
+  if (count < kMinSteps || static_cast<double>(paused) < kMaxSteps * static_cast<double>(count) ||
       sum.off_if_paused > 0.5 * sum.off_if_slow)
     return false;
   const auto most = static_cast<std::size_t>(std::ranges::max_element(longest) - longest.begin());

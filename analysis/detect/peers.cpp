@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t
     kOftenAStep = 6;  ///< reductions on a communicator whose members work on one input
-constexpr std::size_t kLeastClass = 3;
+constexpr std::size_t kMinClass = 3;
 constexpr std::int32_t kNoDepth = -1;
 
 /// Sets of ranks that are joined step by step.
@@ -95,7 +95,7 @@ std::optional<std::size_t> hub_of(const Reduced& reduced) {
       others.insert(link.from == rank ? link.to : link.from);
       return link.from == rank || link.to == rank;
     });
-    if (is_end_of_all && others.size() >= kLeastClass) return rank;
+    if (is_end_of_all && others.size() >= kMinClass) return rank;
   }
   return std::nullopt;
 }
@@ -138,7 +138,7 @@ void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& pee
     keys.push_back(rank.sequence_share > 0.5 ? rank.sequence : rank.vocabulary);
   peers.classes = grouped(keys);
   const bool is_thin = std::any_of(peers.classes.begin(), peers.classes.end(),
-                                   [](const auto& one) { return one.size() < kLeastClass; });
+                                   [](const auto& one) { return one.size() < kMinClass; });
   if (!is_thin || count == 0) return;
   peers.classes.assign(1, std::vector<std::size_t>(count));
   std::iota(peers.classes[0].begin(), peers.classes[0].end(), std::size_t{0});

@@ -74,10 +74,9 @@ void RankReader::add_gap(std::uint64_t gap_ns) {
   row_.work_ns[part_of(row_.call_count++)] += static_cast<float>(gap_ns);
 }
 
-bool RankReader::read_steps(std::uint64_t least_calls) {
+bool RankReader::read_steps(std::uint64_t min_calls) {
   bool has_read = false;
-  for (std::uint64_t count = 0; (!has_read || count < least_calls) && read_step();
-       has_read = true) {
+  for (std::uint64_t count = 0; (!has_read || count < min_calls) && read_step(); has_read = true) {
     count += result_.steps.back().call_count;
   }
   return has_read;

@@ -21,9 +21,9 @@ class RankReader {
              const std::vector<std::int32_t>& index_of, const RankMarks& marks,
              const StepMarker& marker);
 
-  /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is
+  /// Reads to the end of the next step, or of so many that they have `min_calls`. False: there is
   /// none; what is behind the last step's end is not judged.
-  bool read_steps(std::uint64_t least_calls);
+  bool read_steps(std::uint64_t min_calls);
   /// What was read of messages.
   TransferLog& transfers() { return transfers_; }
   bool has_steps() const { return marks_.end_ns != nullptr || has_marker_; }

@@ -12,9 +12,9 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kLeastShareOfSteps = 0.8;
+constexpr double kMinShareOfSteps = 0.8;
 constexpr std::uint64_t
-    kLeastCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
+    kMinCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
@@ -49,8 +49,8 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
   std::vector<std::size_t> new_index(ranks.size(), SIZE_MAX);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const auto count = static_cast<double>(ranks[i].steps.size());
-    const bool is_usual = usual > 0 && count >= kLeastShareOfSteps * static_cast<double>(usual) &&
-                          count * kLeastShareOfSteps <= static_cast<double>(usual);
+    const bool is_usual = usual > 0 && count >= kMinShareOfSteps * static_cast<double>(usual) &&
+                          count * kMinShareOfSteps <= static_cast<double>(usual);
     if (!is_usual) {
       left_out.push_back(ranks[i].world_rank);
       continue;
@@ -118,7 +118,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   for (std::atomic<bool> goes_on = true; goes_on;) {
     goes_on = false;
     workers.for_each(readers.size(), [&](std::size_t i) {
-      if (readers[i]->read_steps(kLeastCalls)) goes_on = true;
+      if (readers[i]->read_steps(kMinCalls)) goes_on = true;
     });
     for (const auto& reader : readers) transfers.add(reader->transfers());
   }

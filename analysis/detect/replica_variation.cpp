@@ -11,7 +11,7 @@ constexpr double kMinRatio = 3.0;  ///< of the variation to what independent ran
                                    ///< standard deviation each
 constexpr double kMinVariation = 0.01;
 constexpr std::size_t kMinReplicas = 3;  ///< of two each is the other's measure: both seem to vary
-constexpr double kMost = 0.5;            ///< of the replicas
+constexpr double kMax = 0.5;             ///< of the replicas
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) /
@@ -67,7 +67,7 @@ SlowUnit varying_replicas(const std::vector<ReplicaVariation>& variations, const
       std::count_if(variations.begin(), variations.end(),
                     [](const ReplicaVariation& one) { return one.is_there; }));
   if (variations.size() < kMinReplicas || count < 2.0 ||
-      count <= kMost * static_cast<double>(variations.size()))
+      count <= kMax * static_cast<double>(variations.size()))
     return unit;
   unit.kind = Together::kReplicas;
   unit.is_uneven = true;

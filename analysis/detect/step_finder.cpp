@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t kFirstRead = 4096;
 constexpr std::uint64_t kManySteps = 16;  ///< with so many no better marker is looked for
 constexpr std::uint64_t kEnoughSteps = 8;
-constexpr std::uint64_t kLeastSteps = 3;
-constexpr double kMostDifference = 1.15;  ///< of how often ranks go round a loop in a step, of the
-                                          ///< beginnings that were read
-constexpr double kMostBodies = 2.5;       ///< the same, where all was read: bodies
+constexpr std::uint64_t kMinSteps = 3;
+constexpr double kMaxDifference = 1.15;  ///< of how often ranks go round a loop in a step, of the
+                                         ///< beginnings that were read
+constexpr double kMaxBodies = 2.5;       ///< the same, where all was read: bodies
 
 /// What a rank has to offer.
 struct Candidates {
@@ -66,7 +66,7 @@ StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .fac
 void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls,
                        Candidates& found) {
   std::size_t outer = outermost(process, calls.all(), kEnoughSteps);
-  if (outer == kNoKind) outer = outermost(process, calls.all(), kLeastSteps);
+  if (outer == kNoKind) outer = outermost(process, calls.all(), kMinSteps);
   if (outer != kNoKind) found.outer = marker_of(calls.all()[outer]);
   if (outer != kNoKind && calls.all()[outer].count >= kManySteps) return;
   found.loop = find_inner_loop(calls, outer);
@@ -105,8 +105,8 @@ Candidates candidates_of(const RecordSource& source, std::int32_t world_rank) {
 bool have_one_loop(const std::vector<Candidates>& ranks) {
   double least = 0.0;
   double most = 0.0;
-  double least_in_outer = 0.0;
-  double most_in_outer = 0.0;
+  double min_in_outer = 0.0;
+  double max_in_outer = 0.0;
   bool are_whole = true;
   bool is_first = true;
   for (const Candidates& rank : ranks) {
@@ -116,14 +116,14 @@ bool have_one_loop(const std::vector<Candidates>& ranks) {
                                                       : 0.0;
     least = is_first ? rank.loop.count : std::min(least, rank.loop.count);
     most = std::max(most, rank.loop.count);
-    least_in_outer = is_first ? in_outer : std::min(least_in_outer, in_outer);
-    most_in_outer = std::max(most_in_outer, in_outer);
+    min_in_outer = is_first ? in_outer : std::min(min_in_outer, in_outer);
+    max_in_outer = std::max(max_in_outer, in_outer);
     are_whole = are_whole && rank.is_whole;
     is_first = false;
   }
   if (is_first) return false;
-  return are_whole ? most - least <= kMostBodies
-                   : least_in_outer > 0 && most_in_outer <= kMostDifference * least_in_outer;
+  return are_whole ? most - least <= kMaxBodies
+                   : min_in_outer > 0 && max_in_outer <= kMaxDifference * min_in_outer;
 }
 
 StepTimes times_of(const RecordSource& source, std::int32_t world_rank, const StepMarker& marker) {

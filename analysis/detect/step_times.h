@@ -15,15 +15,15 @@ struct StepTimes {
   std::uint64_t
       call_count = 0;  ///< that are not inside of others, of the judged location, to the last end
 
-  bool is_told() const { return !begins_ns.empty(); }
+  bool is_annotated() const { return !begins_ns.empty(); }
   std::uint64_t begin_of(std::size_t step) const {
-    if (is_told()) return begins_ns[step];
+    if (is_annotated()) return begins_ns[step];
     return step == 0 ? begin_ns : ends_ns[step - 1];
   }
   /// Keeps the first steps.
   void cut(std::size_t count) {
     ends_ns.resize(count);
-    if (is_told()) begins_ns.resize(count);
+    if (is_annotated()) begins_ns.resize(count);
   }
 };
 

@@ -7,8 +7,8 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kMostTags = 1 << 16;     ///< channels whose tags are told apart
-constexpr std::uint64_t kLeastWaitNs = 2'000;  ///< of a call that did wait
+constexpr std::size_t kMaxTags = 1 << 16;    ///< channels whose tags are told apart
+constexpr std::uint64_t kMinWaitNs = 2'000;  ///< of a call that did wait
 
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
   key = (key ^ part) * 0x9E3779B97F4A7C15U;
@@ -40,7 +40,7 @@ std::size_t Transfers::channel(const Envelope& envelope) {
   channels_.emplace_back();
   index = static_cast<std::uint32_t>(channels_.size());
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(envelope.bytes));
-  const std::int32_t tag = channels_.size() < kMostTags ? envelope.tag : 0;
+  const std::int32_t tag = channels_.size() < kMaxTags ? envelope.tag : 0;
   std::uint32_t&
       link = link_index_[mixed(mixed(ends, size_class), static_cast<std::uint32_t>(tag)) | 1];
   if (link == 0) {
@@ -56,7 +56,7 @@ void Transfers::add(std::size_t index, std::uint64_t sent_ns, const Waiting& rec
   if (sent_ns < receive.posted_ns) return;  // when it came is not known: it may have lain there
   if (receive.done_ns <= sent_ns) return;   // clocks disagree by more than it took
   const std::uint64_t waited_ns = receive.done_ns - receive.entered_ns;
-  if (waited_ns < kLeastWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100)
+  if (waited_ns < kMinWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100)
     return;  // it had come before it was asked for
   Link& link = links_[index];
   if (link.steps.size() <= receive.step) link.steps.resize(receive.step + 1);

@@ -31,10 +31,10 @@ struct WorkSeries {
   std::vector<std::vector<double>>
       stall;  ///< share of the step's work by rank and step that lies in single gaps
   std::vector<std::vector<double>>
-      class_level;                        ///< log of the class's usual work by class and step
-  std::vector<double> noise;              ///< standard deviation of `excess` by rank
-  std::vector<double> class_noise;        ///< of class_level, but for what is common to all classes
-  std::vector<double> class_least_noise;  ///< of class_level, were the parts of a step independent
+      class_level;                      ///< log of the class's usual work by class and step
+  std::vector<double> noise;            ///< standard deviation of `excess` by rank
+  std::vector<double> class_noise;      ///< of class_level, but for what is common to all classes
+  std::vector<double> class_min_noise;  ///< of class_level, were the parts of a step independent
   std::vector<double>
       independent;  ///< what `noise` would be were the parts of a step independent, by rank
   std::vector<SharedSeries> shared;

@@ -3,42 +3,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace megascope::detect {
 namespace {
 
 constexpr double
     kUsual = 1.0 / 3.0;  ///< quantile of a class that stands for it: up to two thirds may be slow
-constexpr double kLeastNoise = 2e-4;
-constexpr double kHeavyPart = 0.03;  ///< of the step's work: lighter parts say nothing of a factor
-constexpr std::size_t kLeastParts = 4;  ///< of them, to tell a pause from slow work
-constexpr std::size_t kLeastPeers = 4;  ///< members of a class that tell one step's usual parts
-constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
+constexpr double kMinNoise = 2e-4;
+constexpr double kHeavyPart = 0.03;   ///< of the step's work: lighter parts say nothing of a factor
+constexpr std::size_t kMinParts = 4;  ///< of them, to tell a pause from slow work
+constexpr std::size_t kMinPeers = 4;  ///< members of a class that tell one step's usual parts
+constexpr std::size_t kTrimmed = 2;   ///< parts left out at either end
 
 using Parts = std::array<double, kParts>;
 
 double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
-/// What the parts of a step usually take: in the class at that step; in a small class over all
-/// steps too.
-std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::size_t>& members) {
-  std::vector<Parts> usual(reduced.step_count);
+/// What a step usually takes: its parts, and all of them.
+struct Usual {
+  Parts parts{};
+  double sum = 0.0;
+};
+
+/// Of these ranks in one step.
+Usual usual_of(const Reduced& reduced, const std::vector<std::size_t>& ranks, std::size_t step) {
+  Usual usual;
   std::vector<double> values;
-  const bool is_small = members.size() < kLeastPeers;
   for (std::size_t part = 0; part < kParts; ++part) {
-    if (is_small) values.clear();
-    for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      if (!is_small) values.clear();
-      for (const std::size_t rank : members)
-        values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
-      if (!is_small) usual[step][part] = quantile(values, kUsual);
-    }
-    if (!is_small) continue;
-    const double lower = quantile(values, kUsual);  // one of two may be slow
-    for (Parts& parts : usual) parts[part] = lower;
+    values.clear();
+    for (const std::size_t rank : ranks)
+      values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+    usual.parts[part] = quantile(values, kUsual);
   }
+  values.clear();
+  for (const std::size_t rank : ranks) values.push_back(reduced.ranks[rank].work_ns(step));
+  usual.sum = quantile(values, kUsual);
+  return usual;
+}
+
+/// Of a small class, over all steps: one of two may be slow.
+Usual usual_of_all_steps(const Reduced& reduced, const std::vector<std::size_t>& members) {
+  Usual usual;
+  std::vector<double> values;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    values.clear();
+    for (const std::size_t rank : members) {
+      for (std::size_t step = 0; step < reduced.step_count; ++step)
+        values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+    }
+    usual.parts[part] = quantile(values, kUsual);
+  }
+  usual.sum = total(usual.parts);
   return usual;
 }
 
@@ -50,8 +70,8 @@ struct Compared {
   std::size_t parts = 0;
 };
 
-/// has_parts: its calls are as many as usual, so that its parts are the same work.
-Compared compare_step(const std::array<float, kParts>& work, const Parts& usual, bool has_parts) {
+/// Parts that are the same work.
+Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual) {
   Compared result;
   const double all = total(usual);
   std::array<std::size_t, kParts> order{};
@@ -60,8 +80,7 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   }
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
   if (result.parts == 0 || sum <= 0.0) return result;
-  if (result.parts < kLeastParts || !has_parts) {
-    result.parts = std::min(result.parts, kLeastParts - 1);
+  if (result.parts < kMinParts) {
     result.log_factor = std::log(sum / all);
     return result;
   }
@@ -80,11 +99,17 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514,
                                1.704};  // of the second to the last but one of 4 … 8 normal values
   result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) /
-                      kRange[heavy.size() - kLeastParts];
+                      kRange[heavy.size() - kMinParts];
   const double factor = time / expected;
   const std::size_t worst = heavy.back();
   result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
   return result;
+}
+
+/// Work whose parts are not comparable.
+Compared compare_sum(const std::array<float, kParts>& work, double usual) {
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  return {.log_factor = sum > 0.0 && usual > 0.0 ? std::log(sum / usual) : 0.0};
 }
 
 /// Spread around each rank's own median, of that half of a class that varies least: of the others
@@ -144,11 +169,11 @@ void set_noise(const std::vector<std::size_t>& members, double part_noise, doubl
                                                        ((members.size() + 1) / 2));
   double shared = is_pair ? (part_noise > 0.0 ? 0.0 : usual) : noise_of_quiet(work.excess, members);
   shared = std::max({shared * widened_by_chance(count),
-                     (is_pair ? std::sqrt(2.0) : 1.0) * independent, kLeastNoise});
+                     (is_pair ? std::sqrt(2.0) : 1.0) * independent, kMinNoise});
   for (const std::size_t rank : members) {
     work.noise[rank] = std::max(shared, noise_below(work.excess[rank]));
     work.independent[rank] = part_noise > 0.0 ? independent
-                                              : std::max(kUnknownNoise * usual, kLeastNoise);
+                                              : std::max(kUnknownNoise * usual, kMinNoise);
   }
 }
 
@@ -189,37 +214,76 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
   }
 }
 
+/// Steps of equal layouts have the same work in the same parts: as many calls, of ranks that make
+/// the same ones in most steps.
+using Layout = std::pair<std::uint32_t, std::uint64_t>;
+
+Layout layout_of(const RankSteps& rank, std::size_t step) {
+  return {rank.steps[step].call_count, rank.sequence};
+}
+
+/// Compares each member with those whose step has its layout; where these are too few, with what
+/// all of the class work.
+class StepComparison {
+ public:
+  StepComparison(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t step)
+      : reduced_(reduced), step_(step), all_(usual_of(reduced, members, step)) {
+    std::map<Layout, std::vector<std::size_t>> ranks;
+    for (const std::size_t rank : members)
+      ranks[layout_of(reduced.ranks[rank], step)].push_back(rank);
+    for (const auto& [layout, alike] : ranks) {
+      if (alike.size() == members.size())
+        usual_.emplace(layout, all_);
+      else if (alike.size() >= kMinPeers)
+        usual_.emplace(layout, usual_of(reduced, alike, step));
+    }
+  }
+
+  const Usual& all() const { return all_; }
+
+  Compared compare(std::size_t rank) const {
+    const RankSteps& steps = reduced_.ranks[rank];
+    const auto& work = steps.steps[step_].work_ns;
+    const auto usual = usual_.find(layout_of(steps, step_));
+    return usual == usual_.end() ? compare_sum(work, all_.sum)
+                                 : compare_parts(work, usual->second.parts);
+  }
+
+ private:
+  const Reduced& reduced_;
+  std::size_t step_;
+  Usual all_;
+  std::map<Layout, Usual> usual_;  ///< where enough ranks have it
+};
+
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members,
                    WorkSeries& work) {
   if (members.empty()) {  // a class in which nothing is done in step
     work.class_level.emplace_back(reduced.step_count, 0.0);
     return;
   }
-  const std::vector<Parts> usual = usual_parts(reduced, members);
+  const bool is_small = members.size() < kMinPeers;
+  const Usual of_all_steps = is_small ? usual_of_all_steps(reduced, members) : Usual{};
   std::vector<double> noises;
+  std::vector<double> level;
   double parts = 1.0;
-  std::vector<std::uint32_t> usual_count;
-  for (std::size_t step = 0; step < reduced.step_count; ++step)
-    usual_count.push_back(usual_calls(reduced, members, step, step + 1));
-  const bool is_small = members.size() < kLeastPeers;
-  for (const std::size_t rank : members) {
-    for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      const StepRow& row = reduced.ranks[rank].steps[step];
-      const Compared one = compare_step(row.work_ns, usual[step],
-                                        is_small || row.call_count == usual_count[step]);
+  for (std::size_t step = 0; step < reduced.step_count; ++step) {
+    std::optional<StepComparison> comparison;
+    if (!is_small) comparison.emplace(reduced, members, step);
+    level.push_back(std::log(std::max(is_small ? of_all_steps.sum : comparison->all().sum, 1.0)));
+    for (const std::size_t rank : members) {
+      const Compared one = is_small ? compare_parts(reduced.ranks[rank].steps[step].work_ns,
+                                                    of_all_steps.parts)
+                                    : comparison->compare(rank);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
-      if (one.parts < kLeastParts) continue;
+      if (one.parts < kMinParts) continue;
       noises.push_back(one.part_noise);
       parts = std::max(parts, static_cast<double>(one.parts));
     }
   }
-  if (members.size() < kLeastPeers) leave_out_unusual(reduced, members, work);
-  std::vector<double> level;
-  for (std::size_t step = 0; step < reduced.step_count; ++step) {
-    level.push_back(std::log(std::max(total(usual[step]), 1.0)));
-    centre(members, step, work, level);
-  }
+  if (is_small) leave_out_unusual(reduced, members, work);
+  for (std::size_t step = 0; step < reduced.step_count; ++step) centre(members, step, work, level);
   work.class_level.push_back(std::move(level));
   set_noise(members, median(noises), parts, work);
 }
@@ -228,7 +292,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
 double correlation_of(const std::vector<std::vector<double>>& levels) {
   std::vector<std::vector<double>> changes;
   for (const std::vector<double>& level : levels) {
-    const double most = 2.5 * std::max(noise_of_differences(level), kLeastNoise);
+    const double most = 2.5 * std::max(noise_of_differences(level), kMinNoise);
     std::vector<double>& mine = changes.emplace_back();
     double squares = 0.0;
     for (std::size_t step = 1; step < level.size(); ++step) {
@@ -289,8 +353,8 @@ void relate_classes(const Peers& peers, WorkSeries& work) {
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
     const double independent = work.independent[peers.classes[i][0]] /
                                std::sqrt(static_cast<double>(peers.classes[i].size()));
-    work.class_least_noise.push_back(independent);
-    work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
+    work.class_min_noise.push_back(independent);
+    work.class_noise.push_back(std::max({noise_of(level), independent, kMinNoise}));
   }
 }
 

@@ -76,32 +76,32 @@ bool agree_by_hash(const std::vector<Member>& members) {
 
 using Streams = std::vector<std::unique_ptr<CollectiveStream>>;
 
-std::vector<Mismatch::Party> parties_at(const Streams& streams, std::uint32_t sequence) {
-  std::vector<Mismatch::Party> parties;
+std::vector<Mismatch::Participant> participants_at(const Streams& streams, std::uint32_t sequence) {
+  std::vector<Mismatch::Participant> participants;
   for (const auto& stream : streams) {
     if (stream->is_at_end() || stream->sequence() != sequence) continue;
-    auto party = std::ranges::find_if(parties, [&](const Mismatch::Party& known) {
+    auto participant = std::ranges::find_if(participants, [&](const Mismatch::Participant& known) {
       return do_match(known.shape, stream->shape());
     });
-    if (party == parties.end())
-      party = parties.insert(party, {.shape = stream->shape(), .world_ranks = {}});
-    party->world_ranks.push_back(stream->world_rank());
+    if (participant == participants.end())
+      participant = participants.insert(participant, {.shape = stream->shape(), .world_ranks = {}});
+    participant->world_ranks.push_back(stream->world_rank());
   }
-  return parties;
+  return participants;
 }
 
 void put_largest_first(Mismatch& mismatch) {
-  std::ranges::stable_sort(mismatch.parties,
-                           [](const Mismatch::Party& a, const Mismatch::Party& b) {
+  std::ranges::stable_sort(mismatch.participants,
+                           [](const Mismatch::Participant& a, const Mismatch::Participant& b) {
                              return a.world_ranks.size() > b.world_ranks.size();
                            });
 }
 
-Mismatch::What what_differs(const std::vector<Mismatch::Party>& parties) {
-  const CollectiveShape& first = parties.front().shape;
+Mismatch::What what_differs(const std::vector<Mismatch::Participant>& participants) {
+  const CollectiveShape& first = participants.front().shape;
   const auto differs = [&](auto member) {
-    return std::ranges::any_of(parties, [&](const Mismatch::Party& party) {
-      return party.shape.*member != first.*member;
+    return std::ranges::any_of(participants, [&](const Mismatch::Participant& participant) {
+      return participant.shape.*member != first.*member;
     });
   };
   if (differs(&CollectiveShape::function)) return Mismatch::What::kFunction;
@@ -118,11 +118,11 @@ bool walk(const Processes& processes, const std::vector<Member>& members, Mismat
     if (streams.size() < 2) return false;
     std::uint32_t lowest = streams.front()->sequence();
     for (const auto& stream : streams) lowest = std::min(lowest, stream->sequence());
-    std::vector<Mismatch::Party> parties = parties_at(streams, lowest);
-    if (parties.size() > 1) {
-      mismatch.parties = std::move(parties);
+    std::vector<Mismatch::Participant> participants = participants_at(streams, lowest);
+    if (participants.size() > 1) {
+      mismatch.participants = std::move(participants);
       mismatch.sequence = lowest;
-      mismatch.what = what_differs(mismatch.parties);
+      mismatch.what = what_differs(mismatch.participants);
       put_largest_first(mismatch);
       return true;
     }
@@ -148,7 +148,7 @@ bool compare_counts(const Processes& processes, const std::vector<Member>& membe
   if (by_count.size() < 2) return false;
   mismatch.what = Mismatch::What::kCount;
   for (auto& [count, ranks] : by_count) {
-    mismatch.parties.push_back(
+    mismatch.participants.push_back(
         {.shape = last[count], .count = count, .world_ranks = std::move(ranks)});
   }
   put_largest_first(mismatch);
@@ -169,7 +169,7 @@ std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTabl
   std::vector<Mismatch> found;
   for (CommTable::Index comm = 0; comm < comms.size(); ++comm) {
     if (members[comm].size() < 2 || !comms.entry(comm).is_sure) continue;
-    Mismatch mismatch{.comm = comm, .parties = {}};
+    Mismatch mismatch{.comm = comm, .participants = {}};
     const bool differs = (!agree_by_hash(members[comm]) &&
                           walk(processes, members[comm], mismatch)) ||
                          compare_counts(processes, members[comm], mismatch);

@@ -174,21 +174,21 @@ class GraphMaking {
   std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, Node> meetings_;
 };
 
-std::vector<CycleStep> steps_of(const std::vector<Node>& circle, const GraphMaking& making,
+std::vector<CycleStep> steps_of(const std::vector<Node>& cycle, const GraphMaking& making,
                                 std::size_t rank_count) {
   std::vector<CycleStep> steps;
   const Node first_thread = making.nodes.empty() ? 0 : making.nodes.front();
-  for (std::size_t i = 0; i < circle.size(); ++i) {
-    if (circle[i] >= rank_count) continue;
-    const Node thread = circle[(i + 1) % circle.size()];
-    const Node target = circle[(i + 2) % circle.size()];
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    if (cycle[i] >= rank_count) continue;
+    const Node thread = cycle[(i + 1) % cycle.size()];
+    const Node target = cycle[(i + 2) % cycle.size()];
     std::size_t next = i + 2;
-    while (circle[next % circle.size()] >= rank_count) ++next;
+    while (cycle[next % cycle.size()] >= rank_count) ++next;
     const auto at = std::ranges::lower_bound(making.nodes, thread);
     if (thread < first_thread || at == making.nodes.end() || *at != thread) return {};
-    CycleStep step{.world_rank = static_cast<std::int32_t>(circle[i]),
+    CycleStep step{.world_rank = static_cast<std::int32_t>(cycle[i]),
                    .waiting = static_cast<std::uint32_t>(at - making.nodes.begin()),
-                   .next = static_cast<std::int32_t>(circle[next % circle.size()])};
+                   .next = static_cast<std::int32_t>(cycle[next % cycle.size()])};
     const std::vector<Node>& targets = making.targets[step.waiting];
     step.want = static_cast<std::uint32_t>(std::ranges::find(targets, target) - targets.begin());
     if (step.want == targets.size()) return {};
@@ -289,8 +289,8 @@ HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
   GraphMaking making(report, comms);
   making.graph.solve();
   for (const Node node : making.nodes) report.is_stuck.push_back(making.graph.is_stuck(node));
-  for (const auto& circle : making.graph.cycles()) {
-    std::vector<CycleStep> steps = steps_of(circle, making, report.standings.size());
+  for (const auto& cycle : making.graph.cycles()) {
+    std::vector<CycleStep> steps = steps_of(cycle, making, report.standings.size());
     if (!steps.empty()) report.cycles.push_back(std::move(steps));
   }
   report.blames = blames_of(report, making);

@@ -18,7 +18,7 @@ namespace megascope::analysis {
 class MessageCounting {
  public:
   using Answers = std::map<MessageQuery, MessageCounts::Answer>;
-  using Places = std::map<SendQuery, MessageCounts::Place>;
+  using CallSites = std::map<SendQuery, MessageCounts::CallSite>;
 
   MessageCounting(const RecordSource& source, const CommTable& comms, std::int32_t world_rank)
       : source_(source),
@@ -39,8 +39,8 @@ class MessageCounting {
   }
   /// After the query itself.
   void ask(const SendQuery& send, const MessageQuery& query) {
-    by_request_.emplace(send.request, places_.size());
-    places_.emplace_back(send, MessageCounts::Place{query, 0});
+    by_request_.emplace(send.request, call_sites_.size());
+    call_sites_.emplace_back(send, MessageCounts::CallSite{query, 0});
   }
 
   void run() {
@@ -55,13 +55,13 @@ class MessageCounting {
     }
   }
 
-  void give(Answers& answers, Places& places) const {
+  void give(Answers& answers, CallSites& call_sites) const {
     for (const auto& [query, count] : counts_) {
       MessageCounts::Answer& answer = answers[query];
       answer.sent += count.sent;
       answer.taken += count.taken;
     }
-    for (const auto& [send, place] : places_) places[send] = place;
+    for (const auto& [send, call_site] : call_sites_) call_sites[send] = call_site;
   }
 
  private:
@@ -79,7 +79,7 @@ class MessageCounting {
       case FactKind::kSend:
       case FactKind::kSendRequest: {
         const std::int32_t peer = world_ranks_.of(fact.comm, fact.peer);
-        note_place(fact, call, location);
+        note_call_site(fact, call, location);
         count(kSent, fact, peer);
         return;
       }
@@ -115,14 +115,14 @@ class MessageCounting {
     }
   }
 
-  void note_place(const Fact& fact, const Call& call, LocationId location) {
+  void note_call_site(const Fact& fact, const Call& call, LocationId location) {
     if (by_request_.empty() || (fact.request == kNoRequest && !call.is_pending)) return;
     const auto [begin, end] = by_request_.equal_range(fact.request);
     for (auto at = begin; at != end; ++at) {
-      auto& [send, place] = places_[at->second];
+      auto& [send, call_site] = call_sites_[at->second];
       if (send.location != location || send.since_ns != call.enter_ns) continue;
-      const auto asked = index_.find(place.query);
-      if (asked != index_.end()) place.before = counts_[asked->second].second.sent;
+      const auto asked = index_.find(call_site.query);
+      if (asked != index_.end()) call_site.before = counts_[asked->second].second.sent;
     }
   }
 
@@ -131,10 +131,10 @@ class MessageCounting {
   std::int32_t world_rank_;
   WorldRanks world_ranks_;
   std::vector<std::pair<MessageQuery, MessageCounts::Answer>> counts_;
-  std::vector<std::pair<SendQuery, MessageCounts::Place>> places_;
+  std::vector<std::pair<SendQuery, MessageCounts::CallSite>> call_sites_;
   std::map<MessageQuery, std::size_t> index_;  ///< in counts_
   std::unordered_multimap<std::uint64_t, std::size_t> by_key_;
-  std::unordered_multimap<RequestId, std::size_t> by_request_;  ///< in places_
+  std::unordered_multimap<RequestId, std::size_t> by_request_;  ///< in call_sites_
   RequestMap<bool> probed_;  ///< messages that a matched probe took and whose receive goes on
 };
 
@@ -144,8 +144,8 @@ MessageCounts::Answer MessageCounts::answer(const MessageQuery& query) const {
 }
 
 std::uint64_t MessageCounts::sent_before(const SendQuery& send) const {
-  const auto found = places_.find(send);
-  return found != places_.end() ? found->second.before : 0;
+  const auto found = call_sites_.find(send);
+  return found != call_sites_.end() ? found->second.before : 0;
 }
 
 void MessageCounts::count(const RecordSource& source, const CommTable& comms, unsigned jobs) {
@@ -166,20 +166,21 @@ void MessageCounts::count(const RecordSource& source, const CommTable& comms, un
   }
   std::mutex mutex;
   std::map<MessageQuery, Answer> answers;
-  std::map<SendQuery, Place> places;
+  std::map<SendQuery, CallSite> call_sites;
   for_each_index(ranks.size(), jobs, [&](std::size_t i) {
     MessageCounting counting(source, comms, ranks[i]);
     for (const MessageQuery* query : by_rank.at(ranks[i])) counting.ask(*query);
-    for (auto at = places_.lower_bound({.world_rank = ranks[i]}); at != places_.end(); ++at) {
+    for (auto at = call_sites_.lower_bound({.world_rank = ranks[i]}); at != call_sites_.end();
+         ++at) {
       if (at->first.world_rank != ranks[i]) break;
       counting.ask(at->first, at->second.query);
     }
     counting.run();
     const std::lock_guard lock(mutex);
-    counting.give(answers, places);
+    counting.give(answers, call_sites);
   });
   for (auto& [query, count] : answers) answers_[query] = count;
-  for (auto& [send, place] : places) places_[send] = place;
+  for (auto& [send, call_site] : call_sites) call_sites_[send] = call_site;
 }
 
 }  // namespace megascope::analysis

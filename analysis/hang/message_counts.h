@@ -39,7 +39,7 @@ class MessageCounts {
   /// query: the series, no wildcards.
   void ask(const SendQuery& send, const MessageQuery& query) {
     ask(query);
-    places_[send] = {query, 0};
+    call_sites_[send] = {query, 0};
   }
   void count(const RecordSource& source, const CommTable& comms, unsigned jobs);
 
@@ -55,7 +55,7 @@ class MessageCounts {
     std::uint64_t sent = 0;
     std::uint64_t taken = 0;
   };
-  struct Place {
+  struct CallSite {
     MessageQuery query;
     std::uint64_t before = 0;
   };
@@ -63,7 +63,7 @@ class MessageCounts {
   Answer answer(const MessageQuery& query) const;
 
   std::map<MessageQuery, Answer> answers_;
-  std::map<SendQuery, Place> places_;
+  std::map<SendQuery, CallSite> call_sites_;
 };
 
 }  // namespace megascope::analysis

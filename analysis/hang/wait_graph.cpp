@@ -112,18 +112,18 @@ std::vector<std::uint32_t> WaitGraph::components() const {
 }
 
 /// from: kNotSeen for all, and so afterwards.
-std::vector<WaitGraph::Node> WaitGraph::circle_through(Node node,
-                                                       const std::vector<std::uint32_t>& component,
-                                                       std::vector<Node>& from) const {
+std::vector<WaitGraph::Node> WaitGraph::cycle_through(Node node,
+                                                      const std::vector<std::uint32_t>& component,
+                                                      std::vector<Node>& from) const {
   std::vector<Node> queue = {node};
-  std::vector<Node> circle;
-  for (std::size_t i = 0; i < queue.size() && circle.empty(); ++i) {
+  std::vector<Node> cycle;
+  for (std::size_t i = 0; i < queue.size() && cycle.empty(); ++i) {
     for (const Node to : targets(queue[i])) {
       if (component[to] != component[node]) continue;
       if (to == node) {
-        for (Node at = queue[i]; at != node; at = from[at]) circle.push_back(at);
-        circle.push_back(node);
-        std::ranges::reverse(circle);
+        for (Node at = queue[i]; at != node; at = from[at]) cycle.push_back(at);
+        cycle.push_back(node);
+        std::ranges::reverse(cycle);
         break;
       }
       if (from[to] != kNotSeen) continue;
@@ -132,21 +132,21 @@ std::vector<WaitGraph::Node> WaitGraph::circle_through(Node node,
     }
   }
   for (const Node seen : queue) from[seen] = kNotSeen;
-  return circle;
+  return cycle;
 }
 
 std::vector<std::vector<WaitGraph::Node>> WaitGraph::cycles() const {
   const std::vector<std::uint32_t> component = components();
   std::vector<bool> is_done(kinds_.size(), false);  // by component
-  std::vector<std::vector<Node>> circles;
+  std::vector<std::vector<Node>> found_cycles;
   std::vector<Node> from(kinds_.size(), kNotSeen);
   for (Node node = 0; node < kinds_.size(); ++node) {
     if (component[node] == kNotSeen || is_done[component[node]]) continue;
     is_done[component[node]] = true;
-    std::vector<Node> circle = circle_through(node, component, from);
-    if (!circle.empty()) circles.push_back(std::move(circle));
+    std::vector<Node> cycle = cycle_through(node, component, from);
+    if (!cycle.empty()) found_cycles.push_back(std::move(cycle));
   }
-  return circles;
+  return found_cycles;
 }
 
 std::vector<std::pair<WaitGraph::Node, std::size_t>> WaitGraph::most_wanted(Node limit) const {

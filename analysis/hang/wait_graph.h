@@ -46,8 +46,8 @@ class WaitGraph {
                     bool is_reversed);
   void go_on(Node node, std::vector<Node>& queue);
   std::vector<std::uint32_t> components() const;
-  std::vector<Node> circle_through(Node node, const std::vector<std::uint32_t>& component,
-                                   std::vector<Node>& from) const;
+  std::vector<Node> cycle_through(Node node, const std::vector<std::uint32_t>& component,
+                                  std::vector<Node>& from) const;
 
   std::vector<Kind> kinds_;
   std::vector<std::pair<Node, Node>> edges_;

@@ -14,7 +14,7 @@ namespace {
 
 /// Above it MPI libraries wait for the receiver in standard sends: the greatest of Open MPI's eager
 /// limits (btl/tcp).
-constexpr std::uint64_t kMostEagerBytes = 64U << 10;
+constexpr std::uint64_t kMaxEagerBytes = 64U << 10;
 
 bool is_nonblocking(std::string_view name) {
   return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) ||
@@ -83,7 +83,7 @@ class Collecting {
         thread.posted.front().kind == FactKind::kRecv) {
       waiting.wants.push_back(
           want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
-      waiting.wants.back().place = alike_before(waiting.wants.back());
+      waiting.wants.back().call_site = alike_before(waiting.wants.back());
     }
     for (const Want& want : open_) {
       if (want.location == thread.location) waiting.wants.push_back(want);
@@ -127,7 +127,7 @@ class Collecting {
       Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
       // The send of a send and receive is most often not what it waits for.
       if (want.kind == Want::Kind::kSend) want.may_have_left = thread.posted.size() > 1;
-      want.place = alike_before(want);
+      want.call_site = alike_before(want);
       waiting.wants.push_back(want);
     }
   }
@@ -154,7 +154,7 @@ class Collecting {
       const std::string_view name = functions_.function(region).name;
       want.may_have_left = is_buffered(name) ||
                            (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
-                            fact.bytes <= kMostEagerBytes);
+                            fact.bytes <= kMaxEagerBytes);
     }
     want.partner = want.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, want.peer);
     return want;
@@ -170,7 +170,7 @@ class Collecting {
   void note_open(const OpenOperation& operation) {
     Want want = want_of(operation.posted, operation.region, operation.location, operation.since_ns);
     if (operation.slot != kNoSlot) set_collective(want, operation.slot, operation.sequence);
-    want.place = alike_before(want);
+    want.call_site = alike_before(want);
     if (want.kind == Want::Kind::kReceive) ++alike_[pattern(want)];
     open_.push_back(want);
   }
@@ -227,7 +227,7 @@ void judge_receive(const Processes& processes, const CommTable& comms, const Mes
                    std::int32_t world_rank, Want& want) {
   const MessageQuery query = query_of(want, world_rank);
   const std::uint64_t taken = counts.taken(query);
-  want.is_met = counts.sent(query) > taken + want.place;
+  want.is_met = counts.sent(query) > taken + want.call_site;
   if (want.is_met) return;
   if (want.partner != kAnySource) {
     want.is_known = is_known(processes.find(want.partner));

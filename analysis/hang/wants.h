@@ -38,9 +38,9 @@ struct Want {
   RequestId request = kNoRequest;  ///< kNoRequest: the thread is in the call itself
   LocationId location = 0;         ///< of the thread that posted it
   std::uint64_t since_ns = 0;
-  std::uint32_t place = 0;     ///< of a receive: how many alike were posted before and are open
-  bool may_have_left = false;  ///< a send that MPI may have completed although nobody received it:
-                               ///< small, buffered
+  std::uint32_t call_site = 0;  ///< of a receive: how many alike were posted before and are open
+  bool may_have_left = false;   ///< a send that MPI may have completed although nobody received it:
+                                ///< small, buffered
   bool is_met = false;   ///< the other side has done its part: the message was sent, the receive is
                          ///< posted
   bool is_known = true;  ///< false: whether the other side has done its part is not known: no

@@ -15,7 +15,7 @@
 namespace megascope::importer {
 namespace {
 
-constexpr double kMostUs = 1e15;  // 31 years: further off is damage
+constexpr double kMaxUs = 1e15;  // 31 years: further off is damage
 
 struct TrackKey {
   std::int64_t process = 0;
@@ -67,7 +67,7 @@ class ChromeReader {
     if (phase == "X") return add_whole(event);
     const std::optional<double> time_us = event.number("ts");
     if (!time_us) return Status::error("\"ts\" is missing or no number");
-    if (!(std::fabs(*time_us) <= kMostUs)) return Status::error("\"ts\" is out of range");
+    if (!(std::fabs(*time_us) <= kMaxUs)) return Status::error("\"ts\" is out of range");
     const std::int64_t time_ns = rounded(*event.thousandths("ts"));
     return phase == "B" ? add_begin(event, time_ns) : add_end(event, time_ns);
   }
@@ -124,7 +124,7 @@ class ChromeReader {
 
   Status add_whole(const JsonEvent& event) {
     WholeEvent whole;
-    const Status status = read_whole(event, kMostUs, whole);
+    const Status status = read_whole(event, kMaxUs, whole);
     if (status.is_ok()) keep_in(operation_of(event, track_at(event).index), whole, event.index());
     return status;
   }
@@ -189,15 +189,16 @@ class ChromeReader {
   Track track_of(const TrackKey& key) const {
     Track track;
     const auto process = process_names_.find(key.process);
-    if (process != process_names_.end()) (void)read_place(process->second, track.place);
+    if (process != process_names_.end()) (void)read_coordinates(process->second, track.coordinates);
     const auto thread = track_names_.find(key);
-    if (thread != track_names_.end()) track.stream = read_place(thread->second, track.place);
+    if (thread != track_names_.end())
+      track.stream = read_coordinates(thread->second, track.coordinates);
     const auto number = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(key.process, kUnknown, std::numeric_limits<std::int32_t>::max()));
-    if (track.place == Place{})
-      track.place.rank = number;
-    else if (track.place.dp == kUnknown)
-      track.place.dp = number;
+    if (track.coordinates == GridCoordinates{})
+      track.coordinates.rank = number;
+    else if (track.coordinates.dp == kUnknown)
+      track.coordinates.dp = number;
     return track;
   }
 
@@ -235,10 +236,10 @@ std::string lower(std::string text) {
 
 }  // namespace
 
-std::string read_place(const std::string& name, Place& place) {
+std::string read_coordinates(const std::string& name, GridCoordinates& coordinates) {
   const std::string text = lower(name);
-  const std::pair<const char*, std::int32_t Place::*> dimensions[] = {
-      {"dp", &Place::dp}, {"pp", &Place::pp}, {"tp", &Place::tp}};
+  const std::pair<const char*, std::int32_t GridCoordinates::*> dimensions[] = {
+      {"dp", &GridCoordinates::dp}, {"pp", &GridCoordinates::pp}, {"tp", &GridCoordinates::tp}};
   std::size_t rest = 0;
   for (std::size_t at = 0; at + 2 < text.size(); ++at) {
     const bool is_word = at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0;
@@ -248,7 +249,7 @@ std::string read_place(const std::string& name, Place& place) {
       std::size_t end = at;
       const std::optional<std::int32_t> value = number_behind(text, end);
       if (!value) continue;
-      place.*member = *value;
+      coordinates.*member = *value;
       rest = at = end;
       break;
     }

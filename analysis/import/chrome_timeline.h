@@ -19,6 +19,6 @@ Status read_chrome(std::istream& from, Timeline& timeline);
 
 /// What the names of a process or thread say about its place: adds to `place`. Returns the rest,
 /// the stream's name.
-std::string read_place(const std::string& name, Place& place);
+std::string read_coordinates(const std::string& name, GridCoordinates& coordinates);
 
 }  // namespace megascope::importer

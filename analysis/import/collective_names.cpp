@@ -17,7 +17,7 @@ std::string plain(std::string_view name) {
 
 struct Word {
   std::string_view word;
-  CommunicationName meaning;
+  CommunicationName semantics;
 };
 using Kind = CommunicationName::Kind;
 /// The first that occurs decides: "reducescatter" before "reduce", "allgather" before "gather".
@@ -49,7 +49,7 @@ constexpr std::pair<std::string_view, std::uint64_t> kTypes[] = {
 CommunicationName communication_of(std::string_view name) {
   const std::string text = plain(name);
   for (const Word& word : kWords) {
-    if (text.find(word.word) != std::string::npos) return word.meaning;
+    if (text.find(word.word) != std::string::npos) return word.semantics;
   }
   return {};
 }

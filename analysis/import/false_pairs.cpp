@@ -7,7 +7,7 @@ namespace megascope::importer {
 namespace {
 
 constexpr std::size_t kFewest = 50;
-constexpr std::size_t kMostOneIn = 50;
+constexpr std::size_t kMaxOneIn = 50;
 constexpr std::size_t kLookedAt = 16;  ///< operations behind one, for one that it encloses
 
 std::uint64_t length_ns(const Operation& operation) {
@@ -38,7 +38,7 @@ class Family {
     std::erase_if(enclosing, [&](std::uint32_t i) {
       return length_ns(timeline_.operations[i]) <= 2 * longest_ns;
     });
-    if (enclosing.size() * kMostOneIn > operations_.size()) return;
+    if (enclosing.size() * kMaxOneIn > operations_.size()) return;
     for (const std::uint32_t i : enclosing) split(i);
   }
 

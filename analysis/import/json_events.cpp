@@ -11,18 +11,18 @@ namespace megascope::importer {
 
 namespace {
 
-constexpr double kMostExact = 9e15;
-constexpr double kMostThousandths = 9e18;
+constexpr double kMaxExact = 9e15;
+constexpr double kMaxThousandths = 9e18;
 
 Thousandths inexact(double value) {
-  const double all = std::clamp(value * 1e3, -kMostThousandths, kMostThousandths);
+  const double all = std::clamp(value * 1e3, -kMaxThousandths, kMaxThousandths);
   const double whole = std::floor(all);
   return {static_cast<std::int64_t>(whole), all - whole};
 }
 
 /// Of a number in the text of a file, whose value is `value`.
 Thousandths exactly(double value, std::string_view text) {
-  if (!(std::fabs(value) <= kMostExact) || text.find_first_of("eE") != std::string_view::npos)
+  if (!(std::fabs(value) <= kMaxExact) || text.find_first_of("eE") != std::string_view::npos)
     return inexact(value);
   const bool is_negative = text.starts_with('-');
   const std::size_t point = text.find('.');
@@ -135,13 +135,13 @@ class HeaderReader {
   }
   void begin_object(std::size_t depth) {
     is_group_ = depth == 4 && top_ == "distributedInfo" && second_ == "pg_config" &&
-                header_.groups.size() < kMostGroups;
+                header_.groups.size() < kMaxGroups;
     if (is_group_) header_.groups.emplace_back();
   }
 
  private:
-  static constexpr std::size_t kMostGroups = 1 << 16;
-  static constexpr std::size_t kMostMembers = 1 << 20;
+  static constexpr std::size_t kMaxGroups = 1 << 16;
+  static constexpr std::size_t kMaxMembers = 1 << 20;
 
   bool is_in_group(std::size_t depth) const { return depth == 4 && is_group_; }
   static std::optional<double> number_in(const std::string& text) {
@@ -156,7 +156,7 @@ class HeaderReader {
   }
   void add_rank(double rank) {
     std::vector<double>& ranks = header_.groups.back().ranks;
-    if (ranks.size() < kMostMembers) ranks.push_back(rank);
+    if (ranks.size() < kMaxMembers) ranks.push_back(rank);
   }
   /// "[0, 1, 2]": of older versions.
   void add_ranks(const std::string& text) {
@@ -276,7 +276,7 @@ class EventHandler {
     if (array_depth_ == 0) header_.number(depth_, static_cast<double>(value), value);
     const auto number = static_cast<double>(value);
     return take(number, [&] {
-      return std::fabs(number) <= kMostExact ? Thousandths{value * 1000, 0.0} : inexact(number);
+      return std::fabs(number) <= kMaxExact ? Thousandths{value * 1000, 0.0} : inexact(number);
     });
   }
   /// exact: what the number is in thousandths.

@@ -72,7 +72,7 @@ class JsonEvent {
     /// The key's value, a new one or that of before; null where there are too many keys.
     Value* at(const std::string& key) {
       if (const Value* found = find(key)) return const_cast<Value*>(found);
-      if (count_ == kMostKeys) return nullptr;
+      if (count_ == kMaxKeys) return nullptr;
       if (count_ == fields_.size()) fields_.emplace_back();
       fields_[count_].first = key;
       return &fields_[count_++].second;
@@ -80,7 +80,7 @@ class JsonEvent {
     void clear() { count_ = 0; }
 
    private:
-    static constexpr std::size_t kMostKeys = 256;
+    static constexpr std::size_t kMaxKeys = 256;
     std::vector<std::pair<std::string, Value>> fields_;
     std::size_t count_ = 0;
   };

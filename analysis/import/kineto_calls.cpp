@@ -96,7 +96,8 @@ class CallKeeper {
       if (comm.members.empty() && is_world) is_of_all_.insert(call.group);
     }
     for (auto& [group, comm] : comms_) {
-      if (const auto told = groups_.find(group); told != groups_.end()) comm.members = told->second;
+      if (const auto specified = groups_.find(group); specified != groups_.end())
+        comm.members = specified->second;
       std::ranges::sort(comm.members);
       const auto repeated = std::ranges::adjacent_find(comm.members);
       const std::set<std::int32_t>& who = callers[group];
@@ -225,17 +226,17 @@ class CallKeeper {
   }
 
   void store() {
-    timeline_.told.assign(1, {});
-    for (Operation& operation : timeline_.operations) operation.told = 1;
+    timeline_.specified.assign(1, {});
+    for (Operation& operation : timeline_.operations) operation.specified = 1;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (!has_fact_.contains(i)) continue;
-      timeline_.told.push_back({timeline_.facts.size(), 1});
-      timeline_.operations[calls_[i].operation].told = static_cast<std::uint32_t>(
-          timeline_.told.size());
+      timeline_.specified.push_back({timeline_.facts.size(), 1});
+      timeline_.operations[calls_[i].operation].specified = static_cast<std::uint32_t>(
+          timeline_.specified.size());
       timeline_.facts.push_back(facts_[i]);
     }
     for (const auto& [first, copy] : copies_)
-      timeline_.operations[copy].told = timeline_.operations[first].told;
+      timeline_.operations[copy].specified = timeline_.operations[first].specified;
   }
 
   Timeline& timeline_;

@@ -7,9 +7,9 @@
 namespace megascope::importer {
 namespace {
 
-constexpr double kMostUs = 4e15;  // since 1970: the year 2096
-constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr double kMaxUs = 4e15;  // since 1970: the year 2096
+constexpr std::int64_t kMaxNs = 4'000'000'000'000'000'000;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
@@ -28,7 +28,7 @@ std::vector<std::int32_t> ranks_in(const std::string& text) {
   bool is_whole = false;
   std::vector<std::int32_t> ranks;
   for (const double rank : numbers_in(text, is_whole)) {
-    if (!(rank >= 0 && rank < kMostRanks && rank == std::floor(rank))) return {};
+    if (!(rank >= 0 && rank < kMaxRanks && rank == std::floor(rank))) return {};
     ranks.push_back(static_cast<std::int32_t>(rank));
   }
   return is_whole ? ranks : std::vector<std::int32_t>();
@@ -50,11 +50,11 @@ Status KinetoFile::read(std::istream& from) {
   Status status = read_json_events(
       from, "traceEvents", [this](const JsonEvent& event) { return add(event); }, &header_);
   if (!status.is_ok()) return status;
-  if (header_.base_ns && !(*header_.base_ns >= 0 && *header_.base_ns <= kMostNs))
+  if (header_.base_ns && !(*header_.base_ns >= 0 && *header_.base_ns <= kMaxNs))
     return Status::error("\"baseTimeNanoseconds\" is out of range");
   const bool has_operations = timeline_.operations.size() > first_operation_;
   if (!has_operations) return Status::error("there are no operations in it");
-  if (has_clock() && header_.base_ns && (first_ns_ < -kMostNs || last_ns_ > kMostNs))
+  if (has_clock() && header_.base_ns && (first_ns_ < -kMaxNs || last_ns_ > kMaxNs))
     return Status::error("times are out of range");
   return status;
 }
@@ -89,26 +89,27 @@ Status KinetoFile::add_operation(const JsonEvent& event) {
   }
   timeline_.repairs.add_event();
   WholeEvent whole;
-  const Status status = read_whole(event, kMostUs, whole);
+  const Status status = read_whole(event, kMaxUs, whole);
   if (!status.is_ok()) return status;
   const std::string& name = event.text("name");
   const bool is_step = name.starts_with(kStepPrefix);
   const Source source = is_step ? Source::kOther : source_of(event);
-  const std::string& told = event.argument_text("Collective name");
+  const std::string& specified = event.argument_text("Collective name");
   const bool is_cpu_call = source != Source::kGpu &&
                            (is_of_cpu_library(name) ||
-                            (name == "record_param_comms" && !told.empty()));
+                            (name == "record_param_comms" && !specified.empty()));
   const bool is_nccl = source == Source::kGpu &&
-                       (!told.empty() || name.starts_with("nccl") || name.starts_with("rccl"));
+                       (!specified.empty() || name.starts_with("nccl") || name.starts_with("rccl"));
   CommunicationName communication = is_cpu_call || is_nccl
-                                        ? communication_of(told.empty() ? name : told)
+                                        ? communication_of(specified.empty() ? name : specified)
                                         : CommunicationName{};
   if (is_nccl && communication.kind == CommunicationName::Kind::kNone)
     communication = {CommunicationName::Kind::kOther, CollectiveOp::kNone,
                      RegionRole::kPointToPoint};
   const bool is_call = communication.kind != CommunicationName::Kind::kNone;
   std::string region = is_step ? "ProfilerStep" : is_nccl ? name.substr(0, name.find('(')) : name;
-  if (is_call && !told.empty()) region = (source == Source::kGpu ? "nccl:" : "c10d:") + told;
+  if (is_call && !specified.empty())
+    region = (source == Source::kGpu ? "nccl:" : "c10d:") + specified;
   const auto operation = timeline_.operations.size();
   const std::uint32_t index = timeline_.name_index(region);
   define(index, source, communication);
@@ -145,11 +146,11 @@ void KinetoFile::add_call(const JsonEvent& event, CommunicationName name,
   call.name = name;
   call.group = event.argument_text("Process Group Name");
   call.members = ranks_in(event.argument_text("Process Group Ranks"));
-  call.group_size = static_cast<std::int32_t>(integer(event, "Group size", 1, kMostRanks));
+  call.group_size = static_cast<std::int32_t>(integer(event, "Group size", 1, kMaxRanks));
   call.sequence = integer(event, "Seq", 0, UINT32_MAX);
   const bool is_send = name.kind == CommunicationName::Kind::kSend;
   call.peer = static_cast<std::int32_t>(
-      integer(event, is_send ? "Dst Rank" : "Src Rank", 0, kMostRanks - 1));
+      integer(event, is_send ? "Dst Rank" : "Src Rank", 0, kMaxRanks - 1));
   const std::uint64_t bytes = element_bytes(event.argument_text("dtype"));
   call.bytes_in = static_cast<std::uint64_t>(std::max<std::int64_t>(
                       integer(event, "In msg nelems", 0, INT64_C(1) << 48), 0)) *
@@ -157,7 +158,7 @@ void KinetoFile::add_call(const JsonEvent& event, CommunicationName name,
   call.bytes_out = static_cast<std::uint64_t>(std::max<std::int64_t>(
                        integer(event, "Out msg nelems", 0, INT64_C(1) << 48), 0)) *
                    bytes;
-  if (region.starts_with("c10d:")) ++told_call_count_;
+  if (region.starts_with("c10d:")) ++specified_call_count_;
   calls_.push_back(std::move(call));
 }
 
@@ -207,19 +208,20 @@ void KinetoFile::set_steps() {
     timeline_.operations[operation].step = step_at(begin_of(operation));
 }
 
-void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
-                       std::size_t end_operation) {
+void KinetoFile::coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
+                             std::size_t end_operation) {
   set_steps();
   std::vector<std::uint32_t> index(tracks_.size());
   for (const auto& [key, track] : tracks_) {
-    const auto told = track_names_.find(key);
-    const std::string name = told != track_names_.end() && !told->second.empty() ? told->second
-                                                                                 : track.fallback;
+    const auto specified = track_names_.find(key);
+    const std::string name = specified != track_names_.end() && !specified->second.empty()
+                                 ? specified->second
+                                 : track.fallback;
     const auto [at, is_new] = tracks.try_emplace(
         {name, track.source == Source::kGpu ? key.first : -1},
         static_cast<std::uint32_t>(timeline_.tracks.size()));
     if (is_new)
-      timeline_.tracks.push_back({.place = {.rank = rank},
+      timeline_.tracks.push_back({.coordinates = {.rank = rank},
                                   .stream = name,
                                   .world_rank = rank,
                                   .definitions = definitions});
@@ -228,12 +230,12 @@ void KinetoFile::place(std::int32_t rank, std::int32_t definitions, Tracks& trac
   for (std::size_t i = first_operation_; i < end_operation; ++i)
     timeline_.operations[i].track = index[timeline_.operations[i].track];
   // On the CPU, calls of the library itself show no group where others do; those then tell it all.
-  const bool has_told = told_call_count_ != 0;
+  const bool has_specified = specified_call_count_ != 0;
   std::erase_if(calls_, [&](const KinetoCall& call) {
     return !gpu_.empty()
                ? timeline_.regions[timeline_.operations[call.operation].name].name.starts_with(
                      "c10d:")
-               : has_told && call.group.empty() && call.group_size == kUnknown;
+               : has_specified && call.group.empty() && call.group_size == kUnknown;
   });
   for (KinetoCall& call : calls_) call.rank = rank;
 }

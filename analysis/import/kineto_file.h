@@ -31,8 +31,8 @@ class KinetoFile {
   /// of all files of the rank.
   using Tracks = std::map<std::pair<std::string, std::int64_t>,
                           std::uint32_t>;  ///< by name, for names alike by number
-  void place(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
-             std::size_t end_operation);
+  void coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
+                   std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }
   std::vector<KinetoCall>& calls() { return calls_; }
@@ -91,7 +91,7 @@ class KinetoFile {
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   std::size_t ignored_count_ = 0;
-  std::size_t told_call_count_ = 0;  ///< calls on the CPU that tell their group
+  std::size_t specified_call_count_ = 0;  ///< calls on the CPU that tell their group
 };
 
 }  // namespace megascope::importer

@@ -46,8 +46,8 @@ Status lanes_of(const Timeline& timeline, const std::vector<std::uint32_t>& oper
       is_taken = lanes[i].take(operation, index, is_work[operation.name]);
     if (is_taken) continue;
     const std::string& stream = timeline.tracks[operation.track].stream;
-    if (lanes.size() == kMostLanes) {
-      return Status::error("more than " + std::to_string(kMostLanes) +
+    if (lanes.size() == kMaxLanes) {
+      return Status::error("more than " + std::to_string(kMaxLanes) +
                            " operations of one track (\"" + stream + "\") lie over each other");
     }
     std::string name = stream.empty() ? "operations" : stream;

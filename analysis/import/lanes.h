@@ -8,7 +8,7 @@
 
 namespace megascope::importer {
 
-inline constexpr std::size_t kMostLanes = 256;  ///< of a track
+inline constexpr std::size_t kMaxLanes = 256;  ///< of a track
 inline constexpr std::size_t
     kDeepestNesting = 7;  ///< operations around another, in a lane: what a trace can say
 
@@ -21,7 +21,7 @@ struct Lane {
 
 /// The rows of a worker: a track of its own each, and where operations of one track overlap in
 /// part, one more. Communication encloses nothing. operations: those of the worker, in order of
-/// begin. is_work: by name. An error names the track that would need more than kMostLanes.
+/// begin. is_work: by name. An error names the track that would need more than kMaxLanes.
 Status lanes_of(const Timeline& timeline, const std::vector<std::uint32_t>& operations,
                 const std::vector<bool>& is_work, std::vector<Lane>& lanes);
 

@@ -8,8 +8,8 @@
 namespace megascope::importer {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 24;
-constexpr std::int64_t kMostExact = std::int64_t{1} << 53;  // of a number in JSON
+constexpr std::int64_t kMaxRanks = 1 << 24;
+constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;  // of a number in JSON
 
 /// An integer within the limits; an error names the key.
 template <class Number>
@@ -39,12 +39,12 @@ Status take_ranks(const JsonEvent& row, const char* key, std::vector<RankRun>& r
   std::int64_t ranks = 0;
   for (std::size_t i = 0; i + 2 < values.size() && status.is_ok(); i += 3) {
     RankRun run;
-    status = take(values[i], key, 0, kMostRanks - 1, run.first);
-    status.update(take(values[i + 1], key, -kMostRanks, kMostRanks, run.stride));
-    status.update(take(values[i + 2], key, 0, kMostRanks, run.count));
+    status = take(values[i], key, 0, kMaxRanks - 1, run.first);
+    status.update(take(values[i + 1], key, -kMaxRanks, kMaxRanks, run.stride));
+    status.update(take(values[i + 2], key, 0, kMaxRanks, run.count));
     const std::int64_t last = run.first + std::int64_t{run.stride} * std::max(run.count - 1, 0);
     ranks += run.count;
-    if (last < 0 || last >= kMostRanks || ranks > kMostRanks)
+    if (last < 0 || last >= kMaxRanks || ranks > kMaxRanks)
       status.update(Status::error("\"" + std::string(key) + "\" has ranks beyond 2^24"));
     runs.push_back(run);
   }
@@ -64,7 +64,7 @@ Status take_enum(const JsonEvent& row, const char* key, Enum last, Enum& value) 
 Status MegascanDefinitions::add(const JsonEvent& row) {
   const std::string& name = row.text("name");
   if (name == "process") return add_process(row);
-  if (!are_told()) return Status::ok();
+  if (!are_specified()) return Status::ok();
   if (name == "region") return add_region(row);
   return name == "communicator" ? add_comm(row) : Status::ok();
 }
@@ -72,14 +72,14 @@ Status MegascanDefinitions::add(const JsonEvent& row) {
 Status MegascanDefinitions::add_process(const JsonEvent& row) {
   const std::vector<double>* const sizes = row.list("sizes");
   if (sizes == nullptr) return Status::ok();  // a tick of MegaScan's
-  if (are_told()) return Status::error("a second process in one file");
+  if (are_specified()) return Status::error("a second process in one file");
   if (sizes->size() != 3) return Status::error("\"sizes\" are not those of dp, pp and tp");
   Status status;
   std::size_t at = 0;
   for (std::int32_t* const size : {&timeline_.sizes.dp, &timeline_.sizes.pp, &timeline_.sizes.tp}) {
-    std::int32_t told = 0;
-    status.update(take((*sizes)[at++], "sizes", 1, kMostRanks, told));
-    *size = std::max(*size, told);
+    std::int32_t specified = 0;
+    status.update(take((*sizes)[at++], "sizes", 1, kMaxRanks, specified));
+    *size = std::max(*size, specified);
   }
   index_ = static_cast<std::int32_t>(timeline_.definitions.size());
   timeline_.definitions.push_back({.host = row.text("host"), .comms = {}});
@@ -104,13 +104,13 @@ Status MegascanDefinitions::add_region(const JsonEvent& row) {
 Status MegascanDefinitions::add_comm(const JsonEvent& row) {
   std::vector<CommDefinition>& comms = definitions().comms;
   CommDefinition comm;
-  Status status = take(row.number("comm"), "comm", 0, kMostRanks, comm.id);
+  Status status = take(row.number("comm"), "comm", 0, kMaxRanks, comm.id);
   if (status.is_ok() && comm.id != comms.size())
     return Status::error("\"comm\" does not follow the communicator before");
   status.update(take_enum(row, "kind", CommKind::kRemote, comm.kind));
-  status.update(take(row.number("my_rank"), "my_rank", kNoPeer, kMostRanks, comm.my_rank));
+  status.update(take(row.number("my_rank"), "my_rank", kNoPeer, kMaxRanks, comm.my_rank));
   if (row.has("parent"))
-    status.update(take(row.number("parent"), "parent", 0, kMostRanks, comm.parent));
+    status.update(take(row.number("parent"), "parent", 0, kMaxRanks, comm.parent));
   const std::string& name = row.text("global_name");
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(),
                                             comm.global_name, 16);
@@ -131,9 +131,9 @@ Status MegascanDefinitions::add_messages(const JsonEvent& row, const char* key, 
     Fact fact;
     fact.kind = kind;
     status = take(values[i], key, 0, comm_count - 1, fact.comm);
-    status.update(take(values[i + 1], key, kNoPeer, kMostRanks, fact.peer));
+    status.update(take(values[i + 1], key, kNoPeer, kMaxRanks, fact.peer));
     status.update(take(values[i + 2], key, INT32_MIN, INT32_MAX, fact.tag));
-    status.update(take(values[i + 3], key, 0, kMostExact, fact.bytes));
+    status.update(take(values[i + 3], key, 0, kMaxExact, fact.bytes));
     timeline_.facts.push_back(fact);
   }
   return status;
@@ -149,21 +149,21 @@ Status MegascanDefinitions::add_collectives(const JsonEvent& row) {
     fact.kind = FactKind::kCollective;
     status = take(values[i], kKey, 0, comm_count - 1, fact.comm);
     status.update(take(values[i + 1], kKey, 0, UINT32_MAX, fact.sequence));
-    status.update(take(values[i + 2], kKey, kProcNullRoot, kMostRanks, fact.peer));
-    status.update(take(values[i + 3], kKey, 0, kMostExact, fact.bytes));
-    status.update(take(values[i + 4], kKey, 0, kMostExact, fact.bytes_received));
+    status.update(take(values[i + 2], kKey, kProcNullRoot, kMaxRanks, fact.peer));
+    status.update(take(values[i + 3], kKey, 0, kMaxExact, fact.bytes));
+    status.update(take(values[i + 4], kKey, 0, kMaxExact, fact.bytes_received));
     timeline_.facts.push_back(fact);
   }
   return status;
 }
 
-Status MegascanDefinitions::tell(const JsonEvent& row, Operation& operation) {
+Status MegascanDefinitions::report(const JsonEvent& row, Operation& operation) {
   const std::size_t first = timeline_.facts.size();
   Status status = add_messages(row, "sends", FactKind::kSend);
   if (status.is_ok()) status = add_messages(row, "receives", FactKind::kRecv);
   if (status.is_ok()) status = add_collectives(row);
-  timeline_.told.push_back({first, timeline_.facts.size() - first});
-  operation.told = static_cast<std::uint32_t>(timeline_.told.size());
+  timeline_.specified.push_back({first, timeline_.facts.size() - first});
+  operation.specified = static_cast<std::uint32_t>(timeline_.specified.size());
   return status;
 }
 

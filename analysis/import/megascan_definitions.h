@@ -16,13 +16,13 @@ class MegascanDefinitions {
   /// A row that is no operation's begin or end. Those of MegaScan itself define nothing.
   Status add(const JsonEvent& row);
   /// Does the file tell what operations did?
-  bool are_told() const { return index_ != kUnknown; }
+  bool are_specified() const { return index_ != kUnknown; }
   /// Of all operations before the row "process" and of files without one: kUnknown.
   std::int32_t index() const { return index_; }
   /// Name of the stream on which operations are that name none.
   const std::string& main_stream() const { return main_stream_; }
-  /// What the end of an operation tells. Only where are_told().
-  Status tell(const JsonEvent& row, Operation& operation);
+  /// What the end of an operation tells. Only where are_specified().
+  Status report(const JsonEvent& row, Operation& operation);
 
  private:
   Status add_process(const JsonEvent& row);
@@ -30,7 +30,9 @@ class MegascanDefinitions {
   Status add_comm(const JsonEvent& row);
   Status add_messages(const JsonEvent& row, const char* key, FactKind kind);
   Status add_collectives(const JsonEvent& row);
-  ToldDefinitions& definitions() { return timeline_.definitions[static_cast<std::size_t>(index_)]; }
+  SpecifiedDefinitions& definitions() {
+    return timeline_.definitions[static_cast<std::size_t>(index_)];
+  }
 
   Timeline& timeline_;
   std::int32_t index_ = kUnknown;

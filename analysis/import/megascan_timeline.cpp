@@ -19,15 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostNs = 1e18;
+constexpr double kMaxNs = 1e18;
 
 /// What its name says of a file's worker; nothing of other files.
-std::optional<Place> place_of(const std::string& file) {
-  Place place;
+std::optional<GridCoordinates> coordinates_of(const std::string& file) {
+  GridCoordinates coordinates;
   const char* at = file.data();
   const char* const end = file.data() + file.size();
-  const std::pair<std::string_view, std::int32_t*> parts[] = {
-      {"benchmark-data-", &place.dp}, {"-pipeline-", &place.pp}, {"-tensor-", &place.tp}};
+  const std::pair<std::string_view, std::int32_t*> parts[] = {{"benchmark-data-", &coordinates.dp},
+                                                              {"-pipeline-", &coordinates.pp},
+                                                              {"-tensor-", &coordinates.tp}};
   for (const auto& [word, value] : parts) {
     if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(word))
       return std::nullopt;
@@ -35,8 +36,9 @@ std::optional<Place> place_of(const std::string& file) {
     if (error != std::errc{} || *value < 0) return std::nullopt;
     at = next;
   }
-  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(place)
-                                                                             : std::nullopt;
+  return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json"
+             ? std::optional(coordinates)
+             : std::nullopt;
 }
 
 /// An iteration's length and the pause before it, in ns; of what `megascope export` wrote, also
@@ -49,11 +51,11 @@ struct Iteration {
   bool is_seen = false;
 
   /// A file that tells nothing, or something else, has the last word: the begin is not known then.
-  void tell(std::optional<double> begin, std::int32_t told_step) {
+  void report(std::optional<double> begin, std::int32_t specified_step) {
     if (!std::exchange(is_seen, true)) {
       begin_ns = begin;
-      step = told_step;
-    } else if (begin_ns != begin || step != told_step) {
+      step = specified_step;
+    } else if (begin_ns != begin || step != specified_step) {
       begin_ns.reset();
     }
   }
@@ -62,10 +64,10 @@ struct Iteration {
 /// One worker's file. Operations get times from the begin of their iteration.
 class WorkerFile {
  public:
-  WorkerFile(Timeline& timeline, const Place& place, std::string name,
+  WorkerFile(Timeline& timeline, const GridCoordinates& coordinates, std::string name,
              std::vector<Iteration>& iterations)
       : timeline_(timeline),
-        place_(place),
+        coordinates_(coordinates),
         name_(std::move(name)),
         iterations_(iterations),
         definitions_(timeline) {}
@@ -80,7 +82,7 @@ class WorkerFile {
     timeline_.repairs.add_event();
     const std::optional<double> time_ns = event.number("rel_ts");
     if (!time_ns) return Status::error("\"rel_ts\" is missing or no number");
-    if (!(std::fabs(*time_ns) <= kMostNs)) return Status::error("\"rel_ts\" is out of range");
+    if (!(std::fabs(*time_ns) <= kMaxNs)) return Status::error("\"rel_ts\" is out of range");
     if (event.text("name") == "iteration") return end_iteration(event, *time_ns);
     return phase == "B" ? begin(event, *time_ns) : end(event, *time_ns);
   }
@@ -97,7 +99,7 @@ class WorkerFile {
   Status begin_iteration(const JsonEvent& event) {
     if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is no number");
     const double pause_ns = event.number("pad_before").value_or(0.0);
-    if (!(pause_ns >= 0 && pause_ns <= kMostNs))
+    if (!(pause_ns >= 0 && pause_ns <= kMaxNs))
       return Status::error("\"pad_before\" is out of range");
     timeline_.repairs.add_event();
     if (is_inside_ && is_iteration_empty_) {
@@ -111,11 +113,11 @@ class WorkerFile {
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
     const std::optional<double> begin_ns = event.number("begin_ns");
     const double step = event.number("step").value_or(0.0);
-    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMostNs))
+    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMaxNs))
       return Status::error("\"begin_ns\" is out of range");
     if (begin_ns && !(step >= kUnknown && step < 2e9))
       return Status::error("\"step\" is out of range");
-    iteration().tell(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
+    iteration().report(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
     return Status::ok();
   }
   Status end_iteration(const JsonEvent& event, double time_ns) {
@@ -125,7 +127,7 @@ class WorkerFile {
     }
     const double length_ns = event.number("duration_wall")
                                  .value_or(event.number("duration_cuda").value_or(time_ns));
-    if (!(length_ns >= 0 && length_ns <= kMostNs))
+    if (!(length_ns >= 0 && length_ns <= kMaxNs))
       return Status::error("the iteration's duration is out of range");
     iteration().length_ns = std::max({iteration().length_ns, length_ns, time_ns});
     is_inside_ = false;
@@ -184,11 +186,11 @@ class WorkerFile {
     return keep(event, ended.operation, static_cast<double>(ended.begin_ns),
                 static_cast<double>(end_ns));
   }
-  Status keep(const JsonEvent& event, Operation operation, double told_begin_ns,
-              double told_end_ns) {
-    const double begin_ns = event.number("uncut_begin").value_or(told_begin_ns);
-    const double end_ns = event.number("uncut_end").value_or(told_end_ns);
-    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs))
+  Status keep(const JsonEvent& event, Operation operation, double specified_begin_ns,
+              double specified_end_ns) {
+    const double begin_ns = event.number("uncut_begin").value_or(specified_begin_ns);
+    const double end_ns = event.number("uncut_end").value_or(specified_end_ns);
+    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMaxNs))
       return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
     operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
     operation.end_ns = static_cast<std::uint64_t>(end_ns);
@@ -200,12 +202,12 @@ class WorkerFile {
     }
     if (const auto value = event.number("model_chunk"); value && *value >= 0 && *value < 2e9)
       operation.model_chunk = static_cast<std::int32_t>(*value);
-    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMostNs)
+    if (const auto value = event.number("data"); value && *value >= 0 && *value < kMaxNs)
       operation.bytes = static_cast<std::uint64_t>(*value);
     if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9)
       operation.sequence = static_cast<std::int32_t>(*value);
-    const Status status = definitions_.are_told() ? definitions_.tell(event, operation)
-                                                  : Status::ok();
+    const Status status = definitions_.are_specified() ? definitions_.report(event, operation)
+                                                       : Status::ok();
     timeline_.operations.push_back(operation);
     iteration().length_ns = std::max(iteration().length_ns, end_ns);
     return status;
@@ -235,7 +237,7 @@ class WorkerFile {
     const auto [at, is_new] = tracks_.try_emplace(
         stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
     if (is_new)
-      timeline_.tracks.push_back({.place = place_,
+      timeline_.tracks.push_back({.coordinates = coordinates_,
                                   .stream = stream,
                                   .world_rank = kUnknown,
                                   .definitions = definitions_.index()});
@@ -247,7 +249,7 @@ class WorkerFile {
   }
 
   Timeline& timeline_;
-  const Place& place_;
+  const GridCoordinates& coordinates_;
   std::string name_;
   std::vector<Iteration>& iterations_;
   MegascanDefinitions definitions_;
@@ -260,29 +262,29 @@ class WorkerFile {
   bool has_operations_ = false;
 };
 
-Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
+Status read_worker(const fs::path& path, const GridCoordinates& coordinates, Timeline& timeline,
                    std::vector<Iteration>& iterations) {
   GzipBuffer buffer(path.string());
   if (!buffer.is_open()) return Status::error("cannot open " + path.string());
   std::istream from(&buffer);
-  WorkerFile file(timeline, place, path.filename().string(), iterations);
+  WorkerFile file(timeline, coordinates, path.filename().string(), iterations);
   const Status status = read_json_events(
       from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
   if (!status.is_ok()) return Status::error(path.string() + ": " + status.message());
   file.finish();
-  if (!file.has_operations()) timeline.tracks.push_back({.place = place, .stream = ""});
+  if (!file.has_operations()) timeline.tracks.push_back({.coordinates = coordinates, .stream = ""});
   return Status::ok();
 }
 
 /// A worker whose file is damaged is left out, and a note says so.
-Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& timeline,
-                         std::vector<Iteration>& iterations) {
+Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinates,
+                         Timeline& timeline, std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
   const std::size_t tracks = timeline.tracks.size();
   const std::size_t estimates = timeline.estimates.size();
   const Repairs repairs = timeline.repairs;
   const std::vector<Iteration> before = iterations;
-  const Status status = read_worker(path, place, timeline, iterations);
+  const Status status = read_worker(path, coordinates, timeline, iterations);
   if (status.is_ok()) return status;
   timeline.operations.resize(operations);
   timeline.tracks.resize(tracks);
@@ -293,10 +295,12 @@ Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& tim
   return status;
 }
 
-Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Place>>& files) {
+Status check_no_worker_is_there_twice(
+    const std::vector<std::pair<fs::path, GridCoordinates>>& files) {
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, fs::path> seen;
-  for (const auto& [path, place] : files) {
-    const auto [at, is_new] = seen.try_emplace({place.dp, place.pp, place.tp}, path);
+  for (const auto& [path, coordinates] : files) {
+    const auto [at, is_new] = seen.try_emplace({coordinates.dp, coordinates.pp, coordinates.tp},
+                                               path);
     if (!is_new)
       return Status::error(at->second.string() + " and " + path.filename().string() +
                            " are of the same worker");
@@ -306,46 +310,47 @@ Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Plac
 
 /// When each iteration began. True: as the files tell it; false: one behind the other.
 bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& begins_ns) {
-  const bool are_told = std::all_of(
+  const bool are_specified = std::all_of(
       iterations.begin(), iterations.end(),
       [](const Iteration& iteration) { return iteration.begin_ns.has_value(); });
   double now_ns = 0.0;
   for (const Iteration& iteration : iterations) {
-    begins_ns.push_back(are_told ? *iteration.begin_ns : now_ns + iteration.pause_ns);
+    begins_ns.push_back(are_specified ? *iteration.begin_ns : now_ns + iteration.pause_ns);
     now_ns = begins_ns.back() + iteration.length_ns;
   }
-  return are_told;
+  return are_specified;
 }
 
 }  // namespace
 
-Status read_megascan(const std::string& folder, Timeline& timeline) {
-  std::vector<std::pair<fs::path, Place>> files;
+Status read_megascan(const std::string& directory, Timeline& timeline) {
+  std::vector<std::pair<fs::path, GridCoordinates>> files;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (const std::optional<Place> place = place_of(entry.path().filename().string()))
-      files.emplace_back(entry.path(), *place);
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    if (const std::optional<GridCoordinates> coordinates = coordinates_of(
+            entry.path().filename().string()))
+      files.emplace_back(entry.path(), *coordinates);
   }
-  if (error) return Status::error("cannot read " + folder + ": " + error.message());
+  if (error) return Status::error("cannot read " + directory + ": " + error.message());
   if (files.empty())
-    return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + folder);
+    return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + directory);
   std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   if (Status twice = check_no_worker_is_there_twice(files); !twice.is_ok()) return twice;
   std::vector<Iteration> iterations;
   Status worst;
   std::size_t read_count = 0;
-  for (const auto& [path, place] : files) {
-    const Status status = read_or_leave_out(path, place, timeline, iterations);
+  for (const auto& [path, coordinates] : files) {
+    const Status status = read_or_leave_out(path, coordinates, timeline, iterations);
     worst.update(status);
     read_count += status.is_ok() ? 1 : 0;
   }
   if (read_count == 0) return worst;
   std::vector<double> begins_ns;
-  const bool are_told = find_begins(iterations, begins_ns);
+  const bool are_specified = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (begins_ns[i] + iterations[i].length_ns <= kMostNs) continue;
-    return Status::error("the iterations in " + folder + " are longer than can be: " +
+    if (begins_ns[i] + iterations[i].length_ns <= kMaxNs) continue;
+    return Status::error("the iterations in " + directory + " are longer than can be: " +
                          std::to_string(iterations.size()) + " of them");
   }
   for (Operation& operation : timeline.operations) {
@@ -353,9 +358,9 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
     const auto begin_ns = static_cast<std::uint64_t>(begins_ns[index]);
     operation.begin_ns += begin_ns;
     operation.end_ns += begin_ns;
-    if (are_told) operation.step = iterations[index].step;
+    if (are_specified) operation.step = iterations[index].step;
   }
-  if (!are_told)
+  if (!are_specified)
     timeline.notes.emplace_back(
         "clocks of the workers were never compared: every iteration is taken to begin on all of "
         "them at once");

@@ -12,6 +12,6 @@ namespace megascope::importer {
 /// workers at once, behind the longest pause and iteration before. Iterations are steps, counted
 /// from 0. Untrusted. A worker whose file is damaged is left out, with a note; where all are, the
 /// error names the file and the event.
-Status read_megascan(const std::string& folder, Timeline& timeline);
+Status read_megascan(const std::string& directory, Timeline& timeline);
 
 }  // namespace megascope::importer

@@ -18,7 +18,7 @@ void unite(Timeline& timeline) {
   std::vector<Operation>& all = timeline.operations;
   const auto key = [](const Operation& a) {
     return std::tuple(a.begin_ns, ~a.end_ns, a.track, a.name, a.step, a.sequence, a.micro_batch,
-                      a.model_chunk, a.bytes, a.told);
+                      a.model_chunk, a.bytes, a.specified);
   };
   std::sort(all.begin(), all.end(),
             [&key](const Operation& a, const Operation& b) { return key(a) < key(b); });

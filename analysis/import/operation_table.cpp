@@ -40,62 +40,62 @@ bool is_group(const std::string& over) {
   return over == "dp" || over == "tp" || over == "pp" || over == "world" || over == "pp ends";
 }
 
-Status read_kind(const std::string& kind, OperationMeaning& meaning) {
+Status read_kind(const std::string& kind, OperationSemantics& semantics) {
   for (const KindName& known : kKinds) {
     if (known.name != kind) continue;
-    meaning.kind = known.kind;
-    meaning.op = known.op;
+    semantics.kind = known.kind;
+    semantics.op = known.op;
     return Status::ok();
   }
   return Status::error("kind \"" + kind + "\" is none of " + kinds_text());
 }
 
-Status read_field(const std::string& key, const json& value, OperationMeaning& meaning) {
+Status read_field(const std::string& key, const json& value, OperationSemantics& semantics) {
   if (key == "to" || key == "from") {
     if (!value.is_number_integer()) return Status::error("\"" + key + "\" is not an integer");
     const auto distance = value.get<std::int64_t>();
     if (distance < -kFurthest || distance > kFurthest)
       return Status::error("\"" + key + "\" is out of range");
-    (key == "to" ? meaning.to : meaning.from) = static_cast<std::int32_t>(distance);
+    (key == "to" ? semantics.to : semantics.from) = static_cast<std::int32_t>(distance);
     return Status::ok();
   }
   if (!value.is_string()) return Status::error("\"" + key + "\" is not a string");
   const auto text = value.get<std::string>();
-  if (key == "kind") return read_kind(text, meaning);
+  if (key == "kind") return read_kind(text, semantics);
   if (key == "over")
-    meaning.over = text;
+    semantics.over = text;
   else if (key == "channel")
-    meaning.channel = text;
+    semantics.channel = text;
   else if (key == "channel_back")
-    meaning.channel_back = text;
+    semantics.channel_back = text;
   else
     return Status::error("\"" + key + "\" means nothing here");
   return Status::ok();
 }
 
-Status check(const OperationMeaning& meaning) {
-  if (meaning.kind == OperationKind::kCompute) return Status::ok();
-  if (!is_group(meaning.over))
+Status check(const OperationSemantics& semantics) {
+  if (semantics.kind == OperationKind::kCompute) return Status::ok();
+  if (!is_group(semantics.over))
     return Status::error("\"over\" must be dp, tp, pp, world or \"pp ends\"");
-  if (meaning.kind == OperationKind::kCollective) return Status::ok();
-  if (meaning.over == "world" || meaning.over == "pp ends")
+  if (semantics.kind == OperationKind::kCollective) return Status::ok();
+  if (semantics.over == "world" || semantics.over == "pp ends")
     return Status::error("messages go over dp, tp or pp");
-  if (meaning.channel.empty()) return Status::error("a message needs a \"channel\"");
-  const bool has_to = meaning.kind == OperationKind::kRecv || meaning.to != 0;
-  const bool has_from = meaning.kind == OperationKind::kSend || meaning.from != 0;
+  if (semantics.channel.empty()) return Status::error("a message needs a \"channel\"");
+  const bool has_to = semantics.kind == OperationKind::kRecv || semantics.to != 0;
+  const bool has_from = semantics.kind == OperationKind::kSend || semantics.from != 0;
   if (!has_to || !has_from)
     return Status::error("\"to\" and \"from\" say how far away the other end is: not 0");
-  if (meaning.kind == OperationKind::kExchange && meaning.channel_back.empty())
+  if (semantics.kind == OperationKind::kExchange && semantics.channel_back.empty())
     return Status::error("an exchange needs a \"channel_back\"");
   return Status::ok();
 }
 
-Status read_meaning(const json& fields, OperationMeaning& meaning) {
+Status read_semantics(const json& fields, OperationSemantics& semantics) {
   if (!fields.is_object()) return Status::error("not an object");
   if (!fields.contains("kind")) return Status::error("no \"kind\"");
   Status status;
-  for (const auto& [key, value] : fields.items()) status.update(read_field(key, value, meaning));
-  status.update(check(meaning));
+  for (const auto& [key, value] : fields.items()) status.update(read_field(key, value, semantics));
+  status.update(check(semantics));
   return status;
 }
 
@@ -108,13 +108,13 @@ Status OperationTable::parse(std::string_view text, OperationTable& table) {
   if (!all.is_object()) return Status::error("the table of operations is not a JSON object");
   table = {};
   for (const auto& [name, fields] : all.items()) {
-    const Status status = read_meaning(fields, table.by_name_[name]);
+    const Status status = read_semantics(fields, table.by_name_[name]);
     if (!status.is_ok()) return Status::error("operation \"" + name + "\": " + status.message());
   }
   return Status::ok();
 }
 
-const OperationMeaning& OperationTable::of(const std::string& name) const {
+const OperationSemantics& OperationTable::of(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? compute_ : found->second;
 }

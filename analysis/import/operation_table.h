@@ -13,7 +13,7 @@ namespace megascope::importer {
 enum class OperationKind : std::uint8_t { kCompute, kSend, kRecv, kExchange, kCollective };
 
 /// What an operation of a training job is, by its name.
-struct OperationMeaning {
+struct OperationSemantics {
   OperationKind kind = OperationKind::kCompute;
   std::string over;  ///< messages, collectives: the dimension ("dp", "tp", "pp"), "world", or "pp
                      ///< ends": first and last stage
@@ -34,11 +34,11 @@ class OperationTable {
   /// text: as of shipped(). An error names the operation and what is wrong with it.
   static Status parse(std::string_view text, OperationTable& table);
 
-  const OperationMeaning& of(const std::string& name) const;
+  const OperationSemantics& of(const std::string& name) const;
 
  private:
-  std::map<std::string, OperationMeaning, std::less<>> by_name_;
-  OperationMeaning compute_;
+  std::map<std::string, OperationSemantics, std::less<>> by_name_;
+  OperationSemantics compute_;
 };
 
 }  // namespace megascope::importer

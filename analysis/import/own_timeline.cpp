@@ -12,9 +12,9 @@
 namespace megascope::importer {
 namespace {
 
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 24;
-constexpr double kMostUs = 1e15;
-constexpr double kMostBytes = 9e15;
+constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
+constexpr double kMaxUs = 1e15;
+constexpr double kMaxBytes = 9e15;
 
 struct Collective {
   std::string_view name;
@@ -49,7 +49,7 @@ const Collective* collective_of(std::string_view name) {
 
 std::uint64_t bytes_in(const JsonEvent& event, const char* name) {
   const std::optional<double> value = event.argument(name);
-  return value && *value >= 0 && *value <= kMostBytes ? static_cast<std::uint64_t>(*value) : 0;
+  return value && *value >= 0 && *value <= kMaxBytes ? static_cast<std::uint64_t>(*value) : 0;
 }
 
 std::uint64_t ns_of(double time_us) {
@@ -66,7 +66,7 @@ std::string host_in(const std::string& name) {
 
 Status read_rank(const JsonEvent& event, std::int32_t& rank) {
   const std::optional<double> number = event.number("pid");
-  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMostRanks)
+  if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMaxRanks)
     return Status::error("\"pid\" is no rank");
   rank = static_cast<std::int32_t>(*number);
   return Status::ok();
@@ -103,7 +103,7 @@ OwnTimeline::TrackState& OwnTimeline::track_of(std::int32_t rank, const JsonEven
   const auto [at, is_new] = tracks_.try_emplace({rank, event.id("tid")});
   if (is_new) {
     at->second.index = static_cast<std::uint32_t>(timeline_.tracks.size());
-    timeline_.tracks.push_back({.place = {.rank = rank}, .stream = "", .world_rank = rank});
+    timeline_.tracks.push_back({.coordinates = {.rank = rank}, .stream = "", .world_rank = rank});
   }
   return at->second;
 }
@@ -132,11 +132,11 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   if (!status.is_ok()) return status;
   const std::optional<double> begin_us = event.number("ts");
   const std::optional<double> length_us = event.number("dur");
-  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMostUs))
+  if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMaxUs))
     return Status::error("\"ts\" is missing or out of range");
   if (!event.text("dur").empty() || event.list("dur") != nullptr)
     return Status::error("\"dur\" is no number");
-  if (length_us && !(std::fabs(*length_us) <= kMostUs))
+  if (length_us && !(std::fabs(*length_us) <= kMaxUs))
     return Status::error("\"dur\" is out of range");
   if (event.text("name").empty()) return Status::error("it has no name");
   TrackState& track = track_of(rank, event);
@@ -158,7 +158,7 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
         {track.last, length_us ? Estimate::Of::kSign : Estimate::Of::kEnd});
   }
   timeline_.operations.push_back(operation);
-  told_.push_back(
+  specified_.push_back(
       {event.argument_text("comm"), bytes_in(event, "bytes"), bytes_in(event, "bytes_received")});
   return Status::ok();
 }
@@ -191,7 +191,7 @@ Status OwnTimeline::finish() {
 void OwnTimeline::define_processes() {
   std::map<std::int32_t, std::int32_t> index_of;
   std::int32_t size = 0;
-  for (const Track& track : timeline_.tracks) size = std::max(size, track.place.rank + 1);
+  for (const Track& track : timeline_.tracks) size = std::max(size, track.coordinates.rank + 1);
   for (auto& [key, state] : tracks_) {
     const auto [rank, number] = key;
     const auto [at, is_new] = index_of.try_emplace(
@@ -222,7 +222,7 @@ void OwnTimeline::add_messages() {
     }
     const std::uint32_t from = arrow.starts.front();
     const std::uint32_t to = arrow.ends.front();
-    const std::uint64_t bytes = told_[from].bytes;
+    const std::uint64_t bytes = specified_[from].bytes;
     facts_.push_back(
         {from,
          {.kind = FactKind::kSend, .comm = 0, .peer = rank_of(to), .tag = tag, .bytes = bytes}});
@@ -272,7 +272,7 @@ void OwnTimeline::add_collectives() {
       instance.begin_ns = std::min(instance.begin_ns, timeline_.operations[operation].begin_ns);
     }
     if (is_one_call)
-      comms[{told_[root].comm, std::move(members)}].push_back(std::move(instance));
+      comms[{specified_[root].comm, std::move(members)}].push_back(std::move(instance));
     else
       ++incomplete_count_;
   }
@@ -315,8 +315,8 @@ void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32
                          .comm = comm.id,
                          .sequence = sequence++,
                          .peer = has_root ? static_cast<std::int32_t>(root) : kNoPeer,
-                         .bytes = told_[operation].bytes,
-                         .bytes_received = told_[operation].bytes_received}});
+                         .bytes = specified_[operation].bytes,
+                         .bytes_received = specified_[operation].bytes_received}});
     }
   }
 }
@@ -328,8 +328,8 @@ void OwnTimeline::keep_facts() {
     const std::size_t first = timeline_.facts.size();
     for (; next != facts_.end() && next->first == i; ++next)
       timeline_.facts.push_back(next->second);
-    timeline_.told.push_back({first, timeline_.facts.size() - first});
-    timeline_.operations[i].told = i + 1;
+    timeline_.specified.push_back({first, timeline_.facts.size() - first});
+    timeline_.operations[i].specified = i + 1;
   }
 }
 

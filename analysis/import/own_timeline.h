@@ -35,7 +35,7 @@ class OwnTimeline {
     bool has_last = false;
   };
   /// What an operation is told to have done, beside its name.
-  struct Told {
+  struct Specified {
     std::string comm;
     std::uint64_t bytes = 0;
     std::uint64_t bytes_received = 0;
@@ -58,7 +58,7 @@ class OwnTimeline {
   TrackState& track_of(std::int32_t rank, const JsonEvent& event);
   void define_region(std::uint32_t name, const JsonEvent& event);
   std::int32_t rank_of(std::uint32_t operation) const {
-    return timeline_.tracks[timeline_.operations[operation].track].place.rank;
+    return timeline_.tracks[timeline_.operations[operation].track].coordinates.rank;
   }
   const std::string& name_of(std::uint32_t operation) const {
     return timeline_.names[timeline_.operations[operation].name];
@@ -76,7 +76,7 @@ class OwnTimeline {
   std::map<Key, TrackState> tracks_;
   std::map<Key, std::string> track_names_;
   std::map<std::int32_t, std::string> hosts_;
-  std::vector<Told> told_;  ///< by operation
+  std::vector<Specified> specified_;  ///< by operation
   std::map<std::string, Arrow, std::less<>> messages_;
   std::map<std::string, Arrow, std::less<>> collectives_;
   std::vector<std::pair<std::uint32_t, Fact>> facts_;  ///< by operation, in no order

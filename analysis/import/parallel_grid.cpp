@@ -6,7 +6,7 @@
 namespace megascope::importer {
 namespace {
 
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 
 std::vector<std::string> words_of(std::string_view text, std::string_view separators) {
   std::vector<std::string> words(1);
@@ -21,14 +21,13 @@ std::vector<std::string> words_of(std::string_view text, std::string_view separa
 
 bool read_size(const std::string& text, std::int32_t& size) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  return error == std::errc{} && end == text.data() + text.size() && size >= 1 &&
-         size <= kMostRanks;
+  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMaxRanks;
 }
 
 }  // namespace
 
-std::int32_t& ParallelGrid::coordinate(Place& place, std::size_t dimension) {
-  return dimension == 0 ? place.tp : dimension == 1 ? place.dp : place.pp;
+std::int32_t& ParallelGrid::coordinate(GridCoordinates& coordinates, std::size_t dimension) {
+  return dimension == 0 ? coordinates.tp : dimension == 1 ? coordinates.dp : coordinates.pp;
 }
 
 Status ParallelGrid::parse(std::string_view text, ParallelGrid& grid) {
@@ -62,27 +61,27 @@ Status ParallelGrid::check() const {
   std::int64_t ranks = 1;
   for (const std::int32_t size : sizes_) {
     ranks *= size;
-    if (ranks > kMostRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
+    if (ranks > kMaxRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
   }
   return Status::ok();
 }
 
 Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
   grid = {};
-  Place told = timeline.sizes;
+  GridCoordinates specified = timeline.sizes;
   for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
-    grid.sizes_[i] = std::max(coordinate(told, i), 1);
+    grid.sizes_[i] = std::max(coordinate(specified, i), 1);
   for (const Track& track : timeline.tracks) {
-    Place place = track.place;
-    if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMostRanks) {
+    GridCoordinates coordinates = track.coordinates;
+    if (std::max({coordinates.dp, coordinates.pp, coordinates.tp, coordinates.rank}) >= kMaxRanks) {
       return Status::error("track \"" + track.stream +
                            "\" has a rank beyond 2^24: its numbers are no ranks");
     }
     for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
-      grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(place, i) + 1);
+      grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(coordinates, i) + 1);
   }
   for (const Track& track : timeline.tracks) {  // ranks alone are replicas
-    if (track.place.rank >= grid.size()) grid.sizes_[1] = track.place.rank + 1;
+    if (track.coordinates.rank >= grid.size()) grid.sizes_[1] = track.coordinates.rank + 1;
     const Status status = grid.check();
     if (!status.is_ok()) return status;
   }
@@ -98,8 +97,8 @@ bool ParallelGrid::find_order(const Timeline& timeline) {
   const std::array<std::size_t, 3> usual = order_;
   do {
     const auto is_explained = [this](const Track& track) {
-      return track.world_rank == kUnknown || track.place.rank != kUnknown ||
-             rank_of(track.place) == track.world_rank;
+      return track.world_rank == kUnknown || track.coordinates.rank != kUnknown ||
+             rank_of(track.coordinates) == track.world_rank;
     };
     if (std::all_of(timeline.tracks.begin(), timeline.tracks.end(), is_explained)) return true;
   } while (std::next_permutation(order_.begin(), order_.end()));
@@ -107,9 +106,9 @@ bool ParallelGrid::find_order(const Timeline& timeline) {
   return false;
 }
 
-std::int32_t ParallelGrid::rank_of(const Place& place) const {
-  if (place.rank != kUnknown) return place.rank;
-  Place from = place;
+std::int32_t ParallelGrid::rank_of(const GridCoordinates& coordinates) const {
+  if (coordinates.rank != kUnknown) return coordinates.rank;
+  GridCoordinates from = coordinates;
   std::int32_t rank = 0;
   std::int32_t stride = 1;
   for (const std::size_t dimension : order_) {
@@ -119,33 +118,34 @@ std::int32_t ParallelGrid::rank_of(const Place& place) const {
   return rank;
 }
 
-Place ParallelGrid::place_of(std::int32_t rank) const {
-  Place place;
+GridCoordinates ParallelGrid::coordinates_of(std::int32_t rank) const {
+  GridCoordinates coordinates;
   for (const std::size_t dimension : order_) {
-    coordinate(place, dimension) = rank % sizes_[dimension];
+    coordinate(coordinates, dimension) = rank % sizes_[dimension];
     rank /= sizes_[dimension];
   }
-  return place;
+  return coordinates;
 }
 
-bool ParallelGrid::contains(const Place& place) const {
-  if (place.rank != kUnknown) return place.rank >= 0 && place.rank < size();
-  Place from = place;
+bool ParallelGrid::contains(const GridCoordinates& coordinates) const {
+  if (coordinates.rank != kUnknown) return coordinates.rank >= 0 && coordinates.rank < size();
+  GridCoordinates from = coordinates;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (coordinate(from, i) >= sizes_[i]) return false;
   }
   return true;
 }
 
-std::vector<ParallelIndex> ParallelGrid::indices_of(const Place& place) const {
-  Place from = place;
+std::vector<ParallelIndex> ParallelGrid::indices_of(const GridCoordinates& coordinates) const {
+  GridCoordinates from = coordinates;
   std::vector<ParallelIndex> indices;
   for (std::size_t i = 0; i < sizes_.size(); ++i)
     indices.push_back({kNames[i], coordinate(from, i), sizes_[i]});
   return indices;
 }
 
-std::vector<std::int32_t> ParallelGrid::members(const std::string& over, const Place& place) const {
+std::vector<std::int32_t> ParallelGrid::members(const std::string& over,
+                                                const GridCoordinates& coordinates) const {
   std::vector<std::int32_t> ranks;
   if (over == "world") {
     for (std::int32_t rank = 0; rank < size(); ++rank) ranks.push_back(rank);
@@ -154,7 +154,7 @@ std::vector<std::int32_t> ParallelGrid::members(const std::string& over, const P
   const bool is_ends = over == "pp ends";
   const std::size_t dimension = dimension_of(over);
   const std::int32_t last = sizes_[dimension] - 1;
-  Place member = place;
+  GridCoordinates member = coordinates;
   const std::int32_t own = coordinate(member, dimension);
   if (is_ends && own != 0 && own != last) return {};
   for (std::int32_t i = 0; i <= last; ++i) {
@@ -170,25 +170,27 @@ std::size_t ParallelGrid::dimension_of(const std::string& over) {
   return static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
 }
 
-std::int32_t ParallelGrid::first_member(const std::string& over, const Place& place) const {
+std::int32_t ParallelGrid::first_member(const std::string& over,
+                                        const GridCoordinates& coordinates) const {
   if (over == "world") return 0;
   const std::size_t dimension = dimension_of(over);
-  Place member = place;
+  GridCoordinates member = coordinates;
   std::int32_t& at = coordinate(member, dimension);
   if (over == "pp ends" && at != 0 && at != sizes_[dimension] - 1) return -1;
   at = 0;
   return rank_of(member);
 }
 
-std::int32_t ParallelGrid::index_in(const std::string& over, const Place& place) const {
-  Place own = place;
+std::int32_t ParallelGrid::index_in(const std::string& over,
+                                    const GridCoordinates& coordinates) const {
+  GridCoordinates own = coordinates;
   const std::int32_t index = coordinate(own, dimension_of(over));
   return over == "pp ends" ? std::min(index, 1) : index;
 }
 
-std::int32_t ParallelGrid::neighbour(const std::string& over, const Place& place,
+std::int32_t ParallelGrid::neighbour(const std::string& over, const GridCoordinates& coordinates,
                                      std::int32_t distance) const {
-  const std::int64_t index = std::int64_t{index_in(over, place)} + distance;
+  const std::int64_t index = std::int64_t{index_in(over, coordinates)} + distance;
   return index < 0 || index >= sizes_[dimension_of(over)] ? -1 : static_cast<std::int32_t>(index);
 }
 

@@ -25,27 +25,30 @@ class ParallelGrid {
   static Status around(Timeline& timeline, ParallelGrid& grid);
 
   std::int32_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
-  std::int32_t rank_of(const Place& place) const;  ///< dimensions that are not known count as 0
-  Place place_of(std::int32_t rank) const;         ///< with all three known
-  bool contains(const Place& place) const;
-  std::vector<ParallelIndex> indices_of(const Place& place) const;
+  std::int32_t rank_of(
+      const GridCoordinates& coordinates) const;  ///< dimensions that are not known count as 0
+  GridCoordinates coordinates_of(std::int32_t rank) const;  ///< with all three known
+  bool contains(const GridCoordinates& coordinates) const;
+  std::vector<ParallelIndex> indices_of(const GridCoordinates& coordinates) const;
   /// Ranks of the group of `over` ("dp", "pp", "tp", "world", "pp ends") that the worker belongs
   /// to, along the dimension; empty where it is in none.
-  std::vector<std::int32_t> members(const std::string& over, const Place& place) const;
+  std::vector<std::int32_t> members(const std::string& over,
+                                    const GridCoordinates& coordinates) const;
   /// The first of members(); −1 where there are none.
-  std::int32_t first_member(const std::string& over, const Place& place) const;
+  std::int32_t first_member(const std::string& over, const GridCoordinates& coordinates) const;
   /// Its place among members() of "dp", "pp", "tp" or "pp ends".
-  std::int32_t index_in(const std::string& over, const Place& place) const;
+  std::int32_t index_in(const std::string& over, const GridCoordinates& coordinates) const;
   /// The member of "dp", "pp" or "tp" that is `distance` further, as its place among members(); −1:
   /// there is none.
-  std::int32_t neighbour(const std::string& over, const Place& place, std::int32_t distance) const;
+  std::int32_t neighbour(const std::string& over, const GridCoordinates& coordinates,
+                         std::int32_t distance) const;
 
  private:
   Status check() const;
   /// False: there is none that explains the ranks.
   bool find_order(const Timeline& timeline);
   static std::size_t dimension_of(const std::string& over);
-  static std::int32_t& coordinate(Place& place, std::size_t dimension);
+  static std::int32_t& coordinate(GridCoordinates& coordinates, std::size_t dimension);
   static constexpr std::array<const char*, 3> kNames{"tp", "dp", "pp"};
 
   std::array<std::int32_t, 3> sizes_{1, 1, 1};  ///< of tp, dp, pp

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int32_t kMostRanks = 1 << 24;
+constexpr std::int32_t kMaxRanks = 1 << 24;
 constexpr std::int64_t kLongestRunNs = 1'000'000'000'000'000'000;  // 31 years
 
 Status files_of(const std::vector<std::string>& sources, std::vector<fs::path>& files) {
@@ -50,7 +50,7 @@ class PytorchReader {
       worst.update(std::move(status));
     }
     if (files_.empty()) return worst;
-    place_ranks();
+    coordinates_ranks();
     const Status status = count_from_the_first();
     if (status.is_ok())
       keep_calls(timeline_, std::move(calls_), groups_, world_size_, definitions_of_);
@@ -95,7 +95,7 @@ class PytorchReader {
                           std::int32_t& rank) {
     rank = rank_in_name(path.filename().string());
     if (header.rank) {
-      if (!(*header.rank >= 0 && *header.rank < kMostRanks &&
+      if (!(*header.rank >= 0 && *header.rank < kMaxRanks &&
             *header.rank == std::floor(*header.rank)))
         return Status::error("\"distributedInfo.rank\" is no rank");
       rank = static_cast<std::int32_t>(*header.rank);
@@ -140,18 +140,18 @@ class PytorchReader {
     return Status::ok();
   }
 
-  void place_ranks() {
+  void coordinates_ranks() {
     std::map<std::int32_t, KinetoFile::Tracks> tracks;
     std::size_t ignored_count = 0;
     for (const File& file : files_) {
       const auto [at, is_new] = definitions_of_.try_emplace(
           file.rank, static_cast<std::int32_t>(timeline_.definitions.size()));
       if (is_new) timeline_.definitions.emplace_back();
-      file.reader->place(file.rank, at->second, tracks[file.rank], file.end_operation);
+      file.reader->coordinates(file.rank, at->second, tracks[file.rank], file.end_operation);
       std::ranges::move(file.reader->calls(), std::back_inserter(calls_));
-      const double told_size = file.reader->header().world_size.value_or(1);
-      if (told_size >= 1 && told_size <= kMostRanks)
-        world_size_ = std::max(world_size_, static_cast<std::int32_t>(told_size));
+      const double specified_size = file.reader->header().world_size.value_or(1);
+      if (specified_size >= 1 && specified_size <= kMaxRanks)
+        world_size_ = std::max(world_size_, static_cast<std::int32_t>(specified_size));
       world_size_ = std::max(world_size_, file.rank + 1);
       add_groups(file.reader->header());
       ignored_count += file.reader->ignored_count();
@@ -168,7 +168,7 @@ class PytorchReader {
     for (const JsonHeader::Group& group : header.groups) {
       std::vector<std::int32_t> ranks;
       for (const double rank : group.ranks) {
-        if (rank >= 0 && rank < kMostRanks && rank == std::floor(rank))
+        if (rank >= 0 && rank < kMaxRanks && rank == std::floor(rank))
           ranks.push_back(static_cast<std::int32_t>(rank));
       }
       if (ranks.size() == group.ranks.size() && !ranks.empty())
@@ -196,7 +196,7 @@ std::int32_t rank_in_name(const std::string& file) {
     std::int32_t rank = 0;
     const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(),
                                               rank);
-    if (error == std::errc{} && rank >= 0 && rank < kMostRanks && end != text.data() + digits)
+    if (error == std::errc{} && rank >= 0 && rank < kMaxRanks && end != text.data() + digits)
       return rank;
   }
   return kUnknown;

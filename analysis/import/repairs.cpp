@@ -52,7 +52,7 @@ std::uint64_t Repairs::total() const {
 }
 
 Status Repairs::check(bool is_strict) const {
-  const auto limit = static_cast<std::uint64_t>(static_cast<double>(event_count_) * kMostRepaired);
+  const auto limit = static_cast<std::uint64_t>(static_cast<double>(event_count_) * kMaxRepaired);
   const std::uint64_t all = total();
   if (all == 0 || (!is_strict && all <= std::max<std::uint64_t>(limit, 1))) return Status::ok();
   std::string text = std::to_string(all) + " of " + std::to_string(event_count_) +

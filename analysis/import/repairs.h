@@ -32,8 +32,8 @@ std::string_view name_of(RepairKind kind);
 /// What was mended in a timeline, by kind.
 class Repairs {
  public:
-  static constexpr double kMostRepaired = 0.01;  ///< of all events: more is refused; one repair
-                                                 ///< never is, but for `--strict`
+  static constexpr double kMaxRepaired = 0.01;  ///< of all events: more is refused; one repair
+                                                ///< never is, but for `--strict`
 
   /// An event that stands for an operation, or for its begin or end.
   void add_event() { ++event_count_; }

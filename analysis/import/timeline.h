@@ -17,31 +17,31 @@ namespace megascope::importer {
 inline constexpr std::int32_t kUnknown = -1;
 
 /// Where a worker stands in the grid of parallel groups; kUnknown where the file does not say.
-struct Place {
+struct GridCoordinates {
   std::int32_t dp = kUnknown;
   std::int32_t pp = kUnknown;
   std::int32_t tp = kUnknown;
   std::int32_t rank = kUnknown;  ///< in the world, where the file says that instead
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const GridCoordinates&) const = default;
 };
 
 /// A row of a worker's timeline: a stream of the device, a thread.
 struct Track {
-  Place place;
+  GridCoordinates coordinates;
   std::string stream;                   ///< "compute", "pp-comm"; may be empty
   std::int32_t world_rank = kUnknown;   ///< where the file says it beside the place
   std::int32_t definitions = kUnknown;  ///< in Timeline::definitions; of tracks of one worker equal
 };
 
 /// What the file of a worker defines. Only those do that `megascope export` wrote.
-struct ToldDefinitions {
+struct SpecifiedDefinitions {
   std::string host;
   std::vector<CommDefinition> comms;  ///< ascending id, without holes
 };
 
 /// What an operation did, in Timeline::facts.
-struct ToldFacts {
+struct SpecifiedFacts {
   std::size_t first = 0;
   std::size_t count = 0;
 };
@@ -57,8 +57,8 @@ struct Operation {
   std::int32_t model_chunk = kUnknown;
   std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the
                                      ///< file counts them
-  std::uint32_t told = 0;   ///< 1 + its place in Timeline::told; 0: the file does not tell what it
-                            ///< did, its name does
+  std::uint32_t specified = 0;  ///< 1 + its place in Timeline::told; 0: the file does not tell what
+                                ///< it did, its name does
   bool is_pair = false;     ///< its begin and its end are events of their own
   bool may_repeat = false;  ///< another that is equal is another one: the file's clock is too
                             ///< coarse to tell them apart
@@ -87,15 +87,15 @@ struct Timeline {
   std::string source;                 ///< the file or folder, as the user named it
   std::vector<RegionDefinition>
       regions;  ///< by name, as far as files define them: those without a name are not defined
-  std::vector<ToldDefinitions> definitions;
-  std::vector<ToldFacts> told;
+  std::vector<SpecifiedDefinitions> definitions;
+  std::vector<SpecifiedFacts> specified;
   std::vector<Fact> facts;
   Repairs repairs;
   std::vector<Estimate> estimates;  ///< before mend()
-  bool has_common_clock = true;    ///< false: each rank has a clock of its own, never compared with
-                                   ///< others
-  bool has_grid = true;            ///< false: ranks are ranks, of no parallel groups
-  Place sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
+  bool has_common_clock = true;  ///< false: each rank has a clock of its own, never compared with
+                                 ///< others
+  bool has_grid = true;          ///< false: ranks are ranks, of no parallel groups
+  GridCoordinates sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.
   std::uint32_t name_index(std::string_view name);

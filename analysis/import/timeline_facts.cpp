@@ -14,11 +14,11 @@ namespace {
 struct End {
   std::uint32_t kind = 0;  ///< which channel, or which operation of which group
   std::int32_t step = kUnknown;
-  std::uint32_t place = 0;  ///< in the step
+  std::uint32_t coordinates = 0;  ///< in the step
   std::uint32_t operation = 0;
   bool is_receive = false;
 
-  auto key() const { return std::tuple(kind, step, place); }
+  auto key() const { return std::tuple(kind, step, coordinates); }
 };
 
 /// Numbers of channels and of collective operations.
@@ -33,7 +33,7 @@ class Kinds {
 };
 
 /// How many ends of this kind the worker had in the step before.
-class Places {
+class Coordinates {
  public:
   std::uint32_t next(std::int32_t rank, const End& end) {
     std::uint64_t hash = combined(static_cast<std::uint64_t>(rank),
@@ -47,29 +47,30 @@ class Places {
 };
 
 std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
-                         const std::vector<OperationMeaning>& meanings) {
+                         const std::vector<OperationSemantics>& semantics) {
   Kinds kinds;
-  Places places;
+  Coordinates coordinates;
   std::vector<End> ends;
   const auto add = [&](std::size_t i, const std::string& kind, bool is_receive) {
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
-    const std::uint32_t counted = places.next(rank_of_track[operation.track], end);
-    end.place = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
-                                               : counted;
+    const std::uint32_t counted = coordinates.next(rank_of_track[operation.track], end);
+    end.coordinates = operation.sequence != kUnknown
+                          ? static_cast<std::uint32_t>(operation.sequence)
+                          : counted;
     ends.push_back(end);
   };
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
     const std::uint32_t name = timeline.operations[i].name;
-    const OperationMeaning& meaning = meanings[name];
-    const bool is_exchange = meaning.kind == OperationKind::kExchange;
-    const std::string prefix = "message " + meaning.over + " ";
-    if (meaning.kind == OperationKind::kCollective)
-      add(i, "collective " + meaning.over + " " + timeline.names[name], false);
-    if (meaning.kind == OperationKind::kSend || is_exchange)
-      add(i, prefix + meaning.channel, false);
-    if (meaning.kind == OperationKind::kRecv || is_exchange)
-      add(i, prefix + (is_exchange ? meaning.channel_back : meaning.channel), true);
+    const OperationSemantics& semantics = semantics[name];
+    const bool is_exchange = semantics.kind == OperationKind::kExchange;
+    const std::string prefix = "message " + semantics.over + " ";
+    if (semantics.kind == OperationKind::kCollective)
+      add(i, "collective " + semantics.over + " " + timeline.names[name], false);
+    if (semantics.kind == OperationKind::kSend || is_exchange)
+      add(i, prefix + semantics.channel, false);
+    if (semantics.kind == OperationKind::kRecv || is_exchange)
+      add(i, prefix + (is_exchange ? semantics.channel_back : semantics.channel), true);
   }
   return ends;
 }
@@ -79,9 +80,9 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
 MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
                            const OperationTable& table)
     : sent_(timeline.operations.size()), received_(timeline.operations.size()) {
-  std::vector<OperationMeaning> meanings;
-  for (const std::string& name : timeline.names) meanings.push_back(table.of(name));
-  std::vector<End> ends = ends_of(timeline, rank_of_track, meanings);
+  std::vector<OperationSemantics> semantics;
+  for (const std::string& name : timeline.names) semantics.push_back(table.of(name));
+  std::vector<End> ends = ends_of(timeline, rank_of_track, semantics);
   std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
     return std::tuple(a.key(), a.operation) < std::tuple(b.key(), b.operation);
   });
@@ -96,9 +97,10 @@ MatchNumbers::MatchNumbers(const Timeline& timeline, const std::vector<std::int3
   });
   std::map<std::string, std::uint32_t> next;
   for (const std::size_t first : first_ends) {
-    const OperationMeaning& meaning = meanings[timeline.operations[ends[first].operation].name];
-    const bool is_collective = meaning.kind == OperationKind::kCollective;
-    const std::uint32_t number = next[is_collective ? meaning.over : std::string()]++;
+    const OperationSemantics&
+        semantics = semantics[timeline.operations[ends[first].operation].name];
+    const bool is_collective = semantics.kind == OperationKind::kCollective;
+    const std::uint32_t number = next[is_collective ? semantics.over : std::string()]++;
     for (std::size_t i = first; i < ends.size() && ends[i].key() == ends[first].key(); ++i) {
       (ends[i].is_receive ? received_ : sent_)[ends[i].operation] = number;
     }

@@ -17,8 +17,8 @@ std::uint64_t name_of_group(const std::string& over, const std::vector<std::int3
   return not_zero(hash);
 }
 
-RegionRole role_of(const OperationMeaning& meaning) {
-  switch (meaning.op) {
+RegionRole role_of(const OperationSemantics& semantics) {
+  switch (semantics.op) {
     case CollectiveOp::kNone:
       break;
     case CollectiveOp::kBarrier:
@@ -30,20 +30,21 @@ RegionRole role_of(const OperationMeaning& meaning) {
     default:
       return RegionRole::kCollAllToAll;
   }
-  return meaning.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
+  return semantics.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
 }
 
-const char* group_name(const OperationMeaning& meaning) {
-  if (meaning.kind == OperationKind::kCompute) return "compute";
-  return meaning.kind == OperationKind::kCollective ? "coll" : "p2p";
+const char* group_name(const OperationSemantics& semantics) {
+  if (semantics.kind == OperationKind::kCompute) return "compute";
+  return semantics.kind == OperationKind::kCollective ? "coll" : "p2p";
 }
 
-std::string describe(const Place& place) {
-  if (place.rank != kUnknown) return "rank " + std::to_string(place.rank);
+std::string describe(const GridCoordinates& coordinates) {
+  if (coordinates.rank != kUnknown) return "rank " + std::to_string(coordinates.rank);
   const auto say = [](const char* name, std::int32_t index) {
     return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index);
   };
-  return "the worker" + say("dp", place.dp) + say("pp", place.pp) + say("tp", place.tp);
+  return "the worker" + say("dp", coordinates.dp) + say("pp", coordinates.pp) +
+         say("tp", coordinates.tp);
 }
 
 }  // namespace
@@ -99,12 +100,12 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   }
   std::vector<std::int32_t> rank_of_track;
   for (Track& track : timeline.tracks) {
-    if (!grid.contains(track.place)) {
-      return Status::error(timeline.source + ": " + describe(track.place) +
+    if (!grid.contains(track.coordinates)) {
+      return Status::error(timeline.source + ": " + describe(track.coordinates) +
                            " does not fit into the parallel sizes: " + std::to_string(grid.size()) +
                            " ranks");
     }
-    rank_of_track.push_back(grid.rank_of(track.place));
+    rank_of_track.push_back(grid.rank_of(track.coordinates));
   }
   run.reset(new TimelineRun(std::move(timeline), grid, table, rank_of_track));
   return run->define_workers(rank_of_track);
@@ -113,9 +114,9 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
 TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                          const std::vector<std::int32_t>& rank_of_track)
     : timeline_(std::move(timeline)), grid_(grid), numbers_(timeline_, rank_of_track, table) {
-  for (const std::string& name : timeline_.names) meanings_.push_back(table.of(name));
-  for (const OperationMeaning& meaning : meanings_)
-    is_work_.push_back(meaning.kind == OperationKind::kCompute);
+  for (const std::string& name : timeline_.names) semantics_.push_back(table.of(name));
+  for (const OperationSemantics& semantics : semantics_)
+    is_work_.push_back(semantics.kind == OperationKind::kCompute);
   for (std::size_t name = 0; name < timeline_.regions.size(); ++name) {
     if (!timeline_.regions[name].name.empty()) is_work_[name] = true;  // it was nested so in a run
   }
@@ -128,13 +129,13 @@ Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_trac
     worker.operations.push_back(static_cast<std::uint32_t>(i));
     const std::int32_t definitions = timeline_.tracks[operation.track].definitions;
     if (definitions != kUnknown)
-      worker.told = &timeline_.definitions[static_cast<std::size_t>(definitions)];
+      worker.specified = &timeline_.definitions[static_cast<std::size_t>(definitions)];
     end_ns_ = std::max(end_ns_, operation.end_ns);
   }
   Status status;
   for (auto& [rank, worker] : workers_) {
     ranks_.push_back(rank);
-    worker.place = grid_.place_of(rank);
+    worker.coordinates = grid_.coordinates_of(rank);
     status.update(define(rank, worker));
     worker.operations = {};
     define_groups(rank, worker);
@@ -150,14 +151,14 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   info.program = timeline_.source;
   info.command_line = "imported from " + timeline_.source;
   info.end_state = EndState::kFinalized;
-  if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.place);
+  if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.coordinates);
   std::set<std::uint32_t> names;
   for (const std::uint32_t operation : worker.operations)
     names.insert(timeline_.operations[operation].name);
   for (const std::uint32_t name : names) {
     worker.definitions.regions.push_back(region_of(name));
   }
-  if (worker.told != nullptr) info.host = worker.told->host;
+  if (worker.specified != nullptr) info.host = worker.specified->host;
   const Status status = lanes_of(timeline_, worker.operations, is_work_, worker.lanes);
   for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
     LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
@@ -168,29 +169,30 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
     worker.definitions.locations.push_back(location);
   }
   return status.is_ok() ? status
-                        : Status::error(timeline_.source + ", " + describe(worker.place) + ": " +
-                                        status.message());
+                        : Status::error(timeline_.source + ", " + describe(worker.coordinates) +
+                                        ": " + status.message());
 }
 
 RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
-  const OperationMeaning& meaning = meanings_[name];
+  const OperationSemantics& semantics = semantics_[name];
   RegionDefinition region{.id = static_cast<RegionId>(name + 1),
                           .name = timeline_.names[name],
-                          .role = role_of(meaning),
+                          .role = role_of(semantics),
                           .paradigm = Paradigm::kUser,
-                          .collective_op = meaning.op,
-                          .group = group_name(meaning)};
+                          .collective_op = semantics.op,
+                          .group = group_name(semantics)};
   if (name >= timeline_.regions.size() || timeline_.regions[name].name.empty()) return region;
-  RegionDefinition told = timeline_.regions[name];
-  told.id = region.id;
-  return told;
+  RegionDefinition specified = timeline_.regions[name];
+  specified.id = region.id;
+  return specified;
 }
 
-const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const Place& place) {
-  const std::int32_t first = grid_.first_member(over, place);
+const TimelineRun::Group& TimelineRun::group_of(const std::string& over,
+                                                const GridCoordinates& coordinates) {
+  const std::int32_t first = grid_.first_member(over, coordinates);
   const auto [at, is_new] = groups_.try_emplace({over, first});
   if (is_new && first >= 0) {
-    const std::vector<std::int32_t> members = grid_.members(over, place);
+    const std::vector<std::int32_t> members = grid_.members(over, coordinates);
     at->second = {name_of_group(over, members), compress(members)};
   }
   return at->second;
@@ -198,12 +200,12 @@ const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const P
 
 void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
   std::vector<CommDefinition>& comms = worker.definitions.comms;
-  if (worker.told != nullptr) {
-    comms = worker.told->comms;
+  if (worker.specified != nullptr) {
+    comms = worker.specified->comms;
     return;
   }
   for (const std::string over : {"world", "dp", "tp", "pp", "pp ends"}) {
-    const Group& group = group_of(over, worker.place);
+    const Group& group = group_of(over, worker.coordinates);
     if (group.members.empty()) continue;
     CommDefinition comm;
     comm.id = static_cast<CommId>(comms.size());
@@ -211,7 +213,7 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
     comm.name = over + " group";
     comm.kind = over == "world" ? CommKind::kWorld : CommKind::kIntra;
     comm.parent = over == "world" ? kNoComm : 0;
-    comm.my_rank = over == "world" ? rank : grid_.index_in(over, worker.place);
+    comm.my_rank = over == "world" ? rank : grid_.index_in(over, worker.coordinates);
     comm.members = group.members;
     worker.comms[over] = comm.id;
     comms.push_back(std::move(comm));
@@ -220,14 +222,14 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
 
 void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                                 std::vector<Fact>& facts) const {
-  const OperationMeaning& meaning = meanings_[timeline_.operations[operation].name];
-  const CommId comm = worker.comms.at(meaning.over);
+  const OperationSemantics& semantics = semantics_[timeline_.operations[operation].name];
+  const CommId comm = worker.comms.at(semantics.over);
   const std::uint64_t both_bytes = timeline_.operations[operation].bytes;
-  const std::uint64_t bytes = meaning.kind == OperationKind::kExchange
+  const std::uint64_t bytes = semantics.kind == OperationKind::kExchange
                                   ? both_bytes / 2
                                   : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
-    const std::int32_t peer = grid_.neighbour(meaning.over, worker.place, distance);
+    const std::int32_t peer = grid_.neighbour(semantics.over, worker.coordinates, distance);
     if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
     facts.push_back({.kind = kind,
                      .comm = comm,
@@ -235,25 +237,26 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                      .tag = static_cast<std::int32_t>(tag & 0x7FFFFFFF),
                      .bytes = bytes});
   };
-  if (meaning.kind != OperationKind::kRecv)
-    add(FactKind::kSend, meaning.to, numbers_.sent(operation));
-  if (meaning.kind != OperationKind::kSend)
-    add(FactKind::kRecv, meaning.from, numbers_.received(operation));
+  if (semantics.kind != OperationKind::kRecv)
+    add(FactKind::kSend, semantics.to, numbers_.sent(operation));
+  if (semantics.kind != OperationKind::kSend)
+    add(FactKind::kRecv, semantics.from, numbers_.received(operation));
 }
 
-void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& facts) const {
-  const ToldFacts& told = timeline_.told[operation.told - 1];
-  for (std::size_t i = 0; i < told.count; ++i) facts.push_back(timeline_.facts[told.first + i]);
+void TimelineRun::specified_facts(const Operation& operation, std::vector<Fact>& facts) const {
+  const SpecifiedFacts& specified = timeline_.specified[operation.specified - 1];
+  for (std::size_t i = 0; i < specified.count; ++i)
+    facts.push_back(timeline_.facts[specified.first + i]);
 }
 
 void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
                            std::vector<Fact>& facts) const {
   const Operation& operation = timeline_.operations[index];
-  const OperationMeaning& meaning = meanings_[operation.name];
-  if (operation.told != 0) {
-    told_facts(operation, facts);
-  } else if (meaning.kind == OperationKind::kCollective) {
-    const auto comm = worker.comms.find(meaning.over);
+  const OperationSemantics& semantics = semantics_[operation.name];
+  if (operation.specified != 0) {
+    specified_facts(operation, facts);
+  } else if (semantics.kind == OperationKind::kCollective) {
+    const auto comm = worker.comms.find(semantics.over);
     if (comm != worker.comms.end()) {
       facts.push_back({.kind = FactKind::kCollective,
                        .comm = comm->second,
@@ -261,16 +264,16 @@ void TimelineRun::facts_of(const Worker& worker, std::uint32_t index,
                        .bytes = operation.bytes,
                        .bytes_received = operation.bytes});
     }
-  } else if (meaning.kind != OperationKind::kCompute) {
+  } else if (semantics.kind != OperationKind::kCompute) {
     message_facts(worker, index, facts);
   }
-  const auto tell = [&facts](ValueName name, std::int32_t value) {
+  const auto report = [&facts](ValueName name, std::int32_t value) {
     if (value != kUnknown) facts.push_back(value_fact(name, value));
   };
-  tell(ValueName::kStep, operation.step);
-  tell(ValueName::kMicroBatch, operation.micro_batch);
-  tell(ValueName::kModelChunk, operation.model_chunk);
-  tell(ValueName::kSequence, operation.sequence);
+  report(ValueName::kStep, operation.step);
+  report(ValueName::kMicroBatch, operation.micro_batch);
+  report(ValueName::kModelChunk, operation.model_chunk);
+  report(ValueName::kSequence, operation.sequence);
 }
 
 std::unique_ptr<CallStream> TimelineRun::calls(std::int32_t world_rank, LocationId location) const {

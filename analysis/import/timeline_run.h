@@ -42,11 +42,11 @@ class TimelineRun final : public RecordSource {
   };
   struct Worker {
     ProcessDefinitions definitions;
-    Place place;
+    GridCoordinates coordinates;
     std::vector<Lane> lanes;
     std::map<std::string, CommId> comms;  ///< by what operations are "over"
     std::vector<std::uint32_t> operations;
-    const ToldDefinitions* told = nullptr;
+    const SpecifiedDefinitions* specified = nullptr;
   };
 
   TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
@@ -55,14 +55,14 @@ class TimelineRun final : public RecordSource {
   Status define(std::int32_t rank, Worker& worker);
   RegionDefinition region_of(std::uint32_t name) const;
   void define_groups(std::int32_t rank, Worker& worker);
-  const Group& group_of(const std::string& over, const Place& place);
+  const Group& group_of(const std::string& over, const GridCoordinates& coordinates);
   void facts_of(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;
-  void told_facts(const Operation& operation, std::vector<Fact>& facts) const;
+  void specified_facts(const Operation& operation, std::vector<Fact>& facts) const;
   void message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const;
 
   Timeline timeline_;
   ParallelGrid grid_;
-  std::vector<OperationMeaning> meanings_;  ///< by name
+  std::vector<OperationSemantics> semantics_;  ///< by name
   MatchNumbers numbers_;
   std::vector<bool> is_work_;  ///< by name: may enclose others
   std::map<std::pair<std::string, std::int32_t>, Group>

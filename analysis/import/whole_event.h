@@ -19,8 +19,8 @@ struct WholeEvent {
   std::int64_t end_ns = 0;
   std::optional<Repair> repair;
 };
-/// most_us: times and durations beyond are refused. An error says what is wrong with the event.
-Status read_whole(const JsonEvent& event, double most_us, WholeEvent& whole);
+/// max_us: times and durations beyond are refused. An error says what is wrong with the event.
+Status read_whole(const JsonEvent& event, double max_us, WholeEvent& whole);
 
 /// Appends the operation. Times before 0 wrap around in it, until all are counted from the first.
 /// where: the event, for messages.

@@ -19,9 +19,9 @@ class BothSinks final : public MatchSink {
     first_.add_call(track, call);
     second_.add_call(track, call);
   }
-  void add_stop(Track track, const Stop& stop) override {
-    first_.add_stop(track, stop);
-    second_.add_stop(track, stop);
+  void add_wait_point(Track track, const WaitPoint& wait_point) override {
+    first_.add_wait_point(track, wait_point);
+    second_.add_wait_point(track, wait_point);
   }
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
     first_.add_message(task, send, receive);

@@ -13,10 +13,11 @@ std::uint64_t key_of(const CollectiveEnd& end) {
   return (std::uint64_t{end.comm} + 1) << 32 | end.sequence;
 }
 
-void sort_parties(Mismatch& mismatch) {
-  for (Mismatch::Party& party : mismatch.parties) std::ranges::sort(party.world_ranks);
-  std::ranges::stable_sort(mismatch.parties,
-                           [](const Mismatch::Party& a, const Mismatch::Party& b) {
+void sort_participants(Mismatch& mismatch) {
+  for (Mismatch::Participant& participant : mismatch.participants)
+    std::ranges::sort(participant.world_ranks);
+  std::ranges::stable_sort(mismatch.participants,
+                           [](const Mismatch::Participant& a, const Mismatch::Participant& b) {
                              return a.world_ranks.size() > b.world_ranks.size();
                            });
 }
@@ -66,15 +67,15 @@ bool CollectiveJoin::compare(const std::vector<CollectiveEnd>& members, Matching
     return end.block_bytes == first.block_bytes || do_match(shape_of(end), shape_of(first));
   });
   if (is_alike) return true;
-  Mismatch mismatch{.comm = first.comm, .sequence = first.sequence, .parties = {}};
+  Mismatch mismatch{.comm = first.comm, .sequence = first.sequence, .participants = {}};
   mismatch.what = Mismatch::What::kBytes;
   for (const CollectiveEnd& end : members) {
     const CollectiveShape shape = shape_of(end);
-    auto party = std::ranges::find_if(
-        mismatch.parties, [&](const auto& known) { return do_match(known.shape, shape); });
-    if (party == mismatch.parties.end())
-      party = mismatch.parties.insert(party, {.shape = shape, .world_ranks = {}});
-    party->world_ranks.push_back(end.world_rank);
+    auto participant = std::ranges::find_if(
+        mismatch.participants, [&](const auto& known) { return do_match(known.shape, shape); });
+    if (participant == mismatch.participants.end())
+      participant = mismatch.participants.insert(participant, {.shape = shape, .world_ranks = {}});
+    participant->world_ranks.push_back(end.world_rank);
     if (end.root != first.root && mismatch.what == Mismatch::What::kBytes)
       mismatch.what = Mismatch::What::kRoot;
     if (end.function != first.function) mismatch.what = Mismatch::What::kFunction;
@@ -85,7 +86,7 @@ bool CollectiveJoin::compare(const std::vector<CollectiveEnd>& members, Matching
 
 void CollectiveJoin::note(Mismatch&& mismatch, Matching& result) {
   ++result.mismatch_count;
-  sort_parties(mismatch);
+  sort_participants(mismatch);
   const auto found = mismatches_.find(mismatch.comm);
   if (found == mismatches_.end()) {
     mismatches_.emplace(mismatch.comm, std::move(mismatch));
@@ -140,12 +141,12 @@ void CollectiveJoin::close(std::uint32_t index, Matching& result, MatchSink& sin
       Mismatch mismatch{.comm = first.comm,
                         .sequence = first.sequence,
                         .what = Mismatch::What::kCount,
-                        .parties = {}};
-      mismatch.parties.push_back(
+                        .participants = {}};
+      mismatch.participants.push_back(
           {.shape = shape_of(first), .count = first.sequence + 1, .world_ranks = {}});
       for (const CollectiveEnd& end : members)
-        mismatch.parties.back().world_ranks.push_back(end.world_rank);
-      mismatch.parties.push_back(
+        mismatch.participants.back().world_ranks.push_back(end.world_rank);
+      mismatch.participants.push_back(
           {.shape = {}, .count = first.sequence, .world_ranks = std::move(missing)});
       note(std::move(mismatch), result);
     }

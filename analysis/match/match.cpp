@@ -112,13 +112,13 @@ class MatchPass {
     std::uint64_t in_flight = 0;
     for (const auto& task : tasks_)
       in_flight += task->messages.waiting_count() + task->collectives.waiting_count();
-    most_in_flight_ = std::max(most_in_flight_, in_flight);
+    max_in_flight_ = std::max(max_in_flight_, in_flight);
     sink_.end_window();
   }
 
   Matching collect() {
     Matching all;
-    all.most_in_flight = most_in_flight_;
+    all.max_in_flight = max_in_flight_;
     all.states = states_;
     for (const auto& task : tasks_) {
       add(all, task->result);
@@ -157,7 +157,7 @@ class MatchPass {
   std::vector<std::unique_ptr<RankReader>> readers_;
   std::vector<Outbox> outboxes_;  ///< by reader
   std::vector<std::unique_ptr<Task>> tasks_;
-  std::uint64_t most_in_flight_ = 0;
+  std::uint64_t max_in_flight_ = 0;
   Workers workers_;
 };
 

@@ -19,19 +19,19 @@ namespace megascope::analysis {
 /// collective of both. The moment is that of the meeting's own start (where a track is the one
 /// waited for) or end (where it waits).
 struct Meeting {
-  std::uint64_t time_ns = 0;     ///< 0: never before
-  std::uint32_t stop_count = 0;  ///< stops of the track before that moment
+  std::uint64_t time_ns = 0;           ///< 0: never before
+  std::uint32_t wait_point_count = 0;  ///< stops of the track before that moment
 };
 
 /// A *stop*: a call in which a track may have waited for others: a blocking send, receive, probe or
 /// collective, or a completion that is no test. The stops of a track are numbered in order of
 /// entry.
-struct Stop {
+struct WaitPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t leave_ns = 0;
   RegionId region = kNoRegion;  ///< of its process
 };
-inline constexpr std::uint32_t kNoStop = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoWaitPoint = 0xFFFFFFFF;
 
 /// One end of a message.
 struct MessageEnd {
@@ -40,13 +40,14 @@ struct MessageEnd {
   std::uint64_t enter_ns = 0;  ///< of the call that completed it; of a blocking one the same
   std::uint64_t leave_ns = 0;
   std::uint64_t bytes = 0;
-  Meeting met_at_start;  ///< the last message to (from) this partner, by its start
-  Meeting met_at_end;    ///< the same, by its end
-  Track track = 0;       ///< that started it
-  Track stop_track = 0;  ///< that completed it: another one where a thread hands its request over
-  std::uint32_t start_stop = 0;  ///< stops of the track before start_ns
-  std::uint32_t stop = kNoStop;  ///< the call that completed it; kNoStop: it did not wait there (a
-                                 ///< test), or never completed
+  Meeting met_at_start;        ///< the last message to (from) this partner, by its start
+  Meeting met_at_end;          ///< the same, by its end
+  Track track = 0;             ///< that started it
+  Track wait_point_track = 0;  ///< that completed it: another one where a thread hands its request
+                               ///< over
+  std::uint32_t start_wait_point = 0;       ///< stops of the track before start_ns
+  std::uint32_t wait_point = kNoWaitPoint;  ///< the call that completed it; kNoWaitPoint: it did
+                                            ///< not wait there (a test), or never completed
   CommTable::Index comm = CommTable::kNone;
   std::int32_t world_rank = 0;
   std::int32_t partner = 0;  ///< world rank of the other end
@@ -64,10 +65,10 @@ struct CollectiveEnd {
   std::uint64_t leave_ns = 0;
   std::uint64_t block_bytes = 0;  ///< what members must say alike (CollectiveShape)
   Meeting met;  ///< the last collective before on this communicator or one of all ranks, by its end
-  Track track = 0;       ///< that began it
-  Track stop_track = 0;  ///< that completed it
-  std::uint32_t start_stop = 0;
-  std::uint32_t stop = kNoStop;  ///< of stop_track
+  Track track = 0;             ///< that began it
+  Track wait_point_track = 0;  ///< that completed it
+  std::uint32_t start_wait_point = 0;
+  std::uint32_t wait_point = kNoWaitPoint;  ///< of wait_point_track
   CommTable::Index comm = CommTable::kNone;
   std::uint32_t sequence = 0;
   std::uint32_t function = 0;  ///< in FunctionIndex
@@ -99,7 +100,7 @@ class MatchSink {
   /// Every call of a track, in order of entry and before what it says is matched. Stops are added
   /// from within.
   virtual void add_call(Track, const Call&) {}
-  virtual void add_stop(Track track, const Stop& stop) = 0;
+  virtual void add_wait_point(Track track, const WaitPoint& wait_point) = 0;
   virtual void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) = 0;
   virtual void add_collective(std::size_t task, const Collective& collective) = 0;
   /// No task runs. Everything that it was given before belongs together no further.
@@ -142,8 +143,8 @@ struct Matching {
   std::uint64_t worst_violation_ns = 0;  ///< by how much, at the most
   std::vector<Mismatch> mismatches;      ///< the first of each communicator
   std::vector<TrackTotals> tracks;       ///< by track
-  RankStates states{0};              ///< also that a trace was cut short, which only its calls tell
-  std::uint64_t most_in_flight = 0;  ///< ends that waited for their other end at once, at the most
+  RankStates states{0};             ///< also that a trace was cut short, which only its calls tell
+  std::uint64_t max_in_flight = 0;  ///< ends that waited for their other end at once, at the most
 
   std::uint64_t unmatched() const;  ///< ends of messages and collectives
   /// What happens at late_ns cannot happen before what happens at early_ns.

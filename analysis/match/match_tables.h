@@ -29,7 +29,7 @@ class RankStates {
       : states_(static_cast<std::size_t>(world_size > 0 ? world_size : 0)) {}
   /// Of a rank that is none of the run: no trace.
   const RankState& of(std::int32_t world_rank) const {
-    return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : nobody_;
+    return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : none_;
   }
   void set(std::int32_t world_rank, const RankState& state) {
     if (has(world_rank)) states_[static_cast<std::size_t>(world_rank)] = state;
@@ -40,7 +40,7 @@ class RankStates {
     return world_rank >= 0 && static_cast<std::size_t>(world_rank) < states_.size();
   }
   std::vector<RankState> states_;
-  RankState nobody_;
+  RankState none_;
 };
 
 /// The functions of a run, each once for all processes.

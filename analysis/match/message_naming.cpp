@@ -6,7 +6,7 @@ namespace megascope::analysis {
 namespace {
 
 /// Of receives behind open wildcards, that are looked at again when one of those completes.
-constexpr std::size_t kMostBlockers = 64;
+constexpr std::size_t kMaxBlockers = 64;
 
 }  // namespace
 
@@ -142,7 +142,7 @@ void MessageNaming::take_number_back(const Open& cancelled) {
 void MessageNaming::settle(bool is_at_end, Outbox& out) {
   std::vector<Index> kept;
   std::size_t at = 0;
-  for (; at < waiting_.size() && (is_at_end || kept.size() < kMostBlockers); ++at) {
+  for (; at < waiting_.size() && (is_at_end || kept.size() < kMaxBlockers); ++at) {
     Open& open = open_[waiting_[at]];
     if (is_at_end && !open.is_complete) {
       if (is_wild(open.pattern)) continue;  // it got nothing

@@ -8,7 +8,7 @@ namespace megascope::analysis {
 class NoSink final : public MatchSink {
  public:
   void begin(std::size_t) override {}
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
   void add_collective(std::size_t, const Collective&) override {}
   void end_window() override {}

@@ -28,7 +28,7 @@ RankReader::RankReader(const RecordSource& source, const MatchTables& tables,
       functions_(definitions_),
       calls_(source, world_rank_),
       naming_(definitions_),
-      stop_counts_(definitions_.locations.size()),
+      wait_point_counts_(definitions_.locations.size()),
       totals_(definitions_.locations.size()),
       probes_(definitions_.locations.size()) {
   for (Slot slot = 0; slot < slot_count(definitions_); ++slot) {
@@ -108,7 +108,7 @@ void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
       return naming_.cancel(fact.request, out);
     case FactKind::kProbed:
       if (now.function->use == FunctionTable::Use::kPoll) return;
-      stop_of(now);
+      wait_point_of(now);
       probes_[now.track - first_track_].fact = fact;
       begin(probes_[now.track - first_track_].end, fact, now, false);
       return end(probes_[now.track - first_track_].end, now);
@@ -137,13 +137,14 @@ void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
   }
 }
 
-/// The number of the call among the track's stops; kNoStop of one that does not wait.
-std::uint32_t RankReader::stop_of(Now& now) {
-  if (now.stop != kNoStop || now.function->use == FunctionTable::Use::kPoll || now.call->is_pending)
-    return now.stop;
-  now.stop = stop_counts_[now.track - first_track_]++;
-  sink_.add_stop(now.track, {now.call->enter_ns, now.call->leave_ns, now.call->region});
-  return now.stop;
+/// The number of the call among the track's stops; kNoWaitPoint of one that does not wait.
+std::uint32_t RankReader::wait_point_of(Now& now) {
+  if (now.wait_point != kNoWaitPoint || now.function->use == FunctionTable::Use::kPoll ||
+      now.call->is_pending)
+    return now.wait_point;
+  now.wait_point = wait_point_counts_[now.track - first_track_]++;
+  sink_.add_wait_point(now.track, {now.call->enter_ns, now.call->leave_ns, now.call->region});
+  return now.wait_point;
 }
 
 Meeting RankReader::last_met(Slot comm) const {
@@ -152,7 +153,7 @@ Meeting RankReader::last_met(Slot comm) const {
 }
 
 RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
-  if (message.partner_index == kNoStop) {
+  if (message.partner_index == kNoWaitPoint) {
     std::uint32_t& index = partner_index_[static_cast<std::uint64_t>(message.partner) + 1];
     if (index == 0) {
       partners_.emplace_back();
@@ -166,8 +167,9 @@ RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
 /// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is
 /// no wildcard.
 void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
-  const std::uint32_t stops = now.stop != kNoStop ? now.stop
-                                                  : stop_counts_[now.track - first_track_];
+  const std::uint32_t wait_points = now.wait_point != kNoWaitPoint
+                                        ? now.wait_point
+                                        : wait_point_counts_[now.track - first_track_];
   message = {.start_ns = now.call->enter_ns,
              .enter_ns = now.call->enter_ns,
              .leave_ns = now.call->enter_ns,
@@ -175,8 +177,8 @@ void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bo
              .met_at_start = last_met(fact.comm),
              .met_at_end = {},
              .track = now.track,
-             .stop_track = now.track,
-             .start_stop = stops,
+             .wait_point_track = now.track,
+             .start_wait_point = wait_points,
              .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
              .world_rank = world_rank_,
              .partner = naming_.partner(fact),
@@ -186,13 +188,13 @@ void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bo
   Partner& partner = partner_of(message);
   Meeting& before = is_send ? partner.sent_start : partner.received_start;
   if (later(before, message.met_at_start)) message.met_at_start = before;
-  before = {message.start_ns, stops};
+  before = {message.start_ns, wait_points};
 }
 
 /// It completes in this call.
 void RankReader::end(MessageEnd& message, Now& now) {
-  message.stop = stop_of(now);
-  message.stop_track = now.track;
+  message.wait_point = wait_point_of(now);
+  message.wait_point_track = now.track;
   message.enter_ns = now.call->enter_ns;
   message.leave_ns = now.call->leave_ns;
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
@@ -203,7 +205,7 @@ void RankReader::end(MessageEnd& message, Now& now) {
   Partner& partner = partner_of(message);
   Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
   if (later(before, message.met_at_end)) message.met_at_end = before;
-  before = {message.leave_ns, stop_counts_[now.track - first_track_]};
+  before = {message.leave_ns, wait_point_counts_[now.track - first_track_]};
 }
 
 void RankReader::add_blocking_send(const Fact& fact, Now& now, Outbox& out) {
@@ -211,7 +213,7 @@ void RankReader::add_blocking_send(const Fact& fact, Now& now, Outbox& out) {
     ++unnamed_sends_;
     return;
   }
-  stop_of(now);
+  wait_point_of(now);
   MessageEnd message;
   begin(message, fact, now, true);
   if (message.partner < 0) return;
@@ -225,7 +227,7 @@ void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
     ++unnamed_receives_;
     return;
   }
-  stop_of(now);
+  wait_point_of(now);
   MessageEnd message;
   begin(message, fact, now, false);
   if (message.partner < 0) return;
@@ -253,7 +255,7 @@ void RankReader::add_start(const Fact& fact, Now& now, bool is_send) {
 
 void RankReader::add_matched_probe(const Fact& fact, Now& now) {
   if (lacks_messages_) return;
-  stop_of(now);
+  wait_point_of(now);
   MessageEnd& message = naming_.post(fact);
   begin(message, fact, now, false);
   end(message, now);
@@ -271,7 +273,7 @@ void RankReader::complete_message(const Fact& fact, Now& now, Outbox& out) {
   }
   MessageEnd* message = naming_.take(fact.request);
   if (message == nullptr) return;
-  if (message->stop == kNoStop) {  // else it waited in the matched probe
+  if (message->wait_point == kNoWaitPoint) {  // else it waited in the matched probe
     if (!message->is_send) {
       message->partner = naming_.partner(fact);
       message->tag = fact.tag;
@@ -291,34 +293,35 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
   const CommDefinition& comm = *comm_of_slot(definitions_, step.slot);
   const CollectiveShape shape = shape_of(*now.function, comm, fact);
   const bool is_request = fact.kind == FactKind::kCollectiveRequest;
-  const bool is_told = is_request || fact.kind == FactKind::kCollective;
-  if (!is_request) stop_of(now);
-  CollectiveEnd end{
-      .start_ns = now.call->enter_ns,
-      .enter_ns = now.call->enter_ns,
-      .leave_ns = now.call->leave_ns,
-      .block_bytes = shape.bytes,
-      .met = last_met(step.slot),
-      .track = now.track,
-      .stop_track = now.track,
-      .start_stop = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_],
-      .stop = now.stop,
-      .comm = comm_of_slot_[step.slot],
-      .sequence = step.sequence,
-      .function = tables_.functions.of(process_index_, now.call->region),
-      .root = shape.root,
-      .block_count = static_cast<std::int32_t>(shape.block_count),
-      .comm_rank = comm.my_rank,
-      .world_rank = world_rank_,
-      .is_pending = now.call->is_pending};
-  end.is_root = is_told && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
-                                                          : fact.peer == comm.my_rank);
+  const bool is_reported = is_request || fact.kind == FactKind::kCollective;
+  if (!is_request) wait_point_of(now);
+  CollectiveEnd end{.start_ns = now.call->enter_ns,
+                    .enter_ns = now.call->enter_ns,
+                    .leave_ns = now.call->leave_ns,
+                    .block_bytes = shape.bytes,
+                    .met = last_met(step.slot),
+                    .track = now.track,
+                    .wait_point_track = now.track,
+                    .start_wait_point = now.wait_point != kNoWaitPoint
+                                            ? now.wait_point
+                                            : wait_point_counts_[now.track - first_track_],
+                    .wait_point = now.wait_point,
+                    .comm = comm_of_slot_[step.slot],
+                    .sequence = step.sequence,
+                    .function = tables_.functions.of(process_index_, now.call->region),
+                    .root = shape.root,
+                    .block_count = static_cast<std::int32_t>(shape.block_count),
+                    .comm_rank = comm.my_rank,
+                    .world_rank = world_rank_,
+                    .is_pending = now.call->is_pending};
+  end.is_root = is_reported && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
+                                                              : fact.peer == comm.my_rank);
   end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() &&
                         !comm.remote_members.empty() &&
                         comm.remote_members.front().first < comm.members.front().first;
   if (!is_request || fact.request == kNoRequest) {
     if (!end.is_pending) {
-      met_on_[step.slot] = {end.leave_ns, stop_counts_[now.track - first_track_]};
+      met_on_[step.slot] = {end.leave_ns, wait_point_counts_[now.track - first_track_]};
       if (has_all_ranks_[step.slot]) met_all_ = met_on_[step.slot];
     }
     return out.add(end);
@@ -338,8 +341,8 @@ void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
   std::uint32_t index = 0;
   if (!open_collectives_.take(fact.request, index)) return;
   CollectiveEnd& end = collectives_[--index];
-  end.stop = stop_of(now);
-  end.stop_track = now.track;
+  end.wait_point = wait_point_of(now);
+  end.wait_point_track = now.track;
   end.enter_ns = now.call->enter_ns;
   end.leave_ns = now.call->leave_ns;
   out.add(end);

@@ -43,7 +43,7 @@ class RankReader {
   struct Now {
     const Call* call = nullptr;
     Track track = 0;
-    std::uint32_t stop = kNoStop;
+    std::uint32_t wait_point = kNoWaitPoint;
     const FunctionTable::Function* function = nullptr;
     bool has_sends = false;
     bool has_receives = false;
@@ -63,7 +63,7 @@ class RankReader {
   void add_collective(const CollectiveStep& step, Now& now, Outbox& out);
   void complete_collective(const Fact& fact, Now& now, Outbox& out);
 
-  std::uint32_t stop_of(Now& now);
+  std::uint32_t wait_point_of(Now& now);
   void begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send);
   Partner& partner_of(MessageEnd& message);
   void end(MessageEnd& message, Now& now);
@@ -89,9 +89,9 @@ class RankReader {
   std::vector<CommTable::Index> comm_of_slot_;
   std::vector<bool> is_sure_;  ///< by slot
   std::vector<bool> has_all_ranks_;
-  std::vector<Meeting> met_on_;             ///< by slot: end of the last collective
-  Meeting met_all_;                         ///< the same, of communicators of all ranks
-  std::vector<std::uint32_t> stop_counts_;  ///< by location
+  std::vector<Meeting> met_on_;                   ///< by slot: end of the last collective
+  Meeting met_all_;                               ///< the same, of communicators of all ranks
+  std::vector<std::uint32_t> wait_point_counts_;  ///< by location
   std::vector<TrackTotals> totals_;
   std::vector<Probe> probes_;                          ///< by location: the last blocking probe
   IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1

@@ -19,6 +19,8 @@ constexpr double kTogether = 0.3;  ///< of the distance that independent work wo
 constexpr double kClockMargin = 3.0;  ///< times the constants that known synchronisation shows
 constexpr double kFarOff = 0.5;  ///< of that distance: an instance whose ends are further apart did
                                  ///< not synchronise
+constexpr double kMinAtOnce = 0.2;  ///< of all instances, where not most synchronise: work that is
+                                    ///< independent ends at once in a few of a hundred
 constexpr const char* kPipeline = "pp";  ///< members do different work
 
 using Group = std::vector<std::uint32_t>;  ///< processes, ascending
@@ -100,8 +102,8 @@ std::vector<Executions> members_of(const Kind& kind, const Group& group) {
 
 class Finder {
  public:
-  Finder(const RegionRun& run, const Coordinates& coordinates)
-      : run_(run), coordinates_(coordinates), kinds_(kinds_of(run)) {
+  Finder(const RegionRun& run, const Coordinates& coordinates, const SyncRule& rule)
+      : run_(run), coordinates_(coordinates), rule_(rule), kinds_(kinds_of(run)) {
     for (const Kind& kind : kinds_) work_ns_ += kind.is_work ? kind.total_ns : 0.0;
   }
 
@@ -112,13 +114,20 @@ class Finder {
     for (const std::string& dimension : dimensions) {
       find_clock_error(dimension);
       for (const Kind& kind : kinds_) {
-        if (kind.is_work && kind.total_ns >= kMinShare * work_ns_ && is_together(kind, dimension))
+        if (!kind.is_work || kind.total_ns < kMinShare * work_ns_) continue;
+        if (is_together(kind, dimension))
           dimensions_of_[&kind].insert(dimension);
+        else if (rule_.needs_apart_begins && is_sometimes_at_once(kind, dimension))
+          sometimes_[&kind].insert(dimension);
       }
     }
     for (const Kind& kind : kinds_) {
       const auto found = dimensions_of_.find(&kind);
-      if (found != dimensions_of_.end()) add_meetings(kind, found->second);
+      const auto sometimes = sometimes_.find(&kind);
+      if (found != dimensions_of_.end())
+        add_meetings(kind, found->second, false);
+      else if (sometimes != sometimes_.end())
+        add_meetings(kind, sometimes->second, true);
     }
     return std::move(result_);
   }
@@ -160,12 +169,14 @@ class Finder {
   }
   double independent(const Kind& kind, const std::string& dimension,
                      const std::vector<Executions>& all) const {
+    if (rule_.needs_apart_begins && kind.name == rule_.unnamed) return 0.0;
     std::vector<std::vector<Executions>> pairs;
     for (const auto& [a, b] : unrelated_pairs(dimension, coordinates_, run_.processes.size())) {
       if (!kind.processes[a].empty() && !kind.processes[b].empty())
         pairs.push_back({kind.processes[a], kind.processes[b]});
     }
-    return pairs.empty() ? own_variation_ns(all) : independent_ns(pairs);
+    if (!pairs.empty()) return independent_ns(pairs);
+    return rule_.needs_apart_begins ? 0.0 : own_variation_ns(all);
   }
 
   /// How far apart ends of communication are that is known to end together.
@@ -189,6 +200,19 @@ class Finder {
                std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }
 
+  /// In some instances its members end at once, in others by themselves.
+  bool is_sometimes_at_once(const Kind& kind, const std::string& dimension) const {
+    std::size_t all = 0;
+    std::size_t at_once = 0;
+    for (const Group& group : groups_over({dimension}, coordinates_, run_.processes.size())) {
+      const Apart apart = distances(common_executions(members_of(kind, group)));
+      for (std::size_t i = 0; i < apart.instances; ++i) at_once += is_at_once(apart, i) ? 1 : 0;
+      all += apart.instances;
+    }
+    return at_once >= kMinInstances &&
+           static_cast<double>(at_once) >= kMinAtOnce * static_cast<double>(all);
+  }
+
   std::uint32_t operation_of(const Kind& kind, const std::set<std::string>& dimensions) {
     const std::vector<std::string> names(dimensions.begin(), dimensions.end());
     for (std::uint32_t i = 0; i < result_.operations.size(); ++i) {
@@ -201,7 +225,7 @@ class Finder {
     return static_cast<std::uint32_t>(result_.operations.size() - 1);
   }
 
-  void add_meetings(const Kind& kind, const std::set<std::string>& dimensions) {
+  void add_meetings(const Kind& kind, const std::set<std::string>& dimensions, bool is_sometimes) {
     if (result_.meeting_of.empty()) {
       for (const auto& pieces : run_.processes)
         result_.meeting_of.emplace_back(pieces.size(), kNoMeeting);
@@ -214,7 +238,9 @@ class Finder {
           {kFarOff * std::hypot(apart.begin_ns, own_variation_ns(members_of(kind, group))),
            5.0 * apart.end_ns, 1'000.0});
       for (std::size_t i = 0; i < apart.instances; ++i) {
-        if (apart.worst_end_ns[i] <= limit_ns) add_meeting(group, common, i, operation);
+        const bool do_meet = is_sometimes ? is_at_once(apart, i)
+                                          : apart.worst_end_ns[i] <= limit_ns;
+        if (do_meet) add_meeting(group, common, i, operation);
       }
     }
   }
@@ -235,17 +261,20 @@ class Finder {
 
   const RegionRun& run_;
   const Coordinates& coordinates_;
+  const SyncRule& rule_;
   std::vector<Kind> kinds_;
   double work_ns_ = 0.0;
   double clock_error_ns_ = 0.0;
   std::map<const Kind*, std::set<std::string>> dimensions_of_;
+  std::map<const Kind*, std::set<std::string>> sometimes_;
   HiddenSync result_;
 };
 
 }  // namespace
 
-HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates) {
-  return Finder(run, coordinates).find();
+HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates,
+                            const SyncRule& rule) {
+  return Finder(run, coordinates, rule).find();
 }
 
 }  // namespace megascope::pieces

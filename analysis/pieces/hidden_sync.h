@@ -53,9 +53,20 @@ struct HiddenSync {
 /// Empty: all processes are one group.
 using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
+/// What has to show that members synchronise, besides that they end together.
+struct SyncRule {
+  bool needs_apart_begins = false;  ///< they begin apart. Else it is enough that one member's time
+                                    ///< varies: operations of devices vary for no common reason,
+                                    ///< gaps between MPI calls may (data that grow for all)
+  std::uint32_t unnamed = kNoMeeting;  ///< with needs_apart_begins: pieces of this name are shown
+                                       ///< by their begins only, others also by members of other
+                                       ///< groups, whose times differ from theirs
+};
+
 /// Infers it from the times alone, kind of piece by kind of piece and dimension by dimension;
 /// clocks may be off by an amount that is constant within a step. What is too short to matter (0.05
 /// % of all work) is not looked at. Deterministic.
-HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates);
+HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates,
+                            const SyncRule& rule = {});
 
 }  // namespace megascope::pieces

@@ -25,8 +25,8 @@ bool ProgramPieces::add(const Call& call) {
   if (ended_ == end_ns.size() || call.depth != 0 || call.is_pending ||
       call.region >= name_of_.size())
     return false;
-  if (steps_.is_told()) {
-    while (ended_ < end_ns.size() && call.enter_ns > end_ns[ended_]) end_told_step();
+  if (steps_.is_annotated()) {
+    while (ended_ < end_ns.size() && call.enter_ns > end_ns[ended_]) end_annotated_step();
     if (ended_ == end_ns.size() || call.enter_ns < steps_.begin_of(ended_))
       return false;  // between steps
     last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
@@ -49,7 +49,7 @@ void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint
 }
 
 /// It ends with work.
-void ProgramPieces::end_told_step() {
+void ProgramPieces::end_annotated_step() {
   const std::uint64_t end_ns = steps_.ends_ns[ended_];
   last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
   if (is_wanted()) push(last_ns_, std::max(end_ns, last_ns_), work_, true);

@@ -35,7 +35,7 @@ class ProgramPieces {
  private:
   bool is_wanted() const { return is_kept_[ended_]; }
   void push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work);
-  void end_told_step();
+  void end_annotated_step();
   void end_step();
 
   analysis::Track track_ = 0;

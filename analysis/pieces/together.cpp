@@ -51,6 +51,8 @@ void add_block(const std::vector<std::vector<Execution>>& members, std::size_t f
   const auto end_deviations = deviations(members, first, last, true);
   const auto begin_deviations = deviations(members, first, last, false);
   std::vector<double> worst(last - first, 0.0);
+  std::vector<double> raw_end(last - first, 0.0);
+  std::vector<double> raw_begin(last - first, 0.0);
   for (std::size_t m = 0; m < members.size(); ++m) {
     std::vector<double> values = end_deviations[m];
     const double constant = median(values);
@@ -60,9 +62,16 @@ void add_block(const std::vector<std::vector<Execution>>& members, std::size_t f
       samples.ends.push_back(std::fabs(end_deviations[m][i] - constant));
       samples.begins.push_back(std::fabs(begin_deviations[m][i] - constant));
       worst[i] = std::max(worst[i], samples.ends.back());
+      raw_end[i] = std::max(raw_end[i], samples.raw_ends.back());
+      raw_begin[i] = std::max(raw_begin[i], std::fabs(begin_deviations[m][i]));
     }
   }
-  apart.worst_end_ns.insert(apart.worst_end_ns.end(), worst.begin(), worst.end());
+  const auto append = [](const std::vector<double>& values, std::vector<double>& all) {
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  append(worst, apart.worst_end_ns);
+  append(raw_end, apart.raw_worst_end_ns);
+  append(raw_begin, apart.raw_worst_begin_ns);
 }
 
 }  // namespace
@@ -120,6 +129,11 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
   apart.constant_ns = quantile(samples.constants, 0.9);
   apart.raw_end_ns = quantile(samples.raw_ends, 0.9);
   return apart;
+}
+
+bool is_at_once(const Apart& apart, std::size_t instance) {
+  constexpr double kAtOnce = 0.05;  ///< of the distance of the begins
+  return apart.raw_worst_end_ns[instance] <= kAtOnce * apart.raw_worst_begin_ns[instance];
 }
 
 double independent_ns(std::span<const std::vector<Executions>> pairs) {

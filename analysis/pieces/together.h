@@ -35,9 +35,15 @@ struct Apart {
   double raw_end_ns = 0.0;   ///< of ends with the constants, 0.9 quantile: where all end at once,
                              ///< how far the clocks are off
   std::size_t instances = 0;
-  std::vector<double> worst_end_ns;  ///< by instance: the largest deviation of a member's end
+  std::vector<double> worst_end_ns;        ///< by instance: the largest deviation of a member's end
+  std::vector<double> raw_worst_end_ns;    ///< the same with the constants
+  std::vector<double> raw_worst_begin_ns;  ///< the same of begins
 };
 Apart distances(const std::vector<std::vector<Execution>>& members);
+
+/// Did the members end an instance at once, although they began it apart? By their clocks as they
+/// are.
+bool is_at_once(const Apart& apart, std::size_t instance);
 
 /// The median absolute difference of durations of processes that have nothing to do with each
 /// other, less its median: what independent work differs by from one execution to the next. pairs:

@@ -7,7 +7,7 @@
 namespace megascope::pieces {
 namespace {
 
-constexpr std::uint64_t kMostOverlap = 10;  ///< an n-th of a step
+constexpr std::uint64_t kMaxOverlap = 10;  ///< an n-th of a step
 constexpr RegionId kFreeRegion = 1;
 /// Calls without facts set a program up: these are no such calls.
 const Fact kFree{.kind = FactKind::kLocalBytes};
@@ -150,7 +150,7 @@ void WorkSource::keep_common(const std::vector<std::vector<Step>>& steps) {
   for (const std::vector<Step>& of_rank : steps) {
     std::uint64_t last_end_ns = 0;
     for (const Step& step : of_rank) {
-      if (step.begin_ns + (step.end_ns - step.begin_ns) / kMostOverlap < last_end_ns) continue;
+      if (step.begin_ns + (step.end_ns - step.begin_ns) / kMaxOverlap < last_end_ns) continue;
       last_end_ns = step.end_ns;
       ++counts[step.number];
     }

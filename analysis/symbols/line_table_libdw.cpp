@@ -26,8 +26,8 @@ std::string text_of(Dwarf_Die& die, unsigned name) {
 /// Fortran, by the name.
 std::string function_of(Dwarf_Die& die) {
   const std::string symbol = text_of(die, DW_AT_linkage_name);
-  const bool tells_more = symbol.starts_with("_Z") || symbol.find("_MOD_") != std::string::npos;
-  std::string name = tells_more ? symbol : text_of(die, DW_AT_name);
+  const bool reports_more = symbol.starts_with("_Z") || symbol.find("_MOD_") != std::string::npos;
+  std::string name = reports_more ? symbol : text_of(die, DW_AT_name);
   return name.empty() ? symbol : name;
 }
 

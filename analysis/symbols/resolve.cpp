@@ -11,9 +11,9 @@
 namespace megascope::symbols {
 namespace {
 
-constexpr char kDebugFolder[] = "/usr/lib/debug";
+constexpr char kDebugDirectory[] = "/usr/lib/debug";
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 /// One program or library, opened when its first site is looked up.
 class Module {
@@ -55,14 +55,14 @@ class Module {
       return;
     }
     if (build_id.size() <= 2) return;  // whose lines the file has could not be told
-    std::vector<std::string> candidates = {std::string(kDebugFolder) + "/.build-id/" +
+    std::vector<std::string> candidates = {std::string(kDebugDirectory) + "/.build-id/" +
                                            build_id.substr(0, 2) + "/" + build_id.substr(2) +
                                            ".debug"};
     if (const std::string link = file_.debug_link();
         !link.empty() && link.find('/') == std::string::npos) {
-      for (const std::string& folder :
-           {folder_of(path), folder_of(path) + ".debug/", kDebugFolder + folder_of(path)}) {
-        candidates.push_back(folder + link);
+      for (const std::string& directory : {directory_of(path), directory_of(path) + ".debug/",
+                                           kDebugDirectory + directory_of(path)}) {
+        candidates.push_back(directory + link);
       }
     }
     for (const std::string& candidate : candidates) {

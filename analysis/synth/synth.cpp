@@ -8,7 +8,7 @@
 namespace megascope::synth {
 namespace {
 
-constexpr std::int32_t kMostRanks = 1024;
+constexpr std::int32_t kMaxRanks = 1024;
 constexpr std::uint64_t kClockKey = 99;
 
 struct RegionRow {
@@ -101,19 +101,19 @@ Status check(const RunSpec& spec) {
     return value >= low && value <= high;
   };
   if (spec.pattern == Pattern::kHalo) {
-    if (!in(spec.grid_x, 1, kMostRanks) || !in(spec.grid_y, 1, kMostRanks))
+    if (!in(spec.grid_x, 1, kMaxRanks) || !in(spec.grid_y, 1, kMaxRanks))
       return Status::error("the grid is out of range");
     if (!in(spec.sweeps, 1, 10'000)) return Status::error("sweeps must be 1 to 10000");
-  } else if (!in(spec.tp, 1, kMostRanks) || !in(spec.pp, 1, kMostRanks) ||
-             !in(spec.dp, 1, kMostRanks)) {
+  } else if (!in(spec.tp, 1, kMaxRanks) || !in(spec.pp, 1, kMaxRanks) ||
+             !in(spec.dp, 1, kMaxRanks)) {
     return Status::error("tp, pp and dp must be 1 to 1024");
   }
   const std::int64_t ranks = spec.pattern == Pattern::kHalo
                                  ? std::int64_t{spec.grid_x} * spec.grid_y
                                  : std::int64_t{spec.tp} * spec.pp * spec.dp;
-  if (!in(ranks, 1, kMostRanks))
+  if (!in(ranks, 1, kMaxRanks))
     return Status::error("there are " + std::to_string(ranks) + " ranks, at most 1024 can be made");
-  if (!in(spec.steps, 1, 1'000'000) || !in(spec.ranks_per_host, 1, kMostRanks))
+  if (!in(spec.steps, 1, 1'000'000) || !in(spec.ranks_per_host, 1, kMaxRanks))
     return Status::error("steps or ranks per host are out of range");
   if (!in(spec.micro_batches, 1, 10'000) || !in(spec.layers, 1, 1'000))
     return Status::error("micro-batches or layers are out of range");

@@ -53,26 +53,26 @@ std::string name_of(FaultKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<TrueCulprit> truth_of(const RunSpec& spec) {
+std::vector<TrueRootCause> truth_of(const RunSpec& spec) {
   const Layout layout(spec);
-  std::vector<TrueCulprit> all;
+  std::vector<TrueRootCause> all;
   for (const Fault& fault : spec.faults) {
     if (fault.onset >= spec.steps) continue;
-    TrueCulprit culprit;
-    culprit.kind = fault.kind;
+    TrueRootCause root_cause;
+    root_cause.kind = fault.kind;
     std::set<std::int32_t> hosts;
     for (std::int32_t rank = 0; rank < spec.rank_count(); ++rank) {
       if (!takes_part(fault, layout, rank)) continue;
-      culprit.ranks.push_back(rank);
+      root_cause.ranks.push_back(rank);
       hosts.insert(layout.host_of(rank));
     }
-    for (const std::int32_t host : hosts) culprit.hosts.push_back(Layout::host_name(host));
-    if (fault.kind == FaultKind::kStageImbalance) culprit.groups["pp"] = fault.where;
-    if (fault.kind == FaultKind::kInputImbalance) culprit.groups["dp"] = fault.where;
-    culprit.factor = 1.0 + fault.severity * mean_share(spec, fault);
-    culprit.onset_step = fault.onset;
-    culprit.last_step = last_active(fault, spec.steps);
-    all.push_back(std::move(culprit));
+    for (const std::int32_t host : hosts) root_cause.hosts.push_back(Layout::host_name(host));
+    if (fault.kind == FaultKind::kStageImbalance) root_cause.groups["pp"] = fault.where;
+    if (fault.kind == FaultKind::kInputImbalance) root_cause.groups["dp"] = fault.where;
+    root_cause.factor = 1.0 + fault.severity * mean_share(spec, fault);
+    root_cause.onset_step = fault.onset;
+    root_cause.last_step = last_active(fault, spec.steps);
+    all.push_back(std::move(root_cause));
   }
   return all;
 }

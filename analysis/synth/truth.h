@@ -11,7 +11,7 @@
 namespace megascope::synth {
 
 /// What a fault of a spec comes to: in the words of the detection's answer, and never shown to it.
-struct TrueCulprit {
+struct TrueRootCause {
   FaultKind kind = FaultKind::kSlowCompute;
   std::vector<std::int32_t> ranks;  ///< ascending; of a link its two ends
   std::vector<std::string> hosts;
@@ -25,6 +25,6 @@ struct TrueCulprit {
 std::string name_of(FaultKind kind);
 
 /// The culprits of a run, in the order of its faults; those that begin after its end left out.
-std::vector<TrueCulprit> truth_of(const RunSpec& spec);
+std::vector<TrueRootCause> truth_of(const RunSpec& spec);
 
 }  // namespace megascope::synth

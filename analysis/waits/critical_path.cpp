@@ -7,11 +7,12 @@ namespace {
 
 class Walk {
  public:
-  Walk(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals,
+  Walk(const WaitStates::WaitPoints& wait_points, const std::vector<TrackTotals>& totals,
        const MatchTables& tables)
-      : stops_(stops), totals_(totals), tables_(tables) {
-    path_.by_track_ns.resize(stops.size());
-    for (const auto& of_track : stops) left_.push_back(static_cast<std::uint32_t>(of_track.size()));
+      : wait_points_(wait_points), totals_(totals), tables_(tables) {
+    path_.by_track_ns.resize(wait_points.size());
+    for (const auto& of_track : wait_points)
+      left_.push_back(static_cast<std::uint32_t>(of_track.size()));
   }
 
   CriticalPath run() {
@@ -31,14 +32,14 @@ class Walk {
   bool to_last_wait() {
     std::uint32_t& left = left_[track_];
     while (left != 0) {
-      const WaitingStop& stop = stops_[track_][--left];
-      if (stop.enter_ns >= time_ns_) continue;
-      const std::uint64_t begin_ns = stop.enter_ns + stop.wait_ns;
-      add_outside(std::min(stop.leave_ns(), time_ns_));
-      add_call(stop, std::min(begin_ns, time_ns_));
-      if (stop.wait_ns == 0 || begin_ns > time_ns_) continue;
-      track_ = stop.culprit();
-      left_[track_] = std::min(left_[track_], stop.culprit_stop);
+      const WaitingPoint& wait_point = wait_points_[track_][--left];
+      if (wait_point.enter_ns >= time_ns_) continue;
+      const std::uint64_t begin_ns = wait_point.enter_ns + wait_point.wait_ns;
+      add_outside(std::min(wait_point.leave_ns(), time_ns_));
+      add_call(wait_point, std::min(begin_ns, time_ns_));
+      if (wait_point.wait_ns == 0 || begin_ns > time_ns_) continue;
+      track_ = wait_point.root_cause();
+      left_[track_] = std::min(left_[track_], wait_point.root_cause_wait_point);
       ++path_.switch_count;
       return true;
     }
@@ -50,10 +51,10 @@ class Walk {
     path_.outside_ns += time_ns_ - until_ns;
     go_to(until_ns);
   }
-  void add_call(const WaitingStop& stop, std::uint64_t until_ns) {
+  void add_call(const WaitingPoint& wait_point, std::uint64_t until_ns) {
     if (until_ns >= time_ns_) return;
     path_.by_function_ns[tables_.function_of(
-        track_, static_cast<RegionId>(stop.region))] += time_ns_ - until_ns;
+        track_, static_cast<RegionId>(wait_point.region))] += time_ns_ - until_ns;
     go_to(until_ns);
   }
   void go_to(std::uint64_t time_ns) {
@@ -62,7 +63,7 @@ class Walk {
     time_ns_ = time_ns;
   }
 
-  const WaitStates::Stops& stops_;
+  const WaitStates::WaitPoints& wait_points_;
   const std::vector<TrackTotals>& totals_;
   const MatchTables& tables_;
   std::vector<std::uint32_t> left_;  ///< stops of each track that may still lie on the path
@@ -73,9 +74,9 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals,
-                           const MatchTables& tables) {
-  return Walk(stops, totals, tables).run();
+CriticalPath critical_path(const WaitStates::WaitPoints& wait_points,
+                           const std::vector<TrackTotals>& totals, const MatchTables& tables) {
+  return Walk(wait_points, totals, tables).run();
 }
 
 }  // namespace megascope::analysis

@@ -21,7 +21,7 @@ struct CriticalPath {
 
 /// From the last return of the run backwards: along a track to its last wait, then on at whom it
 /// waited for. totals: by track. O(stops).
-CriticalPath critical_path(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals,
-                           const MatchTables& tables);
+CriticalPath critical_path(const WaitStates::WaitPoints& wait_points,
+                           const std::vector<TrackTotals>& totals, const MatchTables& tables);
 
 }  // namespace megascope::analysis

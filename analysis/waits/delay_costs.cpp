@@ -11,17 +11,18 @@ namespace {
 /// bear is kept as a rate (cost a ns of wait) at the range's ends, because it is met from above.
 class Replay {
  public:
-  explicit Replay(const WaitStates::Stops& stops) : stops_(stops), tracks_(stops.size()) {
-    for (std::size_t i = 0; i < stops.size(); ++i) {
+  explicit Replay(const WaitStates::WaitPoints& wait_points)
+      : wait_points_(wait_points), tracks_(wait_points.size()) {
+    for (std::size_t i = 0; i < wait_points.size(); ++i) {
       TrackState& track = tracks_[i];
-      track.marks.reserve(stops[i].size() + 1);
+      track.marks.reserve(wait_points[i].size() + 1);
       track.marks.emplace_back();
-      for (const WaitingStop& stop : stops[i])
-        track.marks.push_back({track.marks.back().waited_ns + stop.wait_ns, 0.0});
-      track.left = static_cast<std::uint32_t>(stops[i].size());
+      for (const WaitingPoint& wait_point : wait_points[i])
+        track.marks.push_back({track.marks.back().waited_ns + wait_point.wait_ns, 0.0});
+      track.left = static_cast<std::uint32_t>(wait_points[i].size());
     }
-    costs_.caused_ns.resize(stops.size());
-    costs_.direct_ns.resize(stops.size());
+    costs_.caused_ns.resize(wait_points.size());
+    costs_.direct_ns.resize(wait_points.size());
     for (const TrackState& track : tracks_)
       costs_.suffered_ns.push_back(track.marks.back().waited_ns);
   }
@@ -55,12 +56,13 @@ class Replay {
     constexpr std::uint32_t kAhead = 4;
     TrackState& track = tracks_[index];
     while (track.left != 0) {
-      const WaitingStop& stop = stops_[index][track.left - 1];
+      const WaitingPoint& wait_point = wait_points_[index][track.left - 1];
       if (track.left > kAhead) {  // so many tracks at once, and backwards, no processor foresees
-        __builtin_prefetch(&stops_[index][track.left - 1 - kAhead]);
+        __builtin_prefetch(&wait_points_[index][track.left - 1 - kAhead]);
         __builtin_prefetch(&track.marks[track.left - kAhead]);
       }
-      if (stop.wait_ns != 0) return queue_.emplace(stop.enter_ns + stop.wait_ns, index);
+      if (wait_point.wait_ns != 0)
+        return queue_.emplace(wait_point.enter_ns + wait_point.wait_ns, index);
       track.rate += track.marks[track.left].rate_change;
       --track.left;
     }
@@ -75,25 +77,27 @@ class Replay {
   }
 
   void distribute(Track track, std::uint32_t index) {
-    const WaitingStop& stop = stops_[track][index];
-    const double cost = static_cast<double>(stop.wait_ns) * (1 + tracks_[track].rate);
-    const Track culprit_track = stop.culprit();
-    TrackState& culprit = tracks_[culprit_track];
-    const std::uint32_t end = std::min(stop.culprit_stop, culprit.left);
-    const std::uint64_t culprit_waited = waited(culprit_track, stop.culprit_met, end);
-    const auto own_waited = static_cast<std::int64_t>(waited(track, stop.own_met, index));
+    const WaitingPoint& wait_point = wait_points_[track][index];
+    const double cost = static_cast<double>(wait_point.wait_ns) * (1 + tracks_[track].rate);
+    const Track root_cause_track = wait_point.root_cause();
+    TrackState& root_cause = tracks_[root_cause_track];
+    const std::uint32_t end = std::min(wait_point.root_cause_wait_point, root_cause.left);
+    const std::uint64_t root_cause_waited = waited(root_cause_track, wait_point.root_cause_met,
+                                                   end);
+    const auto own_waited = static_cast<std::int64_t>(waited(track, wait_point.own_met, index));
     const auto delay = std::max<std::int64_t>(
-        0, stop.later_ns() - static_cast<std::int64_t>(culprit_waited) + own_waited);
-    const double whole = static_cast<double>(delay) + static_cast<double>(culprit_waited);
-    const double own_part = culprit_waited == 0 ? cost : cost * static_cast<double>(delay) / whole;
-    costs_.caused_ns[culprit_track] += own_part;
-    costs_.direct_ns[culprit_track] += own_part / (1 + tracks_[track].rate);
-    if (culprit_waited == 0) return;
-    culprit.marks[end].rate_change += cost / whole;
-    culprit.marks[stop.culprit_met].rate_change -= cost / whole;
+        0, wait_point.later_ns() - static_cast<std::int64_t>(root_cause_waited) + own_waited);
+    const double whole = static_cast<double>(delay) + static_cast<double>(root_cause_waited);
+    const double own_part = root_cause_waited == 0 ? cost
+                                                   : cost * static_cast<double>(delay) / whole;
+    costs_.caused_ns[root_cause_track] += own_part;
+    costs_.direct_ns[root_cause_track] += own_part / (1 + tracks_[track].rate);
+    if (root_cause_waited == 0) return;
+    root_cause.marks[end].rate_change += cost / whole;
+    root_cause.marks[wait_point.root_cause_met].rate_change -= cost / whole;
   }
 
-  const WaitStates::Stops& stops_;
+  const WaitStates::WaitPoints& wait_points_;
   std::vector<TrackState> tracks_;
   std::priority_queue<std::pair<std::uint64_t, Track>> queue_;  ///< end of each track's next wait
   DelayCosts costs_;
@@ -101,6 +105,8 @@ class Replay {
 
 }  // namespace
 
-DelayCosts delay_costs(const WaitStates::Stops& stops) { return Replay(stops).run(); }
+DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points) {
+  return Replay(wait_points).run();
+}
 
 }  // namespace megascope::analysis

@@ -21,6 +21,6 @@ struct DelayCosts {
 /// which the culprit caused, and those waits, whose cost is carried to their own culprits. Where
 /// there is neither, the culprit caused it. One pass from the last stop to the first: O(stops · log
 /// tracks). Memory: 16 bytes a stop.
-DelayCosts delay_costs(const WaitStates::Stops& stops);
+DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points);
 
 }  // namespace megascope::analysis

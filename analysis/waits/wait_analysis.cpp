@@ -15,23 +15,23 @@ RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
 }
 
 /// Sums of one waiting track by whom it waited for.
-class WaitsByCulprit {
+class WaitsByRootCause {
  public:
-  explicit WaitsByCulprit(std::size_t track_count) : sums_(track_count) {}
+  explicit WaitsByRootCause(std::size_t track_count) : sums_(track_count) {}
 
-  void add(const WaitingStop& stop) {
-    const Track culprit = stop.culprit();
-    if (culprit >= sums_.size()) return;
-    Sums& sums = sums_[culprit];
-    if (!sums.is_touched) touched_.push_back(culprit);
+  void add(const WaitingPoint& wait_point) {
+    const Track root_cause = wait_point.root_cause();
+    if (root_cause >= sums_.size()) return;
+    Sums& sums = sums_[root_cause];
+    if (!sums.is_touched) touched_.push_back(root_cause);
     sums.is_touched = true;
-    sums.by_kind[stop.kind_bits].add(stop.wait_ns);
+    sums.by_kind[wait_point.kind_bits].add(wait_point.wait_ns);
   }
   /// Adds the sums, and forgets them.
   void move_to(std::vector<WaitedFor>& all) {
-    for (const Track culprit : touched_) {
-      const Sums sums = std::exchange(sums_[culprit], {});
-      WaitedFor& waited = all[culprit];
+    for (const Track root_cause : touched_) {
+      const Sums sums = std::exchange(sums_[root_cause], {});
+      WaitedFor& waited = all[root_cause];
       ++waited.waiter_count;
       for (std::size_t kind = 0; kind < kWaitKindCount; ++kind) {
         waited.by_kind[kind].count += sums.by_kind[kind].count;
@@ -51,19 +51,20 @@ class WaitsByCulprit {
   std::vector<Track> touched_;
 };
 
-void add_waits(WaitAnalysis& analysis, WaitsByCulprit& by_culprit, RankWaits& rank,
-               const GrowingArray<WaitingStop>& stops, const MatchTables& tables, Track track) {
+void add_waits(WaitAnalysis& analysis, WaitsByRootCause& by_root_cause, RankWaits& rank,
+               const GrowingArray<WaitingPoint>& wait_points, const MatchTables& tables,
+               Track track) {
   std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
-  for (const WaitingStop& stop : stops) {
-    if (stop.wait_ns == 0) continue;
-    if (stop.region >= by_region.size()) by_region.resize(std::size_t{stop.region} + 1);
-    by_region[stop.region][stop.kind_bits].add(stop.wait_ns);
-    rank.by_kind[stop.kind_bits].add(stop.wait_ns);
-    by_culprit.add(stop);
-    if (stop.comm < by_comm.size()) by_comm[stop.comm].add(stop.wait_ns);
+  for (const WaitingPoint& wait_point : wait_points) {
+    if (wait_point.wait_ns == 0) continue;
+    if (wait_point.region >= by_region.size()) by_region.resize(std::size_t{wait_point.region} + 1);
+    by_region[wait_point.region][wait_point.kind_bits].add(wait_point.wait_ns);
+    rank.by_kind[wait_point.kind_bits].add(wait_point.wait_ns);
+    by_root_cause.add(wait_point);
+    if (wait_point.comm < by_comm.size()) by_comm[wait_point.comm].add(wait_point.wait_ns);
   }
-  by_culprit.move_to(analysis.waited_for);
+  by_root_cause.move_to(analysis.waited_for);
   const auto merge = [](WaitSum& sum, const WaitSum& part) {
     sum.count += part.count;
     sum.wait_ns += part.wait_ns;
@@ -90,14 +91,14 @@ WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
   DelayCosts costs;
   for_each_index(2, jobs, [&](std::size_t part) {
     if (part == 0) {
-      costs = delay_costs(waits.stops());
+      costs = delay_costs(waits.wait_points());
     } else {
-      analysis.path = critical_path(waits.stops(), matching.tracks, tables);
+      analysis.path = critical_path(waits.wait_points(), matching.tracks, tables);
       analysis.waited_for.resize(tables.track_count());
-      WaitsByCulprit by_culprit(tables.track_count());
+      WaitsByRootCause by_root_cause(tables.track_count());
       for (Track track = 0; track < tables.track_count(); ++track) {
-        add_waits(analysis, by_culprit, rank_of(analysis, tables.place(track).world_rank),
-                  waits.stops()[track], tables, track);
+        add_waits(analysis, by_root_cause, rank_of(analysis, tables.place(track).world_rank),
+                  waits.wait_points()[track], tables, track);
       }
     }
   });

@@ -36,45 +36,47 @@ std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) {
 
 }  // namespace
 
-void WaitStates::add_stop(Track track, const Stop& stop) {
-  WaitingStop waiting;
-  waiting.enter_ns = stop.enter_ns;
-  waiting.duration_ns = WaitingStop::packed(time_between(stop.enter_ns, stop.leave_ns)) &
-                        WaitingStop::kLongest;
-  waiting.region = stop.region;
-  stops_[track].push_back(waiting);
+void WaitStates::add_wait_point(Track track, const WaitPoint& wait_point) {
+  WaitingPoint waiting;
+  waiting.enter_ns = wait_point.enter_ns;
+  waiting.duration_ns = WaitingPoint::packed(
+                            time_between(wait_point.enter_ns, wait_point.leave_ns)) &
+                        WaitingPoint::kLongest;
+  waiting.region = wait_point.region;
+  wait_points_[track].push_back(waiting);
 }
 
 /// Of several that a call waited for, the last one to come counts.
 void WaitStates::apply(const Found& found) {
-  WaitingStop& stop = stops_[found.track][found.stop];
-  if (found.wait.wait_ns <= stop.wait_ns) return;
-  WaitingStop waiting = found.wait;
-  waiting.region = stop.region;
-  waiting.duration_ns = stop.duration_ns;
-  stop = waiting;
+  WaitingPoint& wait_point = wait_points_[found.track][found.wait_point];
+  if (found.wait.wait_ns <= wait_point.wait_ns) return;
+  WaitingPoint waiting = found.wait;
+  waiting.region = wait_point.region;
+  waiting.duration_ns = wait_point.duration_ns;
+  wait_point = waiting;
 }
 
 namespace {
 
 /// How long `own` waited for `culprit`: both are ends of a message or of a collective.
 template <class End>
-WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, const Meeting& own_met,
-                         const Meeting& culprit_met) {
-  const std::uint64_t until_ns = std::min(culprit.start_ns, own.leave_ns);
+WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind,
+                          const Meeting& own_met, const Meeting& root_cause_met) {
+  const std::uint64_t until_ns = std::min(root_cause.start_ns, own.leave_ns);
   const auto own_ns = static_cast<std::int64_t>(own.enter_ns -
                                                 std::min(own_met.time_ns, own.enter_ns));
-  const auto culprit_ns = static_cast<std::int64_t>(
-      culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
-  WaitingStop wait;
+  const auto root_cause_ns = static_cast<std::int64_t>(
+      root_cause.start_ns - std::min(root_cause_met.time_ns, root_cause.start_ns));
+  WaitingPoint wait;
   wait.enter_ns = own.enter_ns;
-  wait.wait_ns = WaitingStop::packed(time_between(own.enter_ns, until_ns)) & WaitingStop::kLongest;
-  wait.set_later(culprit_ns - own_ns);
-  wait.set_culprit(culprit.track);
-  wait.culprit_stop = culprit.start_stop;
-  wait.culprit_met = culprit_met.stop_count;
-  wait.own_met = own_met.stop_count;
-  wait.comm = std::min(own.comm, WaitingStop::kNoComm28) & WaitingStop::kNoComm28;
+  wait.wait_ns = WaitingPoint::packed(time_between(own.enter_ns, until_ns)) &
+                 WaitingPoint::kLongest;
+  wait.set_later(root_cause_ns - own_ns);
+  wait.set_root_cause(root_cause.track);
+  wait.root_cause_wait_point = root_cause.start_wait_point;
+  wait.root_cause_met = root_cause_met.wait_point_count;
+  wait.own_met = own_met.wait_point_count;
+  wait.comm = std::min(own.comm, WaitingPoint::kNoComm28) & WaitingPoint::kNoComm28;
   wait.kind_bits = static_cast<std::uint32_t>(kind) & 0xF;
   return wait;
 }
@@ -82,18 +84,18 @@ WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, cons
 }  // namespace
 
 void WaitStates::add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) {
-  if (receive.stop != kNoStop && send.start_ns > receive.enter_ns) {
+  if (receive.wait_point != kNoWaitPoint && send.start_ns > receive.enter_ns) {
     // The receiver's tracks are this task's.
-    apply({receive.stop_track, receive.stop,
+    apply({receive.wait_point_track, receive.wait_point,
            wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end,
                         send.met_at_start)});
     return;
   }
-  const bool waited = send.stop != kNoStop && receive.start_ns > send.enter_ns &&
+  const bool waited = send.wait_point != kNoWaitPoint && receive.start_ns > send.enter_ns &&
                       send.leave_ns >= receive.start_ns &&
                       (send.is_alone || send.bytes > kMayHaveLeft);
   if (!waited) return;
-  tasks_[task].found.push_back({send.stop_track, send.stop,
+  tasks_[task].found.push_back({send.wait_point_track, send.wait_point,
                                 wait_between(send, receive, WaitKind::kLateReceiver,
                                              send.met_at_end, receive.met_at_start)});
 }
@@ -114,13 +116,14 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
   const LastNeeded last(collective, flow_of(function), has_groups);
   for (const CollectiveEnd& end : collective.members) {
     cost.skew_ns += end.leave_ns - end.enter_ns - shortest_ns;
-    const CollectiveEnd* culprit = last.of(end);
-    if (culprit == nullptr || culprit == &end || end.stop == kNoStop ||
-        culprit->start_ns <= end.enter_ns)
+    const CollectiveEnd* root_cause = last.of(end);
+    if (root_cause == nullptr || root_cause == &end || end.wait_point == kNoWaitPoint ||
+        root_cause->start_ns <= end.enter_ns)
       continue;
-    if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
-    tasks_[task].found.push_back(
-        {end.stop_track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
+    if (kind == WaitKind::kOther && end.leave_ns < root_cause->start_ns)
+      continue;  // it did not wait
+    tasks_[task].found.push_back({end.wait_point_track, end.wait_point,
+                                  wait_between(end, *root_cause, kind, end.met, root_cause->met)});
   }
 }
 

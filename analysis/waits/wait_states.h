@@ -30,18 +30,18 @@ inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind:
 /// A stop, how long its track waited in it, for whom, and where the two had met before.
 /// Packed, for there is one for nearly every call: durations have 48 bits, three days, and how much
 /// later a culprit came half of that; longer ones are cut.
-struct WaitingStop {
+struct WaitingPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
   std::uint64_t region : 16 = kNoRegion;  ///< RegionId
   std::uint64_t wait_ns : 48 = 0;         ///< from enter_ns on
-  std::uint64_t culprit_high : 16 = 0;
+  std::uint64_t root_cause_high : 16 = 0;
   std::uint64_t later_bits : 48 = 0;  ///< later_ns()
-  std::uint64_t culprit_low : 16 = 0;
-  std::uint32_t culprit_stop = 0;       ///< the culprit's stops before it came
-  std::uint32_t culprit_met = 0;        ///< those before the two met
-  std::uint32_t own_met = 0;            ///< this track's
-  std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
+  std::uint64_t root_cause_low : 16 = 0;
+  std::uint32_t root_cause_wait_point = 0;  ///< the culprit's stops before it came
+  std::uint32_t root_cause_met = 0;         ///< those before the two met
+  std::uint32_t own_met = 0;                ///< this track's
+  std::uint32_t comm : 28 = kNoComm28;      ///< CommTable::Index
   std::uint32_t kind_bits : 4 = 0;
 
   static constexpr std::uint32_t kNoComm28 = (1U << 28) - 1;
@@ -56,19 +56,19 @@ struct WaitingStop {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }
   void set_later(std::int64_t time_ns) {
-    constexpr auto kMost = static_cast<std::int64_t>(kLongest / 2);
-    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMost, kMost)) & kLongest;
+    constexpr auto kMax = static_cast<std::int64_t>(kLongest / 2);
+    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMax, kMax)) & kLongest;
   }
-  Track culprit() const {
-    return static_cast<Track>(culprit_high) << 16 | static_cast<Track>(culprit_low);
+  Track root_cause() const {
+    return static_cast<Track>(root_cause_high) << 16 | static_cast<Track>(root_cause_low);
   }
   WaitKind kind() const { return static_cast<WaitKind>(kind_bits); }
-  void set_culprit(Track track) {
-    culprit_high = static_cast<std::uint16_t>(track >> 16);
-    culprit_low = static_cast<std::uint16_t>(track);
+  void set_root_cause(Track track) {
+    root_cause_high = static_cast<std::uint16_t>(track >> 16);
+    root_cause_low = static_cast<std::uint16_t>(track);
   }
 };
-static_assert(sizeof(WaitingStop) == 48);
+static_assert(sizeof(WaitingPoint) == 48);
 static_assert(kWaitKindCount <= 16);
 
 /// One function on one communicator, over all its collectives.
@@ -89,33 +89,34 @@ class WaitStates final : public MatchSink {
 
   /// Forgets what an earlier pass found.
   void begin(std::size_t task_count) override {
-    stops_.clear();
-    stops_.resize(tables_.track_count());
+    wait_points_.clear();
+    wait_points_.resize(tables_.track_count());
     tasks_.assign(task_count, {});
   }
-  void add_stop(Track track, const Stop& stop) override;
+  void add_wait_point(Track track, const WaitPoint& wait_point) override;
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override;
 
-  using Stops = std::vector<GrowingArray<WaitingStop>>;
-  const Stops& stops() const { return stops_; }  ///< by track, then number
+  using WaitPoints = std::vector<GrowingArray<WaitingPoint>>;
+  const WaitPoints& wait_points() const { return wait_points_; }  ///< by track, then number
   CollectiveCosts collective_costs() const;
 
  private:
   struct Found {
     Track track = 0;
-    std::uint32_t stop = 0;
-    WaitingStop wait;
+    std::uint32_t wait_point = 0;
+    WaitingPoint wait;
   };
   struct Task {
-    std::vector<Found> found;  ///< not yet in stops_: of tracks that another task may write to
+    std::vector<Found>
+        found;  ///< not yet in wait_points_: of tracks that another task may write to
     CollectiveCosts costs;
   };
   void apply(const Found& found);
 
   const MatchTables& tables_;
-  Stops stops_;
+  WaitPoints wait_points_;
   std::vector<Task> tasks_;
 };
 

@@ -53,8 +53,9 @@ void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
     return std::tuple(graph.rank_of[i], graph.has_separate_steps ? graph.step_of[i] : 0,
                       pieces[i].begin_ns, pieces[i].end_ns, i);
   };
-  std::sort(order.begin(), order.end(),
-            [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  const auto is_before = [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); };
+  if (!std::is_sorted(order.begin(), order.end(), is_before))  // pieces of programs are
+    std::sort(order.begin(), order.end(), is_before);
   std::vector<std::uint32_t> run;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool is_first = i == 0 || graph.rank_of[order[i]] != graph.rank_of[order[i - 1]] ||

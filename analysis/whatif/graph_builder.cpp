@@ -37,7 +37,7 @@ std::pair<std::int64_t, std::size_t> end_of_kept(const pieces::RegionRun& run, s
 
 KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options,
                        OperationGraph& graph) {
-  const auto [end, count] = end_of_kept(run, options.most_told_operations);
+  const auto [end, count] = end_of_kept(run, options.max_annotated_operations);
   if (end != std::numeric_limits<std::int64_t>::max()) {
     graph.limitations.push_back("only steps before " + std::to_string(end) + " of " +
                                 std::to_string(count) + " steps were replayed");
@@ -115,13 +115,14 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
 OperationGraph build_graph(const RecordSource& source, const MatchTables& tables,
                            const GraphOptions& options) {
   if (pieces::is_of_regions(source)) return graph_of_regions(source, tables, options);
-  const bool is_told = options.told != nullptr && options.told->is_there();
-  std::vector<detect::StepTimes> steps = is_told ? std::vector<detect::StepTimes>()
-                                                 : detect::find_step_times(source, options.jobs);
-  for (std::size_t i = 0; is_told && i < source.world_ranks().size(); ++i) {
+  const bool is_annotated = options.annotated != nullptr && options.annotated->is_there();
+  std::vector<detect::StepTimes> steps = is_annotated
+                                             ? std::vector<detect::StepTimes>()
+                                             : detect::find_step_times(source, options.jobs);
+  for (std::size_t i = 0; is_annotated && i < source.world_ranks().size(); ++i) {
     steps.push_back(detect::step_times_of(source, source.world_ranks()[i],
-                                          options.told->marks.begin_ns[i],
-                                          options.told->marks.end_ns[i]));
+                                          options.annotated->marks.begin_ns[i],
+                                          options.annotated->marks.end_ns[i]));
   }
   ProgramGraph program(source, tables, plan_steps(std::move(steps), options));
   (void)analysis::match_run(source, tables, program, options.jobs);

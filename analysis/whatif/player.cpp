@@ -1,91 +1,121 @@
 #include "analysis/whatif/player.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 #include <numeric>
 
 namespace megascope::whatif {
 namespace {
 
-std::vector<double> lane_of(const std::vector<Replay::Lanes>& steps, std::size_t lane) {
-  std::vector<double> times_ns;
-  for (const Replay::Lanes& step : steps) times_ns.push_back(step[lane]);
-  return times_ns;
-}
+/// What operations take in the lanes of one replay.
+template <std::size_t Count>
+class LaneTimes {
+ public:
+  explicit LaneTimes(std::span<const Variant> variants) {
+    for (std::size_t lane = 0; lane < variants.size(); ++lane) {
+      const Variant& variant = variants[lane];
+      others_[lane] = static_cast<std::uint8_t>(variant.others);
+      theirs_[lane] = static_cast<std::uint8_t>(variant.theirs);
+      all_ |= variant.subjects;
+      for (SubjectBits left = variant.subjects; left != 0; left &= left - 1)
+        lanes_of_[static_cast<std::size_t>(std::countr_zero(left))] |= 1U << lane;
+    }
+    for (std::size_t lane = variants.size(); lane < Count; ++lane) others_[lane] = others_[0];
+    is_uniform_ = std::ranges::count(others_, others_[0]) == static_cast<std::ptrdiff_t>(Count);
+  }
 
-double mean(const std::vector<double>& values) {
-  return values.empty() ? 0.0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
-}
+  /// times_ns: by Variant::Time. subjects: of the operation.
+  void set(const std::array<double, 3>& times_ns, SubjectBits subjects,
+           Replay::LanesOf<Count>& lanes_ns) const {
+    if (is_uniform_) {
+      lanes_ns.fill(times_ns[others_[0]]);
+    } else {
+      for (std::size_t lane = 0; lane < Count; ++lane) lanes_ns[lane] = times_ns[others_[lane]];
+    }
+    for (SubjectBits left = subjects & all_; left != 0; left &= left - 1) {
+      std::uint32_t lanes = lanes_of_[static_cast<std::size_t>(std::countr_zero(left))];
+      for (; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+        lanes_ns[lane] = times_ns[theirs_[lane]];
+      }
+    }
+  }
 
-double ratio(double time_ns, double other_ns) {
-  return time_ns > 0 && other_ns > 0 ? time_ns / other_ns : 1.0;
-}
+ private:
+  std::array<std::uint8_t, Count> others_ = {};
+  std::array<std::uint8_t, Count> theirs_ = {};
+  std::array<std::uint32_t, kMaxSubjects> lanes_of_ = {};  ///< by subject: a bit a lane
+  SubjectBits all_ = 0;
+  bool is_uniform_ = false;
+};
 
 }  // namespace
 
-Player::Player(OperationGraph& graph, const std::vector<bool>& blamed)
-    : graph_(graph),
+Player::Player(const PreparedGraph& prepared, const std::vector<bool>& blamed)
+    : prepared_(prepared),
+      graph_(prepared.graph()),
       blamed_(blamed),
-      replay_(graph),
-      usual_ns_(usual_durations_ns(graph)),
-      without_ns_(durations_without_slowness_ns(graph, usual_ns_)) {}
+      without_ns_(prepared.without_ns()) {}
 
 void Player::expect(const Subject& subject, double factor, const std::vector<bool>& steps) {
-  const std::vector<Bits> bits = meant({subject}, 0, 1);
+  const std::vector<SubjectBits> bits = meant({&subject, 1});
   const auto is_wanted = [&](OperationIndex index) {
     return bits[index] != 0 && graph_.types[graph_.operations[index].type].is_work &&
            (steps.empty() || steps[graph_.step_of[index]]);
   };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<double, double>>
-      sums;  // by rank and step: as it was, and without slowness
+  struct Sums {
+    double was_ns = 0.0;
+    double without_ns = 0.0;
+  };
+  const std::size_t step_count = graph_.step_numbers.size();
+  std::vector<Sums> sums(graph_.world_ranks.size() * step_count);
+  const auto cell = [&](OperationIndex index) -> Sums& {
+    return sums[graph_.rank_of[index] * step_count + graph_.step_of[index]];
+  };
   for (OperationIndex i = 0; i < bits.size(); ++i) {
     if (!is_wanted(i)) continue;
-    auto& [was, without] = sums[{graph_.rank_of[i], graph_.step_of[i]}];
-    was += as_was_ns(i);
-    without += without_ns(i);
+    cell(i).was_ns += as_was_ns(i);
+    cell(i).without_ns += without_ns(i);
   }
   for (OperationIndex i = 0; i < bits.size(); ++i) {
     if (!is_wanted(i)) continue;
-    const auto& [was, without] = sums.at({graph_.rank_of[i], graph_.step_of[i]});
-    if (without * factor > was) without_ns_[i] *= static_cast<float>(was / (factor * without));
+    const auto& [was_ns, without_ns] = cell(i);
+    if (without_ns * factor > was_ns)
+      without_ns_[i] *= static_cast<float>(was_ns / (factor * without_ns));
   }
 }
 
-std::vector<double> Player::step_times_ns(As as) {
-  const auto lanes = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
-    lanes_ns.fill(as == As::kItWas   ? as_was_ns(index)
-                  : as == As::kUsual ? usual_ns(index)
-                                     : without_ns(index));
+std::vector<std::vector<double>> Player::step_times_ns(
+    std::span<const Variant> variants, const std::vector<SubjectBits>& meant) const {
+  std::vector<std::vector<double>> steps_ns;
+  for (std::size_t first = 0; first < variants.size(); first += Replay::kLanes) {
+    const auto some = variants.subspan(first, std::min(Replay::kLanes, variants.size() - first));
+    if (some.size() <= 4) {
+      replay_some<4>(some, meant, steps_ns);
+    } else if (some.size() <= 8) {
+      replay_some<8>(some, meant, steps_ns);
+    } else {
+      replay_some<Replay::kLanes>(some, meant, steps_ns);
+    }
+  }
+  return steps_ns;
+}
+
+/// At most Count variants.
+template <std::size_t Count>
+void Player::replay_some(std::span<const Variant> variants, const std::vector<SubjectBits>& meant,
+                         std::vector<std::vector<double>>& steps_ns) const {
+  const LaneTimes<Count> lane_times(variants);
+  const auto steps = prepared_.replay().step_times_ns<Count>([&](OperationIndex index,
+                                                                 Replay::LanesOf<Count>& lanes_ns) {
+    lane_times.set({as_was_ns(index), usual_ns(index), without_ns(index)}, meant[index], lanes_ns);
   });
-  return lane_of(lanes, 0);
-}
-
-double Player::mean_ns(As as) { return mean(step_times_ns(as)); }
-
-void Player::play(std::vector<Subject>& subjects, double step_ns, double ideal_step_ns,
-                  double best_step_ns) {
-  for (std::size_t first = 0; first < subjects.size(); first += kAtOnce) {
-    play_some(subjects, first, std::min(kAtOnce, subjects.size() - first), step_ns, ideal_step_ns,
-              best_step_ns);
+  for (std::size_t lane = 0; lane < variants.size(); ++lane) {
+    std::vector<double>& times_ns = steps_ns.emplace_back();
+    for (const auto& step : steps) times_ns.push_back(step[lane]);
   }
-}
-
-double Player::mean_without_ns(const std::vector<Subject>& subjects, std::size_t but) {
-  std::vector<bool> is_meant(graph_.operations.size(), false);
-  for (std::size_t first = 0; first < subjects.size(); first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, subjects.size() - first);
-    const std::vector<Bits> bits = meant(subjects, first, count);
-    const Bits wanted = but >= first && but < first + count ? ~(Bits{1} << (but - first))
-                                                            : ~Bits{0};
-    for (std::size_t i = 0; i < bits.size(); ++i)
-      is_meant[i] = is_meant[i] || (bits[i] & wanted) != 0;
-  }
-  const auto lanes = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
-    lanes_ns.fill(is_meant[index] ? without_ns(index) : as_was_ns(index));
-  });
-  return mean(lane_of(lanes, 0));
 }
 
 std::vector<std::size_t> Player::largest(const std::vector<double>& values, std::size_t most) {
@@ -99,9 +129,10 @@ std::vector<std::size_t> Player::largest(const std::vector<double>& values, std:
 
 /// Work in step is slow by the members that are slow themselves; where none is known to be, by all
 /// of them together.
-Player::Bits Player::shared_bits(std::uint32_t group, const std::vector<Bits>& of_rank) const {
-  Bits all = ~Bits{0};
-  Bits blamed = ~Bits{0};
+SubjectBits Player::shared_bits(std::uint32_t group,
+                                const std::vector<SubjectBits>& of_rank) const {
+  SubjectBits all = ~SubjectBits{0};
+  SubjectBits blamed = ~SubjectBits{0};
   bool has_blamed = false;
   for (std::uint32_t i = graph_.group_begin[group]; i < graph_.group_begin[group + 1]; ++i) {
     const std::uint32_t rank = graph_.rank_of[graph_.starters[i]];
@@ -113,21 +144,19 @@ Player::Bits Player::shared_bits(std::uint32_t group, const std::vector<Bits>& o
   return has_blamed ? blamed : all;
 }
 
-std::vector<Player::Bits> Player::meant(const std::vector<Subject>& subjects, std::size_t first,
-                                        std::size_t count) const {
-  std::vector<Bits> of_rank(graph_.world_ranks.size());
-  std::vector<Bits> of_name(graph_.names.size());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Bits> of_link;
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    const Subject& subject = subjects[first + lane];
-    for (std::size_t i = 0; i < subject.ranks.size(); ++i)
-      of_rank[i] |= subject.ranks[i] ? Bits{1} << lane : 0U;
-    for (std::size_t i = 0; i < subject.names.size(); ++i)
-      of_name[i] |= subject.names[i] ? Bits{1} << lane : 0U;
-    for (const auto& link : subject.links) of_link[link] |= Bits{1} << lane;
+std::vector<SubjectBits> Player::meant(std::span<const Subject> subjects) const {
+  std::vector<SubjectBits> of_rank(graph_.world_ranks.size());
+  std::vector<SubjectBits> of_name(graph_.names.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, SubjectBits> of_link;
+  for (std::size_t number = 0; number < subjects.size(); ++number) {
+    const Subject& subject = subjects[number];
+    const SubjectBits bit = SubjectBits{1} << number;
+    for (std::size_t i = 0; i < subject.ranks.size(); ++i) of_rank[i] |= subject.ranks[i] ? bit : 0;
+    for (std::size_t i = 0; i < subject.names.size(); ++i) of_name[i] |= subject.names[i] ? bit : 0;
+    for (const auto& link : subject.links) of_link[link] |= bit;
   }
-  std::vector<Bits> shared(graph_.is_shared.size());
-  std::vector<Bits> between(of_link.empty() ? 0 : graph_.group_count());
+  std::vector<SubjectBits> shared(graph_.is_shared.size());
+  std::vector<SubjectBits> between(of_link.empty() ? 0 : graph_.group_count());
   for (std::uint32_t group = 0; group < graph_.group_count(); ++group) {
     if (graph_.is_shared_group(group)) shared[group] = shared_bits(group, of_rank);
     if (of_link.empty() || graph_.is_shared_group(group) ||
@@ -143,7 +172,7 @@ std::vector<Player::Bits> Player::meant(const std::vector<Subject>& subjects, st
     const auto found = of_link.find({graph_.rank_of[*low], graph_.rank_of[*high]});
     if (found != of_link.end() && ranks.size() <= 4) between[group] = found->second;
   }
-  std::vector<Bits> bits(graph_.operations.size());
+  std::vector<SubjectBits> bits(graph_.operations.size());
   for (OperationIndex index = 0; index < bits.size(); ++index) {
     const Operation& operation = graph_.operations[index];
     const bool is_shared = operation.group != kNone && graph_.is_shared_group(operation.group);
@@ -152,29 +181,6 @@ std::vector<Player::Bits> Player::meant(const std::vector<Subject>& subjects, st
     if (!between.empty() && operation.group != kNone) bits[index] |= between[operation.group];
   }
   return bits;
-}
-
-void Player::play_some(std::vector<Subject>& subjects, std::size_t first, std::size_t count,
-                       double step_ns, double ideal_step_ns, double best_step_ns) {
-  const std::vector<Bits> bits = meant(subjects, first, count);
-  const auto steps = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
-    const double was = as_was_ns(index);
-    const double usual = usual_ns(index);
-    const double without = without_ns(index);
-    for (std::size_t lane = 0; lane < kAtOnce; ++lane) {
-      const bool is_of_subject = (bits[index] >> lane & 1) != 0;
-      lanes_ns[lane] = is_of_subject ? without : was;
-      lanes_ns[kAtOnce + lane] = is_of_subject ? was : without;
-      lanes_ns[2 * kAtOnce + lane] = is_of_subject ? was : usual;
-    }
-    for (std::size_t lane = 3 * kAtOnce; lane < Replay::kLanes; ++lane) lanes_ns[lane] = 0.0;
-  });
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    Scenario& scenario = subjects[first + lane].scenario;
-    scenario.gain = ratio(step_ns, mean(lane_of(steps, lane)));
-    scenario.alone = ratio(mean(lane_of(steps, kAtOnce + lane)), best_step_ns);
-    scenario.alone_at_mean = ratio(mean(lane_of(steps, 2 * kAtOnce + lane)), ideal_step_ns);
-  }
 }
 
 }  // namespace megascope::whatif

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "analysis/whatif/replay.h"
+#include "analysis/whatif/prepared_graph.h"
 #include "analysis/whatif/what_if.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,28 +21,35 @@ struct Subject {
       {};  ///< indices of ranks, the lower first
 };
 
+/// Subjects that are replayed in one go, by number: one bit each.
+using SubjectBits = std::uint32_t;
+inline constexpr std::size_t kMaxSubjects = 32;
+
+/// One replay of a graph: the time that operations of its subjects take, and that of all others.
+struct Variant {
+  enum class Time : std::uint8_t { kItWas, kUsual, kWithoutSlowness };
+  SubjectBits subjects = 0;
+  Time theirs = Time::kItWas;
+  Time others = Time::kItWas;
+};
+
 /// Replays a graph without the slowness of some operations, or with that of some only.
 class Player {
  public:
-  /// blamed: by index in world_ranks, ranks that are slow themselves: work that a group does in
-  /// step is theirs, not its other members'.
-  Player(OperationGraph& graph, const std::vector<bool>& blamed);
+  /// prepared: can_be_replayed(), and outlives the object. blamed: by index in world_ranks, ranks
+  /// that are slow themselves: work that a group does in step is theirs, not its other members'.
+  Player(const PreparedGraph& prepared, const std::vector<bool>& blamed);
 
-  std::size_t cut_count() const { return replay_.cut_count(); }
   /// Work of the subject takes `factor` times as long as it should, in these steps (by index; all
   /// if empty): what operations of the same type do not tell of that (they are slow alike, or only
   /// the subject has some) is taken from all of its work alike.
   void expect(const Subject& subject, double factor, const std::vector<bool>& steps);
 
-  enum class As : std::uint8_t { kItWas, kUsual, kWithoutSlowness };
-  std::vector<double> step_times_ns(As as);
-  double mean_ns(As as);
-  /// Sets gain and both readings of `alone`. The other times: of the run as it was, where all is
-  /// usual, where nothing is slow.
-  void play(std::vector<Subject>& subjects, double step_ns, double ideal_step_ns,
-            double best_step_ns);
-  /// Mean time without the slowness of all subjects together; or of all but one.
-  double mean_without_ns(const std::vector<Subject>& subjects, std::size_t but = SIZE_MAX);
+  /// The subjects' bit by operation: subject i has bit i. At most kMaxSubjects.
+  std::vector<SubjectBits> meant(std::span<const Subject> subjects) const;
+  /// The time of each step in ns, by variant. meant: of the subjects that the variants name.
+  std::vector<std::vector<double>> step_times_ns(std::span<const Variant> variants,
+                                                 const std::vector<SubjectBits>& meant) const;
 
   /// Numbers below `count` in the order of time beyond the usual; number_of(operation) says to
   /// which it counts.
@@ -57,10 +65,6 @@ class Player {
   }
 
  private:
-  /// Each subject is played three times.
-  static constexpr std::size_t kAtOnce = Replay::kLanes / 3;
-  using Bits = std::uint32_t;  ///< by lane
-
   static std::vector<std::size_t> largest(const std::vector<double>& values, std::size_t most);
   /// Of a transfer that nobody waited for only that is known: it was over in time.
   double as_was_ns(OperationIndex index) const {
@@ -68,22 +72,19 @@ class Player {
     return duration_ns == kUnknownDuration ? 0.0 : static_cast<double>(duration_ns);
   }
   double usual_ns(OperationIndex index) const {
-    return static_cast<double>(usual_ns_[graph_.operations[index].type]);
+    return static_cast<double>(prepared_.usual_ns()[graph_.operations[index].type]);
   }
   double without_ns(OperationIndex index) const {
     return without_ns_[index] == kUnknownDuration ? 0.0 : static_cast<double>(without_ns_[index]);
   }
-  void play_some(std::vector<Subject>& subjects, std::size_t first, std::size_t count,
-                 double step_ns, double ideal_step_ns, double best_step_ns);
-  /// Which lanes' subjects an operation belongs to.
-  std::vector<Bits> meant(const std::vector<Subject>& subjects, std::size_t first,
-                          std::size_t count) const;
-  Bits shared_bits(std::uint32_t group, const std::vector<Bits>& of_rank) const;
+  template <std::size_t Count>
+  void replay_some(std::span<const Variant> variants, const std::vector<SubjectBits>& meant,
+                   std::vector<std::vector<double>>& steps_ns) const;
+  SubjectBits shared_bits(std::uint32_t group, const std::vector<SubjectBits>& of_rank) const;
 
-  OperationGraph& graph_;
+  const PreparedGraph& prepared_;
+  const OperationGraph& graph_;
   const std::vector<bool>& blamed_;
-  Replay replay_;
-  std::vector<float> usual_ns_;    ///< by type
   std::vector<float> without_ns_;  ///< by operation
 };
 

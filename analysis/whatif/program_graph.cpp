@@ -28,11 +28,11 @@ std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
 StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options) {
   StepPlan plan{.steps = std::move(steps), .numbers = {}, .is_kept = {}, .limitations = {}};
   std::size_t count = plan.steps.empty() ? 0 : SIZE_MAX;
-  std::size_t most_found = 0;  // of a rank, where steps are not told
+  std::size_t max_found = 0;  // of a rank, where steps are not told
   std::uint64_t call_count = 0;
   for (const detect::StepTimes& rank : plan.steps) {
     count = std::min(count, rank.ends_ns.size());
-    if (!rank.is_told()) most_found = std::max(most_found, rank.ends_ns.size());
+    if (!rank.is_annotated()) max_found = std::max(max_found, rank.ends_ns.size());
     call_count += rank.call_count;
   }
   for (detect::StepTimes& rank : plan.steps) rank.cut(count);
@@ -42,25 +42,25 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
   }
   constexpr std::size_t
       kMaxRatio = 2;  // beyond it, which of a rank's steps is which of another's is not known
-  if (most_found > kMaxRatio * count) {
+  if (max_found > kMaxRatio * count) {
     plan.limitations.emplace_back(
         "nothing was replayed: some ranks have more than twice as many steps as others");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
   const std::size_t a_step = std::max<std::size_t>(2 * call_count / count, 1);
-  constexpr std::size_t kMostOfOneStep = 4;  // times what is replayed
-  if (a_step > kMostOfOneStep * options.most_operations) {
+  constexpr std::size_t kMaxOfOneStep = 4;  // times what is replayed
+  if (a_step > kMaxOfOneStep * options.max_operations) {
     plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) +
                                " operations");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
   // Where the program begins to count anew, its numbers tell no step from another.
-  const bool has_numbers = options.told != nullptr && options.told->is_there() &&
-                           std::ranges::is_sorted(options.told->numbers, std::less_equal<>());
-  if (has_numbers) plan.numbers = options.told->numbers;
-  plan.is_kept = kept_steps(count, options.most_operations / a_step);
+  const bool has_numbers = options.annotated != nullptr && options.annotated->is_there() &&
+                           std::ranges::is_sorted(options.annotated->numbers, std::less_equal<>());
+  if (has_numbers) plan.numbers = options.annotated->numbers;
+  plan.is_kept = kept_steps(count, options.max_operations / a_step);
   const auto kept = static_cast<std::size_t>(
       std::count(plan.is_kept.begin(), plan.is_kept.end(), true));
   if (kept < count)

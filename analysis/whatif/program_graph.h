@@ -32,7 +32,7 @@ class ProgramGraph final : public analysis::MatchSink {
 
   void begin(std::size_t task_count) override { waits_.begin(task_count); }
   void add_call(analysis::Track track, const Call& call) override;
-  void add_stop(analysis::Track, const analysis::Stop&) override {}
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t task, const analysis::MessageEnd& send,
                    const analysis::MessageEnd& receive) override {
     waits_.add_message(task, send, receive);

@@ -138,7 +138,7 @@ NumberLists waiting_groups(const OperationGraph& graph) {
 
 Replay::Replay(OperationGraph& graph) : graph_(graph) {
   const NumberLists waiting = waiting_groups(graph);
-  Sorter sorter(graph_, waiting);
+  Sorter sorter(graph, waiting);
   std::vector<std::uint32_t> order;
   order.reserve(2 * graph.operations.size());
   cut_count_ = sorter.run([&order](OperationIndex operation, bool is_end) {
@@ -179,18 +179,6 @@ Replay::Replay(OperationGraph& graph) : graph_(graph) {
   }
   end_slots_ = end_slots.count();
   group_slots_ = group_slots.count();
-}
-
-/// A step is as long as the last rank comes later to its end than to that of the step before.
-void Replay::make_differences(std::vector<Lanes>& last) {
-  Lanes before{};
-  for (Lanes& step : last) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double end_ns = std::max(before[lane], step[lane]);
-      step[lane] = end_ns - before[lane];
-      before[lane] = end_ns;
-    }
-  }
 }
 
 }  // namespace megascope::whatif

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace megascope::whatif {
@@ -13,22 +14,23 @@ namespace megascope::whatif {
 /// the state of a replay is as small as what runs at once.
 class Replay {
  public:
-  /// Replays that are made in one go.
+  /// Replays that are made in one go: so many, or fewer.
   static constexpr std::size_t kLanes = 16;
-  using Lanes = std::array<double, kLanes>;
+  template <std::size_t Count>
+  using LanesOf = std::array<double, Count>;
+  using Lanes = LanesOf<kLanes>;
 
-  /// Waits that go round in a circle (clocks that are off, calls that miss) are cut, and counted.
+  /// graph: outlives the object. Waits that go round in a circle (clocks that are off, calls that
+  /// miss) are cut, and counted.
   explicit Replay(OperationGraph& graph);
 
-  /// The time of each step in ns, by lane. duration_ns(operation, lane): what it takes there.
-  template <class Duration>
-  std::vector<Lanes> step_times_ns(const Duration& duration_ns) {
-    std::vector<Lanes> last(graph_.step_numbers.size(), Lanes{});
-    ends_.assign(end_slots_, Lanes{});
-    ready_.assign(group_slots_, Lanes{});
-    for (const Event& event : events_) play(event, duration_ns, last);
-    if (!graph_.has_separate_steps) make_differences(last);
-    return last;
+  /// The time of each step in ns, by lane. duration_ns(operation, lanes): what it takes in each.
+  template <std::size_t Count = kLanes, class Duration>
+  std::vector<LanesOf<Count>> step_times_ns(const Duration& duration_ns) const {
+    State<Count> state(*this);
+    for (const Event& event : events_) play(event, duration_ns, state);
+    if (!graph_.has_separate_steps) make_differences(state.last);
+    return std::move(state.last);
   }
   std::size_t cut_count() const { return cut_count_; }
 
@@ -45,45 +47,68 @@ class Replay {
     std::uint32_t kind : 2 = 0;
   };
 
-  template <class Duration>
-  void play(const Event& event, const Duration& duration_ns, std::vector<Lanes>& last) {
-    const Lanes& from = ends_[event.from];
-    Lanes& ready = ready_[event.group];
+  template <std::size_t Count>
+  struct State {
+    explicit State(const Replay& replay)
+        : last(replay.graph_.step_numbers.size()),
+          ends(replay.end_slots_),
+          ready(replay.group_slots_) {}
+
+    std::vector<LanesOf<Count>> last;   ///< by step: when it ends
+    std::vector<LanesOf<Count>> ends;   ///< by slot
+    std::vector<LanesOf<Count>> ready;  ///< by slot: when all starters of a group have started
+  };
+
+  template <std::size_t Count, class Duration>
+  void play(const Event& event, const Duration& duration_ns, State<Count>& state) const {
+    using Some = LanesOf<Count>;
+    const Some& from = state.ends[event.from];
+    Some& ready = state.ready[event.group];
     const auto kind = static_cast<Kind>(event.kind);
     if (kind == Kind::kFirstStart) {
       ready = from;
       return;
     }
     if (kind == Kind::kStart) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
+      for (std::size_t lane = 0; lane < Count; ++lane)
         ready[lane] = from[lane] > ready[lane] ? from[lane] : ready[lane];
       return;
     }
-    Lanes end;
+    Some end;
     duration_ns(event.operation, end);
     if (kind == Kind::kEnd) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) end[lane] += from[lane];
+      for (std::size_t lane = 0; lane < Count; ++lane) end[lane] += from[lane];
     } else {
       const auto own_ns = static_cast<double>(graph_.operations[event.operation].own_ns);
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      for (std::size_t lane = 0; lane < Count; ++lane) {
         const double own = from[lane] + own_ns;
         const double together = ready[lane] + end[lane];
         end[lane] = own > together ? own : together;
       }
     }
-    ends_[event.to] = end;
-    Lanes& step = last[graph_.step_of[event.operation]];
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
+    state.ends[event.to] = end;
+    Some& step = state.last[graph_.step_of[event.operation]];
+    for (std::size_t lane = 0; lane < Count; ++lane)
       step[lane] = end[lane] > step[lane] ? end[lane] : step[lane];
   }
-  static void make_differences(std::vector<Lanes>& last);
 
-  OperationGraph& graph_;
+  /// A step is as long as the last rank comes later to its end than to that of the step before.
+  template <class Some>
+  static void make_differences(std::vector<Some>& last) {
+    Some before{};
+    for (Some& step : last) {
+      for (std::size_t lane = 0; lane < step.size(); ++lane) {
+        const double end_ns = before[lane] > step[lane] ? before[lane] : step[lane];
+        step[lane] = end_ns - before[lane];
+        before[lane] = end_ns;
+      }
+    }
+  }
+
+  const OperationGraph& graph_;
   std::vector<Event> events_;
   std::size_t end_slots_ = 2;
   std::size_t group_slots_ = 1;
-  std::vector<Lanes> ends_;
-  std::vector<Lanes> ready_;
   std::size_t cut_count_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <tuple>
+#include <utility>
 
 namespace megascope::whatif {
 namespace {
@@ -68,6 +68,32 @@ class Cell {
   double usual_ns_;
 };
 
+/// Numbers by their class, those of a class in the order in which they came.
+template <class ClassOf>
+std::vector<OperationIndex> sorted_by(const std::vector<OperationIndex>& numbers,
+                                      std::size_t class_count, const ClassOf& class_of) {
+  std::vector<std::size_t> begin(class_count + 1);
+  for (const OperationIndex i : numbers) ++begin[class_of(i) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<OperationIndex> sorted(numbers.size());
+  for (const OperationIndex i : numbers) sorted[begin[class_of(i)]++] = i;
+  return sorted;
+}
+
+/// Operations of known duration by type, rank, step and number.
+std::vector<OperationIndex> by_cell_and_step(const OperationGraph& graph) {
+  std::vector<OperationIndex> order;
+  for (OperationIndex i = 0; i < graph.operations.size(); ++i) {
+    if (graph.operations[i].duration_ns != kUnknownDuration) order.push_back(i);
+  }
+  order = sorted_by(order, graph.step_numbers.size(),
+                    [&graph](OperationIndex i) { return graph.step_of[i]; });
+  order = sorted_by(order, graph.world_ranks.size(),
+                    [&graph](OperationIndex i) { return graph.rank_of[i]; });
+  return sorted_by(order, graph.types.size(),
+                   [&graph](OperationIndex i) { return graph.operations[i].type; });
+}
+
 }  // namespace
 
 std::vector<float> usual_durations_ns(const OperationGraph& graph) {
@@ -98,18 +124,11 @@ std::vector<float> usual_durations_ns(const OperationGraph& graph) {
 std::vector<float> durations_without_slowness_ns(const OperationGraph& graph,
                                                  const std::vector<float>& usual_ns) {
   std::vector<float> durations_ns;
-  std::vector<OperationIndex> order;
-  for (OperationIndex i = 0; i < graph.operations.size(); ++i) {
-    durations_ns.push_back(graph.operations[i].duration_ns);
-    if (graph.operations[i].duration_ns != kUnknownDuration) order.push_back(i);
-  }
+  for (const Operation& operation : graph.operations) durations_ns.push_back(operation.duration_ns);
   const auto cell_of = [&graph](OperationIndex i) {
     return std::pair(graph.operations[i].type, graph.rank_of[i]);
   };
-  std::sort(order.begin(), order.end(), [&](OperationIndex a, OperationIndex b) {
-    return std::tuple(cell_of(a), graph.step_of[a], a) <
-           std::tuple(cell_of(b), graph.step_of[b], b);
-  });
+  const std::vector<OperationIndex> order = by_cell_and_step(graph);
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first;
     while (last < order.size() && cell_of(order[last]) == cell_of(order[first])) ++last;

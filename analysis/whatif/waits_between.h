@@ -64,7 +64,7 @@ class WaitSink final : public analysis::MatchSink {
       : index_(index), is_synchronous_(is_synchronous) {}
 
   void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
-  void add_stop(analysis::Track, const analysis::Stop&) override {}
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
   void add_message(std::size_t task, const analysis::MessageEnd& send,
                    const analysis::MessageEnd& receive) override;
   void add_collective(std::size_t task, const analysis::Collective& collective) override;

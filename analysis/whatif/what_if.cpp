@@ -1,6 +1,8 @@
 #include "analysis/whatif/what_if.h"
 
 #include "analysis/whatif/player.h"
+#include "analysis/whatif/prepared_graph.h"
+#include "analysis/whatif/readings.h"
 
 #include <algorithm>
 #include <map>
@@ -8,34 +10,6 @@
 
 namespace megascope::whatif {
 namespace {
-
-double mean(const std::vector<double>& values) {
-  return values.empty() ? 0.0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
-}
-
-double ratio(double time_ns, double other_ns) {
-  return time_ns > 0 && other_ns > 0 ? time_ns / other_ns : 1.0;
-}
-
-constexpr double kMostWithoutPeers = 0.25;
-
-/// Of the time of all operations: those of types that were seen so seldom that there is nothing
-/// usual about them.
-double share_without_peers(const OperationGraph& graph) {
-  constexpr std::size_t kLeastSeen = 4;
-  std::vector<std::size_t> seen(graph.types.size());
-  for (const Operation& operation : graph.operations) ++seen[operation.type];
-  double all_ns = 0.0;
-  double seldom_ns = 0.0;
-  for (const Operation& operation : graph.operations) {
-    const double duration_ns = std::max(0.0, static_cast<double>(operation.duration_ns));
-    all_ns += duration_ns;
-    seldom_ns += seen[operation.type] < kLeastSeen ? duration_ns : 0.0;
-  }
-  return all_ns > 0.0 ? seldom_ns / all_ns : 0.0;
-}
 
 Subject subject_of(Scenario::Kind kind, std::string name) {
   Subject subject;
@@ -160,85 +134,89 @@ std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<As
 
 /// What all that was asked for costs together is split over it, by the mean of what each costs with
 /// the others there and without.
-void split_loss(const std::vector<Subject>& subjects, Player& player, WhatIf& result) {
-  if (subjects.empty() || result.step_ns <= 0.0) return;
-  constexpr std::size_t kMostPlayed = 8;  // of more, only what each costs with the others there
-  const bool is_each_played = subjects.size() > 1 && subjects.size() <= kMostPlayed;
-  const double none_ns = player.mean_without_ns(subjects);
+void split_loss(const Readings& readings, WhatIf& result) {
+  if (result.asked.empty() || result.step_ns <= 0.0) return;
+  const double none_ns = readings.without_asked_ns();
   result.loss.explained = std::max(0.0, 1.0 - none_ns / result.step_ns);
   std::vector<double> weights;
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const double with_others_ns = result.step_ns - result.step_ns / subjects[i].scenario.gain;
-    const double without_others_ns = is_each_played ? player.mean_without_ns(subjects, i) - none_ns
-                                                    : 0.0;
+  for (std::size_t i = 0; i < result.asked.size(); ++i) {
+    const double with_others_ns = result.step_ns - result.step_ns / result.asked[i].gain;
+    const double without_others_ns = readings.without_others_ns().empty()
+                                         ? 0.0
+                                         : readings.without_others_ns()[i] - none_ns;
     weights.push_back(std::max(0.0, with_others_ns) + std::max(0.0, without_others_ns));
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (std::size_t i = 0; i < subjects.size(); ++i)
+  for (std::size_t i = 0; i < weights.size(); ++i)
     result.asked[i].cost = sum > 0.0 ? result.loss.explained * weights[i] / sum : 0.0;
+}
+
+/// Of the whole run.
+void set_times(const OperationGraph& graph, const Readings& readings, WhatIf& result) {
+  result.steps = graph.step_numbers;
+  result.step_ns = readings.step_ns();
+  result.ideal_step_ns = readings.ideal_step_ns();
+  result.best_step_ns = readings.best_step_ns();
+  result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
+  if (result.step_ns > 0.0)
+    result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);
+  for (std::size_t i = 0; i < result.steps.size(); ++i) {
+    result.step_slowdowns.push_back(ratio(readings.steps_ns()[i], readings.ideal_steps_ns()[i]));
+  }
+}
+
+std::vector<Scenario> scenarios_of(const std::vector<Subject>& subjects) {
+  std::vector<Scenario> scenarios;
+  for (const Subject& subject : subjects) scenarios.push_back(subject.scenario);
+  return scenarios;
 }
 
 }  // namespace
 
-WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups,
+WhatIf what_if(const PreparedGraph& prepared, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options) {
   WhatIf result;
-  result.limitations = graph.limitations;
-  if (graph.operations.empty()) return result;
-  if (share_without_peers(graph) > kMostWithoutPeers) {
-    result.limitations.emplace_back(
-        "nothing was replayed: the steps are too unlike each other to tell what their parts take "
-        "usually");
-    return result;
-  }
+  result.limitations = prepared.limitations();
+  if (!prepared.can_be_replayed()) return result;
+  const OperationGraph& graph = prepared.graph();
   const std::vector<bool> blamed = blamed_ranks(graph, options.asked);
-  Player player(graph, blamed);
-  if (player.cut_count() != 0) {  // and are no longer in the graph
-    graph.limitations.push_back(std::to_string(player.cut_count()) +
-                                " waits went round in a circle and were cut");
-    result.limitations = graph.limitations;
-  }
-  std::vector<Subject> subjects;
-  add_asked(graph, options.asked, subjects);
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
+  Player player(prepared, blamed);
+  std::vector<Subject> asked;
+  add_asked(graph, options.asked, asked);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
     if (options.asked[i].factor > 1.0)
-      player.expect(subjects[i], options.asked[i].factor, steps_of(graph, options.asked[i]));
+      player.expect(asked[i], options.asked[i].factor, steps_of(graph, options.asked[i]));
   }
-  const std::vector<double> steps_ns = player.step_times_ns(Player::As::kItWas);
-  const std::vector<double> ideal_steps_ns = player.step_times_ns(Player::As::kUsual);
-  result.steps = graph.step_numbers;
-  result.step_ns = mean(steps_ns);
-  result.ideal_step_ns = std::min(
-      result.step_ns, mean(ideal_steps_ns));  // times that scatter much are longer at their mean
-  result.best_step_ns = player.mean_ns(Player::As::kWithoutSlowness);
-  result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
-  if (result.step_ns > 0.0)
-    result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);
-  for (std::size_t i = 0; i < result.steps.size(); ++i)
-    result.step_slowdowns.push_back(ratio(steps_ns[i], ideal_steps_ns[i]));
-  if (options.most_scenarios != 0) {
-    add_ranks(graph, player, options.most_scenarios, subjects);
-    add_groups(graph, player, groups, options.most_scenarios, subjects);
-    add_operations(graph, player, options.most_scenarios, subjects);
-  }
-  player.play(subjects, result.step_ns, result.ideal_step_ns, result.best_step_ns);
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    (i < options.asked.size() ? result.asked : result.scenarios).push_back(subjects[i].scenario);
-  }
-  subjects.resize(options.asked.size());
-  split_loss(subjects, player, result);
+  Readings readings(player, options.has_costs_only);
+  readings.read_asked(asked);
+  set_times(graph, readings, result);
+  result.asked = scenarios_of(asked);
+  split_loss(readings, result);
+  if (options.max_scenarios == 0) return result;
+  std::vector<Subject> subjects;
+  add_ranks(graph, player, options.max_scenarios, subjects);
+  add_groups(graph, player, groups, options.max_scenarios, subjects);
+  add_operations(graph, player, options.max_scenarios, subjects);
+  readings.read(subjects);
+  result.scenarios = scenarios_of(subjects);
   std::stable_sort(result.scenarios.begin(), result.scenarios.end(),
                    [](const Scenario& a, const Scenario& b) { return a.gain > b.gain; });
   return result;
 }
 
+WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups,
+               const WhatIfOptions& options) {
+  return what_if(PreparedGraph(graph), groups, options);
+}
+
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables,
                const WhatIfOptions& options) {
   OperationGraph graph = build_graph(source, tables, options.graph);
-  return what_if(graph, source, options);
+  return what_if(PreparedGraph(graph), source, options);
 }
 
-WhatIf what_if(OperationGraph& graph, const RecordSource& source, const WhatIfOptions& options) {
+WhatIf what_if(const PreparedGraph& prepared, const RecordSource& source,
+               const WhatIfOptions& options) {
   std::vector<std::vector<std::string>> groups;
   for (const std::int32_t rank : source.world_ranks()) {
     std::vector<std::string>& names = groups.emplace_back();
@@ -246,7 +224,7 @@ WhatIf what_if(OperationGraph& graph, const RecordSource& source, const WhatIfOp
       if (parallel.size > 1) names.push_back(parallel.name + " " + std::to_string(parallel.index));
     }
   }
-  return what_if(graph, groups, options);
+  return what_if(prepared, groups, options);
 }
 
 }  // namespace megascope::whatif

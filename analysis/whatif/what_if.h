@@ -2,6 +2,7 @@
 
 #include "analysis/whatif/graph_builder.h"
 #include "analysis/whatif/operation_graph.h"
+#include "analysis/whatif/prepared_graph.h"
 #include "analysis/whatif/usual_time.h"
 #include "core/record/source.h"
 
@@ -61,19 +62,23 @@ struct WhatIf {
 
 struct WhatIfOptions {
   GraphOptions graph;
-  std::size_t most_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual; 0:
-                                    ///< only those asked for
-  std::vector<Asked> asked = {};    ///< replayed besides
+  std::size_t max_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual; 0:
+                                   ///< only those asked for
+  std::vector<Asked> asked = {};   ///< replayed besides
+  bool has_costs_only = false;  ///< of those asked for gain and cost, and the loss; neither what is
+                                ///< usual nor what something costs alone
 };
 
 /// source's processes may say their place in parallel groups (ProcessInfo::parallel).
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables,
                const WhatIfOptions& options = {});
 /// The same of a graph that was built of the source.
-WhatIf what_if(OperationGraph& graph, const RecordSource& source,
+WhatIf what_if(const PreparedGraph& prepared, const RecordSource& source,
                const WhatIfOptions& options = {});
 /// The same of a graph. groups: by rank of the graph, the names of those that it belongs to ("dp
 /// 0").
+WhatIf what_if(const PreparedGraph& prepared, const std::vector<std::vector<std::string>>& groups,
+               const WhatIfOptions& options = {});
 WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options = {});
 

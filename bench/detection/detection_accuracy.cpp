@@ -82,7 +82,7 @@ struct Outcome {
 void run_one(const Cell& cell, std::uint64_t seed, bool is_listed, Outcome& outcome) {
   const Scenario scenario = draw(cell, seed);
   const detect::Detection detection = detect::detect(*scenario.run);
-  const Score score = score_run(scenario.truth, detection.culprits);
+  const Score score = score_run(scenario.truth, detection.root_causes);
   outcome.score.add(score);
   for (const OracleHint& hint : scenario.hints)
     outcome.oracle += oracle_chance(hint, *scenario.run);
@@ -91,9 +91,9 @@ void run_one(const Cell& cell, std::uint64_t seed, bool is_listed, Outcome& outc
   if (!is_flawed && !is_listed) return;
   std::string text = "  seed " + std::to_string(seed) + ", " + scenario.text + ", " +
                      std::to_string(detection.step_count) + " steps; true:";
-  for (const auto& culprit : scenario.truth) text += " [" + text_of(culprit) + "]";
+  for (const auto& root_cause : scenario.truth) text += " [" + text_of(root_cause) + "]";
   text += "; found:";
-  for (const auto& culprit : detection.culprits) text += " [" + text_of(culprit) + "]";
+  for (const auto& root_cause : detection.root_causes) text += " [" + text_of(root_cause) + "]";
   for (const auto& limitation : detection.limitations) text += " (" + limitation + ")";
   outcome.listed.push_back(text);
 }

@@ -1,6 +1,6 @@
 /// Records per CPU second of the detection over native traces: detection_speed RUN. README.md.
 #include "analysis/detect/detect.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <cstdio>
 #include <memory>
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   std::printf(
       "%llu calls, %zu ranks, %d steps, %zu culprits: reading %.3f s (%.1f M/s), detection %.3f s "
       "(%.1f M/s), peak %ld KiB (%.1f B a call)\n",
-      count, run->world_ranks().size(), detection.step_count, detection.culprits.size(),
+      count, run->world_ranks().size(), detection.step_count, detection.root_causes.size(),
       read - start, 1e-6 * static_cast<double>(count) / (read - start), end - read,
       1e-6 * static_cast<double>(count) / (end - read), usage.ru_maxrss,
       1024.0 * static_cast<double>(usage.ru_maxrss) / static_cast<double>(count));

@@ -196,7 +196,7 @@ double step_noise_of(const RunSpec& spec, std::int32_t rank) {
 }
 
 std::vector<OracleHint> hints_of(const RunSpec& spec,
-                                 const std::vector<synth::TrueCulprit>& truth) {
+                                 const std::vector<synth::TrueRootCause>& truth) {
   std::vector<OracleHint> hints;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     OracleHint hint{truth[i].kind == FaultKind::kSlowLink,
@@ -232,14 +232,14 @@ Scenario draw_second(const Cell& cell, std::uint64_t seed) {
   Scenario scenario;
   scenario.run = std::move(run.source);
   scenario.truth = std::move(run.truth);
-  for (const synth::TrueCulprit& culprit : scenario.truth) {
+  for (const synth::TrueRootCause& root_cause : scenario.truth) {
     const double pieces = spec.is_chain
                               ? 7.0
                               : 6.0 * 9.0 / 5.0;  // a stage's six of weight 1 and six of weight 2
-    OracleHint hint{culprit.kind == FaultKind::kSlowLink,
-                    culprit.ranks,
+    OracleHint hint{root_cause.kind == FaultKind::kSlowLink,
+                    root_cause.ranks,
                     run.is_active,
-                    std::log(culprit.factor),
+                    std::log(root_cause.factor),
                     0.0,
                     spec.noise};
     hint.step_noise = spec.noise / std::sqrt(4.0 * pieces);

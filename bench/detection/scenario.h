@@ -26,7 +26,7 @@ struct Cell {
 /// A run of the cell, and what is wrong in it.
 struct Scenario {
   std::unique_ptr<RecordSource> run;
-  std::vector<synth::TrueCulprit> truth;
+  std::vector<synth::TrueRootCause> truth;
   std::vector<OracleHint> hints;  ///< by true culprit
   std::string text;               ///< for people: grid and faults
 };

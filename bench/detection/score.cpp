@@ -27,24 +27,24 @@ void Score::add(const Score& other) {
   factor_right += other.factor_right;
 }
 
-Score score_run(const std::vector<synth::TrueCulprit>& truth,
-                const std::vector<detect::Culprit>& answer) {
+Score score_run(const std::vector<synth::TrueRootCause>& truth,
+                const std::vector<detect::RootCause>& answer) {
   Score score{.runs = 1, .truths = truth.size()};
   std::vector<bool> is_used(answer.size(), false);
-  for (const synth::TrueCulprit& culprit : truth) {
+  for (const synth::TrueRootCause& root_cause : truth) {
     std::size_t best = answer.size();
     for (std::size_t i = 0; i < answer.size(); ++i) {
-      if (is_used[i] || answer[i].ranks != culprit.ranks) continue;
-      const bool has_cause = detect::name_of(answer[i].cause) == synth::name_of(culprit.kind);
+      if (is_used[i] || answer[i].ranks != root_cause.ranks) continue;
+      const bool has_cause = detect::name_of(answer[i].cause) == synth::name_of(root_cause.kind);
       if (best == answer.size() || has_cause) best = i;
     }
     if (best == answer.size()) continue;
     is_used[best] = true;
     ++score.found;
-    score.cause_right += detect::name_of(answer[best].cause) == synth::name_of(culprit.kind) ? 1
-                                                                                             : 0;
-    score.onset_right += std::abs(answer[best].onset_step - culprit.onset_step) <= 1 ? 1 : 0;
-    const double ratio = (answer[best].factor - 1.0) / (culprit.factor - 1.0);
+    score.cause_right += detect::name_of(answer[best].cause) == synth::name_of(root_cause.kind) ? 1
+                                                                                                : 0;
+    score.onset_right += std::abs(answer[best].onset_step - root_cause.onset_step) <= 1 ? 1 : 0;
+    const double ratio = (answer[best].factor - 1.0) / (root_cause.factor - 1.0);
     score.factor_right += ratio >= 0.8 && ratio <= 1.2 ? 1 : 0;
   }
   score.wrong = static_cast<std::uint64_t>(std::count(is_used.begin(), is_used.end(), false));
@@ -63,18 +63,18 @@ Bounds bounds_of(std::uint64_t hits, std::uint64_t count) {
   return {share, std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-std::string text_of(const synth::TrueCulprit& culprit) {
+std::string text_of(const synth::TrueRootCause& root_cause) {
   char text[128];
-  std::snprintf(text, sizeof text, " x%.3f steps %d-%d", culprit.factor, culprit.onset_step,
-                culprit.last_step);
-  return synth::name_of(culprit.kind) + " " + list(culprit.ranks) + text;
+  std::snprintf(text, sizeof text, " x%.3f steps %d-%d", root_cause.factor, root_cause.onset_step,
+                root_cause.last_step);
+  return synth::name_of(root_cause.kind) + " " + list(root_cause.ranks) + text;
 }
 
-std::string text_of(const detect::Culprit& culprit) {
+std::string text_of(const detect::RootCause& root_cause) {
   char text[128];
-  std::snprintf(text, sizeof text, " x%.3f steps %d-%d (%d active)", culprit.factor,
-                culprit.onset_step, culprit.last_step, culprit.active_steps);
-  return detect::name_of(culprit.cause) + " " + list(culprit.ranks) + text;
+  std::snprintf(text, sizeof text, " x%.3f steps %d-%d (%d active)", root_cause.factor,
+                root_cause.onset_step, root_cause.last_step, root_cause.active_steps);
+  return detect::name_of(root_cause.cause) + " " + list(root_cause.ranks) + text;
 }
 
 }  // namespace megascope::bench

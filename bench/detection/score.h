@@ -23,8 +23,8 @@ struct Score {
 
   void add(const Score& other);
 };
-Score score_run(const std::vector<synth::TrueCulprit>& truth,
-                const std::vector<detect::Culprit>& answer);
+Score score_run(const std::vector<synth::TrueRootCause>& truth,
+                const std::vector<detect::RootCause>& answer);
 
 /// Wilson's 95 % interval of a share.
 struct Bounds {
@@ -34,7 +34,7 @@ struct Bounds {
 };
 Bounds bounds_of(std::uint64_t hits, std::uint64_t count);
 
-std::string text_of(const synth::TrueCulprit& culprit);
-std::string text_of(const detect::Culprit& culprit);
+std::string text_of(const synth::TrueRootCause& root_cause);
+std::string text_of(const detect::RootCause& root_cause);
 
 }  // namespace megascope::bench

@@ -3,7 +3,7 @@
 // float16. Counters: bytes sent.
 
 #include "plugin/live/hub.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>
@@ -23,9 +23,10 @@ constexpr std::uint64_t kWidth = 32;
 float value_at(std::uint64_t i) { return std::sin(static_cast<float>(i)) * 3.0F; }
 
 /// Half of the columns, as sums of tiles.
-std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint32_t wish) {
+std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step,
+                                      std::uint32_t capture_request) {
   tensors::ViewPart part;
-  part.wish = wish;
+  part.capture_request = capture_request;
   part.key = 1;
   part.step = step;
   part.micro_batch = 0;
@@ -39,15 +40,15 @@ std::vector<std::byte> letter_of(std::int32_t rank, std::int64_t step, std::uint
   part.stretches = {{0, rank * (kTiles / 2), kTiles / 2}};
   for (std::uint64_t i = 0; i < kTokens * kTiles / 2; ++i)
     part.elements.push_back(value_at(i) * kWidth);
-  tensors::LetterWriter letter;
-  letter.add(tensors::TensorName{.key = 1,
-                                 .layer = 0,
-                                 .kind = TensorKind::kActvOut,
-                                 .type = ElementType::kBfloat16,
-                                 .name = "mlp",
-                                 .shape = part.full_shape});
-  letter.add(part);
-  return letter.take();
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::TensorName{.key = 1,
+                                      .layer = 0,
+                                      .kind = TensorKind::kActvOut,
+                                      .type = ElementType::kBfloat16,
+                                      .name = "mlp",
+                                      .shape = part.full_shape});
+  rank_update.add(part);
+  return rank_update.take();
 }
 
 /// parts: letters are read, joined and finished too; else a view that is whole becomes a frame.
@@ -60,19 +61,19 @@ void tiles_to_frame(benchmark::State& state, bool parts) {
       client,
       R"({"type":"subscribe","panel":"t","what":"tensor","name":"mlp","view":{"type":"tile","tiles":96}})",
       0);
-  std::vector<std::byte> wishes;
-  hub.take_changed_wishes(wishes);
-  const std::uint32_t wish = tensors::unpack_wishes(wishes).at(0).id;
+  std::vector<std::byte> capture_requests;
+  hub.take_changed_capture_requests(capture_requests);
+  const std::uint32_t capture_request = tensors::unpack_capture_requests(capture_requests).at(0).id;
   std::size_t bytes = 0;
   std::int64_t step = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    const std::vector<std::byte> first = letter_of(0, step, wish);
-    const std::vector<std::byte> second = letter_of(1, step, wish);
+    const std::vector<std::byte> first = rank_update_of(0, step, capture_request);
+    const std::vector<std::byte> second = rank_update_of(1, step, capture_request);
     hub.receive(client, R"({"type":"credit","panel":"t","frames":1})", step * 1'000'000'000);
     if (parts) state.ResumeTiming();
-    hub.take_letter(0, first, step);
-    hub.take_letter(1, second, step);
+    hub.take_rank_update(0, first, step);
+    hub.take_rank_update(1, second, step);
     if (!parts) state.ResumeTiming();
     live::Outgoing message;
     bool has_frame = false;

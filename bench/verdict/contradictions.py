@@ -297,12 +297,24 @@ def claim_the_same(one, other):
     return bool(mine & theirs) and (mine <= theirs or theirs <= mine)
 
 
+def says_within(output, part, whole):
+    """Does the output itself say, in JSON and in words, that `part` is slow in addition to what all ranks of `whole` are?"""
+    within = part.get("within") or {}
+    ranks = part["ranks"]
+    sentence = rf"[Rr]anks? \(?{ranks[0]}\b(?:(?!it costs).){{1,300}}? times (?:(?!it costs).){{1,200}}?, in addition to "
+    return (within.get("kind") == whole["kind"] and within.get("ranks") == whole["ranks"] and len(ranks) < len(whole["ranks"])
+            and re.search(sentence, output.flat) is not None)
+
+
 @rule
 def one_sentence_about_a_rank(output):
-    """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.)"""
+    """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.) Unless the
+    output says of the one that it comes in addition to the other."""
     culprits = [culprit for culprit in output.culprits if culprit["kind"] != "slow_link"]
     for index, one in enumerate(culprits):
         for other in culprits[index + 1:]:
+            if says_within(output, one, other) or says_within(output, other, one):
+                continue
             if claim_the_same(one, other) and overlap_in_time(one, other):
                 yield f"{name_of(one)} and {name_of(other)} both name rank {min(set(one['ranks']) & set(other['ranks']))}"
 

@@ -3,9 +3,9 @@
     python3 corpus.py MEGASCOPE --cases dev --log looks.txt
     python3 corpus.py MEGASCOPE --cases examples,real,damaged --data FOLDER --log looks.txt
 
---cases: dev, held-out, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
-(simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that looks
-are counted.
+--cases: dev, held-out, held-out-2, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
+(simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are
+printed with --reveal only. Each run of this program adds a line to --log, so that looks are counted.
 """
 
 import argparse
@@ -154,16 +154,16 @@ def cases_of(words, arguments, scratch):
             yield from known_timelines.real_jobs(arguments.data, scratch, DAMAGED_SHARE if word == "damaged" else 0.0)
         elif mpi_seeds_of(word) is not None:
             for seed in mpi_seeds_of(word):
-                yield simulated(seed, kept_in(arguments.corpus, seed, mpi_cases.HELD_OUT_SEEDS), scratch)
+                yield simulated(seed, kept_in(arguments.corpus, seed, mpi_cases.HIDDEN_SEEDS), scratch)
         else:
             for seed in foreign_timelines.seeds_of(word):
-                yield generated(seed, kept_in(arguments.corpus, seed, timeline_cases.HELD_OUT_SEEDS), scratch)
+                yield generated(seed, kept_in(arguments.corpus, seed, timeline_cases.HIDDEN_SEEDS), scratch)
 
 
 def held_out_of(word):
     if mpi_seeds_of(word) is not None:
-        return set(mpi_seeds_of(word)) & set(mpi_cases.HELD_OUT_SEEDS)
-    return set(foreign_timelines.seeds_of(word)) & set(timeline_cases.HELD_OUT_SEEDS)
+        return set(mpi_seeds_of(word)) & mpi_cases.HIDDEN_SEEDS
+    return set(foreign_timelines.seeds_of(word)) & timeline_cases.HIDDEN_SEEDS
 
 
 def holds_held_out(words):

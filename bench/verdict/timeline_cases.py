@@ -9,6 +9,8 @@ MAX_RANKS = 32
 MAX_LAYER_PASSES = 12000           # ranks x iterations x micro-batches x layers, of one run
 DEV_SEEDS = range(1, 61)
 HELD_OUT_SEEDS = range(1001, 1031)
+SECOND_HELD_OUT_SEEDS = range(2001, 2031)
+HIDDEN_SEEDS = frozenset(HELD_OUT_SEEDS) | frozenset(SECOND_HELD_OUT_SEEDS)
 FACTORS = (1.05, 1.1, 1.1, 1.2, 1.3, 1.5, 2.0)
 SHORT_FACTORS = (1.2, 1.3, 1.5, 2.0)
 

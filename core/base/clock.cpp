@@ -70,7 +70,7 @@ bool tsc_is_usable() {
 }
 
 std::string domain(bool use_tsc) {
-  // Time namespaces shift CLOCK_MONOTONIC, never the TSC.
+  // Time namespaces shift CLOCK_MONOTONIC, not the TSC.
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   return use_tsc ? boot + " tsc" : boot + " monotonic " + link_target("/proc/self/ns/time");
 }
@@ -89,7 +89,7 @@ Moment measure_moment(bool use_tsc) {
     best = {before + best_width / 2, static_cast<std::int64_t>(monotonic), realtime};
   }
   if (use_tsc) return best;
-  // A wrong clock is wrong for everybody on its node.
+  // A test clock shifts the real time as well, as the clock of a wrong node would.
   best.realtime_ns += static_cast<std::int64_t>(best.ticks) - best.monotonic_ns;
   best.monotonic_ns = static_cast<std::int64_t>(best.ticks);
   return best;

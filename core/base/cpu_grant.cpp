@@ -11,7 +11,8 @@
 namespace megascope {
 namespace {
 
-/// 0: no limit ("max" of version 2, -1 of version 1, or no such file).
+/// Returns quota / period in processors. 0: no limit ("max" in version 2, -1 in version 1, or no
+/// such file).
 double ratio_of(std::string_view quota, std::string_view period) {
   const std::optional<std::uint64_t> quota_us = parse_count(quota);
   const std::optional<std::uint64_t> period_us = parse_count(period);
@@ -20,15 +21,15 @@ double ratio_of(std::string_view quota, std::string_view period) {
              : 0;
 }
 
-double granted_in_version_2(const std::string& folder) {
-  const std::string line = first_line(folder + "/cpu.max");
+double granted_in_version_2(const std::string& directory) {
+  const std::string line = first_line(directory + "/cpu.max");
   const std::size_t blank = std::min(line.find(' '), line.size());
   return ratio_of(line.substr(0, blank), line.substr(std::min(blank + 1, line.size())));
 }
 
-double granted_in_version_1(const std::string& folder) {
-  return ratio_of(first_line(folder + "/cpu.cfs_quota_us"),
-                  first_line(folder + "/cpu.cfs_period_us"));
+double granted_in_version_1(const std::string& directory) {
+  return ratio_of(first_line(directory + "/cpu.cfs_quota_us"),
+                  first_line(directory + "/cpu.cfs_period_us"));
 }
 
 bool has_cpu(std::string_view controllers) {

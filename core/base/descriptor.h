@@ -6,7 +6,7 @@
 
 namespace megascope::files {
 
-/// Owns a file descriptor; -1: none. Close-on-exec.
+/// Owns a file descriptor and closes it in the destructor. -1: owns none.
 class Descriptor {
  public:
   Descriptor() noexcept = default;
@@ -21,7 +21,8 @@ class Descriptor {
   bool is_open() const noexcept { return number_ >= 0; }
   int release() noexcept;
   void reset() noexcept;
-  /// Closes; returns what close(2) reports, with `name` in the sentence. EINTR is no error.
+  /// Closes the descriptor. Returns an error that names `name` if close(2) fails; EINTR is not an
+  /// error.
   Status close(const std::string& name);
 
  private:

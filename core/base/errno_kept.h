@@ -4,7 +4,7 @@
 
 namespace megascope {
 
-/// Restores errno at the end of its scope.
+/// Saves errno in the constructor and restores it in the destructor.
 class ErrnoKept {
  public:
   ErrnoKept() noexcept : value_(errno) {}

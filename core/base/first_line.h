@@ -4,7 +4,8 @@
 
 namespace megascope {
 
-/// Of a small file, as those below /proc and /sys; empty when it cannot be read.
+/// Returns the first line of a small file, such as those in /proc and /sys, without the newline;
+/// empty if the file cannot be read.
 std::string first_line(const std::string& path);
 
 }  // namespace megascope

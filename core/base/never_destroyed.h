@@ -5,8 +5,8 @@
 
 namespace megascope {
 
-/// An object in static storage that is never destroyed, because other threads may be in a call when
-/// the process ends. For function-local statics; takes no memory from the heap itself.
+/// An object in static storage whose destructor never runs, because other threads may still use it
+/// when the process exits. For function-local statics. Allocates no heap memory itself.
 template <class Object>
 class NeverDestroyed {
  public:

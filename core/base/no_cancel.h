@@ -4,8 +4,8 @@
 
 namespace megascope {
 
-/// While it lives, the thread is not cancelled: of what we do in a program's thread nothing may be
-/// left half done, and it cannot be unwound.
+/// Disables cancellation of the calling thread for a scope (pthread_setcancelstate). The library's
+/// code that runs on application threads must not be interrupted half-way and cannot be unwound.
 class NoCancel {
  public:
   NoCancel() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }

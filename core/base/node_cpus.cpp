@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint32_t kMaxNumber = 1U << 24;
 constexpr std::size_t kMaxNumbers = 1U << 16;
 constexpr std::size_t kMaxGroupBytes = 200;
-constexpr char kCpuFolder[] = "/sys/devices/system/cpu/";
+constexpr char kCpuDirectory[] = "/sys/devices/system/cpu/";
 
-/// The affinity mask of the calling thread, ascending.
+/// Returns the affinity mask of the calling thread, ascending; empty if it cannot be read.
 std::vector<std::uint32_t> usable_processors() {
   for (std::size_t bits = CPU_SETSIZE; bits <= kMaxNumbers; bits *= 2) {
     std::vector<cpu_set_t> mask(bits / CPU_SETSIZE);
@@ -34,21 +34,24 @@ std::vector<std::uint32_t> usable_processors() {
   return {};
 }
 
-/// Processors of the core that `processor` belongs to; itself where the kernel does not say.
+/// Returns the processors of the core that `processor` belongs to; `processor` alone if the kernel
+/// does not report it.
 std::vector<std::uint32_t> siblings_of(std::uint32_t processor, const std::string& root) {
-  const std::string folder = root + kCpuFolder + "cpu" + std::to_string(processor) + "/topology/";
+  const std::string directory = root + kCpuDirectory + "cpu" + std::to_string(processor) +
+                                "/topology/";
   std::vector<std::uint32_t> siblings;
-  if (parse_number_list(first_line(folder + "thread_siblings_list"), siblings) && !siblings.empty())
+  if (parse_number_list(first_line(directory + "thread_siblings_list"), siblings) &&
+      !siblings.empty())
     return siblings;
   return {processor};
 }
 
-/// Each core by its lowest processor. processors: ascending.
+/// Returns the lowest processor of each core. processors: ascending.
 std::vector<std::uint32_t> cores_of(const std::vector<std::uint32_t>& processors,
                                     const std::string& root) {
-  if (first_line(root + kCpuFolder + "smt/active") == "0") return processors;
+  if (first_line(root + kCpuDirectory + "smt/active") == "0") return processors;
   std::vector<std::uint32_t> cores;
-  std::vector<std::uint32_t> seen;  // further processors of a core that is counted, ascending
+  std::vector<std::uint32_t> seen;  // other processors of cores already counted, ascending
   for (const std::uint32_t processor : processors) {
     if (std::ranges::binary_search(seen, processor)) continue;
     const std::vector<std::uint32_t> siblings = siblings_of(processor, root);
@@ -107,7 +110,7 @@ NodeCpus node_cpus(const std::vector<std::uint32_t>& processors, const std::stri
   cpus.cores = cores_of(processors, root);
   cpus.processors = static_cast<std::uint32_t>(processors.size());
   std::vector<std::uint32_t> online;
-  if (parse_number_list(first_line(root + kCpuFolder + "online"), online)) {
+  if (parse_number_list(first_line(root + kCpuDirectory + "online"), online)) {
     cpus.node_processors = static_cast<std::uint32_t>(online.size());
     cpus.node_cores = static_cast<std::uint32_t>(cores_of(online, root).size());
   }

@@ -14,7 +14,7 @@ const void* base_of(const void* address) noexcept {
 
 }  // namespace
 
-// RTLD_DEFAULT would, asked by a library that was opened by dlopen, find what is in that library.
+// RTLD_DEFAULT in a library that dlopen loaded would search that library too.
 void* found_by_program(const char* symbol) noexcept {
   void* const program = dlopen(nullptr, RTLD_LAZY);
   return program != nullptr ? dlsym(program, symbol) : nullptr;

@@ -2,13 +2,13 @@
 
 namespace megascope {
 
-/// What the program itself finds under this name: in it, what it was linked with, and what was
-/// preloaded. nullptr: nothing.
+/// Looks up a symbol as the application does: in the executable, its linked libraries and the
+/// preloaded ones. Returns nullptr if it is not defined there.
 void* found_by_program(const char* symbol) noexcept;
-/// Does the address lie in this library?
+/// Returns whether the address lies in this library.
 bool is_of_this_library(const void* address) noexcept;
-/// Was this library loaded with the program, so that calls come through it? False: it was opened
-/// later, by dlopen.
+/// Returns whether this library was loaded with the program, so that the program's MPI calls come
+/// through it; false if dlopen loaded it later.
 bool is_loaded_with_program() noexcept;
 
 }  // namespace megascope

@@ -5,13 +5,13 @@
 #include <exception>
 #include <utility>
 
-/// For functions that run inside the application's calls and must not throw: an exception there
-/// would end the process.
+/// For functions that run inside the application's calls and must not throw, because an exception
+/// there would end the process.
 namespace megascope {
 
-/// Runs `work`, and `failed` if `work` throws, which it does when memory runs out. What `work` has
-/// done until then stays. Returns what `work` returns, a default value after a failure. Not for
-/// code that calls the application or MPI callbacks.
+/// Runs `work` and returns its result. If `work` throws (memory runs out), runs `failed` and
+/// returns a default value; side effects of `work` remain. Not for code that calls the application
+/// or MPI callbacks.
 template <class Work, class Failed>
 auto without_throwing(Work&& work, Failed&& failed) noexcept -> decltype(work()) {
   try {
@@ -22,16 +22,17 @@ auto without_throwing(Work&& work, Failed&& failed) noexcept -> decltype(work())
   return decltype(work())();
 }
 
-/// So that the next element of a vector finds room: of lists that belong together none grows alone.
+/// Reserves capacity for one more element. Call it for each of several lists that must have equal
+/// sizes before growing any of them, so that no push_back throws half-way.
 template <class List>
-void make_room(List& list) {
+void make_space(List& list) {
   if (list.size() == list.capacity()) list.reserve(list.size() * 2 + 16);
 }
 
-/// A status whose text needs no memory.
+/// A Status whose text is short enough to need no heap memory.
 inline Status no_memory() noexcept { return Status::error("no memory left"); }
 
-/// Runs `work`, which returns a Status; after an exception that status is no_memory().
+/// Runs `work`, which returns a Status. Returns no_memory() if it throws.
 template <class Work>
 Status status_of(Work&& work) noexcept {
   try {

@@ -9,7 +9,7 @@
 namespace megascope::standard_error {
 namespace {
 
-/// What tells one open file from another that has got its number.
+/// Identifies an open file, so that another file with the same descriptor number is recognised.
 struct Identity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -25,7 +25,7 @@ Identity now() noexcept {
 
 Identity at_load;
 
-/// Before main: later the program may have exchanged it already.
+/// Runs before main: the application may replace descriptor 2 later.
 [[gnu::constructor]] void remember() noexcept { at_load = now(); }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace megascope {
 
-/// Result of an operation that may fail: success, or one sentence that names the object and the
-/// reason. The sentence is for the user: no prefix, no final newline. Cheap when it is success (an
-/// empty string).
+/// Result of an operation that can fail: success, or one sentence for the user that names the
+/// object and the reason, without prefix and final newline. Success is an empty string and
+/// allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -17,13 +17,13 @@ class [[nodiscard]] Status {
     status.message_ = message.empty() ? std::string("unknown error") : std::move(message);
     return status;
   }
-  /// `"what: strerror(error_number)"`.
+  /// Returns the error `"what: strerror(error_number)"`.
   static Status from_errno(const std::string& what, int error_number);
 
   bool is_ok() const noexcept { return message_.empty(); }
   const std::string& message() const noexcept { return message_; }
 
-  /// Keeps the first error of several.
+  /// Takes over `other` unless this is an error already: keeps the first error of several.
   void update(Status other) {
     if (is_ok()) message_ = std::move(other.message_);
   }

@@ -18,7 +18,7 @@ char lowered(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// The power of 1024 that a unit such as "k", "kib" or "b" stands for; nullopt: no unit.
+/// Returns the power of 1024 that a unit such as "k", "kib" or "b" stands for; nullopt: not a unit.
 std::optional<int> binary_exponent(std::string_view unit) noexcept {
   constexpr std::string_view kPrefixes = "kmgtp";
   if (unit.empty() || unit == "b") return 0;
@@ -29,7 +29,7 @@ std::optional<int> binary_exponent(std::string_view unit) noexcept {
   return static_cast<int>(prefix) + 1;
 }
 
-/// `value` with three significant digits, without trailing zeros: 1.2, 15, 123.
+/// Formats `value` with three significant digits and without trailing zeros: 1.2, 15, 123.
 std::string three_digits(double value) {
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   std::array<char, 64> buffer{};
@@ -42,12 +42,12 @@ std::string three_digits(double value) {
   return text;
 }
 
-/// `value` in the largest of `units` in which it is at least 1; each unit is `factor` times the one
-/// before.
+/// Formats `value` in the largest of `units` in which it is at least 1. Each unit is `factor` times
+/// the previous one.
 template <std::size_t N>
 std::string scaled(double value, double factor, const std::array<std::string_view, N>& units) {
   std::size_t unit = 0;
-  // 999.5 of a unit would be shown with four digits, or as 1000: that is the next unit's 1.
+  // A value of 999.5 would be shown as 1000: use the next unit.
   while (unit + 1 < N && value >= (factor == 1000.0 ? 999.5 : 1023.5)) {
     value /= factor;
     ++unit;
@@ -92,7 +92,7 @@ std::string lower_case(std::string_view text) {
 std::optional<std::uint64_t> parse_size_bytes(std::string_view text) {
   const std::string lower = lower_case(trimmed(text));
   if (lower.empty() || lower[0] < '0' || lower[0] > '9')
-    return std::nullopt;  // no sign, no "inf", no ".5"
+    return std::nullopt;  // no sign, "inf" or ".5"
   double number = 0;
   const char* const end = lower.data() + lower.size();
   const auto [rest, error] = std::from_chars(lower.data(), end, number, std::chars_format::fixed);

@@ -15,11 +15,11 @@ namespace megascope {
 namespace {
 
 constexpr char kPath[] = "/proc/thread-self/schedstat";
-constexpr int
-    kLeastNumber = 512;  // of the descriptor: applications expect low numbers for their own files
+constexpr int kMinNumber = 512;  // lowest number of our descriptor: applications expect low
+                                 // numbers for their own files
 
-/// "<CPU time> <time on the run queue> <time slices>\n", ns. A thread that runs has had a time
-/// slice, unless the kernel does not count.
+/// Parses "<CPU time> <time on the run queue> <time slices>\n", in ns. Returns false if no time
+/// slice is counted: a running thread has had one, so the kernel does not account.
 bool parse_schedstat(const char* text, const char* end, std::uint64_t& wait_ns) noexcept {
   std::uint64_t numbers[3] = {};
   for (std::uint64_t& number : numbers) {
@@ -38,7 +38,7 @@ void ThreadCpuReader::open() noexcept {
   state_ = kAbsent;
   const int low = ::open(kPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (low < 0) return;
-  const int high = ::fcntl(low, F_DUPFD_CLOEXEC, kLeastNumber);
+  const int high = ::fcntl(low, F_DUPFD_CLOEXEC, kMinNumber);
   if (high >= 0) ::close(low);
   file_ = high >= 0 ? high : low;
   struct stat info {};
@@ -48,7 +48,8 @@ void ThreadCpuReader::open() noexcept {
   state_ = kOpen;
 }
 
-/// An application may close all descriptors, and then get their numbers for files of its own.
+/// Returns whether the descriptor still refers to the file that open() opened: the application may
+/// close all descriptors and reuse the numbers.
 bool ThreadCpuReader::is_ours() const noexcept {
   struct stat info {};
   return ::fstat(file_, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
@@ -70,7 +71,7 @@ ThreadCpu ThreadCpuReader::read() noexcept {
   ThreadCpu now;
   timespec time{};
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) ==
-      0) {  // exact; that of schedstat is as old as the last tick
+      0) {  // exact; schedstat is as old as the last timer tick
     now.cpu_ns = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
                  static_cast<std::uint64_t>(time.tv_nsec);
   }

@@ -5,28 +5,29 @@
 
 namespace megascope {
 
-/// What the kernel has charged to a thread since it started.
+/// Scheduling times of one thread since it started, as the kernel accounts them.
 struct ThreadCpu {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
   std::uint64_t cpu_ns = kUnknown;    ///< on a processor, in user and kernel mode
-  std::uint64_t wait_ns = kUnknown;   ///< runnable and without a processor (on the run queue, or
-                                      ///< throttled by a control group's quota)
+  std::uint64_t wait_ns = kUnknown;   ///< runnable without a processor: on the run queue, or
+                                      ///< throttled by a control group's quota
   std::uint64_t switches = kUnknown;  ///< involuntary context switches: the kernel gave the
                                       ///< processor to another thread
 };
 
-/// Reads the calling thread's ThreadCpu. Keeps one descriptor of /proc/thread-self/schedstat. All
-/// members zero: not opened yet. May lie in memory that a forked child sees zeroed
-/// (fork_wiped_memory): there the file is opened again.
+/// Reads the calling thread's ThreadCpu. Keeps a descriptor of /proc/thread-self/schedstat open.
+/// Zero-initialised memory is a valid reader that has not been opened; in fork_wiped_memory() a
+/// forked child therefore opens its own file.
 class ThreadCpuReader {
  public:
-  /// By the thread that called first. Three system calls and an fstat, 1 to 3 us; the first call
-  /// opens the file. Never blocks, never allocates, is no cancellation point, leaves errno as it
-  /// is. Not from a signal handler. What the kernel does not report is kUnknown: wait_ns where the
-  /// file is absent, masked, or the kernel does not account for it.
+  /// Returns the times of the calling thread, which must be the thread of the first call. Values
+  /// that the kernel does not report are kUnknown: wait_ns if the file is absent, masked or not
+  /// accounted.
+  /// Cost: three system calls and an fstat, 1 to 3 us; the first call opens the file. Does not
+  /// block, allocate or change errno, and is no cancellation point. Not signal-safe.
   ThreadCpu read() noexcept;
-  /// Closes the descriptor, unless the application has closed it and the number names another file
+  /// Closes the descriptor, unless the application closed it and its number refers to another file
   /// now.
   void close() noexcept;
 

@@ -2,6 +2,6 @@
 
 namespace megascope {
 
-const char* const kVersion = MEGASCOPE_VERSION;
+const char* const kVersion = MEGASCOPE_VERSION_TEXT;
 
 }  // namespace megascope

@@ -2,8 +2,8 @@
 
 namespace megascope {
 
-/// "0.1.0": of this library or command. One text in the binary, so that a test can make another
-/// version of it.
+/// Version of this library or command, "0.1.0". The text occurs once in the binary, so that a test
+/// can patch it.
 extern const char* const kVersion;
 
 }  // namespace megascope

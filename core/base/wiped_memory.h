@@ -4,8 +4,9 @@
 
 namespace megascope {
 
-/// Zeroed memory that a forked child sees zeroed again, for what a thread keeps of a recording that
-/// is its parent's. Whole pages, never given back. nullptr: there is none.
+/// Maps zeroed memory that a forked child finds zeroed again (MADV_WIPEONFORK), for a thread's
+/// state that must not survive a fork. Whole pages; never unmapped. Returns nullptr if the kernel
+/// provides none.
 void* fork_wiped_memory(std::size_t bytes) noexcept;
 
 }  // namespace megascope

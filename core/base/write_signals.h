@@ -6,10 +6,10 @@
 
 namespace megascope {
 
-/// While it lives, what this thread writes raises no signal in the application: SIGPIPE (nobody
-/// reads our messages) and SIGXFSZ (file-size limit), which the kernel sends to the writing thread
-/// and which would end the program. The write's own error (EPIPE, EFBIG) remains. A signal that was
-/// pending before stays pending. Threads started meanwhile inherit it.
+/// Blocks SIGPIPE and SIGXFSZ of the calling thread for a scope, so that writes of the library
+/// cannot end the application. The write's own error (EPIPE, EFBIG) remains. Signals that this
+/// thread caused are discarded; signals that were pending before stay pending. Threads started in
+/// the scope inherit the mask.
 class WriteSignalsBlocked {
  public:
   WriteSignalsBlocked() noexcept {

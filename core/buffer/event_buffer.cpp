@@ -12,13 +12,13 @@
 namespace megascope {
 namespace {
 
-// A thread that makes a few calls should cost little; one that makes many, few system calls. A
-// mapped chunk is small enough to stay in the core's own cache while it is written, folded and
-// copied; a written one goes over a network.
+// A first chunk is small, for threads with few calls. Mapped chunks fit into a core's cache while
+// they are written, added to the profile and copied. Written chunks are larger: each is one
+// transfer to a network file system.
 constexpr std::size_t kFirstChunkBytes = std::size_t{64} << 10;
 constexpr std::size_t kMappedChunkBytes = std::size_t{256} << 10;
 constexpr std::size_t kWrittenChunkBytes = std::size_t{1} << 20;
-constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10;
+constexpr std::size_t kMinChunkBytes = std::size_t{16} << 10;
 
 std::size_t chunk_bytes_for(trace::Backing backing) {
   return backing == trace::Backing::kMapped ? kMappedChunkBytes : kWrittenChunkBytes;
@@ -30,7 +30,7 @@ EventBuffer::EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKi
     : location_(location), kind_(kind), recorder_(recorder) {
   is_lossy_ = recorder.options().policy == BufferPolicy::kFlight || recorder.options().has_windows;
   folded_.set_world_rank(recorder.definitions_.info.world_rank);
-  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kLeastChunkBytes);
+  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kMinChunkBytes);
   (void)begin_chunk(first != nullptr ? first : discard_chunk());
 }
 
@@ -38,13 +38,13 @@ EventBuffer::~EventBuffer() {
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
 }
 
-bool EventBuffer::make_room(std::size_t words) noexcept {
+bool EventBuffer::make_space(std::size_t words) noexcept {
   if (!is_usable()) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return false;
   }
-  const OwnTime own(recorder_);
-  return next_chunk() && has_room(words);
+  const OverheadTimer own(recorder_);
+  return next_chunk() && has_space(words);
 }
 
 bool EventBuffer::next_chunk() noexcept {
@@ -60,12 +60,12 @@ bool EventBuffer::next_chunk() noexcept {
     return true;
   });
   if (is_noted) return begin_chunk(replace_full());
-  count_dropped(calls);  // its place cannot be kept: begun anew, its records are lost
+  count_dropped(calls);  // the position cannot be noted: reuse the chunk, its records are lost
   return begin_chunk(chunk_);
 }
 
-/// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is
-/// in.
+/// Makes `chunk` the empty current chunk. A reader after a kill finds either its old content or an
+/// empty chunk with the thread's current call.
 bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   if (chunk == nullptr) {
     park();
@@ -74,7 +74,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
   if (pending.words[0] == fold_decoder_.last_outer_word())
-    pending.words[0] = kNoCall;  // recorded; its facts go on
+    pending.words[0] = kNoCall;  // the call is recorded; only further facts of it follow
   if (encoding::is_region(pending.words[0])) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
     const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
@@ -101,7 +101,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   return true;
 }
 
-/// The chunk to go on with when the current one, last in kept_, is full.
+/// Returns the chunk to continue with when the current one, the last in kept_, is full.
 trace::ChunkHeader* EventBuffer::replace_full() noexcept {
   trace::ChunkStore& store = recorder_.store_;
   const std::size_t bytes = chunk_bytes_for(store.backing());
@@ -118,13 +118,13 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
     kept_.back().offset = copy;
     return chunk_;
   }
-  const bool is_at_limit = status.is_ok() || store.is_out_of_room();
+  const bool is_at_limit = status.is_ok() || store.is_out_of_space();
   if (is_at_limit && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) {
     recorder_.note_storage(status);
     return chunk_;
   }
   if (status.is_ok()) {
-    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes))
+    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kMinChunkBytes))
       return move_on(rest);
   } else {
     recorder_.note_storage(status);
@@ -132,7 +132,7 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
   return move_on(discard_chunk());
 }
 
-/// The full chunk stays where it is.
+/// Leaves the full chunk where it is in the file and continues in `to`.
 trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
   const trace::PendingCall pending = chunk_->pending[0];
   chunk_->pending[0] = {};
@@ -146,8 +146,8 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
   return to;
 }
 
-/// Policy flight: the current chunk is written over the oldest one of this location. False: that is
-/// not possible.
+/// Policy flight: overwrites the oldest chunk of this location with the current one. Returns false
+/// if that fails.
 bool EventBuffer::give_up_oldest() noexcept {
   trace::ChunkStore& store = recorder_.store_;
   const Kept current = kept_.back();
@@ -172,7 +172,8 @@ bool EventBuffer::give_up_oldest() noexcept {
   return status.is_ok();
 }
 
-/// Nothing more can be stored: records go to private memory and from there to the profile.
+/// Returns private memory for records that are only added to the profile, because nothing more can
+/// be stored.
 trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
   is_lossy_ = true;
   if (discard_ != nullptr) return discard_;
@@ -193,8 +194,8 @@ void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
   recorder_.count_loss(recorder_.cause_of_loss(), calls);
 }
 
-/// Adds what a chunk holds to the profile and returns how many calls that were. A call whose facts
-/// may go on in the next chunk counts there.
+/// Adds the records of a chunk to the profile. Returns the number of calls. A call whose facts may
+/// continue in the next chunk is counted there.
 std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
   std::uint64_t count = 0;
   try {
@@ -255,7 +256,7 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
   return true;
 }
 
-/// Of the calling thread, which ends.
+/// Ends the buffer of a thread that exits. Owning thread only.
 void EventBuffer::release() noexcept {
   end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
@@ -280,11 +281,12 @@ bool EventBuffer::keep(bool is_kept) noexcept {
   return true;
 }
 
-/// A reader of the chunk finds that the thread is in no call that is known.
+/// Continues in private memory and keeps the current chunk for take_back(). Its mark says that the
+/// thread's call is unknown.
 void EventBuffer::set_aside() noexcept {
   const Aside mine{chunk_, cursor_, limit_, base_ticks_};
   trace::ChunkHeader* const rest = discard_chunk();
-  if (rest == nullptr || !begin_chunk(rest)) {  // no memory for it: records are kept
+  if (rest == nullptr || !begin_chunk(rest)) {  // no memory: records are kept
     chunk_ = mine.chunk;
     cursor_ = mine.cursor;
     limit_ = mine.limit;
@@ -320,12 +322,12 @@ void EventBuffer::park() noexcept {
   cursor_ = limit_ = nullptr;
 }
 
-/// A call that the mark names and no record tells was left by whatever ended the thread, or before.
-/// Returns the number of calls added.
+/// Records the pending call if no record of it exists: the thread was ended inside of it. Returns
+/// the number of calls added.
 std::uint64_t EventBuffer::record_unreturned() noexcept {
   const Word* mark = chunk_->pending[0].words;
   if (!encoding::is_region(mark[0]) || mark[0] == fold_decoder_.last_outer_word()) return 0;
-  if (!has_room(encoding::kBareWords + encoding::kShortWords)) {
+  if (!has_space(encoding::kBareWords + encoding::kShortWords)) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return 0;
   }
@@ -344,8 +346,8 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
   return 1;
 }
 
-/// What is behind the last chunk, whose last call has no more facts. Returns the number of calls
-/// added.
+/// Adds the last call, whose facts are complete now, and the counts of damaged records. Returns the
+/// number of calls added.
 std::uint64_t EventBuffer::fold_rest() noexcept {
   Call call;
   const bool has_call = recorder_.guarded([&] { return fold_decoder_.flush(call); });
@@ -356,17 +358,17 @@ std::uint64_t EventBuffer::fold_rest() noexcept {
   return has_call ? call.count : 0;
 }
 
-/// The thread tells no more: the program's regions that are open end here.
+/// Records the end of the stream, which closes the open regions.
 void EventBuffer::record_end() noexcept {
   const std::uint64_t now = recorder_.ticks();
-  if (kind_ != trace::ChunkKind::kHooks || !has_room(1) || !encoding::time_fits(now, base_ticks_))
+  if (kind_ != trace::ChunkKind::kHooks || !has_space(1) || !encoding::time_fits(now, base_ticks_))
     return;
   *cursor_ = hook_words::timed(now, base_ticks_, hook_words::kEnd);
   commit(cursor_ + 1);
 }
 
-/// The owner's fields are left alone: it may be writing to memory that is read by nobody from now
-/// on.
+/// As end(), while records are not kept. Leaves the owner's fields unchanged: the owner may be
+/// writing to memory that is not read any more.
 void EventBuffer::end_aside() noexcept {
   (void)fold(*chunk_);
   (void)fold(*aside_.chunk);
@@ -374,7 +376,8 @@ void EventBuffer::end_aside() noexcept {
   aside_.chunk->pending[0] = {};
 }
 
-/// Any thread. The owner may still write to what is left of its chunk, so only it gives that back.
+/// Ends the buffer. Any thread. Only the owner trims the chunk, because it may still be writing to
+/// it.
 void EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
   if (is_ended_ || !is_usable()) return;

@@ -16,11 +16,11 @@ namespace megascope {
 
 class Recorder;
 
-/// Where one thread records calls, or what the program tells through hooks: a chunk of the
-/// process's trace file, mapped, which is copied behind the others in the file when it is full and
-/// begun anew, and what its records add up to. One writer thread; the end of recording may come
-/// from another. Nothing in it allocates, locks or makes a system call, except `make_room` once per
-/// chunk, whose time is counted as overhead.
+/// Records of one thread: MPI calls (kEvents) or annotations of the application (kHooks).
+/// The thread writes into a mapped chunk of the process's trace file. When the chunk is full, it is
+/// copied to the end of the file, its records are added to the profile, and the chunk is reused.
+/// Threads: one writer thread; another thread may end the recording. Nothing allocates, locks or
+/// makes a system call, except make_space() once per chunk, whose time is counted as overhead.
 class EventBuffer {
  public:
   using Word = encoding::Word;
@@ -32,13 +32,14 @@ class EventBuffer {
   EventBuffer(const EventBuffer&) = delete;
   EventBuffer& operator=(const EventBuffer&) = delete;
 
-  /// Room for `words` words at cursor(), or false: nothing can be recorded, the loss is counted.
-  /// words ≤ kMaxReserveWords.
-  bool ensure(std::size_t words) noexcept { return has_room(words) || make_room(words); }
-  /// Is there room without doing anything about it?
-  bool has_room(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
+  /// Ensures space for `words` words at cursor(). words <= kMaxReserveWords. Returns false if
+  /// nothing can be recorded; the loss is counted.
+  bool ensure(std::size_t words) noexcept { return has_space(words) || make_space(words); }
+  /// Returns whether `words` words fit at cursor() without any action.
+  bool has_space(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
   Word* cursor() const noexcept { return cursor_; }
-  /// Makes what was written up to `end` part of the trace.
+  /// Publishes the words up to `end`: they are part of the trace, also if the process is killed
+  /// right after.
   void commit(Word* end) noexcept {
     cursor_ = end;
     const auto used = reinterpret_cast<const std::byte*>(end) -
@@ -46,39 +47,39 @@ class EventBuffer {
     chunk_->used_bytes.store(static_cast<std::uint64_t>(used), std::memory_order_release);
   }
 
-  /// What the thread is in, for whoever looks after a crash or a hang. Always valid.
+  /// The call that the thread is in, for readers after a crash or a hang. Always valid.
   trace::PendingCall& pending() noexcept { return chunk_->pending[0]; }
   std::uint64_t base_ticks() const noexcept { return base_ticks_; }
-  /// Nothing is known of what the thread is in.
+  /// Marks that the thread's current call is unknown.
   void clear_pending() noexcept { pending().words[0] = kNoCall; }
-  /// Writes a new time base near `ticks`, after which it fits. False: no room.
+  /// Writes a new time base near `ticks`, so that `ticks` can be encoded. Returns false if there is
+  /// no space.
   bool rebase(std::uint64_t ticks) noexcept;
 
   LocationId location() const noexcept { return location_; }
-  /// Must every record stand for itself, because what it refers to may be gone?
+  /// Returns whether records must not refer to earlier ones, because those may have been dropped.
   bool is_lossy() const noexcept { return is_lossy_; }
-  /// Can anything be recorded? False after memory ran out, and when the thread's last moments have
-  /// come.
+  /// Returns whether anything can be recorded; false after memory ran out and after release().
   bool is_usable() const noexcept { return chunk_ != &parked_; }
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
-  /// Of the owning thread: what its calls add up to so far, times in ticks; of calls alone
-  /// (kEvents). Decodes one chunk at most. May throw bad_alloc.
+  /// Returns the profile of the thread's calls so far, with times in ticks. Owning thread only;
+  /// kEvents only. Decodes at most one chunk. May throw std::bad_alloc.
   Profile profile_so_far();
 
-  /// Of the owning thread: are records from now on part of the trace, or do they only feed the
-  /// profile? Costs a lock where that changes; returns whether it did. What is written while they
-  /// are not is no loss.
+  /// Selects whether further records become part of the trace or are added to the profile only.
+  /// Owning thread only. Returns whether the state changed; a change takes a lock. Records that are
+  /// not kept are not counted as loss.
   bool keep(bool is_kept) noexcept;
 
  private:
   friend class Recorder;
 
   static constexpr Word kNoCall = Word{1}
-                                  << 16;  ///< a mark's first word: the thread goes on, in no call
+                                  << 16;  ///< first word of `pending`: the thread is in no call
 
-  bool make_room(std::size_t words) noexcept;
+  bool make_space(std::size_t words) noexcept;
   bool next_chunk() noexcept;
   bool begin_chunk(trace::ChunkHeader* chunk) noexcept;
   trace::ChunkHeader* replace_full() noexcept;
@@ -99,7 +100,7 @@ class EventBuffer {
   void end_aside() noexcept;
 
   Word* cursor_ = nullptr;
-  Word* limit_ = nullptr;  ///< the chunk's end
+  Word* limit_ = nullptr;  ///< end of the chunk
   trace::ChunkHeader* chunk_ = &parked_;
   std::uint64_t base_ticks_ = 0;
   LocationId location_;
@@ -107,9 +108,10 @@ class EventBuffer {
   bool is_lossy_ = false;
 
   Recorder& recorder_;
-  trace::ChunkHeader parked_{};            ///< in place of a chunk, with no room
-  trace::ChunkHeader* discard_ = nullptr;  ///< private memory whose records only feed the profile
-  /// The chunk that goes on when records are kept again.
+  trace::ChunkHeader parked_{};  ///< stands in for a chunk and has no space
+  trace::ChunkHeader*
+      discard_ = nullptr;  ///< private memory whose records are added to the profile only
+  /// The chunk that continues when records are kept again.
   struct Aside {
     trace::ChunkHeader* chunk = nullptr;
     Word* cursor = nullptr;
@@ -124,11 +126,11 @@ class EventBuffer {
     std::size_t bytes;
     std::uint64_t calls;
   };
-  std::deque<Kept> kept_;  ///< what may be given up, oldest first (policy flight)
+  std::deque<Kept> kept_;  ///< chunks that may be overwritten, oldest first (policy flight)
 
-  std::mutex mutex_;  ///< a full chunk and the end of recording
+  std::mutex mutex_;  ///< serialises a full chunk and the end of recording
   bool is_ended_ = false;
-  Profile folded_;  ///< of all full chunks; after end() of all records
+  Profile folded_;  ///< profile of all full chunks; after end() of all records
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;

@@ -15,7 +15,7 @@
 namespace megascope {
 namespace {
 
-constexpr std::size_t kMostThreadNames = 1U << 14;
+constexpr std::size_t kMaxThreadNames = 1U << 14;
 constexpr std::size_t kDefinitionChunkBytes = std::size_t{64} << 10;
 
 pthread_key_t g_thread_key;
@@ -25,14 +25,14 @@ bool g_has_thread_key = false;
 
 constinit thread_local Recorder::ThreadBuffers Recorder::t_buffers;
 
-constinit thread_local bool OwnTime::t_is_counting = false;
+constinit thread_local bool OverheadTimer::t_is_counting = false;
 
-OwnTime::OwnTime(Recorder& recorder) noexcept
+OverheadTimer::OverheadTimer(Recorder& recorder) noexcept
     : recorder_(recorder),
       is_outermost_(!std::exchange(t_is_counting, true)),
       begin_(recorder.ticks()) {}
 
-OwnTime::~OwnTime() {
+OverheadTimer::~OverheadTimer() {
   if (!is_outermost_) return;
   t_is_counting = false;
   recorder_.add_overhead(recorder_.ticks() - begin_);
@@ -44,8 +44,8 @@ Recorder::~Recorder() = default;
 
 Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
-  const std::string folder = options_.path.substr(0, options_.path.rfind('/'));
-  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes,
+  const std::string directory = options_.path.substr(0, options_.path.rfind('/'));
+  Status status = store_.create(options_.path, trace::backing_for(directory), options_.size_bytes,
                                 options_.local_ranks);
   if (status.is_ok()) {
     header_ = store_.header();
@@ -90,14 +90,14 @@ EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) noexcept {
   return guarded([&]() -> EventBuffer* {
     const std::lock_guard lock(mutex_);
     if (!t_buffers.has_location && !define_this_thread()) return nullptr;
-    make_room(buffers_);  // before the buffer takes a chunk
+    make_space(buffers_);  // reserve before the buffer takes a chunk
     buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
     if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
     return buffers_.back().get();
   });
 }
 
-/// False: memory ran out.
+/// Returns false if memory ran out.
 bool Recorder::define_this_thread() {
   LocationDefinition location;
   location.id = static_cast<LocationId>(definitions_.locations.size());
@@ -112,9 +112,9 @@ bool Recorder::define_this_thread() {
   return true;
 }
 
-/// The application's own destructors of thread-specific data may call MPI, in any order with this
-/// one: theirs first, as long as the C library asks again (in the last round ThreadSanitizer is
-/// gone).
+/// Destructor of thread-specific data. The application's own destructors may call MPI, in any order
+/// relative to this one, so it re-registers itself and acts in the last round but one
+/// (ThreadSanitizer is gone in the last).
 void Recorder::on_thread_exit(void* recorder) {
   auto* mine = static_cast<Recorder*>(recorder);
   if (++t_buffers.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
@@ -123,7 +123,8 @@ void Recorder::on_thread_exit(void* recorder) {
   if (mine->pid_ == getpid()) mine->close_this_thread();
 }
 
-/// Buffers made anew by a destructor that is still to come would be of the same location.
+/// Closes the buffers of an exiting thread. A buffer that a later destructor creates belongs to the
+/// same location.
 void Recorder::close_this_thread() {
   const bool is_open = is_recording_.load(std::memory_order_acquire);
   if (is_open) {
@@ -134,7 +135,8 @@ void Recorder::close_this_thread() {
   if (is_open && t_buffers.hooks != nullptr) t_buffers.hooks->release();
 }
 
-/// Without mutex_: a buffer that is being emptied has its own lock and waits for this one.
+/// Returns the buffers without holding mutex_: ending a buffer takes its own mutex first, then
+/// mutex_.
 std::vector<EventBuffer*> Recorder::all_buffers() const {
   const std::lock_guard lock(mutex_);
   std::vector<EventBuffer*> all;
@@ -142,18 +144,18 @@ std::vector<EventBuffer*> Recorder::all_buffers() const {
   return all;
 }
 
-trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept {
+trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t min_bytes) noexcept {
   if (!has_storage_) return nullptr;
   trace::ChunkHeader* chunk = nullptr;
   note_storage(status_of([&] {
     Status status;
-    chunk = store_.acquire(bytes, least_bytes, status);
+    chunk = store_.acquire(bytes, min_bytes, status);
     return status;
   }));
   return chunk;
 }
 
-/// In the trace and in the list for the report, or in neither.
+/// Adds a definition to the trace and to the list in memory; to neither if memory runs out.
 template <class Definition>
 bool Recorder::add(std::vector<Definition>& list, const Definition& definition) noexcept {
   return guarded([&] {
@@ -202,8 +204,8 @@ void Recorder::name_thread(std::int64_t system_thread_id, const std::string& nam
     const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id,
                                         &LocationDefinition::system_thread_id);
     if (last == all.rend() ||
-        last->has_ended) {  // the system gives numbers of ended threads to others
-      if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
+        last->has_ended) {  // the system reuses the thread ids of ended threads
+      if (thread_names_.size() < kMaxThreadNames) thread_names_[system_thread_id] = name;
       return;
     }
     append_definition(trace::encode_location_name(last->id, name));
@@ -273,7 +275,7 @@ void Recorder::flush() noexcept {
   if (has_storage_) note_storage(status_of([&] { return store_.flush(); }));
 }
 
-bool Recorder::make_definition_room(std::size_t bytes) noexcept {
+bool Recorder::make_definition_space(std::size_t bytes) noexcept {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
     if (used + bytes <= definition_chunk_->chunk_bytes) return true;
@@ -296,7 +298,7 @@ bool Recorder::make_definition_room(std::size_t bytes) noexcept {
 
 void Recorder::append_definition(std::span<const std::byte> bytes) noexcept {
   if (!has_storage_) return;
-  if (!make_definition_room(bytes.size())) return count_loss(cause_of_loss());
+  if (!make_definition_space(bytes.size())) return count_loss(cause_of_loss());
   const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
   std::memcpy(reinterpret_cast<std::byte*>(definition_chunk_) + used, bytes.data(), bytes.size());
   definition_chunk_->used_bytes.store(used + bytes.size(), std::memory_order_release);

@@ -22,13 +22,14 @@ namespace megascope {
 using config::BufferPolicy;
 class Recorder;
 
-/// Counts the time of its scope as overhead, once where a thread has several around each other.
-class OwnTime {
+/// Adds the time of its scope to the measurement overhead. In nested scopes of one thread only the
+/// outermost counts.
+class OverheadTimer {
  public:
-  explicit OwnTime(Recorder& recorder) noexcept;
-  ~OwnTime();
-  OwnTime(const OwnTime&) = delete;
-  OwnTime& operator=(const OwnTime&) = delete;
+  explicit OverheadTimer(Recorder& recorder) noexcept;
+  ~OverheadTimer();
+  OverheadTimer(const OverheadTimer&) = delete;
+  OverheadTimer& operator=(const OverheadTimer&) = delete;
 
  private:
   static constinit thread_local bool t_is_counting;
@@ -39,132 +40,134 @@ class OwnTime {
 };
 
 struct RecorderOptions {
-  std::string path;              ///< of the trace file to make; its folder exists
-  std::uint64_t size_bytes = 0;  ///< bound of the file
+  std::string path;              ///< path of the trace file to create; its directory exists
+  std::uint64_t size_bytes = 0;  ///< largest size of the file
   BufferPolicy policy = BufferPolicy::kStop;
   bool use_tsc = true;
-  bool has_windows = false;       ///< records are kept now and then only (EventBuffer::keep)
-  std::uint32_t local_ranks = 0;  ///< processes of the job on this node, which leave room for the
-                                  ///< application together; 0: no room is left
+  bool has_windows = false;       ///< records are kept in some steps only (EventBuffer::keep)
+  std::uint32_t local_ranks = 0;  ///< processes of the job on this node, among which the space
+                                  ///< reserved for the application is divided; 0: reserve none
 };
 
-/// Recording of one process: its trace file, its threads' buffers, its definitions and loss
-/// counters. Any thread, except where said. Made once and never destroyed before the process ends,
-/// because other threads may be in a call at any time.
+/// Recording of one process: its trace file, the buffers of its threads, its definitions and loss
+/// counters. Any thread, except where stated. Created once and not destroyed before the process
+/// ends, because other threads may be in a call at any time.
 class Recorder {
  public:
   explicit Recorder(RecorderOptions options);
   ~Recorder();
 
-  /// Makes the trace file. After an error recording goes on without a file: only the profile is
-  /// kept.
+  /// Creates the trace file. After an error, recording continues without a file and only the
+  /// profile is kept.
   Status open(const ProcessInfo& info);
 
-  /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after
-  /// finish() or when memory ran out (counted).
+  /// Returns the calling thread's buffer for MPI calls, created at the first call. Not null while
+  /// recording; nullptr after finish() or if memory ran out (counted).
   EventBuffer* buffer_of_this_thread() noexcept;
-  /// The same without making one.
+  /// Returns the calling thread's buffer for MPI calls if it exists, else nullptr.
   const EventBuffer* calls_of_this_thread() const noexcept { return t_buffers.calls; }
-  /// The same for what the program tells through hooks: a stream of its own of the same location.
+  /// As buffer_of_this_thread(), for annotations: a second stream of the same location.
   EventBuffer* hooks_of_this_thread() noexcept;
 
-  // Of what follows nothing throws. Where memory runs out the loss is counted, and what returns a
-  // bool returns false: the definition is not in the trace.
+  // The following functions do not throw. If memory runs out, the loss is counted; functions that
+  // return bool return false, and the definition is not in the trace.
 
   bool define(const RegionDefinition& region) noexcept;
   bool define(const CommDefinition& comm) noexcept;
   bool define(const FileDefinition& file) noexcept;
   void rename_comm(CommId comm, const std::string& name) noexcept;
-  /// Threads are known by gettid(). Of one that has recorded nothing yet the name waits for it;
-  /// empty: it has none any more.
+  /// Names the thread with this gettid(). If it has not recorded anything yet, the name is stored
+  /// until it does. An empty name removes the name.
   void name_thread(std::int64_t system_thread_id, const std::string& name) noexcept;
   bool define(const WindowDefinition& window) noexcept;
   void rename_window(WinId window, const std::string& name) noexcept;
   bool define(const GroupDefinition& group) noexcept;
   bool define(const CounterDefinition& counter) noexcept;
-  /// The name of tensors; ids are given in order of the calls, without holes.
+  /// Defines the name of a tensor. Ids must be passed in increasing order, without gaps.
   bool define_tensor(TensorId id, const std::string& name) noexcept;
-  /// Where this process stands in a dimension of the parallel program.
+  /// Sets the grid coordinate of this process in one dimension of the parallel program.
   bool set_place(const ParallelIndex& parallel) noexcept;
 
   bool define(const CallSiteDefinition& site) noexcept;
   bool add(const ClockSample& sample) noexcept;
-  /// MPI is called through it: kInterfaceC ….
+  /// Notes that the application calls MPI through this interface: one of kInterfaceC,
+  /// kInterfaceFortran, ....
   void note_interface(std::uint8_t interface) noexcept;
-  /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a
-  /// procedure.
+  /// Notes a procedure that the application called and that cannot be recorded, such as
+  /// "mpi_send_f08_". Once for each procedure.
   void note_unrecorded(const std::string& procedure) noexcept;
-  /// From here on some messages may not be recorded, though others are.
+  /// Notes that some messages may be missing in the trace from here on.
   void note_message_gaps() noexcept;
-  /// What is still in private memory is written to the file.
+  /// Writes what is still in private memory to the file.
   void flush() noexcept;
 
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
-  /// Time of ours outside of the calls.
+  /// Adds measurement overhead outside of MPI calls.
   void add_overhead(std::uint64_t ticks) noexcept;
   std::uint64_t overhead_ticks() const noexcept {
     return header_->overhead_ticks.load(std::memory_order_relaxed);
   }
   std::uint64_t ticks() const noexcept { return clock::ticks(options_.use_tsc); }
 
-  /// The first reason why records could no longer be stored; ok while they can.
+  /// Returns the first reason why records could not be stored; ok if there is none.
   Status storage_status() const;
-  /// Was the trace file made?
+  /// Returns whether the trace file was created.
   bool has_storage() const noexcept { return has_storage_; }
-  /// Is the reason that room is left for the application?
-  bool is_out_of_room() const noexcept { return store_.is_out_of_room(); }
-  /// Of the trace file: RecorderOptions::size_bytes, or what its file system in memory allows.
+  /// Returns whether recording stopped to leave space on the file system to the application.
+  bool is_out_of_space() const noexcept { return store_.is_out_of_space(); }
+  /// Returns the largest size of the trace file: RecorderOptions::size_bytes, or what a file system
+  /// in memory allows.
   std::uint64_t bound_bytes() const noexcept {
     return has_storage_ ? store_.bound_bytes() : options_.size_bytes;
   }
 
-  /// Ends recording: the time, the end state, everything on disk. Threads may still hold buffers;
-  /// what they record from now on may or may not be kept.
+  /// Ends recording: stores the time and the end state and flushes the file. Threads may still hold
+  /// buffers; what they record later may be lost.
   Status finish(EndState state);
 
-  /// The process is about to end by MPI_Abort: says so in the trace, brings everything to disk.
+  /// Marks the trace as ended by MPI_Abort and flushes it. Call before the process ends.
   void note_abort();
 
-  /// What all records add up to, those that were dropped for want of room too; times in ticks.
-  /// After finish().
+  /// Returns the profile of all records, including those that were dropped from the trace; times in
+  /// ticks. Call after finish().
   Profile profile() const;
-  /// What the calls of the calling thread add up to so far; times in ticks. Costs as much as
-  /// decoding one chunk. May throw bad_alloc.
+  /// Returns the profile of the calling thread's MPI calls so far; times in ticks. Costs the
+  /// decoding of one chunk. May throw std::bad_alloc.
   Profile profile_so_far();
-  /// "MPI_Send"; empty: there is no such region.
+  /// Returns the name of a region, such as "MPI_Send"; empty if it is not defined.
   std::string region_name(RegionId region) const;
   ProcessInfo info() const;
   const ProcessDefinitions& definitions() const noexcept { return definitions_; }
   Losses losses() const noexcept;
   const std::string& path() const noexcept { return store_.path(); }
-  /// Of the trace file. After finish().
+  /// Returns the size of the trace file. Call after finish().
   std::uint64_t used_bytes() const { return store_.used_bytes(); }
   const RecorderOptions& options() const noexcept { return options_; }
 
  private:
   friend class EventBuffer;
 
-  trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept;
+  trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t min_bytes) noexcept;
   void append_definition(std::span<const std::byte> bytes) noexcept;
-  bool make_definition_room(std::size_t bytes) noexcept;
+  bool make_definition_space(std::size_t bytes) noexcept;
   template <class Definition>
   bool add(std::vector<Definition>& list, const Definition& definition) noexcept;
-  /// Runs `work`; counts a loss and returns a default value where it throws.
+  /// Runs `work`. If it throws, counts a loss and returns a default value.
   template <class Work>
   auto guarded(Work&& work) noexcept {
     return without_throwing(std::forward<Work>(work), [this] { count_loss(LossCause::kNoBuffer); });
   }
   void note_storage(const Status& status) noexcept;
-  /// Why records that could not be stored are lost.
+  /// Returns the cause under which records that cannot be stored are counted.
   LossCause cause_of_loss() const noexcept;
   void write_header(const ProcessInfo& info);
-  /// What one thread has here.
+  /// State of one thread in this recorder.
   struct ThreadBuffers {
     EventBuffer* calls = nullptr;
     EventBuffer* hooks = nullptr;
     LocationId location = 0;
     bool has_location = false;
-    int exit_rounds = 0;  ///< of destructors of thread-specific data
+    int exit_rounds = 0;  ///< rounds of destructors of thread-specific data so far
   };
   static thread_local ThreadBuffers t_buffers;
 
@@ -176,16 +179,17 @@ class Recorder {
 
   RecorderOptions options_;
   trace::ChunkStore store_;
-  trace::FileHeader fallback_header_{};  ///< counters when there is no file
+  trace::FileHeader fallback_header_{};  ///< holds the counters if there is no file
   trace::FileHeader* header_ = &fallback_header_;
-  /// Definitions, threads. Taken after a buffer's own lock, never before it. Recursive: a thread's
-  /// first buffer is made, and may need the definitions, under it.
+  /// Guards definitions and threads. Lock order: after a buffer's own mutex. Recursive, because
+  /// creating a thread's first buffer may need the definitions.
   mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;
-  std::map<std::int64_t, std::string> thread_names_;  ///< of threads that have recorded nothing
+  std::map<std::int64_t, std::string>
+      thread_names_;  ///< names of threads that have not recorded anything
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
-  mutable std::mutex storage_mutex_;  ///< the last to be taken
+  mutable std::mutex storage_mutex_;  ///< last in the lock order
   Status storage_status_;
   std::atomic<bool> has_storage_trouble_{false};
   std::atomic<bool> has_no_memory_{false};

@@ -7,7 +7,7 @@ namespace megascope::config {
 
 std::vector<std::string> environment_entries(std::string_view prefix) {
   std::vector<std::string> entries;
-  if (environ == nullptr) return entries;  // after clearenv
+  if (environ == nullptr) return entries;  // environ is null after clearenv()
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::string_view(*entry).starts_with(prefix)) entries.emplace_back(*entry);
   }

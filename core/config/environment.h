@@ -4,20 +4,21 @@
 #include <string_view>
 #include <vector>
 
-/// The process environment. The only place that reads or changes it: everybody else is given
+/// Access to the process environment. The only code that reads or changes it; other code receives
 /// values.
 namespace megascope::config {
 
-/// The entries "NAME=VALUE" whose name begins with `prefix`, copied, in the environment's order.
-/// Not while another thread changes the environment, as with getenv.
+/// Returns copies of the entries "NAME=VALUE" whose name begins with `prefix`, in the order of the
+/// environment. As with getenv, no other thread may change the environment meanwhile.
 std::vector<std::string> environment_entries(std::string_view prefix = "MEGASCOPE_");
 
-/// The value of `name`, or empty when it is not set. For launchers' variables, such as
-/// SLURM_JOB_ID; options come from `load_options`. Same threads as above.
+/// Returns the value of `name`; empty if it is not set. For variables of launchers such as
+/// SLURM_JOB_ID; use load_options() for options. Threads as above.
 std::string environment_value(const char* name);
 
-/// Sets `name` for this process and its children. For `megascope run`, before it executes the
-/// command; one thread only. false: no memory, or not a name.
+/// Sets `name` for this process and its children. Used by `megascope run` before it executes the
+/// command, in a single-threaded process. Returns false if memory runs out or `name` is not a valid
+/// name.
 bool set_environment_value(const char* name, const std::string& value);
 
 }  // namespace megascope::config

@@ -8,7 +8,8 @@
 namespace megascope::config {
 namespace {
 
-/// The largest count of Slurm's list "4(x2),3": of which node this is does not matter.
+/// Returns the largest count in Slurm's list "4(x2),3". The list does not say which entry is this
+/// node's.
 std::uint64_t largest_count(std::string_view list) {
   std::uint64_t largest = 0;
   while (!list.empty()) {
@@ -27,7 +28,7 @@ std::uint32_t local_rank_count(EnvironmentView environment, std::uint32_t world_
       "LOCAL_WORLD_SIZE=",           "SLURM_STEP_TASKS_PER_NODE=", "SLURM_TASKS_PER_NODE="};
   const std::uint64_t most = std::max(world_size, 1U);
   std::uint64_t found = 0;
-  // The largest: torchrun may start many processes in one task of Slurm.
+  // Use the largest: torchrun may start several processes in one task of Slurm.
   for (const std::string_view name : kNames) {
     for (const std::string& entry : environment) {
       if (std::string_view(entry).starts_with(name))

@@ -6,9 +6,9 @@
 
 namespace megascope::config {
 
-/// How many processes of the job run on this node, by what launchers put into the environment (Open
-/// MPI, Hydra, torchrun, Slurm; the largest counts). Where it is not told: world_size, as if all
-/// were here. At least 1, at most world_size.
+/// Returns the number of processes of the job on this node, from variables that launchers set (Open
+/// MPI, Hydra, torchrun, Slurm; the largest one is used). Without such a variable it returns
+/// world_size, as if all ranks were on this node. At least 1 and at most world_size.
 std::uint32_t local_rank_count(EnvironmentView environment, std::uint32_t world_size);
 
 }  // namespace megascope::config

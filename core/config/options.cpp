@@ -19,7 +19,7 @@ constexpr std::size_t kShownValueBytes = 80;
 constexpr std::array<OptionRow, kOptionCount> kRows = {MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_ROW)};
 #undef MEGASCOPE_OPTION_ROW
 
-/// `value` so that it can be printed: no control characters, not endless.
+/// Returns `value` without control characters and cut to kShownValueBytes, for messages.
 std::string printable(std::string_view value) {
   std::string text(value.substr(0, kShownValueBytes));
   std::replace_if(
@@ -35,7 +35,7 @@ std::optional<std::size_t> choice_index(const OptionRow& row, std::string_view t
   return static_cast<std::size_t>(found - choices.begin());
 }
 
-// One `parse` a type: false, and `value` as it was, when `text` is not accepted.
+// One parse() for each type. Returns false and leaves `value` unchanged if `text` is not accepted.
 
 bool parse(const OptionRow&, std::string_view text, Path& value) {
   value = std::string(text);
@@ -121,11 +121,11 @@ std::optional<std::string_view> find_value(EnvironmentView environment, std::str
 }
 
 std::string bad_value_text(const OptionRow& row, std::string_view value) {
-  std::string text = std::string(row.name) + "=" + printable(value) + ": accepted is " +
+  std::string text = std::string(row.name) + "=" + printable(value) + ": expected " +
                      accepted_text(row) + "; ";
   if (row.default_text.empty())
-    return text + "used instead: the default, " + std::string(row.empty_default);
-  return text + "used instead: the default, " + std::string(row.default_text);
+    return text + "the default is used: " + std::string(row.empty_default);
+  return text + "the default is used: " + std::string(row.default_text);
 }
 
 template <class Value>
@@ -151,7 +151,7 @@ std::string unknown_name_text(std::string_view name) {
   const std::string shown = printable(name);
   const std::string_view nearest = nearest_name(std::string_view(shown).substr(kPrefix.size()),
                                                 known);
-  const std::string text = shown + " is no option and is ignored";
+  const std::string text = shown + " is not an option and is ignored";
   if (nearest.empty()) return text + "; `megascope info` lists the options";
   return text + ": did you mean " + std::string(kPrefix) + std::string(nearest) + "?";
 }
@@ -194,6 +194,8 @@ std::string accepted_text(const OptionRow& row) {
       return "a size from " + human_bytes(row.accepts.least) + " to " +
              human_bytes(row.accepts.most);
     case Accepts::Kind::kCount:
+      if (row.accepts.most == Accepts::kUnlimited)
+        return "a whole number from " + std::to_string(row.accepts.least) + ", unlimited";
       return "a whole number from " + std::to_string(row.accepts.least) + " to " +
              std::to_string(row.accepts.most);
     case Accepts::Kind::kWords:
@@ -204,9 +206,9 @@ std::string accepted_text(const OptionRow& row) {
       return "a number of seconds from 0 to " + std::to_string(row.accepts.most);
     case Accepts::Kind::kPort:
       return "a port from 1 to " + std::to_string(row.accepts.most) +
-             ", 0 for any that is free, or off";
+             ", 0 for any free port, or off";
     case Accepts::Kind::kList:
-      return "a list of " + joined(words, ", ") + " (none stands alone)";
+      return "a list of " + joined(words, ", ") + " (none only by itself)";
   }
   return {};
 }

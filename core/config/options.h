@@ -24,9 +24,9 @@ struct Seconds {
 /// A TCP port to listen on, or off.
 struct Port {
   bool is_on = false;
-  std::uint16_t port = 0;  ///< 0: any that is free
+  std::uint16_t port = 0;  ///< 0: any free port
 };
-/// A list whose words somebody else understands.
+/// A list whose elements another module parses.
 struct Items {
   std::vector<std::string> items;
 };
@@ -41,10 +41,12 @@ enum class Otf2Intercomm { MEGASCOPE_OTF2_INTERCOMMS(MEGASCOPE_CHOICE_ENUMERATOR
 enum class LiveControl { MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
-/// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items`
-/// says it for people.
+/// The values that an option accepts. Constants of the table: in `words` and `list` each word ends
+/// with '|'; `items` is a description for users.
 struct Accepts {
   enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
+  static constexpr std::uint64_t kUnlimited = 1ULL << 62;
+
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -57,6 +59,8 @@ struct Accepts {
   static constexpr Accepts count(std::uint64_t low, std::uint64_t high) {
     return {Kind::kCount, low, high, {}};
   }
+  /// From `low` on. The bound 2^62 keeps sums of two values within 64 bits; users see "unlimited".
+  static constexpr Accepts unlimited(std::uint64_t low) { return count(low, kUnlimited); }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
   static constexpr Accepts items(std::string_view what) { return {Kind::kItems, 0, 0, what}; }
@@ -65,31 +69,32 @@ struct Accepts {
   static constexpr Accepts on_off() { return {Kind::kSwitch, 0, 0, {}}; }
 };
 
-/// One row of the table, for those who show it: help, `megascope info`, documentation.
+/// One row of the option table, as help, `megascope info` and the documentation show it.
 struct OptionRow {
   std::string_view name;           ///< MEGASCOPE_...
   std::string_view default_text;   ///< as a user would write it; may be empty
-  std::string_view empty_default;  ///< what an empty default means, else empty
+  std::string_view empty_default;  ///< meaning of an empty default, else empty
   Accepts accepts;
   std::string_view unit;  ///< "bytes" or empty
-  std::string_view help;  ///< one sentence
+  std::string_view help;  ///< complete sentences
   std::string_view example;
 };
 
-/// The rows in the order of the table. Static storage; any thread.
+/// Returns the rows in the order of the table. Static storage. Any thread.
 std::span<const OptionRow> option_rows() noexcept;
 
-/// What `row` accepts, for people: "1 MiB to 1 TiB", "stop or flight", "1 or 0".
+/// Describes for users what `row` accepts: "1 MiB to 1 TiB", "stop or flight", "1 or 0".
 std::string accepted_text(const OptionRow& row);
 
-/// The default for people: its text, or what an empty one means.
+/// Returns the default as users read it: its text, or the meaning of an empty default.
 std::string_view default_for_people(const OptionRow& row) noexcept;
 
-/// The words of `row`, in the order of the table; none when it is no choice and no list.
+/// Returns the words that `row` accepts, in the order of the table; empty unless it is a choice or
+/// a list.
 std::vector<std::string_view> choices_of(const OptionRow& row);
 
-/// The values, one member a row. Made by `load_options`; value-initialised it does not hold the
-/// defaults.
+/// The values of all options, one member for each row. Use load_options(): a value-initialised
+/// object does not hold the defaults.
 struct Options {
 #define MEGASCOPE_OPTION_MEMBER(member, type, ...) type member{};
   MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_MEMBER)
@@ -100,35 +105,37 @@ struct Options {
 inline constexpr std::size_t kOptionCount = 0 MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_COUNTED);
 #undef MEGASCOPE_OPTION_COUNTED
 
-/// Where a value comes from. kReplaced: the environment had a bad one, the default is used.
+/// Origin of a value. kReplaced: the environment had an invalid value and the default is used.
 enum class OptionSource { kDefault, kEnvironment, kReplaced };
 
 struct LoadedOptions {
   Options values;
   std::array<std::string, kOptionCount>
-      texts;  ///< the value used of each row, as a user would write it
-  std::array<OptionSource, kOptionCount> sources;  ///< of each row
-  std::vector<std::string> problems;               ///< one sentence each, for the user
+      texts;  ///< value used for each row, as a user would write it
+  std::array<OptionSource, kOptionCount> sources;  ///< origin of each row's value
+  std::vector<std::string> problems;               ///< one sentence for the user each
 
-  /// MEGASCOPE_STRICT is on and there is a problem: the program shall not go on.
+  /// Returns whether the program must not start: MEGASCOPE_STRICT is on and there is a problem.
   bool is_refused() const noexcept { return values.strict && !problems.empty(); }
 };
 
-/// "NAME=VALUE", as in `environ`. Entries of other shape are passed over.
+/// Entries "NAME=VALUE", as in `environ`. Entries without '=' are ignored.
 using EnvironmentView = std::span<const std::string>;
 
-/// Reads every option. Pure: the same list gives the same result; any thread.
-/// Names without MEGASCOPE_ are not looked at. An empty value is the default. Of a name twice the
-/// first counts, as in getenv. A bad value is replaced by the default, an unknown name is ignored;
-/// each is one sentence in `problems` that says so: variable, value, what is accepted, what is used
-/// instead.
+/// Parses every option. Pure; any thread.
+/// - Names without the prefix MEGASCOPE_ are ignored.
+/// - An empty value selects the default.
+/// - If a name occurs twice, the first entry is used, as getenv does.
+/// - An invalid value is replaced by the default, and an unknown name is ignored. Each adds a
+///   sentence to `problems` that names the variable, the value, what is accepted and what is used
+///   instead.
 LoadedOptions load_options(EnvironmentView environment);
 
-/// The values used, as a POSIX shell script that sets them again: comments with help and default,
-/// then `export`.
+/// Returns a POSIX shell script that sets the values used: comments with help and default, then
+/// `export`.
 std::string dump_options_sh(const LoadedOptions& options);
 
-/// The whole of docs/configuration.md.
+/// Returns the text of docs/configuration.md.
 std::string options_markdown();
 
 }  // namespace megascope::config

@@ -1,7 +1,7 @@
 #include "core/base/text.h"
 #include "core/config/options.h"
 
-// What is written about options: the dump beside a trace and the documentation.
+// Generates options.sh of a run directory and docs/configuration.md.
 
 namespace megascope::config {
 namespace {
@@ -13,12 +13,12 @@ std::string_view source_text(OptionSource source) noexcept {
     case OptionSource::kEnvironment:
       return "set in the environment";
     case OptionSource::kReplaced:
-      return "default, because the value given was bad";
+      return "default, because the given value is invalid";
   }
   return {};
 }
 
-/// `text` as a cell of a Markdown table.
+/// Escapes `text` for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -30,10 +30,24 @@ std::string cell(std::string_view text) {
 
 std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
 
+/// `text` with line breaks in place of blanks, at most 118 bytes a line if no word is longer.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kMaxLineBytes = 118;
+  std::string lines;
+  while (text.size() > kMaxLineBytes) {
+    std::size_t end = text.rfind(' ', kMaxLineBytes);
+    if (end == std::string_view::npos) end = text.find(' ', kMaxLineBytes);
+    if (end == std::string_view::npos) break;
+    lines += std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return lines + std::string(text);
+}
+
 }  // namespace
 
 std::string dump_options_sh(const LoadedOptions& options) {
-  std::string text = "# The options this run used. To use them again: . ./options.sh\n";
+  std::string text = "# The options of this run. To use them again: . ./options.sh\n";
   for (std::size_t i = 0; i < kOptionCount; ++i) {
     const OptionRow& row = option_rows()[i];
     text += "\n# " + std::string(row.help) + "\n# Default: " + std::string(default_for_people(row));
@@ -48,14 +62,15 @@ std::string options_markdown() {
       "# Configuration\n\n"
       "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target "
       "megascope_gen_docs -->\n\n"
-      "MegaScope is configured by environment variables. All ranks should see the same ones (no "
-      "job hangs where they differ); rank 0 says once what is\n"
-      "wrong with them. An empty value is the default. A bad value is replaced by the default, an "
-      "unknown name is\n"
-      "ignored, and both are said, unless `MEGASCOPE_STRICT=1` makes them fatal. Lists accept `,` "
-      "`+` `:` alike, because\n"
-      "`srun --export` splits at commas. The values a run used lie in its folder as `options.sh`, "
-      "which a shell can "
+      "MegaScope is configured by environment variables. Set the same values on all ranks; a job "
+      "whose ranks have\ndifferent values does not hang. Rank 0 prints problems with the options "
+      "once.\n\n"
+      "- An empty value means the default.\n"
+      "- An invalid value is replaced by the default. An unknown name is ignored. A message is "
+      "printed in both cases;\n  with `MEGASCOPE_STRICT=1` the program ends.\n"
+      "- Lists accept `,`, `+` and `:` as separators, because `srun --export` splits its value at "
+      "commas.\n"
+      "- The run directory contains the values used in `options.sh`, a file that a shell can "
       "source.\n\n"
       "| variable | default | accepted | example |\n|---|---|---|---|\n";
   for (const OptionRow& row : option_rows()) {
@@ -65,11 +80,12 @@ std::string options_markdown() {
             cell(accepted_text(row)) + " | " + code(row.example) + " |\n";
   }
   for (const OptionRow& row : option_rows()) {
-    text += "\n## " + std::string(row.name) + "\n\n" + std::string(row.help) + "\n\n";
-    text += "Default: " + cell(default_for_people(row)) +
-            ". Accepted: " + cell(accepted_text(row)) + ".";
-    if (!row.unit.empty()) text += " Unit: " + std::string(row.unit) + ".";
-    text += " Example: `" + std::string(row.name) + "=" + std::string(row.example) + "`.\n";
+    std::string facts = "Default: " + cell(default_for_people(row)) +
+                        ". Accepted: " + cell(accepted_text(row)) + ".";
+    if (!row.unit.empty()) facts += " Unit: " + std::string(row.unit) + ".";
+    facts += " Example: `" + std::string(row.name) + "=" + std::string(row.example) + "`.";
+    text += "\n## " + std::string(row.name) + "\n\n" + wrapped(row.help) + "\n\n" + wrapped(facts) +
+            "\n";
   }
   return text;
 }

@@ -13,8 +13,8 @@
 namespace megascope::hooks {
 namespace {
 
-constexpr std::size_t kMostCounters = 4;
-constexpr std::size_t kMostWords = kMostCounters * hook_words::kCounterWords;
+constexpr std::size_t kMaxCounters = 4;
+constexpr std::size_t kMaxWords = kMaxCounters * hook_words::kCounterWords;
 
 struct Totals {
   std::atomic<std::uint64_t> cpu_ns{0};
@@ -28,7 +28,8 @@ constinit Totals g_totals;
 pthread_key_t g_key;
 constinit std::atomic<bool> g_has_key{false};
 
-/// The application's own destructors may still call hooks: what they do is in no reading.
+/// Marks the thread's readings as ended. Hooks that the application's later destructors call are
+/// not read.
 void on_thread_exit(void* ended) {
   auto* const thread = static_cast<HookThread*>(ended);
   if (is_forked_child()) return;
@@ -49,8 +50,8 @@ void add_to_totals(const ThreadCpu& last, const ThreadCpu& now) noexcept {
     g_totals.has_wait.store(true, std::memory_order_relaxed);
 }
 
-/// Processors in the calling thread's affinity mask; kUnknown on machines with more than
-/// CPU_SETSIZE.
+/// Returns the number of processors in the calling thread's affinity mask; kUnknown on machines
+/// with more than CPU_SETSIZE.
 std::uint64_t usable_processor_count() noexcept {
   cpu_set_t mask;
   return sched_getaffinity(0, sizeof mask, &mask) == 0
@@ -60,7 +61,7 @@ std::uint64_t usable_processor_count() noexcept {
 
 void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexcept {
   EventBuffer& buffer = *thread.buffer;
-  if (now.cpu_ns == ThreadCpu::kUnknown || !has_room(buffer, kMostWords, ticks)) return;
+  if (now.cpu_ns == ThreadCpu::kUnknown || !has_space(buffer, kMaxWords, ticks)) return;
   encoding::Word* to = buffer.cursor();
   const auto put_counter = [&](CpuCounter counter, std::uint64_t value) {
     if (value == ThreadCpu::kUnknown) return;
@@ -74,11 +75,11 @@ void write(HookThread& thread, const ThreadCpu& now, std::uint64_t ticks) noexce
   buffer.commit(to);
 }
 
-/// The reading belongs to the moment before it: what it costs is in the next interval.
+/// Records a reading with the time before it, so that its cost falls into the next interval.
 void read(HookThread& thread) noexcept {
   const ErrnoKept errno_kept;
-  std::optional<OwnTime> own_time;
-  if (Recorder* const active = recorder()) own_time.emplace(*active);
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const active = recorder()) overhead.emplace(*active);
   CpuState& state = thread.cpu;
   const std::uint64_t begin = clock::ticks(thread.use_tsc);
   const ThreadCpu now = state.reader.read();
@@ -87,7 +88,7 @@ void read(HookThread& thread) noexcept {
     add_to_totals(state.last, now);
     const std::uint64_t cost = clock::ticks(thread.use_tsc) - begin;
     if (state.cost_ticks == 0 || cost < state.cost_ticks)
-      state.cost_ticks = cost;  // the least: the thread may lose its core meanwhile
+      state.cost_ticks = cost;  // the smallest: the thread may lose its core during one
   } else if (g_has_key.load(std::memory_order_relaxed)) {
     (void)pthread_setspecific(g_key, &thread);
   }

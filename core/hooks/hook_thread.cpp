@@ -21,9 +21,9 @@ namespace {
 HookThread g_closed_thread{};
 std::atomic<Recorder*> g_recorder{nullptr};
 constinit std::atomic<pid_t> g_pid{
-    0};  // where recording began; 0: nowhere yet, and a forked child may be the one that does
-std::atomic<std::uint8_t> g_all{0};     // g_gate where records are kept
-std::atomic<std::uint8_t> g_beside{0};  // and what is beside, kept or not
+    0};  // process that records; 0 before the first recording, so that a forked child may start one
+std::atomic<std::uint8_t> g_all{0};     // g_gate while records are kept
+std::atomic<std::uint8_t> g_beside{0};  // bits that are set whether records are kept or not
 std::mutex g_threads_mutex;             // not taken in a forked child
 std::vector<HookThread*>& threads() {
   static NeverDestroyed<std::vector<HookThread*>> all;
@@ -42,7 +42,7 @@ HookThread* make_thread(Recorder& recorder) noexcept {
   const bool is_noted = without_throwing(
       [thread] { return threads().push_back(thread), true; },
       [&recorder] { recorder.count_loss(LossCause::kNoBuffer); });
-  return is_noted ? thread : nullptr;  // one whose gate nobody could close
+  return is_noted ? thread : nullptr;  // without an entry its gate could not be closed
 }
 
 }  // namespace
@@ -61,12 +61,13 @@ Recorder* recorder() noexcept {
 
 namespace {
 
-/// What threads see at their next hook.
+/// Sets the gate of new threads and closes all others, which read it again at their next hook.
 void set_gate(std::uint8_t gate) noexcept {
   const std::lock_guard lock(g_threads_mutex);
   g_gate.store(gate, std::memory_order_relaxed);
   for (HookThread* thread : threads())
-    std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
+    std::atomic_ref(thread->gate)
+        .store(0, std::memory_order_relaxed);  // zero makes the thread look at g_gate again
 }
 
 std::uint8_t gate_where(bool is_kept) noexcept {
@@ -75,11 +76,11 @@ std::uint8_t gate_where(bool is_kept) noexcept {
   return static_cast<std::uint8_t>(here | g_beside.load(std::memory_order_relaxed));
 }
 
-/// The regions from open[first] on are entered again.
+/// Enters the regions from open[first] on again.
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
     EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + 2 * hook_words::kMostValueWords, now)) return;
+    if (!has_space(buffer, 1 + 2 * hook_words::kMaxValueWords, now)) return;
     encoding::Word* to = buffer.cursor();
     *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
     if (is_step(thread.open[i])) to = hook_words::encode_value(to, ValueName::kStep, thread.step);
@@ -87,8 +88,8 @@ void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept 
   }
 }
 
-/// The thread's records go where those of the process go. Regions that are open end in one place
-/// and go on in the other.
+/// Moves the thread's records to or from the trace as is_kept() says. Open regions are closed on
+/// one side and continued on the other.
 void follow(HookThread& thread) noexcept {
   const bool is_outside = !is_kept();
   if (thread.is_outside == is_outside || thread.is_held) return;
@@ -111,11 +112,11 @@ void open_threads(Recorder* recorder, std::uint8_t gate) noexcept {
 void keep(bool is_kept) noexcept {
   if (!set_kept(is_kept)) return;
   set_gate(gate_where(is_kept));
-  tell_follower(is_kept);
+  report_follower(is_kept);
   (void)begin_thread(kSteps);
 }
 
-/// What is looked at whether records are kept or not.
+/// Sets the gate bits that are set whether records are kept or not.
 void look_beside(std::uint8_t bits) noexcept {
   if (recorder() == nullptr) return;
   g_beside.store(bits, std::memory_order_relaxed);
@@ -141,7 +142,7 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
     follow(*t_hooks);
     const std::lock_guard lock(g_threads_mutex);
     if (t_hooks->is_outside == is_kept() && !t_hooks->is_held)
-      continue;  // it has changed meanwhile, and the gate was closed for it before this
+      continue;  // is_kept() changed meanwhile, and the gate was closed before this point
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
     const bool is_plain = (gate & kRegions) != 0 && t_hooks->use_tsc;
     std::atomic_ref(t_hooks->gate)
@@ -152,7 +153,7 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
 }
 
 KeptWhile::KeptWhile() noexcept : thread_(thread_for(kRegions)) {
-  if (thread_ != nullptr && thread_->is_held) thread_ = nullptr;  // it is inside of another one
+  if (thread_ != nullptr && thread_->is_held) thread_ = nullptr;  // nested in another KeptWhile
   if (thread_ == nullptr) return;
   thread_->is_held = true;
   thread_->buffer->keep(true);
@@ -162,14 +163,14 @@ KeptWhile::~KeptWhile() {
   if (thread_ == nullptr) return;
   thread_->buffer->keep(!thread_->is_outside);
   thread_->is_held = false;
-  (void)begin_thread(kSteps);  // follows what has changed meanwhile
+  (void)begin_thread(kSteps);  // follows changes of is_kept() in the meantime
 }
 
-void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept {
+void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept {
   put(thread, ticks, what);
 }
 
-bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
+bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
   return buffer.ensure(words + encoding::kTimeBaseWords) &&
          (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
@@ -193,13 +194,13 @@ void leave_until(HookThread& thread, RegionId region) noexcept {
   const RegionId* found = begin + thread.depth;
   while (found != begin && *(found - 1) != region) --found;
   if (found == begin)
-    return refuse(LossCause::kUnbalanced, "a region was left that the thread is not in");
+    return refuse(LossCause::kUnbalanced, "a region was left that is not open on this thread");
   const std::uint64_t now = clock::ticks(thread.use_tsc);
   const auto kept = static_cast<std::uint32_t>(found - 1 - begin);
   for (std::uint32_t depth = thread.depth; depth > kept + 1; --depth) {
     put(thread, now, hook_words::kLeave);
     if (!may_cross(thread.open[depth - 1]))
-      refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
+      refuse(LossCause::kUnbalanced, "a region was left while a region inside of it is open");
   }
   put(thread, now, hook_words::kLeave);
   RegionId* const end = std::copy_if(thread.open + kept + 1, thread.open + thread.depth,

@@ -21,26 +21,26 @@ void set_window(const StepWindow& window) noexcept;
 
 namespace {
 
-constexpr std::size_t kMostNameBytes = 1000;
-constexpr std::size_t kMostGroupBytes = 200;
-constexpr std::size_t kMostThreadNames = 1U << 14;
-constexpr std::uint32_t kMostRegions = kFirstReservedRegion - kFirstProgramRegion;
-constexpr std::uint32_t kMostCounters = 1U << 24;
+constexpr std::size_t kMaxNameBytes = 1000;
+constexpr std::size_t kMaxGroupBytes = 200;
+constexpr std::size_t kMaxThreadNames = 1U << 14;
+constexpr std::uint32_t kMaxRegions = kFirstReservedRegion - kFirstProgramRegion;
+constexpr std::uint32_t kMaxCounters = 1U << 24;
 
 struct RegionName {
-  std::size_t bytes;  ///< of the key; behind them a zero and the group, if there is one
+  std::size_t bytes;  ///< bytes of the name in the key; a zero byte and the group follow, if there
+                      ///< is a group
 };
 struct TensorName {
   TensorKinds wanted_kinds = 0;
 };
 
-/// All names, and which of them the recorder knows: those before the recording began when it
-/// begins.
+/// All names of the process. Those defined before a recording starts are written when it starts.
 struct Names {
   ProcessLock lock;
   NameTable<RegionName> regions;
   std::map<std::int64_t, std::string> threads;  ///< by gettid()
-  NameTable<std::string> counters;              ///< with their units
+  NameTable<std::string> counters;              ///< the entry is the unit
   NameTable<TensorName> tensors;
   TensorSink* sink = nullptr;
 };
@@ -49,7 +49,7 @@ Names& names() {
   return *all;
 }
 
-/// Of regions with a group: a bit each.
+/// One bit for each region identifier: the region has a group.
 std::array<std::atomic<std::uint64_t>, (std::size_t{kFirstReservedRegion} + 63) / 64> g_crossing;
 
 RegionDefinition definition_of(std::uint32_t number) {
@@ -66,15 +66,16 @@ RegionDefinition definition_of(std::uint32_t number) {
   return region;
 }
 
-std::string_view cut(std::string_view name) { return name.substr(0, kMostNameBytes); }
+std::string_view cut(std::string_view name) { return name.substr(0, kMaxNameBytes); }
 
-/// The number of the name, made where it is new: `define` tells the recorder. kAbsent: it has none.
+/// Returns the number of a name, and defines it if it is new: `define` adds it to the table and the
+/// recorder. Returns kAbsent if the name is refused.
 template <class Entry, class Define>
 std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, std::uint32_t most,
                         Define define) noexcept {
   constexpr std::uint32_t kNone = NameTable<Entry>::kAbsent;
   if (name.empty()) {
-    refuse(LossCause::kRefused, "a name is missing or empty");
+    refuse(LossCause::kRefused, "a name is null or empty; the call was ignored");
     return kNone;
   }
   try {
@@ -84,15 +85,15 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
     if (known != kNone) return known;
     if ((names().*table).size() < most) return define(cut(name));
   } catch (const std::bad_alloc&) {
-    refuse(LossCause::kRefused, "there is no memory for a name");
+    refuse(LossCause::kRefused, "a name was not defined: memory is exhausted");
     return kNone;
   }
-  refuse(LossCause::kRefused, "there are too many names");
+  refuse(LossCause::kRefused, "a name was not defined: there are too many names");
   return kNone;
 }
 
-/// `define` tells the recorder of the name that was just added. Where memory runs out the name is
-/// removed again. Throws then.
+/// Writes the definition of the name that was just added. If memory runs out, removes the name and
+/// throws.
 template <class Entry, class Define>
 std::uint32_t keep_if_defined(NameTable<Entry>& table, std::uint32_t added, Define define) {
   Recorder* const active = recorder();
@@ -113,15 +114,15 @@ TensorId tensor(std::string_view name) noexcept {
       });
 }
 
-/// Who takes tensors of this name and one of these kinds; nullptr: nobody.
+/// Returns the sink if it wants tensors of this name and one of these kinds; nullptr otherwise.
 TensorSink* sink_of(TensorId tensor, TensorKinds kinds) noexcept {
   const ProcessGuard locked(names().lock);
   return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink
                                                                              : nullptr;
 }
 
-/// Whatever an application's handle is, only ids that were given count.
-std::atomic<std::uint32_t> g_counter_count{0};  ///< of names().counters, for who has no lock
+/// Handles of the application are checked against the number of counters defined.
+std::atomic<std::uint32_t> g_counter_count{0};  ///< size of names().counters, read without the lock
 std::atomic<CounterSink*> g_counter_sink{nullptr};
 bool is_known_counter(CounterId counter) {
   return counter < g_counter_count.load(std::memory_order_relaxed);
@@ -130,10 +131,10 @@ bool is_known_counter(CounterId counter) {
 }  // namespace
 
 RegionId region(std::string_view name, std::string_view group) noexcept {
-  group = name.empty() ? group.substr(0, 0) : group.substr(0, kMostGroupBytes);
+  group = name.empty() ? group.substr(0, 0) : group.substr(0, kMaxGroupBytes);
   const std::size_t bytes = std::min(
-      name.size(), group.empty() ? kMostNameBytes : kMostNameBytes - 1 - group.size());
-  char key[kMostNameBytes];
+      name.size(), group.empty() ? kMaxNameBytes : kMaxNameBytes - 1 - group.size());
+  char key[kMaxNameBytes];
   std::copy_n(name.data(), bytes, key);
   std::size_t size = bytes;
   if (!group.empty()) {
@@ -141,7 +142,7 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
     size += group.copy(key + size, group.size());
   }
   const std::uint32_t number = number_of(
-      &Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
+      &Names::regions, {key, size}, kMaxRegions, [bytes](std::string_view whole) {
         const std::uint32_t added = names().regions.add(whole, {bytes});
         const std::uint32_t id = kFirstProgramRegion + added;
         if (bytes < whole.size())
@@ -164,22 +165,22 @@ bool may_cross(RegionId region) noexcept {
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {
     const ProcessGuard locked(names().lock);
-    if (!locked || name.empty() || names().threads.size() == kMostThreadNames) return;
+    if (!locked || name.empty() || names().threads.size() == kMaxThreadNames) return;
     const std::string whole(cut(name));
     names().threads[system_thread_id] = whole;
     if (Recorder* active = recorder()) active->name_thread(system_thread_id, whole);
   } catch (const std::bad_alloc&) {
-    refuse(LossCause::kRefused, "there is no memory for a name");
+    refuse(LossCause::kRefused, "a name was not defined: memory is exhausted");
   }
 }
 
-void enter_slowly(RegionId region) noexcept {
+void enter_slow_path(RegionId region) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion) return;
   if (push(*thread, region)) put(*thread, clock::ticks(thread->use_tsc), region);
 }
 
-void leave_slowly(RegionId region) noexcept {
+void leave_slow_path(RegionId region) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread != nullptr && region >= kFirstProgramRegion) leave_until(*thread, region);
 }
@@ -189,10 +190,10 @@ void enter(RegionId region, std::span<const Number> numbers) noexcept {
   if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion ||
       !push(*thread, region))
     return;
-  numbers = numbers.first(std::min(numbers.size(), kMostNumbers));
+  numbers = numbers.first(std::min(numbers.size(), kMaxNumbers));
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, 1 + numbers.size() * hook_words::kMostValueWords, now)) return;
+  if (!has_space(buffer, 1 + numbers.size() * hook_words::kMaxValueWords, now)) return;
   encoding::Word* to = buffer.cursor();
   *to++ = hook_words::timed(now, buffer.base_ticks(), region);
   for (const Number& number : numbers) to = hook_words::encode_value(to, number.name, number.value);
@@ -203,12 +204,13 @@ void leave_innermost() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (thread->depth == 0)
-    return refuse(LossCause::kUnbalanced, "a region was left while the thread is in none");
+    return refuse(LossCause::kUnbalanced,
+                  "a region was left, but no region is open on this thread");
   leave(thread->open[thread->depth - 1]);
 }
 
 CounterId counter(std::string_view name, std::string_view unit) noexcept {
-  return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
+  return number_of(&Names::counters, name, kMaxCounters, [unit](std::string_view whole) {
     const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
     const std::uint32_t kept = keep_if_defined(names().counters, added, [&](Recorder& active) {
       return active.define(
@@ -223,12 +225,12 @@ void count(CounterId counter, double value) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (!is_known_counter(counter))
-    return refuse(LossCause::kRefused, "a counter was set that was never defined");
+    return refuse(LossCause::kRefused, "a counter was set that is not defined");
   if (CounterSink* const sink = g_counter_sink.load(std::memory_order_acquire)) [[unlikely]]
     sink->set(counter, value);
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, hook_words::kCounterWords, now)) return;
+  if (!has_space(buffer, hook_words::kCounterWords, now)) return;
   buffer.commit(
       hook_words::encode_counter(buffer.cursor(), now, buffer.base_ticks(), counter, value));
 }
@@ -238,11 +240,11 @@ void mark(RegionId name) noexcept {
   if (thread == nullptr || name < kFirstProgramRegion) return;
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
-  if (!has_room(buffer, hook_words::kMarkWords, now)) return;
+  if (!has_space(buffer, hook_words::kMarkWords, now)) return;
   buffer.commit(hook_words::encode_mark(buffer.cursor(), now, buffer.base_ticks(), name));
 }
 
-void show_slowly(TensorView& view) noexcept {
+void show_slow_path(TensorView& view) noexcept {
   HookThread* thread = thread_for(kTensors | kShows);
   if (thread == nullptr) return;
   view.step = current_step();
@@ -251,7 +253,7 @@ void show_slowly(TensorView& view) noexcept {
   if ((gate_of(*thread) & kTensors) != 0) {
     EventBuffer& buffer = *thread->buffer;
     const std::uint64_t now = clock::ticks(thread->use_tsc);
-    if (has_room(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
+    if (has_space(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
       buffer.commit(hook_words::encode_tensor(buffer.cursor(), now, buffer.base_ticks(), view.id,
                                               view.shape));
     }

@@ -12,44 +12,48 @@
 #include <string>
 #include <string_view>
 
-/// What a program tells about itself. Whoever hears it, the hook API or NVTX, calls these. All of
-/// it is safe at any time, from any thread, also before a recording has begun, after it has ended,
-/// and in a forked child: it is then passed over, except names, which are known from then on.
-/// Nothing is thrown; what cannot be recorded is counted (refusals.h).
+/// Annotations of the application: regions, steps, counters, marks, tensors, grid coordinates.
+/// Producers (the hook API, NVTX) call these functions.
+/// Threads and phase: any thread, at any time, also before recording starts, after it ended and in
+/// a forked child. Calls outside of a recording are ignored, except definitions of names, which are
+/// kept.
+/// Errors: nothing throws. A call that cannot be recorded is counted (refusals.h).
 namespace megascope::hooks {
 
-/// The number of a name, the same each time; kNoRegion: it has none, since it is empty or there are
-/// too many. Any bytes; what is behind the first 1000 does not count. group: what readers group it
-/// by (RegionDefinition); names of two groups are two regions. Takes a lock: not for the hot path.
+/// Returns the identifier of a region name; the same name and group always have the same one.
+/// Returns kNoRegion if the name is empty or there are too many names (counted as refused). name:
+/// any bytes, of which the first 1000 are significant. group: RegionDefinition::group; the same
+/// name in two groups is two regions. Takes a lock: not for the hot path.
 RegionId region(std::string_view name, std::string_view group = {}) noexcept;
 
-/// A number that goes with a region.
+/// An attribute of a region instance, such as its micro-batch.
 struct Number {
   ValueName name;
   std::int64_t value;
 };
 
-/// The calling thread enters a region. kNoRegion: nothing.
-void enter_slowly(RegionId region) noexcept;
+/// The calling thread enters a region. kNoRegion is ignored. The slow path creates the thread's
+/// state and checks everything; enter() is the hot path of a recording thread.
+void enter_slow_path(RegionId region) noexcept;
 [[gnu::always_inline]] inline void enter(RegionId region) noexcept {
   HookThread* thread = t_hooks;
   const bool is_region = region >= kFirstProgramRegion && region < kFirstReservedRegion;
-  if ((gate_of(*thread) & kPlain) == 0 || !is_region || thread->depth == HookThread::kMostOpen)
+  if ((gate_of(*thread) & kPlain) == 0 || !is_region || thread->depth == HookThread::kMaxOpen)
       [[unlikely]] {
     if (gate_of(*thread) == 0 &&
         (g_gate.load(std::memory_order_relaxed) & (kRegions | kMayBegin)) == 0)
       return;
-    return enter_slowly(region);
+    return enter_slow_path(region);
   }
   thread->open[thread->depth++] = region;
   put_plainly(*thread, region);
 }
-/// The same with at most kMostNumbers numbers.
-inline constexpr std::size_t kMostNumbers = 8;
+/// As enter(), with at most kMaxNumbers attributes; further ones are ignored.
+inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 
-/// It leaves the region that it entered last, which should be `region`.
-void leave_slowly(RegionId region) noexcept;
+/// The calling thread leaves a region, which should be the one that it entered last (leave_until).
+void leave_slow_path(RegionId region) noexcept;
 [[gnu::always_inline]] inline void leave(RegionId region) noexcept {
   HookThread* thread = t_hooks;
   if ((gate_of(*thread) & kPlain) == 0 || thread->depth == 0 ||
@@ -57,75 +61,81 @@ void leave_slowly(RegionId region) noexcept;
     if (gate_of(*thread) == 0 &&
         (g_gate.load(std::memory_order_relaxed) & (kRegions | kMayBegin)) == 0)
       return;
-    return leave_slowly(region);
+    return leave_slow_path(region);
   }
   --thread->depth;
   put_plainly(*thread, hook_words::kLeave);
 }
-/// It leaves the innermost one, whatever that is.
+/// Leaves the innermost region of the calling thread.
 void leave_innermost() noexcept;
 
-/// A step of the program begins, and the one that the thread is in ends. step: 0 or more.
+/// Begins a step on the calling thread and ends the step that the thread is in. step: 0 or more.
 void begin_step(std::int64_t step) noexcept;
+/// Ends the calling thread's step.
 void end_step() noexcept;
-/// Of the step that began last in the process; -1: none has.
+/// Returns the number of the step that began last in the process; -1 if none has.
 std::int64_t current_step() noexcept;
 
-/// kNoCounter: as kNoRegion. The unit of its first definition counts.
+/// Returns the identifier of a counter; kNoCounter as kNoRegion of region(). The unit of the first
+/// definition is used.
 inline constexpr CounterId kNoCounter = 0xFFFFFFFF;
 CounterId counter(std::string_view name, std::string_view unit) noexcept;
 void count(CounterId counter, double value) noexcept;
 
-/// A moment with a name.
+/// Records an instant with a name.
 void mark(RegionId name) noexcept;
 
-/// A range of time starts that nests with nothing and that any thread may stop. Returns its number,
-/// unique in the process; 0: it is not recorded, as when nothing is, or when about kMostRanges are
-/// open. No lock.
-inline constexpr std::size_t kMostRanges = 1U << 14;
+/// Starts a range: an interval that need not nest with regions and that any thread may stop.
+/// Returns its number, unique in the process; 0 if it is not recorded, because nothing is recorded
+/// or about kMaxRanges are open (counted as refused). Takes no lock.
+inline constexpr std::size_t kMaxRanges = 1U << 14;
 std::uint64_t start_range(RegionId name) noexcept;
-/// 0: nothing. One that is not open is counted as unbalanced.
+/// Stops a range. 0 is ignored. A range that is not open is counted as unbalanced.
 void stop_range(std::uint64_t range) noexcept;
 
-/// system_thread_id: gettid() of a thread of this process, which may tell things later only. The
-/// last name counts.
+/// Names a thread of this process. system_thread_id: its gettid(); the thread need not have called
+/// a hook yet. The last name is used.
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept;
 
-/// The program shows a tensor. view.id and view.step are set here. Where nothing is recorded of
-/// tensors and nobody looks, this costs a load and a branch.
-void show_slowly(TensorView& view) noexcept;
+/// Passes a tensor to the recording and to the TensorSink. Sets view.id and view.step.
+void show_slow_path(TensorView& view) noexcept;
+/// Returns whether tensors are recorded or passed to the sink. One load and one branch if not.
 [[gnu::always_inline]] inline bool wants_tensors() noexcept {
   return thread_for(kTensors | kShows) != nullptr;
 }
 
-/// The same of a tensor of this name, which is looked up.
+/// Returns whether a tensor of this name would be recorded or taken by the sink. Looks the name up
+/// under a lock.
 bool wants_tensor(std::string_view name) noexcept;
 
-/// This process's place in a dimension of the parallel program: its index among `size`. False:
-/// refused.
+/// Sets the grid coordinate of this process in one dimension. Returns false if it is refused.
 bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noexcept;
-/// The same of all dimensions, from the process's rank (parallel_layout.h).
+/// Sets the coordinates of all dimensions from the rank of this process (parallel_layout.h).
 bool set_places(std::string_view layout) noexcept;
 
-// What follows is for the front door, and for producers that record beside hooks.
+// The functions below are for plugin/run and for producers that record in addition to hooks.
 
-/// Are records kept, or do they feed the report's sums only (StepWindow)?
+/// Returns whether records are kept in the trace now; otherwise they are added to the profile only
+/// (StepWindow).
 bool is_kept() noexcept;
-/// Called with the new answer, by the thread that begins a step. One follower.
+/// Sets the function that is called when is_kept() changes, with the new value, by the thread that
+/// begins a step. One function at a time.
 using WindowFollower = void (*)(bool is_kept);
 void set_window_follower(WindowFollower follower) noexcept;
 
-/// Called by the thread that begins a step, between the step before and this one, ahead of what
-/// decides whether it is recorded. One follower. No step of ours is open then.
+/// Sets the function that is called at each step boundary, by the thread that begins the step,
+/// after the previous step ended and before it is decided whether this step is recorded. One
+/// function at a time.
 using StepFollower = void (*)(std::int64_t step);
 void set_step_follower(StepFollower follower) noexcept;
-/// Steps from `first` on, `count` of them, are recorded whatever the window says. Replaces what was
-/// said before.
+/// Records the steps first … first + count - 1 in addition to those of the window. Replaces the
+/// previous interval.
 void also_keep(std::int64_t first, std::int64_t count) noexcept;
 
-/// While it lives, what the calling thread tells is kept in the trace though the step that it is in
-/// is not: what is told late of one that was. No region is entered or left meanwhile; what the
-/// thread would follow, should another begin a step, it follows at the end.
+/// Keeps the calling thread's records in the trace for a scope, although its current step is not
+/// recorded. For results of a recorded step that arrive later. The thread must not enter or leave
+/// regions meanwhile. If another thread begins a step meanwhile, this thread follows at the end of
+/// the scope.
 class KeptWhile {
  public:
   KeptWhile() noexcept;
@@ -134,28 +144,30 @@ class KeptWhile {
   KeptWhile& operator=(const KeptWhile&) = delete;
 
  private:
-  HookThread* thread_;  ///< nullptr: it is kept anyhow, or nothing is recorded
+  HookThread* thread_;  ///< null: the records are kept anyway, or nothing is recorded
 };
 
-/// Grows with each place in a parallel group that is told.
+/// Returns a number that grows with each grid coordinate that is set.
 std::uint32_t places_version() noexcept;
 
-/// From now on what is told is recorded there. gate: kRegions … of hook_thread.h. recorder outlives
-/// the process.
+/// Starts recording into `recorder`. gate: bits kRegions … of hook_thread.h. The recorder must
+/// exist until the process ends.
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept;
-/// And now no longer, for good.
+/// Ends recording for good.
 void close() noexcept;
-/// Where it is recorded; nullptr: nowhere, as in a forked child.
+/// Returns the recorder; nullptr if nothing is recorded, and in a forked child.
 Recorder* recorder() noexcept;
-/// Before open(). sink outlives the process.
+/// Sets the sink of tensors. Call before open(). The sink must exist until the process ends.
 void set_tensor_sink(TensorSink* sink) noexcept;
-/// What the sink wants has changed: it is asked again of each name. is_wanted: it is shown tensors
-/// from now on, whether records are kept or not; else only where open() said so.
+/// Informs that the sink's selection has changed: it is asked again for each known name. is_wanted:
+/// pass tensors to the sink in all steps; otherwise only in recorded steps and as open() selected.
 void show_tensors(bool is_wanted) noexcept;
-/// sink hears of counters from now on; nullptr: nobody does. It outlives the process.
+/// Sets the sink that receives counter values from now on; nullptr: none. It must exist until the
+/// process ends.
 void show_counters(CounterSink* sink) noexcept;
-/// As it was defined; empty: no such counter.
+/// Returns the name of a counter; empty if there is no such counter.
 std::string counter_name(CounterId counter);
+/// Returns the unit of a counter; empty if there is none.
 std::string counter_unit(CounterId counter);
 
 }  // namespace megascope::hooks

@@ -20,7 +20,7 @@ bool set_kept(bool is_kept) noexcept {
 void set_window_follower(WindowFollower follower) noexcept {
   g_follower.store(follower, std::memory_order_release);
 }
-void tell_follower(bool is_kept) noexcept {
+void report_follower(bool is_kept) noexcept {
   if (const WindowFollower follower = g_follower.load(std::memory_order_acquire)) follower(is_kept);
 }
 

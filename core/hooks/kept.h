@@ -2,9 +2,9 @@
 
 namespace megascope::hooks {
 
-/// What is_kept() says from now on. False: it said so before.
+/// Sets the result of is_kept(). Returns false if it was that already.
 bool set_kept(bool is_kept) noexcept;
-/// Tells whoever records beside hooks (set_window_follower).
-void tell_follower(bool is_kept) noexcept;
+/// Calls the function of set_window_follower().
+void report_follower(bool is_kept) noexcept;
 
 }  // namespace megascope::hooks

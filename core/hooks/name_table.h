@@ -11,11 +11,11 @@
 
 namespace megascope::hooks {
 
-/// A lock that a forked child never waits for: whoever held it in the parent is not there to give
-/// it back.
+/// A lock that a forked child never waits for: a thread that held it in the parent does not exist
+/// in the child.
 class ProcessLock {
  public:
-  /// False in such a child.
+  /// Waits for the lock. Returns false in a forked child if a thread of the parent held it.
   bool lock() noexcept {
     const pid_t self = getpid();
     for (;;) {
@@ -31,7 +31,7 @@ class ProcessLock {
   std::atomic<pid_t> holder_{0};
 };
 
-/// Holds the lock while it lives; false in a forked child that must not wait for it.
+/// Holds a ProcessLock for a scope; converts to false if the lock could not be taken.
 class ProcessGuard {
  public:
   explicit ProcessGuard(ProcessLock& lock) noexcept : lock_(lock), is_held_(lock.lock()) {}
@@ -47,21 +47,25 @@ class ProcessGuard {
   bool is_held_;
 };
 
-/// Names by number, from 0 on, each once. Made at the first use and never destroyed: hooks are
-/// called at any time. Entries stay where they are. Under its owner's lock.
+/// Unique names with consecutive numbers from 0 and an entry each. References to entries stay
+/// valid. Call under its owner's lock. Created at first use and never destroyed, because hooks may
+/// be called at any time.
 template <class Entry>
 class NameTable {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
 
-  /// kAbsent: the name is not there.
+  /// Returns the number of the name; kAbsent if it is not in the table.
   std::uint32_t find(std::string_view name) const {
     const auto found = index_.find(name);
     return found == index_.end() ? kAbsent : found->second;
   }
+  /// Adds a new name and returns its number. May throw std::bad_alloc, and leaves the table as it
+  /// was then.
   std::uint32_t add(std::string_view name, Entry entry) {
     const auto number = static_cast<std::uint32_t>(names_.size());
-    while (entries_.size() > number) entries_.pop_back();  // memory ran out in the middle of this
+    while (entries_.size() > number)
+      entries_.pop_back();  // left by an add() that ran out of memory
     entries_.push_back(std::move(entry));
     names_.emplace_back(name);
     try {
@@ -72,7 +76,7 @@ class NameTable {
     }
     return number;
   }
-  /// Undoes the last add(): its number is given again.
+  /// Undoes the last add(); its number is assigned again.
   void remove_last() noexcept {
     index_.erase(std::string_view(names_.back()));
     names_.pop_back();

@@ -7,7 +7,7 @@
 namespace megascope::hooks {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 64;
+constexpr std::size_t kMaxNameBytes = 64;
 constexpr std::string_view kOrder = "order";
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -20,7 +20,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-/// Reads "name=size". False: it is none.
+/// Parses "name=size". Returns false if malformed.
 bool read_dimension(std::string_view item, ParallelIndex& dimension) {
   const std::size_t equals = item.find('=');
   if (equals == std::string_view::npos) return false;
@@ -31,7 +31,8 @@ bool read_dimension(std::string_view item, ParallelIndex& dimension) {
          is_dimension_name(dimension.name);
 }
 
-/// Puts the dimensions into the order given. False: it does not name each of them once.
+/// Sorts the dimensions into the given order. Returns false if the order does not name each of them
+/// once.
 bool arrange(const std::vector<std::string>& order, std::vector<ParallelIndex>& dimensions) {
   std::vector<ParallelIndex> arranged;
   for (const std::string& name : order) {
@@ -59,7 +60,7 @@ bool is_dimension_name(std::string_view name) {
   const auto is_allowed = [](unsigned char c) {
     return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
   };
-  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, is_allowed);
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::all_of(name, is_allowed);
 }
 
 std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std::int32_t world_rank,
@@ -76,8 +77,8 @@ std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std:
                         std::ranges::find(dimensions, dimension.name, &ParallelIndex::name) ==
                             dimensions.end();
     if (!is_new) {
-      problem = "parallel groups: " + item.substr(0, kMostNameBytes) +
-                " is not <name>=<size>, once a name";
+      problem = "parallel groups: " + item.substr(0, kMaxNameBytes) +
+                " is not <name>=<size>, or its name occurs twice";
       return {};
     }
     dimensions.push_back(std::move(dimension));

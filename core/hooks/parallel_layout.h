@@ -9,13 +9,13 @@
 
 namespace megascope::hooks {
 
-/// Letters, digits, '-' and '_'; at most 64.
+/// Returns whether `name` has 1 to 64 letters, digits, '-' and '_'.
 bool is_dimension_name(std::string_view name);
 
-/// Where a rank stands in the dimensions that `items` name: "tp=2", "pp=4", and once "order=tp-pp":
-/// the dimension named first changes fastest with the rank. Without an order it is as written; it
-/// names each dimension once. The sizes' product is the world's. On an error nothing, and the
-/// sentence that says why.
+/// Returns the coordinates of a rank in the dimensions of a layout. items: "tp=2", "pp=4" and at
+/// most one "order=tp-pp". The first dimension of `order` changes fastest with the rank; it must
+/// name each dimension once; without it the order is as written. The product of the sizes must be
+/// world_size. On an error returns an empty list and stores a sentence in `problem`.
 std::vector<ParallelIndex> places_in(const std::vector<std::string>& items, std::int32_t world_rank,
                                      std::int32_t world_size, std::string& problem);
 

@@ -13,12 +13,13 @@ namespace {
 
 std::atomic<std::uint32_t> g_version{0};
 
-/// nullptr: refused.
+/// Returns the recorder; nullptr if nothing is recorded (counted as refused).
 Recorder* recorder_of_places() noexcept {
-  (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
+  (void)thread_for(kSteps);  // this may be the hook that starts the recording
   Recorder* active = recorder();
   if (active == nullptr)
-    refuse(LossCause::kRefused, "a place in a parallel group was told while nothing is recorded");
+    refuse(LossCause::kRefused,
+           "a coordinate in a parallel group was set while nothing is recorded");
   return active;
 }
 
@@ -30,9 +31,10 @@ bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noe
   Recorder* const active = recorder_of_places();
   if (active == nullptr) return false;
   if (!is_dimension_name(name) || index < 0 || index >= size) {
-    refuse(LossCause::kRefused,
-           "a place in a parallel group is not 0 <= index < size, or its name is not of letters, "
-           "digits, '-' and '_'");
+    refuse(
+        LossCause::kRefused,
+        "a coordinate in a parallel group was ignored: index must be 0 to size - 1, and the name "
+        "1 to 64 letters, digits, '-' or '_'");
     return false;
   }
   try {

@@ -18,7 +18,7 @@ std::atomic<std::uint64_t> g_early[kLossCauseCount];
 
 void refuse(LossCause cause, const char* reason) noexcept {
   std::strncpy(t_reason, reason, kReasonBytes - 1);
-  if (is_forked_child()) return;  // the recorder's memory is not there
+  if (is_forked_child()) return;  // the recorder's memory is not mapped
   if (Recorder* recorder = g_counts.load(std::memory_order_acquire))
     recorder->count_loss(cause);
   else

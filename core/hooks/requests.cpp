@@ -30,7 +30,7 @@ Waiting& waiting() {
   return *all;
 }
 
-/// Where the calling thread's records were when its step began.
+/// Positions of the calling thread's buffers when its step began.
 struct StepMark {
   const encoding::Word* hooks = nullptr;
   const encoding::Word* calls = nullptr;
@@ -49,9 +49,9 @@ StepMark mark_of_this_thread() noexcept {
   return mark;
 }
 
-/// nullptr: nobody asks anything, as where nothing is recorded or served, and in a forked child.
+/// Returns the sink; nullptr if nothing is recorded or served, and in a forked child.
 RequestSink* sink_here() noexcept {
-  (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
+  (void)thread_for(kSteps);  // this may be the hook that starts the recording
   return recorder() == nullptr ? nullptr : g_sink.load(std::memory_order_acquire);
 }
 
@@ -90,10 +90,10 @@ void reply(std::string_view text) noexcept {
 void offer_request(std::string text) {
   const ProcessGuard locked(waiting().lock);
   if (!locked) return;
-  if (waiting().requests.size() == kMostWaitingRequests) {
+  if (waiting().requests.size() == kMaxWaitingRequests) {
     waiting().requests.pop_front();
     refuse(LossCause::kRefused,
-           "a client's request was forgotten: the program did not ask for it in time");
+           "a client's request was dropped: the application did not poll for requests in time");
   }
   waiting().requests.push_back(std::move(text));
 }

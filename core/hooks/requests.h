@@ -6,30 +6,31 @@
 #include <string>
 #include <string_view>
 
-/// What clients of the live view ask the program to do, and its answers. Safe at any time and from
-/// any thread, as all hooks.
+/// Requests of clients of the live view to the application, and its answers. Any thread, any time,
+/// as all hooks.
 namespace megascope::hooks {
 
-inline constexpr std::size_t kMostWaitingRequests = 16;
+inline constexpr std::size_t kMaxWaitingRequests = 16;
 
-/// The oldest request, JSON text, into `text` with a zero behind it, and it is no longer there.
-/// Returns its length; 0: there is none. One that does not fit `size` stays, and nothing is
+/// Takes the oldest request, as JSON text with a terminating zero. Returns its length without the
+/// zero; 0 if there is none. If it does not fit `size` bytes, it stays queued and nothing is
 /// written.
 std::size_t poll_request(char* text, std::size_t size) noexcept;
-/// A step begins or ends on the calling thread. One in which the program asked for a request in
-/// vain, recorded nothing else, neither by hooks nor by MPI calls, and which took less than a
-/// millisecond, is reported as idle (RequestSink).
+/// Called at step boundaries of the calling thread. A step is reported as idle (RequestSink) if the
+/// application polled without success, recorded nothing by hooks or MPI calls, and the step took
+/// less than 1 ms.
 void note_step_begin() noexcept;
 void note_step_end() noexcept;
-/// The program answers; passed over where nobody can have asked.
+/// Passes the application's answer to the sink. Ignored if nothing is recorded or served.
 void reply(std::string_view text) noexcept;
 
-/// All ranks have agreed on a request at this boundary. Beyond kMostWaitingRequests the oldest is
-/// forgotten, and counted.
+/// Queues a request on which all ranks agreed at this step boundary. If kMaxWaitingRequests are
+/// queued, the oldest is dropped and counted as refused.
 void offer_request(std::string text);
-/// Before open(). sink outlives the process.
+/// Sets the sink. Call before open(). It must exist until the process ends.
 void set_request_sink(RequestSink* sink) noexcept;
-/// Called behind reply(), in the program's call, so that answers leave soon. One follower.
+/// Sets the function that is called after reply(), on the application's thread, so that answers are
+/// sent soon. One function at a time.
 using ReplyFollower = void (*)();
 void set_reply_follower(ReplyFollower follower) noexcept;
 

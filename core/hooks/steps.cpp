@@ -10,9 +10,10 @@
 namespace megascope::hooks {
 namespace {
 
-std::atomic<RegionId> g_region{kNoRegion};  ///< whose name is that of steps; none before the first
+std::atomic<RegionId> g_region{
+    kNoRegion};  ///< identifier of the step region; kNoRegion before the first step
 std::atomic<std::int64_t> g_step{-1};
-StepWindow g_window;  ///< set before recording begins
+StepWindow g_window;  ///< set before recording starts
 std::atomic<StepFollower> g_follower{nullptr};
 std::atomic<std::int64_t> g_also_first{0};
 std::atomic<std::int64_t> g_also_count{0};
@@ -59,14 +60,15 @@ void also_keep(std::int64_t first, std::int64_t count) noexcept {
 void begin_step(std::int64_t step) noexcept {
   HookThread* thread = thread_for(kSteps);
   if (thread == nullptr) return;
-  if (step < 0) return refuse(LossCause::kRefused, "a step has a negative number");
+  if (step < 0) return refuse(LossCause::kRefused, "a step was ignored: its number is negative");
   if (is_in_step(*thread)) {
     leave(step_region());
     read_cpu_at_boundary();
   }
   if (step <= thread->step)
     refuse(LossCause::kUnbalanced,
-           "a step began that does not follow the one before: steps should count up");
+           "a step began whose number is not larger than the previous one; step numbers must "
+           "increase");
   thread->step = step;
   g_step.store(step, std::memory_order_relaxed);
   if (const StepFollower follower = g_follower.load(std::memory_order_acquire)) follower(step);
@@ -81,7 +83,7 @@ void end_step() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (!is_in_step(*thread))
-    return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
+    return refuse(LossCause::kUnbalanced, "a step ended on a thread that has no open step");
   note_step_end();
   leave(step_region());
   read_cpu_at_boundary();

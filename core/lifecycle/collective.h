@@ -10,41 +10,45 @@
 
 namespace megascope {
 
-/// A group of cooperating processes. All members make the same calls in the same order. Size 1
-/// needs no MPI. An error is sticky for the caller's purpose: after one, stop using the object. One
-/// thread at a time.
+/// Communication in a group of processes. All members make the same calls in the same order. A
+/// group of size 1 needs no MPI. After an error the object must not be used any more. One thread at
+/// a time.
 class Collective {
  public:
   using Bytes = std::vector<std::byte>;
-  /// Folds `theirs` (of a higher-ranked member) into `mine`. Must be associative.
+  /// Merges `theirs`, of a member with a higher rank, into `mine`. Must be associative.
   using Merge = std::function<void(Bytes& mine, std::span<const std::byte> theirs)>;
 
   virtual ~Collective() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Members with the same color form a group, ordered by (key, rank). Never null on success.
+  /// Creates subgroups of the members with equal color, ordered by (key, rank). result is not null
+  /// on success.
   virtual Status split(int color, int key, std::unique_ptr<Collective>& result) = 0;
 
+  /// Returns when all members have called it.
   virtual Status barrier() = 0;
-  /// data has the same size everywhere.
+  /// Broadcasts `data` from `root`. data: the same size on all members.
   virtual Status bcast(std::span<std::byte> data, int root) = 0;
-  /// all: resized to size() * mine.size() on the root, emptied elsewhere. mine has the same size
-  /// everywhere.
+  /// Gathers. mine: the same size on all members. all: on the root resized to size() * mine.size(),
+  /// elsewhere emptied.
   virtual Status gather(std::span<const std::byte> mine, Bytes& all, int root) = 0;
-  /// parts: on the root one entry a member; elsewhere emptied.
+  /// Gathers byte strings of different sizes. parts: on the root one entry for each member,
+  /// elsewhere emptied.
   virtual Status gatherv(std::span<const std::byte> mine, std::vector<Bytes>& parts, int root) = 0;
-  /// all: size() * mine.size() bytes on the root, ignored elsewhere.
+  /// Scatters. all: size() * mine.size() bytes on the root, ignored elsewhere.
   virtual Status scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) = 0;
-  /// parts: one entry a member on the root, ignored elsewhere. mine is resized.
+  /// Scatters byte strings of different sizes. parts: one entry for each member on the root,
+  /// ignored elsewhere. mine: resized.
   virtual Status scatterv(const std::vector<Bytes>& parts, Bytes& mine, int root) = 0;
-  /// Tree of O(log size) rounds: afterwards rank 0 holds the merge of all, in rank order. Others'
-  /// are unspecified.
+  /// Reduces in a tree of O(log size) rounds: rank 0 receives the merge of all, in rank order.
+  /// `mine` of other members is unspecified afterwards.
   virtual Status merge_up(Bytes& mine, const Merge& merge) = 0;
-  /// data is resized and filled from the root.
+  /// Broadcasts `data` from `root`; resized on the other members.
   virtual Status bcast_resized(Bytes& data, int root) = 0;
 
-  /// merge_up, then the result on every member.
+  /// As merge_up(), with the result on every member.
   Status merge_all(Bytes& mine, const Merge& merge) {
     Status status = merge_up(mine, merge);
     if (status.is_ok()) status = bcast_resized(mine, 0);
@@ -52,7 +56,7 @@ class Collective {
   }
 };
 
-/// The group of one process: every operation succeeds at once.
+/// Returns the group of one process: every operation completes at once.
 std::unique_ptr<Collective> make_single_collective();
 
 }  // namespace megascope

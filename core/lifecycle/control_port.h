@@ -7,65 +7,73 @@
 
 namespace megascope {
 
-/// What all ranks tell each other when a step of the program begins: a block of bytes from each,
-/// merged into one that all hear. Who has something to say is the port (plugin/tensors); who can
-/// talk carries its blocks (mpi_layer/step_control.h). Blocks are numbered from 0, one a boundary;
-/// what block k decides takes effect at boundary k + 2, on all ranks. One thread at a time, except
-/// merge(); nothing throws but block_sizes(), for want of memory.
+/// A periodic reduction over all ranks at step boundaries. Each rank contributes a block of bytes;
+/// the merged block is delivered to all. The port supplies the payload (plugin/tensors);
+/// StepControl (mpi_layer/step_control.h) transports it.
+/// Blocks are numbered from 0, one for each boundary. The decisions in block k take effect at
+/// boundary k + 2 on all ranks. One thread at a time, except merge(). Nothing throws except
+/// block_sizes(), if memory runs out.
 class ControlPort {
  public:
   virtual ~ControlPort() = default;
-  static constexpr std::size_t kMostLetterBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMaxRankUpdateBytes = std::size_t{8} << 20;
 
-  /// A step begins. False: its number does not count up, and the boundary is none.
+  /// Called at a step boundary. Returns false if `step` does not increase; the boundary is then
+  /// ignored.
   virtual bool begin(std::int64_t step) noexcept = 0;
-  /// All that block_bytes() may ever be, with so many ranks. Before all else.
+  /// Returns all sizes that block_bytes() may ever return for this number of ranks. Called before
+  /// the other functions.
   virtual std::vector<std::size_t> block_sizes(std::int32_t world_size) = 0;
-  /// Of the next block; the same on all ranks that have obeyed the same blocks.
+  /// Returns the size of the next block. Equal on all ranks that have applied the same blocks.
   virtual std::size_t block_bytes() const noexcept = 0;
-  /// What this rank says. block: block_bytes(), any alignment.
+  /// Writes this rank's contribution. block: block_bytes(), any alignment.
   virtual void fill(std::span<std::byte> block) noexcept = 0;
-  /// The same of a rank that has no such boundary.
+  /// Writes the contribution of a rank that does not reach this boundary.
   virtual void fill_absent(std::span<std::byte> block) const noexcept = 0;
-  /// Merges `theirs` into `mine`, both of the same block. Commutative and associative; any thread,
-  /// several at a time.
+  /// Merges `theirs` into `mine`, both of the same block. Commutative and associative. Any thread,
+  /// concurrently.
   virtual void merge(const std::byte* theirs, std::byte* mine) const noexcept = 0;
-  /// What all ranks together said: of each block once, in order, as soon as a boundary finds it
-  /// there.
-  virtual void hear(std::span<const std::byte> merged) noexcept = 0;
-  /// The same block again, two boundaries after its own: what it decides takes effect.
-  virtual void obey(std::span<const std::byte> merged) noexcept = 0;
-  /// True: with its last blocks this rank has said what others go by, and it is not to stop within
-  /// the next ones for want of patience.
+  /// Delivers the merged block of all ranks. Each block once, in order, at the first boundary after
+  /// its arrival.
+  virtual void handle(std::span<const std::byte> merged) noexcept = 0;
+  /// Delivers the same block again, two boundaries after its own: its decisions take effect.
+  virtual void apply(std::span<const std::byte> merged) noexcept = 0;
+  /// Returns whether this rank must not leave the exchange because of a timeout during the next
+  /// blocks: its last blocks have announced something on which other ranks rely.
   virtual bool has_promised() const noexcept = 0;
-  /// Time that a boundary took: all that is ours, and what of it was waiting for other ranks.
+  /// Reports the time that a boundary took: measurement overhead, and the part of it spent waiting
+  /// for other ranks.
   virtual void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
-  /// Time that the thread spent in calls of MPI since the boundary before. Before fill().
+  /// Reports the time that the thread spent in MPI calls since the previous boundary. Called before
+  /// fill().
   virtual void spend_in_calls(std::uint64_t ns) noexcept = 0;
-  /// Now and then, inside a call of MPI or a hook, where letters are asked for. Returns when again,
-  /// ns from now.
-  virtual std::uint64_t pulse() noexcept = 0;
-  /// What this rank writes to rank 0, at a boundary or a pulse, if what it wrote before has left:
-  /// kMostLetterBytes at most; empty: nothing.
-  virtual std::vector<std::byte> take_letter() noexcept = 0;
-  /// On rank 0: what a rank wrote, its own too. In the order in which that rank wrote it.
-  virtual void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept = 0;
-  /// The same of one that may be kept without a copy; what is left in it is not said.
-  virtual void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept {
-    receive(world_rank, letter);
+  /// A progress tick: called from time to time inside MPI calls and hooks if rank updates are used.
+  /// Returns the time until the next tick, in ns.
+  virtual std::uint64_t progress_tick() noexcept = 0;
+  /// Returns this rank's next message to rank 0 (rank update), at a boundary or tick, after the
+  /// previous one was sent: at most kMaxRankUpdateBytes; empty: none.
+  virtual std::vector<std::byte> take_rank_update() noexcept = 0;
+  /// On rank 0: delivers a rank update, also rank 0's own. In the order in which that rank sent
+  /// them.
+  virtual void receive(std::int32_t world_rank,
+                       std::span<const std::byte> rank_update) noexcept = 0;
+  /// As receive(); may take the bytes without a copy. `letter` is unspecified afterwards.
+  virtual void receive_whole(std::int32_t world_rank,
+                             std::vector<std::byte>&& rank_update) noexcept {
+    receive(world_rank, rank_update);
   }
-  /// From now on this rank says nothing but fill_absent(), and decides nothing; why. It still obeys
-  /// what others need of it.
+  /// From now on this rank contributes fill_absent() only and decides nothing. It still applies
+  /// blocks that other ranks rely on. reason: for the user.
   virtual void stop(const char* reason) noexcept = 0;
 };
 
-/// How ranks are to talk at steps.
+/// How ranks communicate at step boundaries.
 struct ControlPlan {
-  ControlPort* port = nullptr;  ///< nullptr: not at all
-  std::uint64_t settings = 0;   ///< a number that must be the same on all ranks
-  bool has_letters = false;     ///< take_letter() is asked; the same on all ranks
+  ControlPort* port = nullptr;    ///< nullptr: they do not
+  std::uint64_t settings = 0;     ///< a number that must be equal on all ranks
+  bool has_rank_updates = false;  ///< take_rank_update() is called; equal on all ranks
   std::uint64_t
-      patience_ns = 0;  ///< how long a boundary waits for the block that takes effect at it
+      timeout_ns = 0;  ///< timeout of a boundary that waits for the block that takes effect at it
 };
 
 }  // namespace megascope

@@ -4,12 +4,12 @@
 
 namespace megascope {
 
-/// Hears of the counters that a program sets, beside what is recorded of them. Never destroyed.
+/// Receives the values of counters in addition to their recording. Never destroyed.
 class CounterSink {
  public:
   virtual ~CounterSink() = default;
-  /// Any thread, several at a time, inside the program's call: no lock that a thread may hold for
-  /// long, nothing thrown.
+  /// Called on the application's threads, concurrently. Must not throw or take a lock that another
+  /// thread may hold for long.
   virtual void set(CounterId counter, double value) noexcept = 0;
 };
 

@@ -12,8 +12,8 @@ namespace megascope {
 
 namespace {
 
-/// Path in a line of /proc/self/maps that covers the address; empty: it does not, or nothing is
-/// mapped there that has a path.
+/// Returns the path in a line of /proc/self/maps that covers the address; empty if it does not or
+/// has no path.
 std::string path_in(const std::string& line, std::uintptr_t address) {
   unsigned long long begin = 0;
   unsigned long long end = 0;
@@ -24,8 +24,8 @@ std::string path_in(const std::string& line, std::uintptr_t address) {
   return slash == std::string::npos ? std::string() : line.substr(slash);
 }
 
-/// The file that is mapped at an address, as the kernel knows it: absolute, also where the loader
-/// was given a relative path.
+/// Returns the absolute path of the file mapped at an address. The kernel knows it also if the
+/// loader got a relative path.
 std::string mapped_file(const void* address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -37,12 +37,13 @@ std::string mapped_file(const void* address) {
 
 }  // namespace
 
-Status load_module(const std::string& folder, const std::string& name, const ModuleTable*& table) {
-  // A relative path would be looked for in the current directory, which may be anybody's.
-  if (!folder.starts_with('/'))
+Status load_module(const std::string& directory, const std::string& name,
+                   const ModuleTable*& table) {
+  // A relative path would be searched in the current directory, which another user may control.
+  if (!directory.starts_with('/'))
     return Status::error("cannot load the module " + name +
                          ": the library's own directory is not known");
-  const std::string path = folder + "/libmegascope_" + name + ".so";
+  const std::string path = directory + "/libmegascope_" + name + ".so";
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* reason = dlerror();
@@ -63,9 +64,9 @@ Status load_module(const std::string& folder, const std::string& name, const Mod
   return Status::ok();
 }
 
-std::string folder_of_code(const void* address) {
+std::string directory_of_code(const void* address) {
   std::string path = mapped_file(address);
-  if (path.empty()) {  // no /proc
+  if (path.empty()) {  // /proc is not available
     Dl_info info{};
     char resolved[PATH_MAX];
     const bool is_absolute = dladdr(address, &info) != 0 && info.dli_fname != nullptr &&

@@ -7,13 +7,14 @@
 
 namespace megascope {
 
-/// Opens `libmegascope_<name>.so` in `folder` and returns its table, which lives until the process
-/// ends. An error when it is not there, cannot be loaded (a library it needs is missing) or comes
-/// from another build. Any thread.
-Status load_module(const std::string& folder, const std::string& name, const ModuleTable*& table);
+/// Loads `libmegascope_<name>.so` from the directory `folder` and returns its table, which exists
+/// until the process ends. Returns an error if the file does not exist, cannot be loaded (a library
+/// that it needs is missing) or comes from another build. Any thread.
+Status load_module(const std::string& directory, const std::string& name,
+                   const ModuleTable*& table);
 
-/// Folder of the shared object or program that contains `address`, without final slash; empty if
-/// not known.
-std::string folder_of_code(const void* address);
+/// Returns the directory of the shared object or executable that contains `address`, without final
+/// slash; empty if unknown.
+std::string directory_of_code(const void* address);
 
 }  // namespace megascope

@@ -4,16 +4,15 @@
 
 namespace megascope {
 
-/// Hears of a program that does what clients of the live view ask for. Never destroyed.
+/// Receives what an application does with requests of clients of the live view. Never destroyed.
 class RequestSink {
  public:
   virtual ~RequestSink() = default;
-  /// The program asks for requests, for the first time. Any thread; nothing thrown.
+  /// The application polls for requests for the first time. Any thread. Must not throw.
   virtual void polls() noexcept = 0;
-  /// The step that just ended was a poll for requests that found none, and nothing else. As
-  /// polls().
+  /// The step that just ended consisted only of a poll that found no request. As polls().
   virtual void ended_idle_step() noexcept {}
-  /// It answers, in JSON. As polls().
+  /// The application's answer, as JSON text. As polls().
   virtual void reply(std::string_view text) noexcept = 0;
 };
 

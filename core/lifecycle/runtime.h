@@ -11,77 +11,79 @@
 
 namespace megascope {
 
-/// What a producer learns when the program starts MPI.
+/// What a producer knows when MPI is started.
 struct StartFacts {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
-  int thread_level = 0;  ///< as provided: 0 single … 3 multiple
+  int thread_level = 0;  ///< provided thread level: 0 single ... 3 multiple
   std::string mpi_library;
   std::string world;  ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::uint64_t start_ticks = 0;  ///< entry of the call that started MPI
   std::string clock_domain;       ///< ProcessInfo::clock_domain, clock_samples
   std::vector<ClockSample> clock_samples;
-  std::uint64_t company_ns = 0;  ///< spent on finding out whether all ranks have the library
-  std::uint64_t clocks_ns = 0;   ///< and on comparing their clocks
-  std::string shared_run_id;     ///< rank 0's, where it could be asked; empty: nobody told
-  bool is_without_mpi = false;   ///< hooks started the recording; the launcher told rank and size
-  bool is_first_here = false;  ///< the lowest rank that is known to have the library: it speaks for
-                               ///< all
+  std::uint64_t presence_ns = 0;  ///< time spent to find out whether all ranks have the library
+  std::uint64_t clocks_ns = 0;    ///< time spent to compare clocks
+  std::string shared_run_id;      ///< rank 0's run id, if it could be obtained; else empty
+  bool is_without_mpi = false;    ///< a hook started the recording; rank and size come from the
+                                  ///< launcher
+  bool is_first_here = false;     ///< this is the lowest rank that is known to have the library: it
+                                  ///< reports for all ranks
 };
 
-/// Do all ranks have the library, so that they may talk to each other?
-struct Company {
+/// Whether all ranks have loaded the library, so that they may communicate.
+struct PeerPresence {
   bool is_complete = false;
   std::vector<std::int32_t>
-      missing;         ///< ranks known to be without; may be empty though not complete
-  std::string reason;  ///< why not complete, for the user
+      missing;  ///< ranks known to lack the library; may be empty although is_complete is false
+  std::string reason;  ///< why is_complete is false, for the user
 };
 
-/// What the front door (L4) does at the turning points of a process's life. Producers call it; it
-/// never calls MPI except through the Collective it is given. None of these throws or ends the
-/// program, except a refused option in `prepare`, which the user asked for.
+/// What the library does when MPI starts, recording ends or MPI_Abort is called; implemented by
+/// plugin/run. Producers call it. It calls MPI only through the Collective that it is given.
+/// Nothing throws or ends the process, except prepare() if MEGASCOPE_STRICT is on and an option is
+/// invalid.
 class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  /// Understands the words of an option and says, a sentence each, which ones it does not.
+  /// Parses the words of an option. Returns a sentence for each word that is not valid.
   using ItemReader = std::vector<std::string> (*)(const std::vector<std::string>& items);
-  /// Before MPI is started. Reads the options once. select_functions: of MEGASCOPE_MPI. false:
-  /// record nothing, do nothing.
+  /// Reads the options, once. Call before MPI is started. select_functions: parser of
+  /// MEGASCOPE_MPI. Returns false if nothing is to be recorded.
   virtual bool prepare(ItemReader select_functions) = 0;
+  /// Returns whether the clock is the TSC. Valid after prepare().
   virtual bool uses_tsc() const = 0;
-  /// Which clock this process reads, by its own account: ProcessInfo::clock_domain. Valid after
-  /// prepare().
+  /// Returns the clock that this process reads: ProcessInfo::clock_domain. Valid after prepare().
   virtual std::string clock_domain() const = 0;
-  /// How often clocks that differ are to be compared; 0: at start and end only.
+  /// Returns the interval at which different clocks are compared; 0: at start and end only.
   virtual double sync_interval_s() const = 0;
-  /// The user vouches that all ranks have the library.
-  virtual bool is_company_vouched() const = 0;
-  /// The place of each call is to be recorded.
+  /// Returns whether the user asserts that all ranks have the library (MEGASCOPE_ALL_RANKS).
+  virtual bool is_presence_asserted() const = 0;
+  /// Returns whether call sites are recorded.
   virtual bool wants_call_sites() const = 0;
-  /// Whether and how ranks talk at steps. Valid after prepare(); the port lives as long as the
-  /// process.
+  /// Returns whether and how ranks communicate at step boundaries. Valid after prepare(). The port
+  /// exists until the process ends.
   virtual ControlPlan control_plan() const = 0;
-  /// A name for this run, in case this process is rank 0. Valid after prepare().
+  /// Returns the run id of this process, used if it is rank 0. Valid after prepare().
   virtual const std::string& own_run_id() const = 0;
 
-  /// MPI has been started: makes the trace. nullptr: nothing will be recorded.
+  /// Creates the trace. Call after MPI was started. Returns nullptr if nothing is recorded.
   virtual Recorder* begin(const StartFacts& facts,
                           const std::vector<RegionDefinition>& regions) = 0;
-  /// Recording has ended, MPI has not. collective: all ranks, or nullptr: this process is on its
-  /// own.
-  virtual void end(Collective* collective, const Company& company) = 0;
-  /// A hook was called while nothing is recorded, for the first time: begins a recording where the
-  /// program has no MPI that will. Any thread; never in a forked child of a process that records.
+  /// Ends the run: recording has ended, MPI has not. collective: all ranks; nullptr: this process
+  /// is standalone.
+  virtual void end(Collective* collective, const PeerPresence& presence) = 0;
+  /// Starts a recording if the application has no MPI that will. Called by the first hook while
+  /// nothing is recorded. Any thread; never in a forked child of a recording process.
   virtual void hook_called() = 0;
-  /// The program calls MPI_Abort.
+  /// Called when the application calls MPI_Abort.
   virtual void aborting() = 0;
-  /// One line for the user, said once, if this process is the one to say it.
+  /// Prints one line for the user, once, if this process is the one that reports.
   virtual void complain(const std::string& message) = 0;
 };
 
-/// The process's runtime; defined by the front door.
+/// Returns the process's runtime; defined by plugin/run.
 Runtime& runtime();
 
 }  // namespace megascope

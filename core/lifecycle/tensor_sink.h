@@ -8,29 +8,27 @@
 
 namespace megascope {
 
-/// A tensor that the program shows while it is as it is said to be: valid during the call of
-/// TensorSink::take() only.
+/// A tensor that the application passes. Valid only during TensorSink::take().
 struct TensorView {
   std::string_view name;
-  TensorId id = 0;         ///< of the name, in this process
-  std::int64_t step = -1;  ///< the program's own number; -1: in none
-  TensorShape shape;       ///< extents: elements along each dimension
+  TensorId id = 0;         ///< identifier of the name in this process
+  std::int64_t step = -1;  ///< the application's step number; -1: none
+  TensorShape shape;       ///< extents are in elements
   std::array<std::int64_t, kMaxTensorDimensions>
-      strides{};               ///< elements from one index to the next; may be 0 or negative
-  const void* data = nullptr;  ///< the element with all indices 0; may be unaligned; nullptr only
-                               ///< of an empty tensor
-  bool is_on_device = false;   ///< `data` is an address of a device
-  void* stream = nullptr;      ///< on which the device's copy is ready, in its order
-  std::string_view
-      split_group;  ///< dimension of the parallel program along which it is split; empty: "tp"
-  /// Of the split dimension: how its parts follow each other. {32, 8, 8} of fused Q|K|V with
-  /// grouped queries: 32 parts of equal length are queries, then 8 of keys, 8 of values, and each
-  /// process has its share of each of the three.
+      strides{};  ///< elements between consecutive indices of each dimension; may be 0 or negative
+  const void* data = nullptr;    ///< element with all indices 0; may be unaligned; null only for an
+                                 ///< empty tensor
+  bool is_on_device = false;     ///< `data` is a device address
+  void* stream = nullptr;        ///< device stream on which the data is ready
+  std::string_view split_group;  ///< parallel dimension along which it is split; empty: "tp"
+  /// Blocks of the split dimension. {32, 8, 8} for fused Q|K|V with grouped queries: 32 parts of
+  /// equal length are queries, then 8 keys, 8 values, and each process has its share of each of the
+  /// three.
   std::array<std::uint32_t, 4> blocks{};
-  std::uint8_t block_count = 0;  ///< 0: the dimension is one block
+  std::uint8_t block_count = 0;  ///< 0: one block
 };
 
-/// A set of kinds, a bit each.
+/// A set of tensor kinds, one bit for each.
 using TensorKinds = std::uint16_t;
 constexpr TensorKinds kinds_with(TensorKind kind) {
   return static_cast<TensorKinds>(1U << static_cast<unsigned>(kind));
@@ -38,16 +36,16 @@ constexpr TensorKinds kinds_with(TensorKind kind) {
 inline constexpr TensorKinds kAllTensorKinds = static_cast<TensorKinds>(
     kinds_with(TensorKind::kCount) - 1);
 
-/// Takes the tensors that a program shows. Made once, set with hooks::set_tensor_sink() before
-/// recording begins, never destroyed.
+/// Takes the tensors that an application passes. Created once, set with hooks::set_tensor_sink()
+/// before recording starts, never destroyed.
 class TensorSink {
  public:
   virtual ~TensorSink() = default;
-  /// Tensors of which kinds are looked at that have this name? Asked once a name; the answer is
-  /// kept.
+  /// Returns the kinds of tensors with this name that the sink wants. Called once for each name;
+  /// the result is stored.
   virtual TensorKinds wanted_kinds(std::string_view name) noexcept = 0;
-  /// One of a kind that is wanted. Any thread, several at a time, inside the program's call: no
-  /// lock that a thread may hold for long, nothing thrown.
+  /// Takes a tensor of a wanted kind. Called on the application's threads, concurrently. Must not
+  /// throw or hold a lock for long.
   virtual void take(const TensorView& tensor) noexcept = 0;
 };
 

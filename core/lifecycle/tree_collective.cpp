@@ -9,8 +9,7 @@ namespace {
 
 using Bytes = Collective::Bytes;
 
-/// Several byte strings as one message, each behind its size; such messages behind each other are
-/// one again.
+/// Appends a byte string with its size to a message. Concatenated messages are a message.
 void pack(std::span<const std::byte> part, Bytes& message) {
   const std::uint64_t size_bytes = part.size();
   const auto* first = reinterpret_cast<const std::byte*>(&size_bytes);
@@ -18,7 +17,7 @@ void pack(std::span<const std::byte> part, Bytes& message) {
   message.insert(message.end(), part.begin(), part.end());
 }
 
-/// Takes the first part off.
+/// Removes the first byte string from a message.
 Status unpack(std::span<const std::byte>& message, std::span<const std::byte>& part) {
   std::uint64_t size_bytes = 0;
   if (message.size() < sizeof size_bytes) return Status::error("a member sent a message cut short");
@@ -140,7 +139,7 @@ Status TreeCollective::scatterv(const std::vector<Bytes>& parts, Bytes& mine, in
   }
   Status status = move_to_top(message, root);
   if (status.is_ok() && rank_ != 0) status = receive(message, tree_.parent());
-  // Parts of my subtree, by rank: mine, and then a run for each child.
+  // Parts of this member's subtree by rank: its own, then a range for each child.
   std::span<const std::byte> rest = message;
   std::span<const std::byte> own;
   if (status.is_ok()) status = unpack(rest, own);

@@ -8,19 +8,20 @@
 
 namespace megascope {
 
-/// The shape of a binomial tree over ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k
-/// below the rank's lowest set bit. A subtree is a run of ranks.
+/// A binomial tree over the ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k below the
+/// lowest set bit of the rank. A subtree is a consecutive range of ranks.
 class BinomialTree {
  public:
   BinomialTree(int rank, int size) : rank_(rank), size_(size) {}
 
-  /// Of ranks > 0.
+  /// Returns the parent of this rank. Only for ranks > 0.
   int parent() const { return rank_ & (rank_ - 1); }
-  /// Ascending.
+  /// Returns the children, ascending.
   std::vector<int> children() const;
-  /// Ranks of the subtree below `top`, itself included: top … top + count - 1.
+  /// Returns the number of ranks in the subtree rooted at `top`, including `top`: the ranks top …
+  /// top + count - 1.
   int subtree_count(int top) const;
-  /// Is `rank` in the subtree below `top`?
+  /// Returns whether `rank` is in the subtree rooted at `top`.
   bool is_below(int rank, int top) const { return rank >= top && rank < top + subtree_count(top); }
 
  private:
@@ -28,10 +29,11 @@ class BinomialTree {
   int size_;
 };
 
-/// A Collective of which only sending and receiving a message is left to say. All operations use
-/// the edges of one BinomialTree: a member has at most log2(size) neighbours and sends each at most
-/// two messages an operation. A root other than 0 gets and gives through member 0. What is gathered
-/// or scattered passes every level: a member holds the parts of its subtree.
+/// Implements Collective over point-to-point messages, which a derived class provides. All
+/// operations use the edges of one BinomialTree: a member has at most log2(size) neighbours and
+/// exchanges at most two messages with each in an operation. A root other than 0 communicates
+/// through member 0. Gathered and scattered data passes every layer of the tree: a member holds the
+/// parts of its subtree.
 class TreeCollective : public Collective {
  public:
   TreeCollective(int rank, int size)
@@ -49,14 +51,16 @@ class TreeCollective : public Collective {
   Status bcast_resized(Bytes& data, int root) final;
 
  protected:
-  /// A whole message of any size, 0 included, to my parent or a child of mine. May wait until it is
-  /// received.
+  /// Sends a whole message of any size, including 0, to the parent or a child. May block until it
+  /// is received.
   virtual Status send(std::span<const std::byte> message, int to) = 0;
-  /// The next message of `from`, in the order sent. message: resized.
+  /// Receives the next message of `from`, in the order sent. message: resized.
   virtual Status receive(Bytes& message, int from) = 0;
 
  private:
-  /// Brings `data` from `root` to member 0, or from member 0 to `root`. Others' are left alone.
+  /// Moves `data` from `root` to member 0, or from member 0 to `root`, along the path between them.
+  /// Every member on that path receives into its own `data`, which is overwritten; members off the
+  /// path leave `data` unchanged. Nothing happens if root is 0.
   Status move_to_top(Bytes& data, int root);
   Status move_from_top(Bytes& data, int root);
 

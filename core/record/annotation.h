@@ -11,23 +11,23 @@
 
 namespace megascope {
 
-/// Part of a call in which its thread waited for somebody, as an analysis found out; for timelines.
-/// Times of the source that is shown with it.
+/// The part of a call in which its thread waited for another rank, as an analysis found, for
+/// timelines. Times of the source that it is shown with.
 struct WaitAnnotation {
-  std::uint64_t begin_ns = 0;  ///< the entry of the call
-  std::uint64_t end_ns = 0;    ///< not after the call's return
+  std::uint64_t begin_ns = 0;  ///< entry of the call
+  std::uint64_t end_ns = 0;    ///< at most the return of the call
   LocationId location = 0;
   std::uint32_t kind = 0;      ///< index into Annotations::wait_kinds
-  std::int32_t waits_for = 0;  ///< world rank
+  std::int32_t waits_for = 0;  ///< world rank that it waits for
 
   bool operator==(const WaitAnnotation&) const = default;
 };
 
-/// Something that an analysis found, over some time: who makes the run slow.
+/// A finding of an analysis, with its time interval: which ranks delay the run, and why.
 struct Annotation {
   struct Argument {
     std::string name;  ///< "factor"
-    std::string text;  ///< shown as it is; empty: the number is
+    std::string text;  ///< shown as it is; empty: `number` is shown
     double number = 0.0;
 
     bool operator==(const Argument&) const = default;
@@ -35,18 +35,18 @@ struct Annotation {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
   std::string name;  ///< "Rank 3 (n1) computes 1.24 times as long as its 7 peers"
-  std::vector<std::int32_t> world_ranks;  ///< whom it is about
+  std::vector<std::int32_t> world_ranks;  ///< ranks that the finding is about
   std::vector<Argument> arguments;
 
   bool operator==(const Annotation&) const = default;
 };
 
-/// All that timelines show beside what was recorded.
+/// Everything that timelines show in addition to the recorded data.
 struct Annotations {
-  std::vector<Annotation> findings;     ///< what matters most first
+  std::vector<Annotation> findings;     ///< in order of importance
   std::vector<std::string> wait_kinds;  ///< "late sender"
   std::map<std::int32_t, std::vector<WaitAnnotation>>
-      waits;  ///< by world rank; of each location ascending
+      waits;  ///< by world rank; ascending within each location
 
   std::span<const WaitAnnotation> waits_of(std::int32_t world_rank) const {
     const auto found = waits.find(world_rank);

@@ -9,8 +9,8 @@
 namespace megascope {
 namespace {
 
-constexpr std::size_t kMostDomains = std::size_t{1} << 24;
-constexpr std::size_t kMostSamples = std::size_t{1} << 24;
+constexpr std::size_t kMaxDomains = std::size_t{1} << 24;
+constexpr std::size_t kMaxSamples = std::size_t{1} << 24;
 
 std::uint64_t span_ticks(const ClockDomain& clock) { return clock.last.ticks - clock.first.ticks; }
 
@@ -36,7 +36,7 @@ ClockDomain parse_domain(WireReader& from) {
   domain.end_ticks = from.number();
   domain.first = parse_point(from);
   domain.last = parse_point(from);
-  domain.samples.resize(from.count(kMostSamples));
+  domain.samples.resize(from.count(kMaxSamples));
   for (ClockSample& sample : domain.samples) {
     sample = {.peer_domain = from.number(),
               .sent_ticks = from.number(),
@@ -46,12 +46,12 @@ ClockDomain parse_domain(WireReader& from) {
   return domain;
 }
 
-/// Both describe one domain.
+/// Merges two descriptions of one domain.
 void join(ClockDomain& mine, const ClockDomain& theirs) {
   mine.lowest_rank = std::min(mine.lowest_rank, theirs.lowest_rank);
   mine.start_ticks = std::min(mine.start_ticks, theirs.start_ticks);
   mine.end_ticks = std::max(mine.end_ticks, theirs.end_ticks);
-  // Of the processes that share a clock, the longest-lived knows its rate best.
+  // The process that lived longest gives the most accurate rate.
   if (span_ticks(theirs) > span_ticks(mine)) {
     mine.first = theirs.first;
     mine.last = theirs.last;
@@ -59,7 +59,7 @@ void join(ClockDomain& mine, const ClockDomain& theirs) {
   mine.samples.insert(mine.samples.end(), theirs.samples.begin(), theirs.samples.end());
 }
 
-/// count: at least 2, and less than there are.
+/// count: at least 2, and less than the number of samples.
 std::vector<ClockSample> thinned(std::vector<ClockSample> samples, std::size_t count) {
   std::sort(samples.begin(), samples.end(),
             [](const ClockSample& a, const ClockSample& b) { return a.sent_ticks < b.sent_ticks; });
@@ -149,7 +149,7 @@ void serialize(const std::vector<ClockDomain>& domains, WireWriter& to) {
 }
 
 std::vector<ClockDomain> parse_clock_domains(WireReader& from) {
-  std::vector<ClockDomain> domains(from.count(kMostDomains));
+  std::vector<ClockDomain> domains(from.count(kMaxDomains));
   for (ClockDomain& domain : domains) domain = parse_domain(from);
   return domains;
 }

@@ -11,8 +11,8 @@ constexpr CommId kMaxComms = 1U << 20;
 
 }  // namespace
 
-/// False: too many communicators; collectives on this one are not summed.
-bool CollectiveSums::make_room(CommId comm) {
+/// Returns false if there are too many communicators; collectives on this one are not added.
+bool CollectiveSums::make_space(CommId comm) {
   if (comm >= kMaxComms) return false;
   slots_.resize(std::size_t{comm} + 1);
   return true;
@@ -49,7 +49,7 @@ void CollectiveSums::parse(WireReader& from) {
     const std::uint64_t hash = from.number();
     const std::uint64_t reached = from.number();
     if (!from.is_ok()) return;
-    if (comm >= slots_.size()) make_room(comm);
+    if (comm >= slots_.size()) make_space(comm);
     slots_[comm].sum = {count, hash, reached};
   }
 }

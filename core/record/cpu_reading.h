@@ -8,31 +8,32 @@
 #include <optional>
 #include <utility>
 
-/// What the kernel charged to a thread, read now and then by the thread itself. A reading is stored
-/// as up to three counter values of one time, whose counters have reserved ids and no definition:
-/// readers that do not know them ignore them.
+/// CPU times that the kernel accounts to a thread, read from time to time by the thread itself. A
+/// reading is stored as up to three counter values of one time. These counters have reserved ids
+/// and no definition, so that readers that do not know them ignore them.
 namespace megascope {
 
-/// Append only: stored in traces.
+/// Append only: the numbers are stored in traces.
 enum class CpuCounter : std::uint8_t {
   kCpuTime,   ///< ns on a processor since the thread started
-  kCoreWait,  ///< ns runnable without a processor; not stored where the kernel does not report it
+  kCoreWait,  ///< ns runnable without a processor; not stored if the kernel does not report it
   kInvoluntarySwitches,  ///< the kernel gave the processor to another thread
-  kUsableProcessors,     ///< in the thread's affinity mask; with its first reading only
+  kUsableProcessors,  ///< processors in the thread's affinity mask; stored with its first reading
+                      ///< only
 };
 inline constexpr CounterId kFirstCpuCounter = 0xFFFFFF00;
 
 constexpr CounterId cpu_counter_id(CpuCounter counter) {
   return kFirstCpuCounter + static_cast<CounterId>(counter);
 }
-/// Is it a value of a counter of ours, not of one that the program defines?
+/// Returns whether the point is part of a CPU reading and not a counter of the application.
 constexpr bool is_cpu_counter(const Point& point) {
   return point.kind == PointKind::kCounter && point.id >= kFirstCpuCounter &&
          point.id != 0xFFFFFFFF;
 }
 
-/// The next point that is no part of a reading; false at the end. For those who show what the
-/// program tells.
+/// Reads the next point that is not part of a CPU reading. Returns false at the end. For consumers
+/// of annotations.
 inline bool next_of_program(PointStream& points, Point& point) {
   while (points.next(point)) {
     if (!is_cpu_counter(point)) return true;
@@ -40,12 +41,12 @@ inline bool next_of_program(PointStream& points, Point& point) {
   return false;
 }
 
-/// Cumulative since the thread started. Time in the unit of the source.
+/// One reading: values since the thread started. Time in the unit of the source.
 struct CpuReading {
   std::uint64_t time_ns = 0;
   double cpu_ns = 0.0;
-  std::optional<double> wait_ns;   ///< none: the kernel does not report it
-  std::optional<double> switches;  ///< none: the kernel does not report it
+  std::optional<double> wait_ns;   ///< nullopt: the kernel does not report it
+  std::optional<double> switches;  ///< nullopt: the kernel does not report it
 
   bool operator==(const CpuReading&) const = default;
 };
@@ -53,15 +54,15 @@ struct CpuReading {
 /// The readings among the points of one location, in order of time. One reader thread.
 class CpuReadings {
  public:
-  /// points: nullptr: there are none.
+  /// points: may be null for no points.
   explicit CpuReadings(std::unique_ptr<PointStream> points) : points_(std::move(points)) {
     fetch();
   }
 
-  /// False at the end.
+  /// Reads the next reading. Returns false at the end.
   bool next(CpuReading& reading) {
     while (has_point_ && point_.id != cpu_counter_id(CpuCounter::kCpuTime))
-      fetch();  // what is left of one whose beginning was lost
+      fetch();  // rest of a reading whose beginning was lost
     if (!has_point_) return false;
     reading = {.time_ns = point_.time_ns, .cpu_ns = point_.value, .wait_ns = {}, .switches = {}};
     for (fetch(); has_point_ && point_.time_ns == reading.time_ns &&
@@ -86,12 +87,12 @@ class CpuReadings {
   bool has_point_ = false;
 };
 
-/// What a process's threads were charged with from the first to the last reading of each.
+/// Sums over the threads of a process, each from its first to its last reading.
 struct CpuTotals {
   std::uint64_t cpu_ns = 0;
   std::uint64_t wait_ns = 0;
   std::uint64_t switches = 0;
-  std::uint64_t readings = 0;  ///< 0: there are none
+  std::uint64_t readings = 0;  ///< 0: there are no readings
   bool has_wait = false;       ///< wait_ns is known
 
   bool operator==(const CpuTotals&) const = default;

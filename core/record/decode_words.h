@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// A call's own words, for the two that read them: the decoder and the sum into a profile.
+/// Decoding of a call's own words, shared by the trace decoder and the profile.
 namespace megascope::encoding {
 
 inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
@@ -60,8 +60,8 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   return fact;
 }
 
-/// What lies in the call's own words. facts: room for two. Returns the number of words, 0 when they
-/// are no call.
+/// Decodes a call and the facts in its own words. facts: room for two; fact_count receives how many
+/// there are. Returns the number of words; 0 if they are not a call.
 [[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available,
                                                        std::uint64_t base_ticks, Call& call,
                                                        Fact* facts, std::size_t& fact_count) {

@@ -11,7 +11,7 @@
 
 namespace megascope {
 
-/// What a region is for; OTF2 RegionRole.
+/// Purpose of a region; OTF2 RegionRole.
 enum class RegionRole : std::uint8_t {
   kUnknown,
   kFunction,
@@ -28,12 +28,12 @@ enum class RegionRole : std::uint8_t {
   kCode,
 };
 
-/// Whose region it is; OTF2 Paradigm.
+/// Programming model that a region belongs to; OTF2 Paradigm.
 enum class Paradigm : std::uint8_t { kUser, kMpi, kMeasurement };
 
-/// OTF2 CollectiveOp; `kNone` for a region that is no collective. Nonblocking, neighbourhood and
-/// v/w variants have the operation of their plain form (MPI_Ialltoallw: kAlltoallw). Creation of
-/// communicators is a collective as well.
+/// OTF2 CollectiveOp. kNone for a region that is not a collective. Nonblocking, neighbourhood and
+/// v/w variants have the operation of their blocking form (MPI_Ialltoallw: kAlltoallw). The
+/// creation of communicators is a collective, too.
 enum class CollectiveOp : std::uint8_t {
   kNone,
   kBarrier,
@@ -59,17 +59,17 @@ enum class CollectiveOp : std::uint8_t {
 
 struct RegionDefinition {
   RegionId id = kNoRegion;
-  std::string name;  ///< as the user knows it: "MPI_Allreduce"
+  std::string name;  ///< as users know it: "MPI_Allreduce"
   RegionRole role = RegionRole::kUnknown;
   Paradigm paradigm = Paradigm::kMpi;
   CollectiveOp collective_op = CollectiveOp::kNone;
-  std::string
-      group;  ///< the table's group in lower case ("p2p", "coll"); for selection and for people
+  std::string group;  ///< group of the function table in lower case ("p2p", "coll"), for selection
+                      ///< and display
 
   bool operator==(const RegionDefinition&) const = default;
 };
 
-/// Ranks first, first + stride, … (`count` of them).
+/// The ranks first, first + stride, ... (`count` of them).
 struct RankRun {
   std::int32_t first = 0;
   std::int32_t stride = 1;
@@ -78,31 +78,32 @@ struct RankRun {
   bool operator==(const RankRun&) const = default;
 };
 
-/// kRemote: reaches into another world (MPI_Comm_spawn, MPI_Comm_connect …), an intercommunicator
-/// or what was made from one. Calls name it; messages and collectives on it are not recorded.
+/// kRemote: includes processes of another world (MPI_Comm_spawn, MPI_Comm_connect ...): such an
+/// intercommunicator, or a communicator made from one. Calls on it are recorded, its messages and
+/// collectives are not.
 enum class CommKind : std::uint8_t { kWorld, kSelf, kIntra, kInter, kRemote };
 
 /// A communicator as one of its members sees it.
 struct CommDefinition {
   CommId id = kNoComm;
-  CommId parent = kNoComm;  ///< in the same process; kNoComm for world, self and of unknown descent
+  CommId parent = kNoComm;  ///< in the same process; kNoComm for world, self and unknown parents
   std::uint64_t
-      global_name = 0;  ///< equal in all members, and with high probability in nobody else
+      global_name = 0;  ///< equal in all members, and different elsewhere with high probability
   CommKind kind = CommKind::kIntra;
-  std::string name;  ///< MPI_Comm_set_name, else what the library makes up ("MPI_COMM_WORLD", "comm
-                     ///< 3 of …")
-  std::int32_t my_rank = 0;      ///< in this communicator
-  std::vector<RankRun> members;  ///< world ranks in rank order; of the local group for kInter; of
-                                 ///< this world for kRemote
-  std::vector<RankRun> remote_members;  ///< kInter: of the remote group. kRemote: as many as are of
-                                        ///< other worlds, from 0
+  std::string name;  ///< name set by MPI_Comm_set_name, else a generated one ("MPI_COMM_WORLD",
+                     ///< "comm 3 of ...")
+  std::int32_t my_rank = 0;      ///< rank of this process in the communicator
+  std::vector<RankRun> members;  ///< world ranks in rank order. kInter: the local group. kRemote:
+                                 ///< the members of this world
+  std::vector<RankRun> remote_members;  ///< kInter: the remote group. kRemote: as many ranks from 0
+                                        ///< as there are members in other worlds
 
   bool operator==(const CommDefinition&) const = default;
 };
 
-/// How a file was opened: a set of flags. MPI's own values differ between libraries.
+/// Access mode of a file: a set of flags. MPI's own values differ between libraries.
 enum FileMode : std::uint16_t {
-  kFileModeNone = 0,  ///< not opened: a name that was deleted, or nobody knows
+  kFileModeNone = 0,  ///< not opened: the name of a deleted file, or unknown
   kFileModeRead = 1,
   kFileModeWrite = 2,
   kFileModeCreate = 4,
@@ -114,37 +115,37 @@ enum FileMode : std::uint16_t {
 };
 inline constexpr std::uint16_t kAllFileModes = 255;
 
-/// An opening of a file as one of the processes that took part sees it; or just a name.
+/// An opened file as one of the processes that opened it sees it, or a file name only.
 struct FileDefinition {
   FileId id = kNoFile;
-  CommId comm = kNoComm;               ///< on which it was opened; kNoComm when that was not seen
-  std::uint64_t global_name = 0;       ///< equal in all that opened it together, and with high
-                                       ///< probability nowhere else
+  CommId comm = kNoComm;  ///< communicator that opened it; kNoComm if the open was not recorded
+  std::uint64_t global_name = 0;  ///< equal in all processes that opened it together, and different
+                                  ///< elsewhere with high probability
   std::uint16_t mode = kFileModeNone;  ///< FileMode flags
-  std::string name;                    ///< as the program wrote it
+  std::string name;                    ///< as the application passed it
 
   bool operator==(const FileDefinition&) const = default;
 };
 
-/// Who provides a window's memory, and how. MPI_WIN_FLAVOR_CREATE ….
+/// Origin of a window's memory: MPI_WIN_FLAVOR_CREATE ....
 enum class WindowFlavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
 
 /// A window of one-sided communication as one of its members sees it.
 struct WindowDefinition {
   WinId id = kNoWin;
-  CommId comm = kNoComm;  ///< that it was made on
+  CommId comm = kNoComm;  ///< communicator that the window was created on
   std::uint64_t
-      global_name = 0;  ///< equal in all members, and with high probability in nobody else
+      global_name = 0;  ///< equal in all members, and different elsewhere with high probability
   WindowFlavor flavor = WindowFlavor::kCreate;
   std::string
-      name;  ///< MPI_Win_set_name, else what the library makes up ("MPI_Win_create #1 of …")
-  std::uint64_t size_bytes = 0;          ///< of this process's part
-  std::uint32_t displacement_bytes = 1;  ///< the unit in which displacements count
+      name;  ///< name set by MPI_Win_set_name, else a generated one ("MPI_Win_create #1 of ...")
+  std::uint64_t size_bytes = 0;          ///< size of this process's memory
+  std::uint32_t displacement_bytes = 1;  ///< displacement unit
 
   bool operator==(const WindowDefinition&) const = default;
 };
 
-/// A group that an MPI_Win_post or MPI_Win_start names.
+/// The group argument of an MPI_Win_post or MPI_Win_start.
 struct GroupDefinition {
   GroupId id = kNoGroup;
   std::vector<RankRun> members;  ///< world ranks in rank order
@@ -152,7 +153,7 @@ struct GroupDefinition {
   bool operator==(const GroupDefinition&) const = default;
 };
 
-/// What a program counts or measures, as it names it.
+/// A counter that the application defines.
 struct CounterDefinition {
   CounterId id = 0;
   std::string name;
@@ -166,48 +167,49 @@ struct LocationDefinition {
   std::string name;                   ///< "main thread", "thread 2"
   std::int64_t system_thread_id = 0;  ///< gettid()
   bool is_main = false;               ///< the thread that called MPI_Init
-  bool lacks_beginning = false;  ///< its first calls were given up (policy flight); found out when
-                                 ///< reading
-  bool has_ended = false;        ///< the thread ended before the process; found out when reading
+  bool lacks_beginning = false;  ///< its first calls were dropped (policy flight); determined by
+                                 ///< the reader
+  bool has_ended = false;        ///< the thread ended before the process; determined by the reader
 
   bool operator==(const LocationDefinition&) const = default;
 };
 
-/// Why a record or a fact is not in the trace. Append only: stored in traces.
+/// Why a record or fact is not in the trace. Append only: the numbers are stored in traces.
 enum class LossCause : std::uint8_t {
-  kBufferFull,      ///< MEGASCOPE_BUFFER_SIZE reached (policy stop) or overwritten (policy flight)
-  kStorage,         ///< no space, quota, file-size limit, I/O error: recording to disk had stopped
+  kBufferFull,      ///< MEGASCOPE_BUFFER_SIZE reached (policy stop), or overwritten (policy flight)
+  kStorage,         ///< no space, quota, file-size limit or I/O error: writing to disk stopped
   kNoBuffer,        ///< a thread could not get a buffer
-  kUnknownRequest,  ///< a completion of a request whose start was not seen
-  kSizeUnknown,     ///< a received size that MPI did not tell (more statuses than we keep)
-  kForeign,         ///< calls that arrived after recording had ended
-  kDamaged,         ///< records that the reader could not read
-  kUnbalanced,      ///< regions or steps that the program left without having entered them, or the
-                    ///< other way round
-  kRefused,  ///< what the program told in a way that cannot be recorded (megascope_last_error)
+  kUnknownRequest,  ///< completion of a request whose start was not recorded
+  kSizeUnknown,     ///< size of a received message unknown: MPI_STATUSES_IGNORE with more statuses
+                    ///< than are preallocated
+  kForeign,         ///< calls after recording ended
+  kDamaged,         ///< records that the reader could not decode
+  kUnbalanced,      ///< regions or steps of the application that were entered and left out of order
+  kRefused,         ///< annotations that cannot be recorded (megascope_last_error)
   kCount
 };
 inline constexpr std::size_t kLossCauseCount = static_cast<std::size_t>(LossCause::kCount);
 using Losses = std::array<std::uint64_t, kLossCauseCount>;
 
-/// "buffer_full" …: the name of the cause in reports; stable.
+/// Returns the stable name of the cause in reports: "buffer_full" ....
 std::string_view loss_cause_name(LossCause cause);
 
 enum class ClockKind : std::uint8_t { kTsc, kMonotonic };
 
-/// The same moment on three clocks.
+/// One moment on three clocks.
 struct ClockPoint {
-  std::uint64_t ticks = 0;        ///< of the trace's clock
+  std::uint64_t ticks = 0;        ///< clock of the trace
   std::int64_t monotonic_ns = 0;  ///< CLOCK_MONOTONIC
   std::int64_t realtime_ns = 0;   ///< CLOCK_REALTIME, since the epoch
 
   bool operator==(const ClockPoint&) const = default;
 };
 
-/// A question to the clock of another process: asked at sent_ticks, answered by received_ticks
-/// (both of the own clock), and in between the other clock showed peer_ticks.
+/// A measurement of another process's clock: the request was sent at sent_ticks and the answer
+/// received at received_ticks, both on the own clock; between them the other clock showed
+/// peer_ticks.
 struct ClockSample {
-  std::uint64_t peer_domain = 0;  ///< hash of the other's clock domain
+  std::uint64_t peer_domain = 0;  ///< clock_domain_id() of the other process
   std::uint64_t sent_ticks = 0;
   std::uint64_t received_ticks = 0;
   std::uint64_t peer_ticks = 0;
@@ -215,10 +217,10 @@ struct ClockSample {
   bool operator==(const ClockSample&) const = default;
 };
 
-/// How a process's part of the run ended, as its trace tells.
+/// How a process's recording ended, according to its trace.
 enum class EndState : std::uint8_t { kRunning, kFinalized, kAborted, kRecovered };
 
-/// What the job's launcher says of a process, under its own name: {"SLURM_JOB_ID", "1234"}.
+/// A variable that the launcher set for a process: {"SLURM_JOB_ID", "1234"}.
 struct LauncherFact {
   std::string name;
   std::string value;
@@ -226,97 +228,100 @@ struct LauncherFact {
   bool operator==(const LauncherFact&) const = default;
 };
 inline constexpr char kLauncherFactPrefix[] = "SLURM_";
-/// The value of the fact of this name, or empty.
+/// Returns the value of a variable; empty if it is not in the list.
 const std::string& launcher_fact(const std::vector<LauncherFact>& facts, std::string_view name);
 
-/// Where a process stands along one dimension of a parallel program: {"pp", 3, 4} is the last of
-/// four pipeline stages. Processes whose other indices are equal are the group of this dimension.
+/// Grid coordinate of a process in one dimension of a parallel program: {"pp", 3, 4} is the last of
+/// four pipeline stages. Processes whose other coordinates are equal form a group of this
+/// dimension.
 struct ParallelIndex {
-  std::string name;  ///< "dp", "tp", "pp" or the program's own: letters, digits, '-' and '_'
+  std::string name;  ///< "dp", "tp", "pp" or another name: letters, digits, '-' and '_'
   std::int32_t index = 0;
   std::int32_t size = 1;
 
   bool operator==(const ParallelIndex&) const = default;
 };
-/// "pp 3 4", as it is stored, and the inverse: false of what is none.
+/// Writes and parses the stored form, "pp 3 4". parse() returns false if the text is malformed.
 std::string to_text(const ParallelIndex& parallel);
 bool parse(std::string_view text, ParallelIndex& parallel);
-/// Adds a place, or moves the process to it in a dimension that is there.
+/// Adds a coordinate, or replaces that of the same dimension.
 void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel);
 
-/// One process (a rank) of the run.
-/// Distinguishes a process from others with the same pid: on other machines, in other PID
-/// namespaces, earlier or later. All empty: not recorded (traces of version 0.1, synthetic ones).
+/// Identity of a process among processes with the same pid: on other machines, in other PID
+/// namespaces, earlier or later. All members empty: not recorded (traces of version 0.1, synthetic
+/// runs).
 struct ProcessIdentity {
-  std::string boot_id;              ///< /proc/sys/kernel/random/boot_id as the process reads it
+  std::string boot_id;              ///< /proc/sys/kernel/random/boot_id
   std::uint64_t pid_namespace = 0;  ///< inode of /proc/self/ns/pid
-  std::uint64_t start_ticks = 0;  ///< start of the process, in clock ticks since boot: field 22 of
-                                  ///< /proc/self/stat
+  std::uint64_t start_ticks = 0;    ///< start time of the process, in clock ticks since boot: field
+                                    ///< 22 of /proc/self/stat
 
   bool operator==(const ProcessIdentity&) const = default;
 };
 
+/// Properties of one process (rank) of a run.
 struct ProcessInfo {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
   std::int64_t pid = 0;  ///< in its own PID namespace
   ProcessIdentity identity;
   std::string run_id;
-  std::string host;     ///< node as the user knows it: SLURMD_NODENAME, else the host name
+  std::string host;     ///< SLURMD_NODENAME, else the host name
   std::string program;  ///< path of the executable
   std::string command_line;
-  std::string mpi_library;             ///< first line of MPI_Get_library_version
+  std::string mpi_library;             ///< first line of MPI_Get_library_version()
   std::string job;                     ///< "<job>.<step>" under Slurm, else empty
   std::vector<LauncherFact> launcher;  ///< ids of job, step and node under Slurm, else empty
   std::vector<ParallelIndex>
-      parallel;            ///< its place in the program's parallel groups, where they are known
-  std::string run_folder;  ///< absolute; the one asked for: rank 0 may have made "<run_folder>-2";
-                           ///< empty: only rank 0 knows
-  std::string world;       ///< what the launcher calls this MPI_COMM_WORLD; empty: it does not tell
-  std::string
-      parent_world;  ///< the same of the world that started this one by MPI_Comm_spawn; else empty
-  int thread_level = 0;  ///< 0 single … 3 multiple, as provided
+      parallel;               ///< grid coordinates of the process, as far as they are known
+  std::string run_directory;  ///< absolute path that was requested; rank 0 may have created
+                              ///< "<run_directory>-2" instead; empty: only rank 0 knows it
+  std::string world;          ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
+  std::string parent_world;   ///< the launcher's name of the world that spawned this one
+                              ///< (MPI_Comm_spawn); else empty
+  int thread_level = 0;       ///< thread support provided by MPI: 0 single ... 3 multiple
   ClockKind clock = ClockKind::kTsc;
-  std::string clock_domain;       ///< processes with equal domains share the clock: boot id, time
-                                  ///< namespace, clock
-  std::uint64_t start_ticks = 0;  ///< when recording began
-  std::uint64_t end_ticks = 0;    ///< of the last record or of the end of recording
-  std::vector<ClockPoint> clock_points;  ///< in time order; at least one
-  std::vector<ClockSample>
-      clock_samples;  ///< of the process that asks for its clock domain, in time order; else empty
+  std::string
+      clock_domain;  ///< processes with equal texts share the clock: boot id, time namespace, clock
+  std::uint64_t start_ticks = 0;           ///< start of recording
+  std::uint64_t end_ticks = 0;             ///< end of recording, or the last record
+  std::vector<ClockPoint> clock_points;    ///< in order of time; at least one
+  std::vector<ClockSample> clock_samples;  ///< measurements that this process made for its clock
+                                           ///< domain, in order of time; else empty
   EndState end_state = EndState::kRunning;
-  bool is_solo = false;
-  std::uint8_t interfaces = 0;  ///< kInterfaceC …
+  bool is_standalone = false;
+  std::uint8_t interfaces = 0;  ///< kInterfaceC ...
   std::vector<std::string>
       unrecorded;  ///< procedures that were called and cannot be recorded: "mpi_send_f08_"
-  bool has_message_gaps = false;  ///< recording was off for some messages: their order says nothing
-  std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
-  NodeCpus cpus;  ///< as they were when recording began; cores empty: not recorded
+  bool has_message_gaps = false;     ///< some messages were not recorded, so that the order of
+                                     ///< messages is unknown
+  std::uint64_t overhead_ticks = 0;  ///< measurement overhead outside of the recorded calls
+  NodeCpus cpus;                     ///< at the start of recording; cores empty: not recorded
 };
 
-/// A place in the program from which MPI was called. Where symbols have been looked up, function,
-/// file and line are set.
+/// A call site: the place in the application that called MPI. function, file and line are set if
+/// symbols were looked up.
 struct CallSiteDefinition {
   std::uint32_t id = 0;
-  std::string module;        ///< path of the program or library; empty: code that belongs to none
-  std::uint64_t offset = 0;  ///< of the return address in it
+  std::string module;        ///< path of the program or library; empty: code outside of any
+  std::uint64_t offset = 0;  ///< of the return address in the module
   std::string function;      ///< may be empty
   std::string file;          ///< may be empty
-  std::uint32_t line = 0;    ///< 0: not known
-  std::string build_id;      ///< of the module, in hexadecimal; empty: it has none
+  std::uint32_t line = 0;    ///< 0: unknown
+  std::string build_id;      ///< build id of the module, in hexadecimal; empty: none
 
   bool operator==(const CallSiteDefinition&) const = default;
 };
-/// "solve (heat.c:42)", "solve (heat+0x1a2b)", "heat+0x1a2b", or "0x7f001a2b" of code without a
-/// module.
+/// Formats a call site: "solve (heat.c:42)", "solve (heat+0x1a2b)", "heat+0x1a2b", or "0x7f001a2b"
+/// for code outside of any module.
 std::string place_of(const CallSiteDefinition& site);
 
-/// The interfaces through which MPI was called, as bits.
+/// The language interfaces through which MPI was called, as bits.
 inline constexpr std::uint8_t kInterfaceC = 1;
 inline constexpr std::uint8_t kInterfaceFortran = 2;    ///< mpif.h or `use mpi`
 inline constexpr std::uint8_t kInterfaceFortran08 = 4;  ///< `use mpi_f08`
 
-/// All that one process's trace defines.
+/// All definitions in one process's trace.
 struct ProcessDefinitions {
   ProcessInfo info;
   std::vector<RegionDefinition> regions;      ///< ascending id
@@ -326,12 +331,12 @@ struct ProcessDefinitions {
   std::vector<WindowDefinition> windows;      ///< ascending id, without holes
   std::vector<GroupDefinition> groups;        ///< ascending id, without holes
   std::vector<CounterDefinition> counters;    ///< ascending id, without holes
-  std::vector<std::string> tensors;           ///< names, by TensorId
+  std::vector<std::string> tensors;           ///< tensor names, by TensorId
   std::vector<CallSiteDefinition>
-      call_sites;  ///< ascending id, without holes; empty unless asked for
+      call_sites;  ///< ascending id, without holes; empty unless call sites are recorded
   Losses losses{};
 
-  /// nullptr when the trace does not define it.
+  /// Returns a definition; nullptr if the trace does not have it.
   const RegionDefinition* region(RegionId id) const;
   const CommDefinition* comm(CommId id) const { return id < comms.size() ? &comms[id] : nullptr; }
   const FileDefinition* file(FileId id) const { return id < files.size() ? &files[id] : nullptr; }
@@ -340,15 +345,15 @@ struct ProcessDefinitions {
   }
 };
 
-/// Does the communicator's global name mean the same one in all its members? Not when it was made
-/// out of our sight, or from such a one.
+/// Returns whether the global name identifies the same communicator in all its members. False if
+/// it, or a communicator it was made from, was created by a call that was not recorded.
 bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm);
 
-/// World ranks of a list of runs, in order.
+/// Returns the ranks of a list of runs, in order.
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs);
-/// The inverse: maximal runs, greedily.
+/// Returns the runs of a list of ranks: maximal runs, found greedily.
 std::vector<RankRun> compress(const std::vector<std::int32_t>& ranks);
-/// Number of ranks in the runs.
+/// Returns the number of ranks in the runs.
 std::int64_t rank_count(const std::vector<RankRun>& runs);
 
 }  // namespace megascope

@@ -3,17 +3,17 @@
 #include "core/record/call.h"
 #include "core/record/encoding.h"
 
-/// How a call becomes words: what the wrappers write and what the offline writer
-/// (core/trace/trace_writer.h) writes are the same functions. Hot path: always inlined, no
-/// allocation, no branch that a wrapper does not need.
+/// Encoding of calls into words, shared by the wrappers and the offline writer
+/// (core/trace/trace_writer.h). Hot path: always inlined, no allocation, no branch that a wrapper
+/// does not need.
 namespace megascope::encoding {
 
 [[gnu::always_inline]] inline Word comm_field(CommId comm) noexcept {
   return Word{comm < kWideComm ? comm : kWideComm} << 32;
 }
 
-/// Do the facts fit the call's own words? comm: the call's. second: of a send and receive, the
-/// receive; else none.
+/// Returns whether the facts fit into the call's own words. comm: communicator of the call. second:
+/// the receive of a send-receive; else a fact of kind kNone.
 [[gnu::always_inline]] inline bool folds(const Fact& main, const Fact& second,
                                          CommId comm) noexcept {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
@@ -21,8 +21,8 @@ namespace megascope::encoding {
          main.comm < kWideComm && main.comm == comm;
 }
 
-/// Words 2 to 4 and the kind that goes into word 1, of what folds. Words that the kind does not use
-/// are undefined to the reader: they lie behind the record.
+/// Words 2 to 4 of a call, and the kind in word 1. Words that the kind does not use are written but
+/// are not part of the record.
 struct Folded {
   FactKind kind = FactKind::kNone;
   Word words[3] = {0, 0, 0};
@@ -51,7 +51,7 @@ struct Folded {
   return {main.kind, {pack(main.peer, main.tag), pack(bytes, main.request), 0}};
 }
 
-/// Of a call, what its own words hold besides the folded facts.
+/// Fields of a call's own words other than the folded facts.
 struct CallWords {
   std::uint64_t enter_ticks = 0;
   Word duration = 0;  ///< at most kLongDuration
@@ -60,8 +60,8 @@ struct CallWords {
   CommId comm = kNoComm;
 };
 
-/// Writes the call's own words and returns their end. to: room for kMaxCallWords. What does not
-/// fold is not in `folded`.
+/// Writes the call's own words and returns their end. to: room for kMaxCallWords. Facts that do not
+/// fold must not be in `folded`.
 [[gnu::always_inline]] inline Word* encode_call(Word* to, const CallWords& call,
                                                 const Folded& folded, std::uint64_t base_ticks,
                                                 bool has_facts) noexcept {

@@ -5,25 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 
-/// How calls lie in memory and on disk, in 64-bit little-endian words. docs/trace_format.md is the
-/// reference.
+/// Encoding of calls in memory and on disk, in 64-bit little-endian words. docs/trace_format.md is
+/// the reference.
 ///
-/// A call at its return, 2, 4 or 5 words:
-///   word 0   bits 0–15 region, 16–63 entry time minus the time base (signed)
-///   word 1   bits 0–31 duration, 32–47 communicator, 48–55 FactKind of the folded fact, 56–63
-///   flags words 2, 3 of a message: peer | tag << 32, bytes | request << 32 words 2, 3 of a
-///   collective: root | sequence << 32, sent | received << 32 words 2–4 of a send and receive:
-///   destination | source << 32, send tag | receive tag << 32, sent | received << 32 words 2, 3 of
-///   a one-sided operation: target | window << 32, bytes | matching id << 32; bytes that go both
-///   ways: 2–4,
-///     and received
-///   words 2, 3 of a synchronisation: target | window << 32, bytes | sequence << 32
-/// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no
-/// region:
-///   short   bits 0–15 kShortFact, 16–23 FactKind, 24–31 how many further requests in a row, 32–63
-///   the first request medium  header, peer | tag << 32, bytes | communicator << 48 wide    header,
-///   communicator | sequence << 32, peer | tag << 32, bytes, bytes received time    kTimeBase: the
-///   next word is the new time base, in ticks
+/// A call is written at its return, as 2, 4 or 5 words:
+/// - word 0: bits 0-15 region, 16-63 entry time minus the time base (signed)
+/// - word 1: bits 0-31 duration, 32-47 communicator, 48-55 FactKind of the folded fact, 56-63 flags
+/// - words 2, 3 of a message: peer | tag << 32, bytes | request << 32
+/// - words 2, 3 of a collective: root | sequence << 32, sent | received << 32
+/// - words 2-4 of a send-receive: destination | source << 32, send tag | receive tag << 32, sent |
+///   received << 32
+/// - words 2, 3 of a one-sided operation: target | window << 32, bytes | matching id << 32; with
+///   bytes in both directions also word 4: received
+/// - words 2, 3 of a synchronisation: target | window << 32, bytes | sequence << 32
+///
+/// Facts that do not fit follow the call. The low 16 bits of their header word are not a region:
+/// - short: bits 0-15 kShortFact, 16-23 FactKind, 24-31 number of further consecutive requests,
+///   32-63 first request
+/// - medium: header, peer | tag << 32, bytes | communicator << 48
+/// - wide: header, communicator | sequence << 32, peer | tag << 32, bytes, bytes received
+/// - time: kTimeBase; the next word is the new time base, in ticks
 namespace megascope::encoding {
 
 using Word = std::uint64_t;
@@ -33,8 +34,8 @@ inline constexpr unsigned kMediumFact = 0xFFE1;
 inline constexpr unsigned kWideFact = 0xFFE2;
 inline constexpr unsigned kTimeBase = 0xFFE3;
 
-inline constexpr std::uint32_t kLongDuration = 0xFFFFFFFF;  ///< a kDuration fact holds the real one
-inline constexpr std::uint32_t kWideComm = 0xFFFF;          ///< none, or in a wide fact
+inline constexpr std::uint32_t kLongDuration = 0xFFFFFFFF;  ///< the duration is in a kDuration fact
+inline constexpr std::uint32_t kWideComm = 0xFFFF;  ///< no communicator, or one in a wide fact
 
 // Flags of a call.
 inline constexpr unsigned kDepthMask = 0x07;  ///< nesting depth, saturating
@@ -58,8 +59,8 @@ inline constexpr Word pack(std::int32_t low, std::int32_t high) {
 inline constexpr std::uint32_t low32(Word word) { return static_cast<std::uint32_t>(word); }
 inline constexpr std::uint32_t high32(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
-/// An entry time as it is stored, and whether it fits (within 2^47 ticks of the base: 15 hours
-/// at 2.5 GHz).
+/// Encodes an entry time. time_fits(): whether it is within 2^47 ticks of the base (15 hours at 2.5
+/// GHz).
 inline constexpr bool time_fits(std::uint64_t enter_ticks, std::uint64_t base_ticks) {
   return ((enter_ticks - base_ticks + (Word{1} << 47)) >> 48) == 0;
 }
@@ -71,17 +72,17 @@ inline constexpr std::uint64_t entry_ticks(Word word, std::uint64_t base_ticks) 
   return base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(word) >> 16);
 }
 
-/// Is a fact's kind one that lies in words 2 and 3 of a call, and how?
+/// Returns whether the fact is a message stored in words 2 and 3 of a call.
 inline constexpr bool is_folded_message(FactKind kind) {
   return kind == FactKind::kSend || kind == FactKind::kRecv || kind == FactKind::kSendRequest ||
          kind == FactKind::kRecvRequest;
 }
-/// Is it a one-sided operation of which bytes go both ways?
+/// Returns whether the fact is a one-sided operation with bytes in both directions.
 inline constexpr bool is_folded_exchange(FactKind kind) {
   return kind == FactKind::kGetAccumulate || kind == FactKind::kCompareAndSwap ||
          kind == FactKind::kRgetAccumulate;
 }
-/// Is it a synchronisation, with a sequence number in place of the matching id?
+/// Returns whether the fact is a synchronisation, with a sequence number instead of a matching id.
 inline constexpr bool is_folded_sync(FactKind kind) {
   return kind >= FactKind::kWinCreated && kind <= FactKind::kWindow;
 }
@@ -91,7 +92,7 @@ inline constexpr bool is_folded_rma(FactKind kind) {
 inline constexpr bool is_get(FactKind kind) {
   return kind == FactKind::kGet || kind == FactKind::kRget;
 }
-/// Words 2 to 4 are used.
+/// Returns whether a call with this fact has words 2 to 4.
 inline constexpr bool has_fifth_word(FactKind kind) {
   return kind == FactKind::kSendrecv || is_folded_exchange(kind);
 }
@@ -109,14 +110,15 @@ inline constexpr Word short_fact(FactKind kind, RequestId request) {
 inline constexpr std::uint32_t short_run(Word word) {
   return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun);
 }
-/// Does `kind` of `request` continue what the short fact `word` says?
+/// Returns whether `kind` of `request` is the next of the consecutive requests in the short fact
+/// `word`.
 inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
   return (word & 0xFFFFFF) == (short_fact(kind, 0) & 0xFFFFFF) &&
          high32(word) + short_run(word) + 1 == request && short_run(word) < kMaxShortRun;
 }
 
-/// Writes a fact that does not fold, in the smallest form that holds it, and returns the words
-/// used. to: room for kMaxFactWords.
+/// Writes a fact that does not fold, in its smallest form. Returns the number of words. to: room
+/// for kMaxFactWords.
 std::size_t encode_fact(const Fact& fact, Word* to) noexcept;
 
 }  // namespace megascope::encoding

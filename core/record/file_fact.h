@@ -4,26 +4,27 @@
 
 #include <cstdint>
 
-/// What facts about files tell, and how it lies in a Fact: whoever makes or reads one does it here.
-///
-///   all        peer = file, comm = the communicator on which it was opened
-///   transfers  bytes = requested, bytes_received = requested - transferred, so that a whole
-///   transfer is short;
-///              tag and sequence = offset + 1 (0: none was given), top bit of sequence: collective
-///   seek       bytes = what was asked for, bytes_received = where that led to, tag = whence
+/// Facts about files and their encoding in a Fact. Only the functions of this header interpret
+/// these fields:
+/// - all: peer = file, comm = communicator that opened it
+/// - transfers: bytes = requested; bytes_received = requested - transferred, so that a complete
+///   transfer is encoded short; tag and sequence = offset + 1 (0: no offset given); top bit of
+///   sequence: collective
+/// - seek: bytes = requested offset, bytes_received = resulting offset, tag = whence
 namespace megascope {
 
-/// No offset was given, or it is not known.
+/// No offset was given, or it is unknown.
 inline constexpr std::uint64_t kNoOffset = 0xFFFFFFFFFFFFFFFF;
 
 constexpr bool is_file_fact(FactKind kind) {
   return kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed;
 }
-/// Starts a transfer, blocking ones included.
+/// Returns whether the fact starts a transfer; includes blocking ones.
 constexpr bool starts_transfer(FactKind kind) {
   return kind >= FactKind::kFileRead && kind <= FactKind::kFileWriteRequest;
 }
-/// Ends a transfer, blocking ones included: its bytes are known.
+/// Returns whether the fact completes a transfer, so that its bytes are known; includes blocking
+/// ones.
 constexpr bool ends_transfer(FactKind kind) {
   return kind == FactKind::kFileRead || kind == FactKind::kFileWrite ||
          kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete;
@@ -35,13 +36,13 @@ constexpr bool is_file_write(FactKind kind) {
 
 constexpr FileId file_of(const Fact& fact) { return static_cast<FileId>(fact.peer); }
 
-/// A fact that names a file. bytes: of kFileSize and kFileView.
+/// Makes a fact about a file. bytes: of kFileSize and kFileView.
 constexpr Fact file_fact(FactKind kind, FileId file, CommId comm, std::uint64_t bytes = 0) {
   return {.kind = kind, .comm = comm, .peer = static_cast<std::int32_t>(file), .bytes = bytes};
 }
 
-/// Bytes that a call asked for, and where. offset: in elementary types of the file's view, as the
-/// program gave it.
+/// Requested bytes and position of a transfer. offset: in elementary types of the file view, as the
+/// application passed it.
 struct FileAccess {
   std::uint64_t offset = kNoOffset;
   std::uint64_t requested = 0;
@@ -50,7 +51,7 @@ struct FileAccess {
   bool operator==(const FileAccess&) const = default;
 };
 
-/// The bytes count as transferred until set_transferred() says otherwise.
+/// Makes the fact of a transfer. All requested bytes count as transferred until set_transferred().
 constexpr Fact transfer_fact(FactKind kind, FileId file, CommId comm, const FileAccess& access) {
   Fact fact = file_fact(kind, file, comm, access.requested);
   const std::uint64_t offset = access.offset + 1;
@@ -59,9 +60,9 @@ constexpr Fact transfer_fact(FactKind kind, FileId file, CommId comm, const File
   if (access.is_collective) fact.sequence |= 0x80000000;
   return fact;
 }
-/// bytes: what MPI says. Of a count that cannot be, a negative one is taken for nothing, which is
-/// what Open MPI means by it (a read that failed and is not told), and another one for all: the
-/// library may have left it as it was.
+/// Sets the transferred bytes, as MPI reports them. A negative count means 0 (Open MPI returns it
+/// for a failed read without an error code); a count larger than requested means all, because the
+/// library may not have set it.
 constexpr void set_transferred(Fact& fact, std::uint64_t bytes) {
   if (static_cast<std::int64_t>(bytes) < 0) bytes = 0;
   fact.bytes_received = bytes < fact.bytes ? fact.bytes - bytes : 0;
@@ -77,8 +78,8 @@ constexpr FileAccess access_of(const Fact& fact) {
 
 enum class SeekFrom : std::int32_t { kStart, kCurrent, kEnd };
 
-/// In elementary types of the file's view. reached: kNoOffset when nobody knows without asking
-/// others.
+/// A seek, in elementary types of the file view. reached: kNoOffset if it is unknown without
+/// communication.
 struct FileSeek {
   std::int64_t asked = 0;
   SeekFrom from = SeekFrom::kStart;

@@ -14,21 +14,21 @@ namespace megascope {
 class WireReader;
 class WireWriter;
 
-/// Sums over calls, as CallTotals: times in the unit of the calls that were added.
+/// Sums over calls, as CallTotals. Times are in the unit of the calls that were added.
 struct FileTotals {
   std::uint64_t opens = 0;
   std::uint64_t reads = 0;  ///< started
   std::uint64_t writes = 0;
   std::uint64_t bytes_read = 0;  ///< transferred
   std::uint64_t bytes_written = 0;
-  std::uint64_t time = 0;  ///< of calls that are about this file alone
+  std::uint64_t time = 0;  ///< time of calls that concern this file only
 
   void add(const FileTotals& other);
   bool operator==(const FileTotals&) const = default;
 };
 
-/// What one process did with files, by the name under which it opened them. Of bounded size: names
-/// beyond kMaxNames share a row. One thread at a time.
+/// File statistics of one process, by the name under which files were opened. Bounded: names beyond
+/// kMaxNames share one row. One thread at a time.
 class FileSums {
  public:
   static constexpr std::size_t kMaxNames = 1024;
@@ -43,26 +43,26 @@ class FileSums {
 
   FileSums() : rows_(1) {}
 
-  /// Ascending id. Known names cost a look-up.
+  /// Announces a file. Call in order of ascending id. Costs a look-up for a known name.
   void define(const FileDefinition& file);
-  /// Of a file that was not defined: that of the names which found no room. Valid until the next
-  /// define() or merge().
+  /// Returns the row of a file; the shared row for files that are not announced or did not fit.
+  /// Valid until the next define() or merge().
   Row& row(FileId file) { return rows_[file < by_id_.size() ? by_id_[file] : kOthers]; }
 
-  /// Of the same process.
+  /// Adds the sums of another object of the same process.
   void merge(const FileSums& other);
 
-  /// Totals under a name; nullptr when there are none of its own.
+  /// Returns the totals of a name; nullptr if it has no row.
   const FileTotals* find(std::string_view name) const;
-  /// Of names that have no row; nullptr when there was nothing.
+  /// Returns the totals of names without a row; nullptr if there are none.
   const FileTotals* others() const {
     return rows_[kOthers].is_used ? &rows_[kOthers].totals : nullptr;
   }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Faults are left in the reader.
+  /// Replaces the sums. Errors are left in the reader.
   void parse(WireReader& from);
-  /// Takes over which ids mean which names.
+  /// Copies the mapping of file ids to names.
   void adopt_definitions(const FileSums& from);
 
  private:

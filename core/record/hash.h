@@ -3,18 +3,18 @@
 #include <cstdint>
 #include <string_view>
 
-/// Hashes of words: the same in all processes, so that what they make of equal things is equal.
+/// Hashes of words. They are the same in all processes, so that processes derive equal names from
+/// equal data.
 namespace megascope {
 
-/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of
-/// SplitMix64).
+/// Mixes the bits of `value`; bijective (the finalizer of SplitMix64).
 inline constexpr std::uint64_t mix(std::uint64_t value) {
   value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
   value = (value ^ value >> 27) * 0x94D049BB133111EBU;
   return value ^ value >> 31;
 }
 
-/// Of two words, in this order.
+/// Combines two hashes; the order matters.
 inline constexpr std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
   return mix(hash + 0x9E3779B97F4A7C15U) ^ mix(value + 0xD1B54A32D192ED03U);
 }

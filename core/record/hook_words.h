@@ -9,19 +9,23 @@
 #include <cstdint>
 #include <span>
 
-/// How what a program tells through hooks lies in memory and on disk: words of chunks of their own
-/// (trace::ChunkKind::kHooks), each record within one chunk. docs/trace_format.md is the reference.
-/// Word 0 of all is as that of a call: bits 16–63 the time minus the time base (signed), bits 0–15
-/// a region that is entered, or one of these.
-///   leave    the innermost region was left
-///   end      all regions were: the thread told no more
-///   value    32–63 a number (signed) that goes with the region entered just before, 16–31 its
-///   ValueName; no time wide     the same with the number in the next word counter  and: counter,
-///   the value's bits mark     and: region that is its name start    and: region that is its name,
-///   the range's number: a range started, which is no matter of the thread stop     and: region,
-///   number, time at which it started, in ticks tensor   and: name | kind << 32 | element type <<
-///   40 | dimensions << 48 | (split dimension + 1) << 56, layer | micro-batch << 32,
-///            the extents
+/// Encoding of annotations in memory and on disk, in chunks of their own
+/// (trace::ChunkKind::kHooks). A record does not cross chunks. docs/trace_format.md is the
+/// reference.
+///
+/// Word 0 of each record is as that of a call: bits 16-63 are the time minus the time base
+/// (signed), bits 0-15 a region that is entered or one of these codes:
+/// - leave: the innermost region was left
+/// - end: all regions were left, because the thread's annotations ended
+/// - value: bits 32-63 a signed number that belongs to the region just entered, 16-31 its
+///   ValueName; no time
+/// - wide value: as value, with the number in the next word
+/// - counter: further words counter, bits of the value
+/// - mark: further word region (its name)
+/// - range start: further words region (its name), number of the range; independent of the thread
+/// - range stop: further words region, number, start time in ticks
+/// - tensor: further words name | kind << 32 | element type << 40 | dimensions << 48 | (split
+///   dimension + 1) << 56, layer | micro-batch << 32, extents
 namespace megascope::hook_words {
 
 using encoding::Word;
@@ -40,14 +44,14 @@ inline constexpr std::size_t kCounterWords = 3;
 inline constexpr std::size_t kMarkWords = 2;
 inline constexpr std::size_t kRangeStartWords = 3;
 inline constexpr std::size_t kRangeStopWords = 4;
-inline constexpr std::size_t kTensorWords = 3;  ///< and a word an extent
-inline constexpr std::size_t kMostValueWords = 2;
+inline constexpr std::size_t kTensorWords = 3;  ///< plus one word for each extent
+inline constexpr std::size_t kMaxValueWords = 2;
 
 inline constexpr Word timed(std::uint64_t ticks, std::uint64_t base_ticks, unsigned what) {
   return (ticks - base_ticks) << 16 | what;
 }
 
-/// Writes a number that goes with a region; returns its end. to: room for kMostValueWords.
+/// Writes a number that belongs to a region. Returns its end. to: room for kMaxValueWords.
 inline Word* encode_value(Word* to, ValueName name, std::int64_t value) {
   const Word head = Word{static_cast<std::uint16_t>(name)} << 16;
   if (value == static_cast<std::int32_t>(value)) {
@@ -90,7 +94,7 @@ inline Word* encode_range_stop(Word* to, std::uint64_t ticks, std::uint64_t base
   return to + kRangeStopWords;
 }
 
-/// shape.dimension_count: at most kMaxTensorDimensions.
+/// Writes a tensor. Returns its end. shape.dimension_count <= kMaxTensorDimensions.
 inline Word* encode_tensor(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, TensorId name,
                            const TensorShape& shape) {
   to[0] = timed(ticks, base_ticks, kTensor);

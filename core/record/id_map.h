@@ -9,14 +9,15 @@
 
 namespace megascope {
 
-/// Small values by an unsigned number that is not 0: an id, a hash. Constant time, no allocation
-/// while it does not grow; memory follows the greatest number that were in it at once, and is kept.
+/// Hash map from unsigned numbers other than 0 (ids, hashes) to small values. Constant time;
+/// allocates only while it grows. Memory follows the largest number of entries held at once and is
+/// kept.
 template <class Key, class Value>
 class IdMap {
  public:
   IdMap() : slots_(kFirstSlots) {}
 
-  /// The value of the key, default-made when it is new. Valid until the next call.
+  /// Returns the value of the key; inserts a default one if it is new. Valid until the next call.
   Value& operator[](Key key) {
     std::size_t index = find(key);
     if (slots_[index].key == kNone) {
@@ -30,13 +31,14 @@ class IdMap {
     return slots_[index].value;
   }
 
-  /// nullptr when it is not here. Valid until the next call.
+  /// Returns the value of the key; nullptr if it is absent. Valid until the next call.
   Value* get(Key key) {
     Slot& slot = slots_[find(key)];
     return slot.key == kNone ? nullptr : &slot.value;
   }
 
-  /// Removes the key. False when it is not here; `value` is then unchanged.
+  /// Moves the value out and removes the key. Returns false, with `value` unchanged, if it is
+  /// absent.
   bool take(Key key, Value& value) {
     const std::size_t index = find(key);
     if (slots_[index].key == kNone) return false;
@@ -56,17 +58,17 @@ class IdMap {
   static constexpr std::size_t kFirstSlots = 64;
 
   std::size_t mask() const { return slots_.size() - 1; }
-  /// Spreads ids that count up, which would lie in one long run that every removal walks along.
+  /// Spreads consecutive ids: in one long run every removal would visit the rest of it.
   std::size_t home(Key key) const {
     return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask();
   }
-  /// Where the key is, or would be: open addressing, at most half full.
+  /// Returns the slot of the key, or the one it would take. Open addressing, at most half full.
   std::size_t find(Key key) const {
     std::size_t index = home(key);
     while (slots_[index].key != kNone && slots_[index].key != key) index = (index + 1) & mask();
     return index;
   }
-  /// Closes the gap, so that later entries of the same run are still found.
+  /// Removes an entry and moves later entries of its run, so that they are still found.
   void erase(std::size_t gap) {
     for (std::size_t index = (gap + 1) & mask(); slots_[index].key != kNone;
          index = (index + 1) & mask()) {
@@ -90,7 +92,7 @@ class IdMap {
   std::size_t count_ = 0;
 };
 
-/// By request, while it is in flight.
+/// Values of requests in flight.
 template <class Value>
 using RequestMap = IdMap<RequestId, Value>;
 

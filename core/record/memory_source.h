@@ -8,7 +8,7 @@
 
 namespace megascope {
 
-/// A run held in memory: for tests, importers and generators of traces.
+/// A run in memory, for tests, importers and trace generators.
 class MemorySource final : public RecordSource {
  public:
   struct OwnedCall {
@@ -20,7 +20,7 @@ class MemorySource final : public RecordSource {
     ProcessDefinitions definitions;
     std::vector<std::vector<OwnedCall>> locations;  ///< calls in order of entry, by LocationId
     std::vector<std::vector<Point>> points =
-        {};  ///< in order of time, by LocationId; may be shorter
+        {};  ///< in order of time, by LocationId; may be shorter than `locations`
   };
 
   explicit MemorySource(std::int32_t world_size) : world_size_(world_size) {}

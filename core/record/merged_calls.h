@@ -9,8 +9,8 @@
 
 namespace megascope {
 
-/// Calls of MPI of all locations of a process (mpi_calls.h), in order of entry. Memory: a stream a
-/// location.
+/// The MPI calls of all locations of a process (mpi_calls.h), in order of entry. Holds one stream
+/// for each location.
 class MergedCalls {
  public:
   MergedCalls(const RecordSource& source, std::int32_t world_rank) {
@@ -21,7 +21,7 @@ class MergedCalls {
     std::ranges::make_heap(heads_, is_later);
   }
 
-  /// nullptr at the end. The call is valid until the next call of this function.
+  /// Returns the next call; nullptr at the end. Valid until the next call of this function.
   const Call* next(LocationId& location) {
     if (is_started_) advance();
     is_started_ = true;
@@ -53,7 +53,7 @@ class MergedCalls {
     }
   }
 
-  std::vector<Head> heads_;  ///< a heap: the earliest first
+  std::vector<Head> heads_;  ///< a heap with the earliest first
   bool is_started_ = false;
 };
 

@@ -10,9 +10,9 @@
 
 namespace megascope {
 
-/// The pass over one process's calls. A *posting* is a send or receive at its place in posting
-/// order; it holds the hash of its series, 0 while it belongs to none. Slots of locations refer to
-/// postings by index + 1.
+/// The pass over one process's calls. A *posting* is a send or receive in posting order. It holds
+/// the hash of its series; 0 if it belongs to none. Slots of locations refer to postings by index +
+/// 1.
 class MessageScan {
  public:
   MessageScan(const RecordSource& source, std::int32_t world_rank)
@@ -27,7 +27,9 @@ class MessageScan {
       for (const Fact& fact : call->facts) add(fact, result_.flow_ids_[location]);
     }
     if (lacks_messages())
-      postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
+      postings_.assign(
+          postings_.size(),
+          0);  // the count does not start at the first message, so that identifiers would be wrong
     count_postings();
     for (auto& slots : result_.flow_ids_) {
       for (std::uint64_t& slot : slots) slot = slot == 0 ? 0 : postings_[slot - 1];
@@ -81,7 +83,7 @@ class MessageScan {
     return posting;
   }
   static bool is_wild(const Fact& fact) { return fact.peer == kAnySource || fact.tag == kAnyTag; }
-  /// True once for a request that is the message of a matched probe.
+  /// Returns true once for a request that is the message of a matched probe.
   bool was_probed(RequestId request) {
     bool value = false;
     return probed_.size() != 0 && probed_.take(request, value);
@@ -91,8 +93,8 @@ class MessageScan {
     if (open_.take(request, posting)) was_probed(request);
     return posting;
   }
-  /// The posting of a receive that completes, now that its series is known; 0 where it was posted
-  /// before the trace began.
+  /// Returns the posting of a receive that completes, now that its series is known; 0 if it was
+  /// posted before the trace began.
   std::uint64_t complete(const Fact& fact) {
     const std::uint64_t posting = close(fact.request);
     if (posting != 0) postings_[posting - 1] = received(fact);
@@ -102,7 +104,7 @@ class MessageScan {
   std::uint64_t sent(const Fact& fact) const { return series_.sent(fact); }
   std::uint64_t received(const Fact& fact) const { return series_.received(fact); }
 
-  /// Turns the series of every posting into the name of its message.
+  /// Replaces the series of each posting by the identifier of its message.
   void count_postings() {
     IdMap<std::uint64_t, std::uint64_t> counts;
     std::uint64_t last = 0;
@@ -120,7 +122,7 @@ class MessageScan {
   MessageSeries series_;
   std::vector<std::uint64_t> postings_;
   RequestMap<std::uint64_t> open_;  ///< posting of each request in flight
-  RequestMap<bool> probed_;         ///< those that a matched probe made
+  RequestMap<bool> probed_;         ///< requests that a matched probe created
   MessageOrder result_;
 };
 
@@ -129,7 +131,8 @@ MessageOrder MessageOrder::of(const RecordSource& source, std::int32_t world_ran
 }
 
 std::uint64_t collective_flow_id(std::uint64_t comm_global_name, std::uint32_t sequence) {
-  constexpr std::uint64_t kCollective = 0xC011EC71FE000000U;  // apart from every series of messages
+  constexpr std::uint64_t
+      kCollective = 0xC011EC71FE000000U;  // separates collectives from every series of messages
   return not_zero(combined(combined(mix(comm_global_name), kCollective), sequence));
 }
 

@@ -8,36 +8,38 @@
 
 namespace megascope {
 
-/// Names the message of every send and receive of one process, so that both ends get the same name
-/// without talking: a hash of (communicator's global name, world rank of the sender, of the
-/// receiver, tag, how many such messages were posted before). The n-th send of such a series
-/// matches the n-th receive posted among those that came to be of the series: MPI's non-overtaking
-/// rule (MPI-4.1 §3.5). A wildcard receive belongs to the series of the message it got; a matched
-/// probe is the posting of its receive.
+/// Gives every message of one process an identifier that sender and receiver compute independently:
+/// a hash of (global name of the communicator, world rank of the sender, of the receiver, tag,
+/// number of such messages posted before). The n-th send of such a series matches the n-th receive
+/// posted among those of the series, by MPI's non-overtaking rule (MPI-4.1 §3.5). A wildcard
+/// receive belongs to the series of the message it received. A matched probe is the posting of its
+/// receive.
 ///
-/// A receive that never completed counts where it was posted for one source and tag; where it had
-/// wildcards it is left out. What was cancelled is left out. Two threads that post to one series at
-/// the same time have no order in MPI: here it is the one of entering the calls. A process whose
-/// first calls were given up (policy flight), or whose recording was off for some messages, names
-/// nothing.
+/// - A receive that never completed is counted where it was posted for one source and tag; one with
+///   wildcards is omitted.
+/// - Cancelled operations are omitted.
+/// - MPI does not order two threads that post to one series at the same time; the order of entry
+///   into the calls is used.
+/// - A process whose first calls were dropped (policy flight), or whose recording was off for some
+///   messages, has no identifiers.
 ///
-/// Made by one pass over all calls of the process; a new one names nothing. Memory: 8 bytes a
-/// message, twice that while it is made.
+/// Made by one pass over all calls of the process; a default-constructed object has no identifiers.
+/// Memory: 8 bytes for each message, twice that during the pass.
 class MessageOrder {
  public:
-  /// world_rank: one of the source's.
+  /// Computes the identifiers. world_rank: one of the source's.
   static MessageOrder of(const RecordSource& source, std::int32_t world_rank);
 
-  /// Names of the location's message facts (`is_message`), in the order in which its calls tell
-  /// them; 0: the message is not known (the other end may be). Unlike by chance, two messages never
-  /// share a name.
+  /// Returns the identifiers of the location's message facts (is_message), in order of its calls.
+  /// 0: unknown here (the other end may know it). Two messages share an identifier with negligible
+  /// probability.
   std::span<const std::uint64_t> flow_ids(LocationId location) const {
     return location < flow_ids_.size() ? std::span<const std::uint64_t>(flow_ids_[location])
                                        : std::span<const std::uint64_t>();
   }
 
-  /// The facts that have an entry in flow_ids: a send where it is started, a receive where it
-  /// completes.
+  /// Returns whether the fact has an entry in flow_ids(): sends where they start, receives where
+  /// they complete.
   static bool is_message(FactKind kind) {
     return kind == FactKind::kSend || kind == FactKind::kSendRequest || kind == FactKind::kRecv ||
            kind == FactKind::kRecvComplete;
@@ -48,7 +50,8 @@ class MessageOrder {
   std::vector<std::vector<std::uint64_t>> flow_ids_;  ///< by location
 };
 
-/// Equal in all members of a collective operation, and by chance only in another. Never 0.
+/// Returns the identifier of a collective operation: equal in all members, different for other
+/// operations with high probability. Never 0.
 std::uint64_t collective_flow_id(std::uint64_t comm_global_name, std::uint32_t sequence);
 
 }  // namespace megascope

@@ -9,10 +9,9 @@
 
 namespace megascope {
 
-/// The series that a message of one process belongs to: a hash of (communicator's global name,
-/// world rank of the sender, of the receiver, tag), the same at both ends. Messages of one series
-/// do not overtake each other (MPI-4.1 §3.5), so that the n-th sent is the n-th received. Any
-/// thread may ask.
+/// Maps messages of one process to their series: a hash of (global name of the communicator, world
+/// rank of the sender, of the receiver, tag), equal at both ends. Messages of one series do not
+/// overtake each other (MPI-4.1 §3.5): the n-th sent is the n-th received. Any thread.
 class MessageSeries {
  public:
   explicit MessageSeries(const ProcessDefinitions& process)
@@ -20,15 +19,15 @@ class MessageSeries {
     for (const CommDefinition& comm : process.comms) comm_hashes_.push_back(mix(comm.global_name));
   }
 
-  /// Of what the process sends, or receives; 0 where the fact does not tell. fact: names a
-  /// communicator, peer and tag.
+  /// Return the series of a message that the process sends or receives; 0 if it is unknown. fact:
+  /// has communicator, peer and tag.
   std::uint64_t sent(const Fact& fact) const { return of(fact, world_rank_, partner(fact)); }
   std::uint64_t received(const Fact& fact) const { return of(fact, partner(fact), world_rank_); }
-  /// World rank of the other end; negative where there is none.
+  /// Returns the world rank of the other end; negative if there is none.
   std::int32_t partner(const Fact& fact) const { return world_ranks_.of(fact.comm, fact.peer); }
 
-  /// The name of a series' message of this number, counted from 0. Unlike by chance, no two
-  /// messages have the same. Never 0.
+  /// Returns the identifier of message `number` (from 0) of a series. Two messages share an
+  /// identifier with negligible probability. Never 0.
   static std::uint64_t name(std::uint64_t series, std::uint64_t number) {
     return not_zero(combined(series, number));
   }

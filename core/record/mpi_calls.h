@@ -8,8 +8,8 @@
 
 namespace megascope {
 
-/// A location's calls without what the program told beside them: the same as if it had told
-/// nothing. Of a process that calls no MPI, whose regions are all there is, all of them.
+/// The calls of a location without the application's annotations. For a process without MPI calls:
+/// all of them, because its regions are the only records.
 class MpiCalls final : public CallStream {
  public:
   MpiCalls(const RecordSource& source, std::int32_t world_rank, LocationId location)
@@ -30,7 +30,7 @@ class MpiCalls final : public CallStream {
   bool passes_over_;
 };
 
-/// For those who ask what MPI did. A new stream from the beginning.
+/// Returns a new stream of the location's MPI calls, from the beginning.
 inline std::unique_ptr<CallStream> mpi_calls(const RecordSource& source, std::int32_t world_rank,
                                              LocationId location) {
   if (!UserRegions(source.process(world_rank)).are_beside_mpi())

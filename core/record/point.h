@@ -9,17 +9,18 @@
 
 namespace megascope {
 
-/// What a program tells about a moment. Append only: stored in traces.
+/// Kind of an annotation at one moment. Append only: the numbers are stored in traces.
 enum class PointKind : std::uint8_t {
   kCounter,     ///< a counter has a new value
-  kMark,        ///< a moment with a name
-  kTensor,      ///< a tensor is as it is said to be
-  kRangeStart,  ///< a range of time begins that nests with nothing, and any thread may stop
+  kMark,        ///< an instant with a name
+  kTensor,      ///< a tensor with its shape
+  kRangeStart,  ///< start of a range, which need not nest with regions and which any thread may
+                ///< stop
   kRangeStop,
 };
 
-/// What a tensor is in a training step. Append only: stored in traces, and the numbers of
-/// megascope.h.
+/// Role of a tensor in a training step. Append only: the numbers are stored in traces and are those
+/// of megascope.h.
 enum class TensorKind : std::uint8_t {
   kWeight,
   kWeightUpdated,
@@ -61,30 +62,31 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(ElementTy
 static_assert(!kTensorKindNames.back().empty() && !kElementTypeNames.back().empty());
 inline constexpr unsigned kMaxTensorDimensions = 8;
 inline constexpr std::int32_t kNoLayer = -1;       ///< the tensor belongs to no layer
-inline constexpr std::int32_t kNoMicroBatch = -1;  ///< nor to a micro-batch
+inline constexpr std::int32_t kNoMicroBatch = -1;  ///< the tensor belongs to no micro-batch
 
-/// A tensor as a trace keeps it: what it is, and its extents; nothing of its contents.
+/// A tensor as stored in traces: its properties and extents, without elements.
 struct TensorShape {
   TensorKind kind = TensorKind::kOther;
   ElementType type = ElementType::kFloat32;
   std::int32_t layer = kNoLayer;
   std::int32_t micro_batch = kNoMicroBatch;
-  std::int8_t split_dimension = -1;  ///< of which this process holds a part; -1: it holds all
+  std::int8_t split_dimension = -1;  ///< dimension that is split among processes; -1: this process
+                                     ///< holds the whole tensor
   std::uint8_t dimension_count = 0;
   std::array<std::uint64_t, kMaxTensorDimensions> extents{};
 
   bool operator==(const TensorShape&) const = default;
 };
 
-/// Time in the unit and on the clock of whoever hands it out, as in Call.
+/// An annotation at one moment. Time in the unit and on the clock of the provider, as in Call.
 struct Point {
   std::uint64_t time_ns = 0;
   PointKind kind = PointKind::kMark;
-  std::uint32_t id = 0;        ///< CounterId, RegionId of a mark's or range's name, or TensorId
-  double value = 0.0;          ///< of a counter
-  TensorShape tensor = {};     ///< of a tensor
-  std::uint64_t range = 0;     ///< of a range: its number in the process
-  std::uint64_t start_ns = 0;  ///< kRangeStop: when it started
+  std::uint32_t id = 0;        ///< CounterId; RegionId of the name of a mark or range; or TensorId
+  double value = 0.0;          ///< counters: the new value
+  TensorShape tensor = {};     ///< tensors: properties
+  std::uint64_t range = 0;     ///< ranges: number in the process
+  std::uint64_t start_ns = 0;  ///< kRangeWaitPoint: start of the range
 
   bool operator==(const Point&) const = default;
 };
@@ -93,7 +95,8 @@ struct Point {
 class PointStream {
  public:
   virtual ~PointStream() = default;
-  /// False at the end. What could not be read has been skipped and counted (LossCause::kDamaged).
+  /// Reads the next point. Returns false at the end. Unreadable records are skipped and counted
+  /// (LossCause::kDamaged).
   virtual bool next(Point& point) = 0;
 };
 

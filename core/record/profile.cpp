@@ -4,46 +4,30 @@
 #include "core/record/file_fact.h"
 #include "core/record/user_regions.h"
 #include "core/record/value_fact.h"
-#include "core/record/wire.h"
 
 #include <algorithm>
 
 namespace megascope {
 namespace {
 
-constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
-constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
-constexpr std::uint64_t kFormat = 5;
-
-constexpr ProfileKey unpack(std::uint64_t packed) {
-  return {.region = static_cast<RegionId>(packed >> 48),
-          .comm = static_cast<CommId>(packed >> 16),
-          .sizes = static_cast<std::uint8_t>(packed >> 8),
-          .peer = static_cast<PeerClass>(packed & 0xFF)};
-}
-
 constexpr std::uint64_t mixed_key(RegionId region) {
   return pack(
       {.region = region, .comm = kMixedComms, .sizes = kMixedSizes, .peer = PeerClass::kNone});
 }
 
-bool is_valid(const ProfileKey& key) {
-  return (key.sizes < kSizeClassCount || key.sizes == kMixedSizes) && key.peer <= PeerClass::kAny;
-}
-
 }  // namespace
 
-/// What a call's facts say about its row.
+/// What a call's facts determine about its row.
 struct Profile::CallShape {
   CommId comm = kNoComm;
-  bool has_comm = false;  ///< decided, even if to kNoComm
+  bool has_comm = false;  ///< comm is decided, even if it is kNoComm
   PeerClass peer = PeerClass::kNone;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  FileSums::Row* file = nullptr;  ///< that all facts name
+  FileSums::Row* file = nullptr;  ///< file that all facts name
   bool is_of_one_file = true;
-  RequestId site = 0;  ///< 1 + its number
+  RequestId site = 0;  ///< 1 + number of the call site
 
   void on_file(FileSums::Row* other) {
     is_of_one_file = is_of_one_file && (file == nullptr || file == other);
@@ -90,7 +74,7 @@ std::uint32_t Profile::KeyIndex::find(std::uint64_t key) const {
 std::uint32_t Profile::KeyIndex::insert(std::uint64_t key) {
   if (keys_.size() * 2 >= slots_.size()) {
     std::vector<Slot> grown(std::max<std::size_t>(64, slots_.size() * 2));
-    slots_.swap(grown);  // from here on nothing throws
+    slots_.swap(grown);  // nothing below throws
     for (std::uint32_t i = 0; i < keys_.size(); ++i) slots_[slot_of(keys_[i])] = {keys_[i], i};
   }
   const auto index = static_cast<std::uint32_t>(keys_.size());
@@ -137,7 +121,7 @@ std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
 }
 
 CallTotals& Profile::append_row(std::uint64_t packed) {
-  make_room(totals_);  // without memory neither of them grows
+  make_space(totals_);  // if memory runs out, neither grows
   keys_.insert(packed);
   return totals_.emplace_back();
 }
@@ -149,7 +133,7 @@ CallTotals& Profile::find_row(std::uint64_t packed, std::uint64_t call_count) {
   if (index == KeyIndex::kAbsent) {
     if (!is_mixed && keys_.size() >= kMaxProfileKeys)
       return find_row(mixed_key(key.region), call_count);
-    if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxRows - 1) {
+    if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxProfileRows - 1) {
       return find_row(mixed_key(kNoRegion), call_count);
     }
     index = static_cast<std::uint32_t>(keys_.size());
@@ -168,7 +152,7 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
   const std::uint32_t index = peer_keys_.find(key);
   if (index != KeyIndex::kAbsent) return peers_[index];
   if (world_rank < 0 || peer_keys_.size() >= kMaxProfilePeers) return unlisted_peers_;
-  make_room(peers_);
+  make_space(peers_);
   peer_keys_.insert(key);
   peers_.push_back({.world_rank = world_rank});
   return peers_.back();
@@ -244,7 +228,7 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
     case FactKind::kCallSite:
       shape.site = fact.request;
       return;
-    default:  // no message that is known here: completed sends were counted when they started
+    default:  // not a message here: completed sends were counted when they started
       return;
   }
   shape.on_comm(fact.comm);
@@ -331,79 +315,6 @@ std::vector<PeerTotals> Profile::peers() const {
   std::sort(peers.begin(), peers.end(),
             [](const PeerTotals& a, const PeerTotals& b) { return a.world_rank < b.world_rank; });
   return peers;
-}
-
-void Profile::serialize(std::vector<std::byte>& to) const {
-  WireWriter out(to);
-  out.number(kFormat);
-  out.number(first_enter_);
-  out.number(last_leave_);
-  out.number(totals_.size());
-  for (const ProfileRow& row : rows()) {
-    out.number(pack(row.key));
-    out.number(row.totals.calls);
-    out.number(row.totals.time);
-    out.number(row.totals.max_time);
-    out.number(row.totals.bytes_sent);
-    out.number(row.totals.bytes_received);
-  }
-  files_.serialize(out);
-  sites_.serialize(out);
-  regions_.serialize(out);
-  collectives_.serialize(out);
-  const std::vector<PeerTotals> all_peers = peers();
-  out.number(all_peers.size());
-  for (const PeerTotals& peer : all_peers) {
-    out.signed_number(peer.world_rank);
-    out.number(peer.messages);
-    out.number(peer.bytes);
-  }
-  for (const SizeTotals& sizes : sizes_) {
-    out.number(sizes.messages);
-    out.number(sizes.bytes);
-  }
-}
-
-Status Profile::parse(std::span<const std::byte> from) {
-  Profile read;
-  WireReader in(from);
-  if (in.number() != kFormat) return Status::error("profile: not a profile of this version");
-  read.first_enter_ = in.number();
-  read.last_leave_ = in.number();
-  for (std::size_t left = in.count(kMaxRows); left > 0; --left) {
-    const ProfileKey key = unpack(in.number());
-    CallTotals totals;
-    totals.calls = in.number();
-    totals.time = in.number();
-    totals.max_time = in.number();
-    totals.bytes_sent = in.number();
-    totals.bytes_received = in.number();
-    if (!in.is_ok() || !is_valid(key) || read.keys_.find(pack(key)) != KeyIndex::kAbsent) in.fail();
-    if (!in.is_ok()) break;
-    if (key.sizes == kMixedSizes) read.mixed_call_count_ += totals.calls;
-    read.append_row(pack(key)) = totals;
-  }
-  read.files_.parse(in);
-  read.sites_.parse(in);
-  read.regions_.parse(in);
-  read.collectives_.parse(in);
-  for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
-    PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};
-    totals.messages = in.number();
-    totals.bytes = in.number();
-    if (in.is_ok()) read.peer(totals.world_rank).add(totals);
-  }
-  for (SizeTotals& sizes : read.sizes_) {
-    sizes.messages = in.number();
-    sizes.bytes = in.number();
-  }
-  if (!in.is_at_end()) return Status::error("profile: damaged");
-  read.world_rank_ = world_rank_;
-  read.is_foreign_ = std::move(is_foreign_);
-  read.comms_ = std::move(comms_);
-  read.files_.adopt_definitions(files_);
-  *this = std::move(read);
-  return Status::ok();
 }
 
 }  // namespace megascope

@@ -18,53 +18,63 @@
 
 namespace megascope {
 
-/// Whom a call exchanges data with, as far as one word says it.
+/// Peers of a call's messages.
 enum class PeerClass : std::uint8_t {
   kNone,   ///< no message in this call (collectives, local calls, waits that received nothing)
-  kSelf,   ///< only with this process
-  kOther,  ///< with another process, or with several
+  kSelf,   ///< this process only
+  kOther,  ///< one or several other processes
   kAny,    ///< a receive posted for any source and not matched in this call
 };
 
-/// Sizes are classed by their binary digits: class 0 is no bytes, class c covers 2^(c-1) … 2^c - 1
-/// bytes.
+/// Size class of a message: class 0 is 0 bytes, class c covers 2^(c-1) ... 2^c - 1 bytes.
 inline constexpr std::uint8_t size_class(std::uint64_t bytes) {
   return static_cast<std::uint8_t>(std::bit_width(bytes));
 }
 inline constexpr std::size_t kSizeClassCount = 65;
-/// Smallest number of bytes in a class.
+/// Returns the smallest number of bytes in a class.
 inline constexpr std::uint64_t size_class_floor(unsigned index) {
   return index == 0 ? 0 : std::uint64_t{1} << (index - 1);
 }
 
-/// In a row that stands for several keys, because there were more than kMaxProfileKeys.
+/// Values in a row that stands for several keys, because there are more than kMaxProfileKeys.
 inline constexpr CommId kMixedComms = 0xFFFFFFFE;
 inline constexpr std::uint8_t kMixedSizes = 0xFF;
 
 inline constexpr std::size_t kMaxProfileKeys = 4096;
 inline constexpr std::size_t kMaxProfilePeers = 4096;
+/// Largest number of rows: single keys, one row for each function beyond those, one for all
+/// functions beyond these.
+inline constexpr std::size_t kMaxProfileRows = kMaxProfileKeys + 1024 + 1;
 
 struct ProfileKey {
   RegionId region = kNoRegion;
-  CommId comm = kNoComm;   ///< of the call, else of all its messages, else kNoComm
+  CommId comm = kNoComm;   ///< communicator of the call, else of all its messages, else kNoComm
   std::uint8_t sizes = 0;  ///< size_class(sent + received)
   PeerClass peer = PeerClass::kNone;
 
   bool operator==(const ProfileKey&) const = default;
 };
 
-/// A key in one word.
+/// Packs a key into one word.
 constexpr std::uint64_t pack(const ProfileKey& key) {
   return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 |
          std::uint64_t{key.sizes} << 8 | static_cast<std::uint64_t>(key.peer);
 }
 
+/// The inverse of pack().
+constexpr ProfileKey unpack(std::uint64_t packed) {
+  return {.region = static_cast<RegionId>(packed >> 48),
+          .comm = static_cast<CommId>(packed >> 16),
+          .sizes = static_cast<std::uint8_t>(packed >> 8),
+          .peer = static_cast<PeerClass>(packed & 0xFF)};
+}
+
 /// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the
 /// process's clock.
 struct CallTotals {
-  std::uint64_t calls = 0;     ///< that returned
-  std::uint64_t time = 0;      ///< of outermost calls, also of those still pending at the end
-  std::uint64_t max_time = 0;  ///< of one call
+  std::uint64_t calls = 0;     ///< calls that returned
+  std::uint64_t time = 0;      ///< outermost calls, including those pending at the end
+  std::uint64_t max_time = 0;  ///< longest call
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 
@@ -79,8 +89,8 @@ struct ProfileRow {
   bool operator==(const ProfileRow&) const = default;
 };
 
-/// Messages to one process. world_rank is kNoPeer in the row of those that are not listed or not
-/// known.
+/// Messages to one process. world_rank is kNoPeer in the row of destinations that are unknown or
+/// not listed.
 struct PeerTotals {
   std::int32_t world_rank = kNoPeer;
   std::uint64_t messages = 0;
@@ -97,22 +107,25 @@ struct SizeTotals {
   bool operator==(const SizeTotals&) const = default;
 };
 
-/// What one process's MPI calls add up to: function × communicator × size class × peer class, and a
-/// row of the communication matrix, and what was done with files. Of bounded size however long the
-/// run is: what does not fit goes to one row a function.
+/// Statistics of one process's MPI calls: sums by function, communicator, size class and peer
+/// class; a row of the communication matrix; file statistics. Bounded, however long the run is:
+/// keys that do not fit share one row for each function.
 ///
-/// Bytes are counted where they become known: a send in the call that starts it, a receive in the
-/// call that completes it (MPI_Recv, MPI_Waitall …), a collective and a one-sided operation in the
-/// call that starts it (they are no messages of the communication matrix), bytes of files in the
-/// call that tells how many were read (received) or written (sent). Time in a call made inside a
-/// callback of another call (depth > 0) belongs to the outer one: the times of all rows add up to
-/// the time in MPI. Regions that are not MPI's are summed up apart. One thread at a time. add()
-/// allocates only while the tables grow, and takes a few ns otherwise.
+/// - Sends are counted in the call that starts them, receives in the call that completes them
+///   (MPI_Recv, MPI_Waitall ...).
+/// - Collectives and one-sided operations are counted in the call that starts them and are not part
+///   of the communication matrix.
+/// - File bytes are counted in the call that reports how many were read (received) or written
+///   (sent).
+/// - Time in a call inside a callback of another call (depth > 0) belongs to the outer one: the
+///   times of all rows add up to the time in MPI.
+/// - Annotated regions are summed separately.
+///
+/// One thread at a time. add() allocates only while tables grow, and takes a few ns otherwise.
 class Profile {
  public:
-  /// What calls refer to: whose process this is, regions, communicators. May be repeated as more
-  /// become known. A call on a communicator not defined yet counts, but its destination is not
-  /// known.
+  /// Announces what calls refer to: process, regions, communicators. May be repeated when more is
+  /// known. A call on an unknown communicator is counted, but its destination is unknown.
   void define(const ProcessDefinitions& definitions);
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
@@ -121,31 +134,31 @@ class Profile {
 
   void add(const Call& call);
 
-  /// A call that has returned and says nothing, or one thing.
+  /// A call that has returned, with at most one fact.
   struct PlainCall {
     RegionId region = kNoRegion;
     CommId comm = kNoComm;
     std::uint8_t depth = 0;
     std::uint64_t enter = 0;
     std::uint64_t time = 0;
-    std::uint64_t sent = 0;  ///< of a collective
+    std::uint64_t sent = 0;  ///< collectives: bytes sent
     std::uint64_t received = 0;
   };
-  /// The same as add() of a call without facts.
+  /// As add() of a call without facts.
   void add_plain(const PlainCall& call) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     add_to_row(call, PeerClass::kNone);
   }
-  /// The same as add() of a call with a collective, call.sent and call.received long, on call.comm.
+  /// As add() of a call with one collective on call.comm, with the bytes call.sent and
+  /// call.received.
   void add_collective(const PlainCall& call, std::uint32_t sequence, std::int32_t root) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     collectives_.add(call.comm, call.region, sequence, root);
     add_to_row(call, PeerClass::kNone);
   }
-  /// The same as add() of a call with one message sent, or one received, of any number of bytes, on
-  /// call.comm.
+  /// As add() of a call with one message sent or received on call.comm.
   void add_message(PlainCall call, bool is_sent, std::int32_t peer, std::uint64_t bytes) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
@@ -154,8 +167,8 @@ class Profile {
     (is_sent ? call.sent : call.received) = bytes;
     add_to_row(call, class_of(known, peer));
   }
-  /// The same as add() of a call with a message sent and one received, call.sent and call.received
-  /// long, on call.comm.
+  /// As add() of a call with one message sent and one received on call.comm, with the bytes
+  /// call.sent and call.received.
   void add_exchange(const PlainCall& call, std::int32_t to, std::int32_t from) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
@@ -165,68 +178,68 @@ class Profile {
     const PeerClass received = class_of(known_peer(call.comm, from), from);
     add_to_row(call, sent == received ? sent : PeerClass::kOther);
   }
-  /// The same as add() of a call with a one-sided operation on `target`, call.sent and
-  /// call.received long, on call.comm.
+  /// As add() of a call with a one-sided operation on `target` on call.comm, with the bytes
+  /// call.sent and call.received.
   void add_one_sided(const PlainCall& call, std::int32_t target) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
-  /// Adds the place of one call that has been added: the same as its kCallSite fact given to add().
+  /// Adds the call site of a call that was added already: as its kCallSite fact in add().
   void add_site(const PlainCall& call, std::uint32_t site) {
-    if (is_foreign(call.region)) return;  // regions have no place
+    if (is_foreign(call.region)) return;  // regions have no call site
     sites_.add(
         {.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
   }
-  /// Adds a region of the program: add() of a call that is none of MPI's.
+  /// Adds an annotated region: as add() of such a call.
   void add_region(const RegionTotals& totals) { regions_.add(totals); }
-  /// A range counts where it starts, and its time where it stops.
+  /// Adds a range: its count at the start, its time at the stop.
   void add_range_start(RegionId name) { regions_.add({.region = name, .count = 1}); }
   void add_range_stop(RegionId name, std::uint64_t time) {
     regions_.add({.region = name, .count = 0, .time = time, .max_time = time});
   }
-  /// Adds what a point says of a range; of others nothing.
+  /// Adds the start or stop of a range; ignores other points.
   void add(const Point& point);
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);
 
-  /// Sums over all rows.
+  /// Returns the sums over all rows.
   CallTotals totals() const;
-  /// Ascending region, then communicator, sizes, peer.
+  /// Returns the rows by ascending region, communicator, sizes and peer.
   std::vector<ProfileRow> rows() const;
-  /// Ascending world rank; the row of unlisted destinations comes first.
+  /// Returns the destinations by ascending world rank; the row of unlisted ones comes first.
   std::vector<PeerTotals> peers() const;
-  /// Of every communicator.
+  /// Checksums of collectives, by communicator.
   const CollectiveSums& collectives() const { return collectives_; }
-  /// Of every file name.
+  /// File statistics.
   const FileSums& files() const { return files_; }
-  /// Of every place, where places were recorded.
+  /// Sums by call site, if call sites are recorded.
   const SiteSums& sites() const { return sites_; }
-  /// Of every region that is not MPI's.
+  /// Sums of annotated regions.
   const RegionSums& regions() const { return regions_; }
   /// Point-to-point messages sent, by size class.
   const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
-  /// Entry of the first and return of the last call; 0 and 0 when there is none.
+  /// Entry of the first and return of the last call; 0 and 0 if there is none.
   std::uint64_t first_enter() const { return is_empty() ? 0 : first_enter_; }
   std::uint64_t last_leave() const { return last_leave_; }
   bool is_empty() const { return keys_.size() == 0; }
-  /// Calls that went to rows with kMixedComms.
+  /// Number of calls in rows with kMixedComms.
   std::uint64_t mixed_call_count() const { return mixed_call_count_; }
 
-  /// Appends the sums, without the definitions.
+  /// Appends the sums, without the definitions, in wire form.
   void serialize(std::vector<std::byte>& to) const;
-  /// Replaces the sums. Bytes that serialize() did not make give an error, never more memory than
+  /// Replaces the sums. from: untrusted; malformed bytes give an error and never more memory than
   /// the bounds above.
   Status parse(std::span<const std::byte> from);
 
  private:
-  /// Open addressing from a 64-bit key to the index of its entry, in order of first sight. Doubles
-  /// when half full.
+  /// Hash index from 64-bit keys to consecutive indices in order of first use. Open addressing;
+  /// doubles when half full.
   class KeyIndex {
    public:
     static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
     std::uint32_t find(std::uint64_t key) const;
-    std::uint32_t insert(std::uint64_t key);  ///< key is not there yet
+    std::uint32_t insert(std::uint64_t key);  ///< the key must be absent
     std::size_t size() const { return keys_.size(); }
     std::uint64_t key(std::size_t index) const { return keys_[index]; }
 
@@ -245,12 +258,12 @@ class Profile {
   };
   struct CallShape;
 
-  /// A peer met before: translated, and where its sums are.
+  /// A peer used before: its world rank and its row.
   struct KnownPeer {
     CommId comm = kNoComm;
     std::int32_t peer = kNoPeer;
     std::int32_t world_rank = kNoPeer;
-    std::uint32_t index = KeyIndex::kAbsent;  ///< in peers_, once something was sent
+    std::uint32_t index = KeyIndex::kAbsent;  ///< in peers_, after the first send
   };
 
   void note(const Fact& fact, RegionId region, CallShape& shape);
@@ -311,8 +324,8 @@ class Profile {
   }
 
   std::int32_t world_rank_ = kNoPeer;
-  std::vector<std::uint8_t> is_foreign_;  ///< by RegionId: not MPI's
-  std::vector<std::vector<Run>> comms_;   ///< by CommId: where peers are; empty: not defined
+  std::vector<std::uint8_t> is_foreign_;  ///< by RegionId: not an MPI function
+  std::vector<std::vector<Run>> comms_;   ///< by CommId: members; empty: not announced
   KeyIndex keys_;
   std::vector<CallTotals> totals_;
   KeyIndex peer_keys_;
@@ -333,7 +346,7 @@ class Profile {
     std::uint64_t key = 0;
     std::uint32_t index = KeyIndex::kAbsent;
   };
-  std::array<KnownRow, 256> known_rows_{};  ///< of mixed rows none
+  std::array<KnownRow, 256> known_rows_{};  ///< rows used before; mixed rows are not cached
 };
 
 }  // namespace megascope

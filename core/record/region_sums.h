@@ -10,18 +10,17 @@ namespace megascope {
 class WireReader;
 class WireWriter;
 
-/// Times as in CallTotals. A region's time is that from its entry to its leave, whatever it
-/// encloses.
+/// Sums of a region. Times as in CallTotals; from entry to leave, including everything inside.
 struct RegionTotals {
   RegionId region = kNoRegion;
   std::uint64_t count = 0;
   std::uint64_t time = 0;
-  std::uint64_t max_time = 0;  ///< of one
+  std::uint64_t max_time = 0;  ///< longest instance
 
   bool operator==(const RegionTotals&) const = default;
 };
 
-/// What one process's regions (those of the program, not MPI's) add up to. One thread at a time.
+/// Sums of the annotated regions of one process. One thread at a time.
 class RegionSums {
  public:
   void add(RegionId region, std::uint64_t time) {
@@ -33,13 +32,13 @@ class RegionSums {
     row.time += totals.time;
     if (totals.max_time > row.max_time) row.max_time = totals.max_time;
   }
-  /// Of the same process.
+  /// Adds the sums of another object of the same process.
   void merge(const RegionSums& other);
-  /// In order of first sight.
+  /// Returns the rows in order of first use.
   const std::vector<RegionTotals>& rows() const { return rows_; }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Faults are left in the reader.
+  /// Replaces the sums. Errors are left in the reader.
   void parse(WireReader& from);
 
  private:
@@ -50,7 +49,7 @@ class RegionSums {
   RegionTotals& new_row(RegionId region);
 
   std::vector<RegionTotals> rows_;
-  std::vector<std::uint16_t> index_;  ///< by region: 1 + its row
+  std::vector<std::uint16_t> index_;  ///< by region: 1 + index of its row
 };
 
 }  // namespace megascope

@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::int32_t kLowestTarget = std::numeric_limits<std::int32_t>::min();
 
-/// Its data comes to the origin, and then it has been at the target. Not so MPI_Rget_accumulate:
-/// the result may be here before the target is updated (MPI-4.1 §12.3.5).
+/// Returns whether the operation is complete at the target when its data arrives at the origin. Not
+/// true for MPI_Rget_accumulate, whose result may arrive before the target is updated (MPI-4.1
+/// §12.3.5).
 bool is_complete_with_its_data(FactKind kind) {
   return kind == FactKind::kGet || kind == FactKind::kRget || kind == FactKind::kGetAccumulate ||
          kind == FactKind::kCompareAndSwap;
@@ -37,7 +38,7 @@ std::span<const RmaCompletion::Done> RmaCompletion::add(const Fact& fact) {
       break;
     case FactKind::kGroupSync:
       if ((fact.bytes & rma::kGroupSyncMask) != rma::kComplete) return done_;
-      reach = Reach::kOriginForGood;  // the rest is the targets' MPI_Win_wait
+      reach = Reach::kOriginForGood;  // remote completion is reported by the targets' MPI_Win_wait
       break;
     case FactKind::kWinFreed:
       break;
@@ -60,7 +61,8 @@ void RmaCompletion::issue(const Fact& fact) {
   if (has_rma_request(fact.kind)) requests_[fact.request] = target;
 }
 
-/// Ids ascend as long as one thread issues; else the operation is looked for.
+/// Finds an operation. Ids ascend as long as one thread issues operations; otherwise a linear
+/// search follows.
 RmaCompletion::Operation* RmaCompletion::find(Operations& operations, RequestId request) {
   auto at = std::ranges::lower_bound(operations.issued, request, {}, &Operation::id);
   if (at == operations.issued.end() || at->id != request) {
@@ -69,7 +71,7 @@ RmaCompletion::Operation* RmaCompletion::find(Operations& operations, RequestId 
   return at == operations.issued.end() ? nullptr : &*at;
 }
 
-/// Gives room back where most operations are over.
+/// Removes completed operations when they are the majority.
 void RmaCompletion::tidy(Operations& operations) {
   if (operations.over_count * 2 <= operations.issued.size()) return;
   std::erase_if(operations.issued, [](const Operation& operation) { return operation.is_over; });

@@ -11,34 +11,34 @@
 
 namespace megascope {
 
-/// Which one-sided operations of one process a synchronisation, or the completion of a request,
-/// completes. The trace does not say: a program may complete a million operations by one fence.
-/// MPI-4.1 §12.5.
+/// Determines which one-sided operations of a process are completed by a synchronisation or by the
+/// completion of a request. The trace does not store it: one fence may complete a million
+/// operations. MPI-4.1 §12.5.
 ///
-/// Facts are to be given in the order in which their calls returned, those of all threads. One
-/// thread. Memory: 24 bytes for each operation that is not complete at its target. Constant time a
-/// fact and operation completed.
+/// Facts must be added in the order in which their calls returned, over all threads. One thread. 24
+/// bytes for each operation that is not complete at its target; constant time for each fact and
+/// each operation completed.
 class RmaCompletion {
  public:
-  /// What is known of an operation from now on. A get is complete as a whole when its data is here.
+  /// New state of an operation. A get is complete at both ends when its data has arrived.
   struct Done {
     RequestId operation = kNoRequest;
     WinId window = kNoWin;
-    bool is_local = false;   ///< the origin's memory may be used; not told before
-    bool is_remote = false;  ///< and the target's holds it
+    bool is_local = false;   ///< complete at the origin: its memory may be used; reported once
+    bool is_remote = false;  ///< complete at the target
   };
 
-  /// What the fact completes, in the order in which the operations were issued to each target;
-  /// valid until the next call.
+  /// Returns the operations that the fact completes, in order of issue for each target. Valid until
+  /// the next call.
   std::span<const Done> add(const Fact& fact);
 
-  /// Operations of which completion at the origin or the target is yet to come.
+  /// Returns the number of operations that are not complete at origin and target.
   std::size_t open_count() const;
 
  private:
   struct Operation {
     RequestId id;
-    bool is_get;  ///< there is nothing to do at the target once the data is here
+    bool is_get;  ///< complete at the target once the data has arrived
     bool is_local = false;
     bool is_over = false;
   };
@@ -49,8 +49,8 @@ class RmaCompletion {
   using Target = std::pair<WinId, std::int32_t>;
   enum class Reach : std::uint8_t {
     kOrigin,        ///< local completion
-    kTarget,        ///< and remote completion
-    kOriginForGood  ///< nothing will be told of the target
+    kTarget,        ///< local and remote completion
+    kOriginForGood  ///< local completion; remote completion will not be reported
   };
 
   void issue(const Fact& fact);
@@ -61,7 +61,7 @@ class RmaCompletion {
   static void tidy(Operations& operations);
 
   std::map<Target, Operations> open_;
-  std::unordered_map<RequestId, Target> requests_;  ///< of operations with a request
+  std::unordered_map<RequestId, Target> requests_;  ///< operations with an MPI request
   std::vector<Done> done_;
 };
 

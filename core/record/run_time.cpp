@@ -7,30 +7,30 @@
 namespace megascope {
 namespace {
 
-constexpr double kLeastRate = 1e-3;  // ns a tick of a clock that can be
-constexpr double kMostRate = 1e3;
+constexpr double kMinRate = 1e-3;  // smallest plausible ns for each tick
+constexpr double kMaxRate = 1e3;
 
-bool is_rate(double ns_per_tick) { return ns_per_tick >= kLeastRate && ns_per_tick <= kMostRate; }
+bool is_rate(double ns_per_tick) { return ns_per_tick >= kMinRate && ns_per_tick <= kMaxRate; }
 
 double ns_per_tick(const ClockDomain& clock) {
   if (clock.kind == ClockKind::kMonotonic) return 1.0;
   const auto ticks = static_cast<double>(clock.last.ticks - clock.first.ticks);
   const auto elapsed_ns = static_cast<double>(clock.last.monotonic_ns - clock.first.monotonic_ns);
-  // Without two distinct moments (a process that died at once), or with damaged ones, one tick
+  // Without two distinct moments (a process that ended at once), or with damaged ones, one tick
   // counts as one ns.
   const double rate = clock.last.ticks > clock.first.ticks ? elapsed_ns / ticks : 0.0;
   return is_rate(rate) ? rate : 1.0;
 }
 
-/// By its own CLOCK_REALTIME.
+/// Maps by the domain's own CLOCK_REALTIME.
 TimeMap wall_line(const ClockDomain& clock) {
   return {clock.first.ticks, ns_per_tick(clock), clock.first.realtime_ns};
 }
 
-/// One moment on two clocks, and how far off that may be.
+/// One moment on two clocks, and its error bound.
 struct Meeting {
-  std::uint64_t ticks = 0;        ///< of the one that is to be placed
-  std::uint64_t known_ticks = 0;  ///< of the one that has been
+  std::uint64_t ticks = 0;        ///< of the clock to be mapped
+  std::uint64_t known_ticks = 0;  ///< of the clock already mapped
   double half_ns = 0.0;
 };
 
@@ -41,8 +41,8 @@ double half_width_ns(const ClockSample& sample, double rate) {
   return static_cast<double>(sample.received_ticks - sample.sent_ticks) / 2 * rate;
 }
 
-/// In time order, without those that were disturbed: what a busy machine delayed says less than its
-/// neighbours.
+/// Sorts the meetings by time and removes disturbed ones: those delayed by a busy machine are less
+/// accurate than their neighbours.
 std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   std::sort(meetings.begin(), meetings.end(),
             [](const Meeting& a, const Meeting& b) { return a.ticks < b.ticks; });
@@ -51,9 +51,9 @@ std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   for (const Meeting& meeting : meetings) halves.push_back(meeting.half_ns);
   std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2),
                    halves.end());
-  constexpr double kMostOfMedian = 4.0;
-  const double most = kMostOfMedian * halves[halves.size() / 2];
-  // The first and the last stay: between them nothing is extrapolated.
+  constexpr double kMaxOfMedian = 4.0;
+  const double most = kMaxOfMedian * halves[halves.size() / 2];
+  // Keep the first and the last, so that nothing between them is extrapolated.
   const auto end = std::remove_if(
       meetings.begin() + 1, meetings.end() - 1,
       [most](const Meeting& meeting) { return meeting.half_ns > most; });
@@ -61,10 +61,10 @@ std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   return meetings;
 }
 
-constexpr double kMostNs = static_cast<double>(std::int64_t{1} << 61);
+constexpr double kMaxNs = static_cast<double>(std::int64_t{1} << 61);
 
-/// The knots of the meetings, and how far off they may be. Two of them are far enough apart to tell
-/// the rate, or one stays.
+/// The knots of the meetings and their error bound. Two or more are far enough apart to give the
+/// rate; otherwise one remains.
 struct Knots {
   std::vector<TimeMap::Knot> knots;
   std::vector<double> half_ns;
@@ -73,7 +73,7 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
   Knots found;
   for (const Meeting& meeting : meetings) {
     const TimeMap::Knot knot{meeting.ticks, known.to_signed_ns(meeting.known_ticks)};
-    if (std::fabs(static_cast<double>(knot.time_ns)) > kMostNs) continue;
+    if (std::fabs(static_cast<double>(knot.time_ns)) > kMaxNs) continue;
     if (!found.knots.empty()) {
       const TimeMap::Knot& last = found.knots.back();
       const auto elapsed_ns = static_cast<double>(knot.time_ns - last.time_ns);
@@ -87,18 +87,18 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
   return found;
 }
 
-/// How fast a clock runs outside of the knots, and by what share that may be wrong.
+/// Rate of a clock outside of the knots, and its relative uncertainty.
 struct OuterRate {
   double ns_per_tick = 1.0;
   double doubt = 0.0;
 };
 
-/// What first and last knot tell, where they tell it well enough; else the clock's own. known_ns:
-/// what the time that the knots are placed by may be off, differently at each of them.
+/// Returns the rate given by the first and last knot if they are accurate enough, else the clock's
+/// own rate. known_ns: error of the time that the knots refer to, independent at each of them.
 OuterRate outer_rate(const Knots& found, double own_rate, double known_ns) {
   constexpr double
-      kQuartzDoubt = 50e-6;  // a measurement that is worse says less than the clock itself
-  constexpr double kTwoQuartzDoubt = 200e-6;  // two clocks of up to 100 ppm, one against the other
+      kQuartzDoubt = 50e-6;  // a less accurate measurement is worse than the clock's own rate
+  constexpr double kTwoQuartzDoubt = 200e-6;  // two clocks of up to 100 ppm against each other
   const TimeMap::Knot& first = found.knots.front();
   const TimeMap::Knot& last = found.knots.back();
   const auto elapsed_ns = static_cast<double>(last.time_ns - first.time_ns);
@@ -108,7 +108,7 @@ OuterRate outer_rate(const Knots& found, double own_rate, double known_ns) {
   return {elapsed_ns / static_cast<double>(last.ticks - first.ticks), doubt};
 }
 
-/// The longest time of a clock before its first or behind its last knot.
+/// Returns the longest time of a clock before its first or after its last knot.
 double reach_ns(const Knots& found, const ClockDomain& clock, double ns_per_tick) {
   const std::uint64_t first = found.knots.front().ticks;
   const std::uint64_t last = found.knots.back().ticks;
@@ -129,7 +129,7 @@ DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& kno
                       reach_ns(found, clock, rate.ns_per_tick) * rate.doubt};
 }
 
-/// Places domain after domain, from the one whose time is the run's.
+/// Maps one domain after the other, starting at the domain whose time is the run's.
 class Placement {
  public:
   explicit Placement(const std::vector<ClockDomain>& domains)
@@ -181,11 +181,12 @@ class Placement {
   std::vector<bool> is_placed_;
   std::map<std::uint64_t, std::size_t> index_;
   std::map<std::size_t, std::map<std::size_t, std::vector<Meeting>>>
-      meetings_;  ///< by the known one, then the other
+      meetings_;  ///< by the mapped clock, then by the other
   std::queue<std::size_t> next_;
 };
 
-/// When its first process began. A damaged start lies anywhere.
+/// Returns the time at which the domain's first process started, bounded because a damaged start
+/// may be anywhere.
 std::int64_t start_of(const ClockDomain& clock, const TimeMap& map) {
   constexpr std::int64_t kFarNs = std::int64_t{1} << 60;
   const std::int64_t first_ns = std::clamp(map.to_signed_ns(clock.first.ticks), -2 * kFarNs,

@@ -9,19 +9,18 @@
 
 namespace megascope {
 
-/// Where a clock domain lies in the run's time.
+/// Mapping of a clock domain to the time of the run.
 struct DomainTime {
   TimeMap map;
-  bool is_measured = false;  ///< against rank 0's clock; else by CLOCK_REALTIME, that is as well as
-                             ///< the nodes' clocks are set
-  double error_ns = 0.0;     ///< where measured: no moment is further off, by the delays of the
-                          ///< messages that measured it and by what the clock's rate may be wrong
-                          ///< before the first and behind the last of them
+  bool is_measured = false;  ///< measured against rank 0's clock; otherwise by CLOCK_REALTIME, as
+                             ///< accurate as the nodes' clocks are set
+  double error_ns = 0.0;  ///< if measured: bound of the error of any moment, from the delays of the
+                          ///< messages that measured it and the uncertainty of the clock's rate
+                          ///< before the first and after the last of them
 };
 
-/// The run's time is that of the clock domain with the lowest rank; its ns 0 is where the first
-/// process of the run began. The others follow by what was measured: their lines are composed along
-/// the chain of questions that leads there.
+/// Time of a run: that of the clock domain with the lowest rank, in ns since the first process of
+/// the run started. The other domains are mapped along a chain of measurements to that domain.
 struct RunTime {
   std::int64_t start_realtime_ns = 0;
   std::map<std::uint64_t, DomainTime> domains;  ///< by ClockDomain::id
@@ -30,8 +29,8 @@ struct RunTime {
     return domains.at(clock_domain_id(info.clock_domain));
   }
 };
-/// domains: one entry a domain, at least one. Values may come from damaged files. O(domains +
-/// samples).
+/// Computes the mappings. domains: at least one, one entry for each domain; values may come from
+/// damaged files. O(domains + samples).
 RunTime run_time_of(const std::vector<ClockDomain>& domains);
 
 }  // namespace megascope

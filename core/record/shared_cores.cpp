@@ -23,7 +23,7 @@ bool intersect(const Cores& a, const Cores& b) {
   return !common.empty();
 }
 
-/// The cores of ranks that are connected by common cores.
+/// Returns the connected sets of cores: ranks with a common core are connected.
 std::vector<Cores> connected_sets(const Ranks& ranks) {
   std::vector<Cores> sets;
   for (const RankCpus* rank : ranks) {
@@ -38,8 +38,8 @@ std::vector<Cores> connected_sets(const Ranks& ranks) {
   return sets;
 }
 
-/// Processors of the set's cores: those of one rank that may use them all, else as many a core as
-/// this rank has.
+/// Returns the number of processors of the set's cores: that of a rank that may use all of them,
+/// else estimated from the processors for each core of the ranks.
 std::uint32_t processors_of(const Ranks& ranks, std::size_t cores) {
   std::uint32_t a_core = 1;
   for (const RankCpus* rank : ranks) {
@@ -59,7 +59,7 @@ SharedCores shared_by(const Ranks& ranks, const Cores& cores) {
   return shared;
 }
 
-/// Ranks that may use nothing but these cores.
+/// Returns the ranks that may use these cores only.
 Ranks ranks_within(const Ranks& ranks, const Cores& cores) {
   Ranks within;
   for (const RankCpus* rank : ranks) {
@@ -68,7 +68,7 @@ Ranks ranks_within(const Ranks& ranks, const Cores& cores) {
   return within;
 }
 
-/// The largest sets first: those within one that is taken do not count.
+/// Adds the largest sets first; sets contained in one of them are omitted.
 void add_by_cores(const Ranks& ranks, std::vector<SharedCores>& all) {
   std::vector<Cores> candidates = connected_sets(ranks);
   for (const RankCpus* rank : ranks) candidates.push_back(rank->cpus.cores);
@@ -87,7 +87,7 @@ void add_by_cores(const Ranks& ranks, std::vector<SharedCores>& all) {
   }
 }
 
-/// Of control groups that have ranks of one node in common.
+/// Adds control groups that several ranks of one node share.
 void add_by_grant(const Ranks& ranks, std::vector<SharedCores>& all) {
   std::map<std::pair<std::string, std::uint32_t>, Ranks> groups;
   for (const RankCpus* rank : ranks) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Which ranks of a run have fewer cores than they are.
+/// Finds ranks of a run that have fewer cores than processes.
 namespace megascope {
 
 struct RankCpus {
@@ -16,24 +16,25 @@ struct RankCpus {
   NodeCpus cpus;
 };
 
-/// Ranks of one node that may use fewer cores, all of them together, than they are.
+/// Ranks of one node that may use, all together, fewer cores than there are ranks.
 struct SharedCores {
   std::string host;
   std::vector<std::int32_t> ranks;  ///< ascending
   std::uint32_t cores = 0;
-  std::uint32_t processors = 0;  ///< of these cores; more than `cores` with hyper-threads
-  double granted = 0;  ///< processors' worth of time that their control group grants, where that is
+  std::uint32_t
+      processors = 0;  ///< processors of these cores; more than `cores` with hyper-threads
+  double granted = 0;  ///< CPU time that their control group grants, as a number of processors, if
                        ///< less than the cores; else 0
 
   bool operator==(const SharedCores&) const = default;
 };
 
-/// By host, then by the lowest rank. Of ranks that are in several such sets the largest set counts.
-/// Ranks whose cores are not known are not considered. One thread a rank is assumed.
+/// Returns the sets by host, then by lowest rank. A rank in several sets is reported in the
+/// largest. Ranks with unknown cores are omitted. Assumes one thread for each rank.
 std::vector<SharedCores> shared_cores(std::span<const RankCpus> ranks);
 
-/// "4 ranks share 2 cores on node n1", "4 ranks share 1.5 processors (control group) on node n1":
-/// no final point.
+/// Formats a set without final point: "4 ranks share 2 cores on node n1", "4 ranks share 1.5
+/// processors (control group) on node n1".
 std::string to_text(const SharedCores& shared);
 
 }  // namespace megascope

@@ -5,9 +5,9 @@
 
 namespace megascope {
 
-void SiteSums::add_slowly(const SiteTotals& calls) {
+void SiteSums::add_slow_path(const SiteTotals& calls) {
   const std::uint64_t key = key_of(calls);
-  make_room(rows_);  // without memory neither of them grows
+  make_space(rows_);  // if memory runs out, neither grows
   const auto [found, is_new] = index_.try_emplace(key, rows_.size());
   if (is_new && rows_.size() == kMaxRows) {
     index_.erase(found);

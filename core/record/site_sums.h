@@ -13,7 +13,7 @@ namespace megascope {
 class WireReader;
 class WireWriter;
 
-/// Calls of one function from one place. Times as in CallTotals.
+/// Sums of the calls of one function from one call site. Times as in CallTotals.
 struct SiteTotals {
   std::uint32_t site = 0;  ///< number of a CallSiteDefinition
   RegionId region = kNoRegion;
@@ -23,9 +23,8 @@ struct SiteTotals {
   bool operator==(const SiteTotals&) const = default;
 };
 
-/// What one process's calls add up to by the place they were made from, where places were recorded.
-/// Of bounded size: calls of further places are in the sums of their function only. One thread at a
-/// time.
+/// Sums of one process's calls by call site, if call sites are recorded. Bounded: calls of further
+/// sites are in the sums of their function only. One thread at a time.
 class SiteSums {
  public:
   static constexpr std::size_t kMaxRows = 8192;
@@ -34,21 +33,21 @@ class SiteSums {
     const std::uint64_t key = key_of(calls);
     const Known& known = known_[slot_of(key)];
     if (known.key != key) [[unlikely]]
-      return add_slowly(calls);
+      return add_slow_path(calls);
     rows_[known.index].calls += calls.calls;
     rows_[known.index].time += calls.time;
   }
-  /// Of the same process.
+  /// Adds the sums of another object of the same process.
   void merge(const SiteSums& other);
-  /// In order of first sight; empty when no call told its place.
+  /// Returns the rows in order of first use; empty if no call had a call site.
   const std::vector<SiteTotals>& rows() const { return rows_; }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Faults are left in the reader.
+  /// Replaces the sums. Errors are left in the reader.
   void parse(WireReader& from);
 
  private:
-  /// Where a row is that was met before.
+  /// A row used before.
   struct Known {
     std::uint64_t key = UINT64_MAX;
     std::size_t index = 0;
@@ -59,11 +58,11 @@ class SiteSums {
     return std::uint64_t{row.site} << 16 | row.region;
   }
   static std::size_t slot_of(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15U) >> 58; }
-  void add_slowly(const SiteTotals& calls);
+  void add_slow_path(const SiteTotals& calls);
 
   std::array<Known, kKnownCount> known_{};
   std::vector<SiteTotals> rows_;
-  std::unordered_map<std::uint64_t, std::size_t> index_;  ///< by site and region
+  std::unordered_map<std::uint64_t, std::size_t> index_;  ///< by call site and region
 };
 
 }  // namespace megascope

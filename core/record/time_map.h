@@ -6,9 +6,9 @@
 
 namespace megascope {
 
-/// From ticks of one process's clock to ns of the run's time: a line, or lines joined end to end.
-/// Exact integer arithmetic, monotone. One multiplication; with several lines a binary search
-/// besides. Thread-safe for reading, cheap to copy.
+/// Maps ticks of one process's clock to ns of the run's time: a line, or consecutive line segments.
+/// Exact integer arithmetic, monotone. One multiplication; a binary search if there are several
+/// segments. Thread-safe for reading, cheap to copy.
 class TimeMap {
  public:
   /// A moment on both clocks.
@@ -17,19 +17,19 @@ class TimeMap {
     std::int64_t time_ns = 0;
   };
 
-  /// Identity: ticks as they are.
+  /// The identity.
   TimeMap() = default;
-  /// time_ns(ticks) = offset_ns + (ticks - base_ticks) * ns_per_tick.
+  /// The line time_ns(ticks) = offset_ns + (ticks - base_ticks) * ns_per_tick.
   TimeMap(std::uint64_t base_ticks, double ns_per_tick, std::int64_t offset_ns)
       : first_{base_ticks, scale_of(ns_per_tick), offset_ns} {}
-  /// Through the knots, at least one, ascending in both clocks; before and behind them at
-  /// ns_per_tick.
+  /// Returns the map through the knots (at least one, ascending in both clocks), with ns_per_tick
+  /// before the first and after the last one.
   static TimeMap through(const std::vector<Knot>& knots, double ns_per_tick);
 
-  /// The same with times counted from start_ns.
+  /// Returns the same map with times relative to start_ns.
   TimeMap counted_from(std::int64_t start_ns) const;
 
-  /// Before the run's start: 0.
+  /// Returns the time of `ticks`; 0 before the start of the run.
   std::uint64_t to_ns(std::uint64_t ticks) const {
     const std::int64_t time_ns = to_signed_ns(ticks);
     return time_ns < 0 ? 0 : static_cast<std::uint64_t>(time_ns);
@@ -42,7 +42,7 @@ class TimeMap {
   __extension__ using Wide = __int128;
   static constexpr int kShift = 40;
   static constexpr double kOne = static_cast<double>(std::int64_t{1} << kShift);
-  /// Never more than it is: a line must not end behind the beginning of the next.
+  /// Rounds down, so that a segment does not end after the beginning of the next one.
   static std::uint64_t scale_of(double ns_per_tick) {
     return static_cast<std::uint64_t>(ns_per_tick * kOne);
   }

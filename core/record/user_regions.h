@@ -10,10 +10,10 @@
 
 namespace megascope {
 
-/// The name of the region that is a step of the program.
+/// Name of the region that is a step of the application.
 inline constexpr std::string_view kStepRegionName = "step";
 
-/// Tells a program's regions from calls of MPI, in one process.
+/// Distinguishes the annotated regions of one process from its MPI calls.
 class UserRegions {
  public:
   explicit UserRegions(const ProcessDefinitions& process) {
@@ -27,8 +27,8 @@ class UserRegions {
   bool has(RegionId region) const { return region < is_user_.size() && is_user_[region] != 0; }
   bool has(const Call& call) const { return has(call.region); }
   bool is_empty() const { return is_user_.empty(); }
-  /// Does the process call MPI, beside the regions? Else its regions are all there is: those of
-  /// another tool's timeline.
+  /// Returns whether the process has both MPI calls and annotated regions. If false, its regions
+  /// are its only records, as in timelines imported from other tools.
   bool are_beside_mpi() const { return has_mpi_ && !is_empty(); }
 
  private:
@@ -36,8 +36,8 @@ class UserRegions {
   bool has_mpi_ = false;
 };
 
-/// The program's own number of the step that a region is told to be, or to be of; −1: it says none.
-inline std::int64_t step_told(const Call& call) {
+/// Returns the application's number of the step that a region is or belongs to; -1 if it has none.
+inline std::int64_t step_reported(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
       return value_of(fact);
@@ -45,7 +45,7 @@ inline std::int64_t step_told(const Call& call) {
   return -1;
 }
 
-/// Is it a further piece of a region that began before?
+/// Returns whether the call is a further part of a region that began before.
 inline bool is_continued(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kContinued) return true;

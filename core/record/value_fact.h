@@ -8,22 +8,22 @@
 #include <cstdint>
 #include <string_view>
 
-/// What a call was given or gave that is no message, no object and no transfer, as a name and a
-/// number. A trace holds the number of the name: append only.
+/// An argument or result of a call that is not a message, an object or a transfer, as a name and a
+/// number. Traces store the number of the name: append only.
 namespace megascope {
 
-/// Elements of an array are names in a row, as many as kMaxDimensions; what is beyond them is not
-/// told.
+/// Elements of an array have consecutive names, at most kMaxDimensions; further elements are not
+/// recorded.
 inline constexpr unsigned kMaxDimensions = 6;
 
 enum class ValueName : std::uint8_t {
-  kRank,        ///< in the communicator or group that the call is about, or in the one that it made
-  kSize,        ///< members
-  kComparison,  ///< 0 identical, 1 congruent, 2 similar, 3 unequal, as MPI_IDENT … MPI_UNEQUAL
+  kRank,        ///< rank in the communicator or group of the call, or in the one that it created
+  kSize,        ///< number of members
+  kComparison,  ///< 0 identical, 1 congruent, 2 similar, 3 unequal: MPI_IDENT ... MPI_UNEQUAL
   kColor,
-  kKey,         ///< of MPI_Comm_split: the order of ranks
-  kSplitType,   ///< as in mpi.h
-  kMessageTag,  ///< of the messages that agree on a communicator
+  kKey,         ///< MPI_Comm_split: order of ranks
+  kSplitType,   ///< value in mpi.h
+  kMessageTag,  ///< tag of the messages that create a communicator
   kLocalLeader,
   kRemoteLeader,
   kHigh,
@@ -32,44 +32,43 @@ enum class ValueName : std::uint8_t {
   kReorder,
   kDirection,
   kDisplacement,  ///< ranks along the direction
-  kSource,        ///< rank in the communicator, negative: none
+  kSource,        ///< rank in the communicator; negative: none
   kDestination,
   kNodes,
   kEdges,
   kNeighbours,
-  kSources,  ///< how many
+  kSources,  ///< number of sources
   kDestinations,
   kWeighted,
   kKeyval,  ///< MPI's number of an attribute
-  kFlag,    ///< was there one; is it so
+  kFlag,    ///< result of a query: found, or true
   kErrorCode,
   kErrorClass,
-  kOffset,  ///< of files, in elementary types of the view
+  kOffset,  ///< files: in elementary types of the view
   kByteOffset,
-  kAccessMode,  ///< as in mpi.h
+  kAccessMode,  ///< value in mpi.h
   kAtomicity,
-  kLowerBound,  ///< of a datatype, bytes
+  kLowerBound,  ///< datatypes: bytes
   kExtent,      ///< bytes
   kTypeBytes,   ///< bytes of data in one element
-  kWindowRank,  ///< MPI_Win_shared_query: whose memory
+  kWindowRank,  ///< MPI_Win_shared_query: rank of the memory's owner
   kWindowBytes,
   kDisplacementUnit,
-  kProcesses,  ///< started, or to be placed
+  kProcesses,  ///< processes started, or to be placed
   kDimension,
   kPeriodic = kDimension + kMaxDimensions,
   kCoordinate = kPeriodic + kMaxDimensions,
   kRemains = kCoordinate + kMaxDimensions,
-  kStep = kRemains + kMaxDimensions,  ///< of the program, as it counts them
+  kStep = kRemains + kMaxDimensions,  ///< the application's number of the step
   kMicroBatch,
-  kModelChunk,   ///< of an interleaved pipeline's stage
-  kSequence,     ///< among the operations of its kind in the step
-  kLayer,        ///< of the whole model, from 0
-  kContinued,    ///< 1: the region was entered before, outside of what is recorded, or is a further
-                 ///< piece of it
-  kPayload,      ///< what the program says of a region; whole
-  kRealPayload,  ///< the same as the bits of a binary64
-  kCategory,     ///< the program's number of it
-  kArgb,         ///< the region's color as the program wants it
+  kModelChunk,   ///< model chunk of an interleaved pipeline stage
+  kSequence,     ///< number among the operations of its kind in the step
+  kLayer,        ///< layer of the whole model, from 0
+  kContinued,    ///< 1: the region was entered before, outside of what is recorded, or continues
+  kPayload,      ///< a whole number that the application attaches to a region
+  kRealPayload,  ///< as kPayload, as the bits of a binary64
+  kCategory,     ///< the application's number of a category
+  kArgb,         ///< colour that the application requests for the region
   kCount,
 };
 inline constexpr std::size_t kValueNameCount = static_cast<std::size_t>(ValueName::kCount);
@@ -148,7 +147,7 @@ inline constexpr std::array<std::string_view, kValueNameCount> kValueNames{"rank
                                                                            "argb"};
 static_assert(!kValueNames.back().empty());
 
-/// Of names that a newer MegaScope gave: "value".
+/// Returns the name; "value" for a name of a newer version.
 constexpr std::string_view value_name(ValueName name) {
   const auto index = static_cast<std::size_t>(name);
   return index < kValueNameCount ? kValueNames[index] : std::string_view("value");
@@ -159,13 +158,13 @@ constexpr Fact value_fact(ValueName name, std::int64_t value) {
           .tag = static_cast<std::int32_t>(name),
           .bytes = static_cast<std::uint64_t>(value)};
 }
-/// Which value a kValue tells; kCount where this MegaScope does not know the name.
+/// Returns the name of a kValue fact; kCount if this version does not know it.
 constexpr ValueName value_name_of(const Fact& fact) {
   const bool is_known = fact.tag >= 0 && fact.tag < static_cast<std::int32_t>(kValueNameCount);
   return is_known ? static_cast<ValueName>(fact.tag) : ValueName::kCount;
 }
 constexpr std::int64_t value_of(const Fact& fact) { return static_cast<std::int64_t>(fact.bytes); }
-/// Is the value to be read by real_value_of()?
+/// Returns whether the value must be read by real_value_of().
 constexpr bool is_real(ValueName name) { return name == ValueName::kRealPayload; }
 constexpr double real_value_of(const Fact& fact) { return std::bit_cast<double>(fact.bytes); }
 

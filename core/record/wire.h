@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-/// A compact byte form for small things that travel between processes or lie in files: numbers in
-/// 7-bit groups, least significant first (LEB128), signed ones zigzag, strings with their length.
-/// The same on every machine.
+/// A compact byte form for small data in messages and files: numbers in 7-bit groups, least
+/// significant first (LEB128), signed numbers zigzag, strings with their length. Independent of the
+/// machine.
 namespace megascope {
 
-/// Appends to a byte vector that the caller owns and that outlives it.
+/// Appends to a byte vector. The caller owns the vector, which must outlive the writer.
 class WireWriter {
  public:
   explicit WireWriter(std::vector<std::byte>& to) : to_(to) {}
@@ -35,16 +35,16 @@ class WireWriter {
   std::vector<std::byte>& to_;
 };
 
-/// Reads what WireWriter wrote, from bytes that may be anything. After the first fault every read
-/// gives 0 or empty and is_ok() stays false: a reader checks once at the end, and bounds its loops
-/// with count().
+/// Reads what WireWriter wrote, from untrusted bytes. After the first error every read returns 0 or
+/// empty and is_ok() is false, so that a reader checks once at the end. Loops must be bounded with
+/// count().
 class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> from) : from_(from) {}
 
   bool is_ok() const noexcept { return is_ok_; }
   bool is_at_end() const noexcept { return is_ok_ && from_.empty(); }
-  /// For faults that the caller finds.
+  /// Marks an error that the caller found.
   void fail() noexcept {
     is_ok_ = false;
     from_ = {};
@@ -67,14 +67,15 @@ class WireReader {
     const std::uint64_t value = number();
     return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
   }
-  /// A number of at most `limit`.
+  /// Reads a number of at most `limit`.
   std::uint64_t bounded(std::uint64_t limit) noexcept {
     const std::uint64_t value = number();
     if (value <= limit) return value;
     fail();
     return 0;
   }
-  /// How many elements follow, each of at least one byte: never more than what is left can hold.
+  /// Reads a number of elements that follow, each of at least one byte: never more than the
+  /// remaining bytes can hold.
   std::size_t count(std::size_t limit) noexcept {
     const std::uint64_t value = number();
     if (value <= limit && value <= from_.size()) return static_cast<std::size_t>(value);

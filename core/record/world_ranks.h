@@ -8,9 +8,8 @@
 
 namespace megascope {
 
-/// Which world ranks a process's communicators mean by their ranks. Look-up takes constant time for
-/// a communicator whose members form one run, else O(log runs). Copies what it needs; any thread
-/// may read.
+/// Maps ranks of a process's communicators to world ranks. Constant time if the members form one
+/// run, else O(log runs). Copies what it needs. Any thread may read.
 class WorldRanks {
  public:
   explicit WorldRanks(const ProcessDefinitions& process) {
@@ -22,9 +21,9 @@ class WorldRanks {
     }
   }
 
-  /// The world rank of a peer: `rank` is one of the communicator, of its remote group for an
-  /// intercommunicator. kNoPeer where there is none: unknown communicator, or no rank of it
-  /// (kAnySource, kSelfRoot …).
+  /// Returns the world rank of a peer. rank: in the communicator; in its remote group for an
+  /// intercommunicator. kNoPeer if there is none: unknown communicator, or not a rank (kAnySource,
+  /// kSelfRoot ...).
   std::int32_t of(CommId comm, std::int32_t rank) const {
     if (comm >= comms_.size() || rank < 0 || rank >= comms_[comm].size) return kNoPeer;
     const Group& group = comms_[comm];
@@ -35,7 +34,7 @@ class WorldRanks {
     return run->first + (rank - run->begin) * run->stride;
   }
 
-  /// Does the communicator reach into another world?
+  /// Returns whether the communicator includes processes of another world.
   bool is_remote(CommId comm) const { return comm < comms_.size() && comms_[comm].is_remote; }
 
  private:

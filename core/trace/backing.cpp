@@ -20,15 +20,15 @@ constexpr std::uint32_t kTmpfs = 0x01021994;
 constexpr std::uint32_t kRamfs = 0x858458F6;
 constexpr std::uint32_t kOverlay = 0x794C7630;
 
-std::uint32_t file_system_of(const std::string& folder) {
+std::uint32_t file_system_of(const std::string& directory_path) {
   struct statfs info {};
-  if (statfs(folder.c_str(), &info) != 0) return 0;
+  if (statfs(directory_path.c_str(), &info) != 0) return 0;
   return static_cast<std::uint32_t>(info.f_type);
 }
 
-/// The file system below an overlay: that of its upper folder, or ext when that folder can't be
-/// seen from in here.
-std::uint32_t overlay_upper(const std::string& folder) {
+/// Returns the file system below an overlay: that of its upper directory; ext if that directory is
+/// not visible here.
+std::uint32_t overlay_upper(const std::string& directory_path) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_upper;
   std::size_t best_length = 0;
@@ -43,7 +43,7 @@ std::uint32_t overlay_upper(const std::string& folder) {
     }
     const std::string& mount_point = fields[4];
     const std::size_t upper = line.find("upperdir=");
-    if (upper == std::string::npos || !folder.starts_with(mount_point) ||
+    if (upper == std::string::npos || !directory_path.starts_with(mount_point) ||
         mount_point.size() < best_length)
       continue;
     best_length = mount_point.size();
@@ -53,28 +53,28 @@ std::uint32_t overlay_upper(const std::string& folder) {
   return type == 0 || type == kOverlay ? kExt : type;
 }
 
-std::uint32_t effective_file_system(const std::string& folder) {
-  const std::uint32_t type = file_system_of(folder);
-  return type == kOverlay ? overlay_upper(folder) : type;
+std::uint32_t effective_file_system(const std::string& directory_path) {
+  const std::uint32_t type = file_system_of(directory_path);
+  return type == kOverlay ? overlay_upper(directory_path) : type;
 }
 
 }  // namespace
 
-Backing backing_for(const std::string& folder) {
-  const std::uint32_t type = effective_file_system(folder);
+Backing backing_for(const std::string& directory_path) {
+  const std::uint32_t type = effective_file_system(directory_path);
   const bool is_mappable = type == kExt || type == kXfs || type == kF2fs || type == kJfs ||
                            type == kTmpfs || type == kRamfs;
   return is_mappable ? Backing::kMapped : Backing::kWritten;
 }
 
-bool is_local_disk(const std::string& folder) {
-  const std::uint32_t type = effective_file_system(folder);
+bool is_local_disk(const std::string& directory_path) {
+  const std::uint32_t type = effective_file_system(directory_path);
   return type == kExt || type == kXfs || type == kF2fs || type == kJfs || type == kBtrfs ||
          type == kZfs || type == kBcachefs;
 }
 
-bool is_in_memory(const std::string& folder) {
-  const std::uint32_t type = effective_file_system(folder);
+bool is_in_memory(const std::string& directory_path) {
+  const std::uint32_t type = effective_file_system(directory_path);
   return type == kTmpfs || type == kRamfs;
 }
 

@@ -33,7 +33,7 @@ Status file_size_error(const std::string& path) {
                        ": the process's file-size limit (ulimit -f) is reached");
 }
 
-/// False: errno says why.
+/// Writes all bytes at `offset`. Returns false with errno set on failure.
 bool write_all(int file, const void* from, std::size_t bytes, std::uint64_t offset) {
   const char* at = static_cast<const char*>(from);
   while (bytes > 0) {
@@ -48,7 +48,7 @@ bool write_all(int file, const void* from, std::size_t bytes, std::uint64_t offs
   return true;
 }
 
-/// As fallocate(2), which signals may interrupt.
+/// fallocate(2), repeated when a signal interrupts it.
 bool allocate(int file, int mode, std::uint64_t offset, std::uint64_t bytes) {
   int rc = 0;
   do {
@@ -86,11 +86,11 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
   inode_ = info.st_ino;
   if (local_ranks != 0) {
     const bool is_memory = is_in_memory(path.substr(0, path.rfind('/')));
-    const Room::Kind kind = backing == Backing::kWritten ? Room::Kind::kLateDisk
-                                                         : Room::Kind::kDisk;
-    room_.limit(local_ranks, is_memory ? Room::Kind::kMemory : kind, file.number());
+    const Space::Kind kind = backing == Backing::kWritten ? Space::Kind::kLateDisk
+                                                          : Space::Kind::kDisk;
+    space_.limit(local_ranks, is_memory ? Space::Kind::kMemory : kind, file.number());
   }
-  status = ask_for_room(file.number(), kFileHeaderBytes, Use::kEvents);
+  status = ask_for_space(file.number(), kFileHeaderBytes, Use::kEvents);
   if (status.is_ok())
     header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
   if (header_ == nullptr) {
@@ -117,20 +117,20 @@ int ChunkStore::open_file(Status& status) const {
 
 Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) const {
   if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
-  // posix_fallocate would fall back to writing every block; a file system without fallocate is not
-  // worth mapping.
+  // posix_fallocate() would fall back to writing every block; a file system without fallocate() is
+  // not worth mapping.
   if (!allocate(file, 0, offset, bytes)) {
     return Status::from_errno("cannot reserve space in " + path_, errno);
   }
   return Status::ok();
 }
 
-/// Once refused, events are refused for good: a file that goes on when others have freed room would
-/// have a hole in the middle.
-Status ChunkStore::ask_for_room(int file, std::uint64_t bytes, Use use) const {
-  Status status = room_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
+/// After one refusal, events are refused for good: a file that continued when space became free
+/// would have a gap.
+Status ChunkStore::ask_for_space(int file, std::uint64_t bytes, Use use) const {
+  Status status = space_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
   if (!status.is_ok() && use == Use::kEvents)
-    is_out_of_room_.store(true, std::memory_order_relaxed);
+    is_out_of_space_.store(true, std::memory_order_relaxed);
   return status;
 }
 
@@ -149,8 +149,8 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
     return nullptr;
   }
   madvise(memory, bytes, MADV_DONTFORK);
-  // An error here (full tmpfs, broken disk) instead of SIGBUS at the first touch. EINVAL: a kernel
-  // before 5.14, where the reserved blocks are what we have.
+  // Populate now: a full tmpfs or a broken disk then gives an error here instead of SIGBUS at the
+  // first access. EINVAL: a kernel before 5.14, where the reserved blocks have to do.
   if (madvise(memory, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     status = Status::from_errno("cannot touch the mapping of " + path_, errno);
     munmap(memory, bytes);
@@ -159,22 +159,22 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
   return static_cast<ChunkHeader*>(memory);
 }
 
-ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status,
+ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                                  Use use) {
   const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   status = Status::ok();
   const std::uint64_t limit = size_limit_bytes_ +
                               (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
-  if (header_ == nullptr || next_offset_ + least_bytes > limit ||
-      (use == Use::kEvents && is_out_of_room()))
+  if (header_ == nullptr || next_offset_ + min_bytes > limit ||
+      (use == Use::kEvents && is_out_of_space()))
     return nullptr;
   bytes = std::min<std::uint64_t>(bytes,
                                   (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
   open_.reserve(open_.size() + 1);
   const files::Descriptor file(open_file(status));
   if (!file.is_open()) return nullptr;
-  status = ask_for_room(file.number(), bytes, use);
+  status = ask_for_space(file.number(), bytes, use);
   if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
   ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status)
                                             : nullptr;
@@ -218,10 +218,10 @@ ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& sta
   {
     const std::lock_guard lock(mutex_);
     if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ ||
-        is_out_of_room())
+        is_out_of_space())
       return 0;
     file = files::Descriptor(open_file(status));
-    if (file.is_open()) status = ask_for_room(file.number(), header.chunk_bytes, Use::kEvents);
+    if (file.is_open()) status = ask_for_space(file.number(), header.chunk_bytes, Use::kEvents);
     if (status.is_ok()) status = write_definitions(file.number());
     if (!status.is_ok()) return 0;
     offset = next_offset_;
@@ -262,8 +262,8 @@ Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t 
   return status;
 }
 
-/// First an empty chunk, so that a reader can step over what is not all there, then what it holds,
-/// then the truth.
+/// Writes a copy in three steps, so that a reader can skip it while it is incomplete: an empty
+/// chunk, the content, the final header.
 Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk,
                               Offset offset) const {
   if (exceeds_file_size_limit(offset + header.chunk_bytes)) return file_size_error(path_);
@@ -280,9 +280,8 @@ Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHe
   return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
 }
 
-/// What is private memory and makes events readable: the file's header and open chunks of
-/// definitions. Call with the lock. A kill at any moment leaves the older state of a chunk, or the
-/// newer one.
+/// Writes the private memory that makes events readable: the file header and open chunks of
+/// definitions. Call with the lock held. A kill leaves the older or the newer state of each chunk.
 Status ChunkStore::write_definitions(int file) const {
   if (backing_ != Backing::kWritten) return Status::ok();
   if (exceeds_file_size_limit(next_offset_)) return file_size_error(path_);

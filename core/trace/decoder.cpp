@@ -10,18 +10,18 @@ using namespace encoding;
 
 namespace {
 
-/// Starts what a short fact may complete.
+/// Returns whether the fact starts something that a short fact may complete.
 bool is_start(FactKind kind) {
   return kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest ||
          kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
 }
-/// Completes what was started, and in its short form says only which.
+/// Returns whether the fact is a completion, whose short form has the request only.
 bool is_completion(FactKind kind) {
   return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete ||
          kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete;
 }
 
-/// Of a mark: a call on a file, or one that opens a file on `comm`.
+/// Makes the fact of a mark: a call on a file, or one that opens a file on `comm`.
 Fact file_collective(CommId comm, FileId file, std::uint32_t number) {
   Fact fact{.kind = FactKind::kFileCollective, .comm = comm};
   if (file == kNoFile) {
@@ -33,7 +33,7 @@ Fact file_collective(CommId comm, FileId file, std::uint32_t number) {
   return fact;
 }
 
-/// The fact's communicator is the one that the call names.
+/// Returns whether the fact's communicator is that of the call.
 bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
     return !is_completion(kind) && kind != FactKind::kFileTest && kind != FactKind::kFileCancelled;
@@ -51,7 +51,7 @@ bool CallDecoder::decode_mark(std::span<const Word> words, std::uint64_t base_ti
   facts.clear();
   if (words.size() < kMessageWords) return false;
   const auto kind = static_cast<FactKind>((words[1] >> 48) & 0xFF);
-  if (has_fifth_word(kind)) {  // for which a mark has no room
+  if (has_fifth_word(kind)) {  // has no room in a mark
     const Word whole[kMaxCallWords] = {words[0], words[1], words[2], words[3], 0};
     if (decode_words(whole, kMaxCallWords, base_ticks, call, folded, count) == 0) return false;
   } else if (call_words(kind) == kBareWords) {
@@ -163,10 +163,10 @@ bool CallDecoder::next(Call& call) {
   const Word* words = words_.data() + at_;
   const std::size_t available = words_.size() - at_;
   if (is_holding_ || available < kBareWords || ((words[1] >> 56) & kHasFacts) != 0)
-    return next_slowly(call);
+    return next_slow_path(call);
   std::size_t fact_count = 0;
   const std::size_t size = decode_words(words, available, base_ticks_, call, folded_, fact_count);
-  if (size == 0) return next_slowly(call);
+  if (size == 0) return next_slow_path(call);
   for (std::size_t i = 0; i < fact_count; ++i) (void)resolve(folded_[i]);
   if (call.depth == 0) last_outer_word_ = words[0];
   call.facts = {folded_, fact_count};
@@ -174,8 +174,8 @@ bool CallDecoder::next(Call& call) {
   return true;
 }
 
-/// What is not a call of its own words alone.
-bool CallDecoder::next_slowly(Call& call) {
+/// Decodes calls that have more than their own words.
+bool CallDecoder::next_slow_path(Call& call) {
   while (at_ < words_.size()) {
     const std::size_t available = words_.size() - at_;
     const Word* words = words_.data() + at_;
@@ -190,7 +190,7 @@ bool CallDecoder::next_slowly(Call& call) {
       at_ = words_.size();
       break;
     }
-    if (is_holding_) return deliver(call);  // a new call ends the facts of the one held
+    if (is_holding_) return deliver(call);  // a new call ends the facts of the held one
     Fact folded[2];
     std::size_t fact_count = 0;
     const std::size_t size = decode_words(words, available, base_ticks_, held_, folded, fact_count);

@@ -11,39 +11,40 @@
 
 namespace megascope::trace {
 
-/// Turns the words of one location, chunk by chunk in order, into calls in the order of their
-/// return. Times in ticks (in the fields called _ns: this is the lowest level). Untrusted input:
-/// what cannot be a record ends the chunk and is counted. One thread.
+/// Decodes the words of one location, chunk by chunk in order, into calls in the order of their
+/// return. Times are in ticks, also in fields called _ns. Untrusted input: an invalid record ends
+/// the chunk and is counted. One thread.
 class CallDecoder {
  public:
-  /// Begins the next chunk: its words and its time base. The words must stay valid while the chunk
-  /// is read.
+  /// Begins the next chunk. words: must stay valid while the chunk is read. base_ticks: its time
+  /// base.
   void begin_chunk(std::span<const encoding::Word> words, std::uint64_t base_ticks);
-  /// The next whole call, its facts valid until the next call to `next` or `begin_chunk`. False at
-  /// the chunk's end: begin the next one; a call whose facts go on in the next chunk is delivered
-  /// from there. After the last chunk, `flush` delivers what is still held.
+  /// Reads the next complete call. Its facts are valid until the next call of next() or
+  /// begin_chunk(). Returns false at the end of the chunk; a call whose facts continue in the next
+  /// chunk is returned from there. After the last chunk, flush() returns the call that is still
+  /// held.
   bool next(Call& call);
   bool flush(Call& call);
-  /// The same as adding each call that `next` would deliver, in less time: most calls never become
-  /// a Call. Returns their number.
+  /// Adds each call of the chunk to a profile: as next() and Profile::add(), but faster, because
+  /// most calls are never decoded into a Call. Returns the number of calls.
   std::uint64_t add_all_to(Profile& profile);
 
-  /// Word 0 of the last call of depth 0, as it stood in the trace: tells whether a pending call has
-  /// been recorded.
+  /// Returns word 0 of the last call of depth 0 as stored in the trace. Equal to the mark of a
+  /// pending call if that call is already recorded.
   encoding::Word last_outer_word() const { return last_outer_word_; }
   std::uint64_t base_ticks() const { return base_ticks_; }
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 
-  /// Decodes a pending call's mark: the call, and what it was called with. False when there is
-  /// none.
+  /// Decodes the mark of a pending call: the call, and its arguments as facts. Returns false if
+  /// there is none.
   static bool decode_mark(std::span<const encoding::Word> words, std::uint64_t base_ticks,
                           Call& call, std::vector<Fact>& facts);
 
  private:
   std::size_t add_plain(const encoding::Word* words, std::uint64_t base_ticks, Profile& profile);
   std::size_t add_completions(std::span<const encoding::Word> words, Profile& profile);
-  bool next_slowly(Call& call);
+  bool next_slow_path(Call& call);
   bool decode_fact(std::size_t available);
   bool decode_run(encoding::Word word, FactKind kind);
   bool resolve(Fact& fact);
@@ -55,8 +56,8 @@ class CallDecoder {
   Call held_;
   bool is_holding_ = false;
   std::vector<Fact> facts_;      ///< of the held call
-  std::vector<Fact> delivered_;  ///< of the call delivered last
-  Fact folded_[2];               ///< of a call without further facts, delivered last
+  std::vector<Fact> delivered_;  ///< of the call returned last
+  Fact folded_[2];               ///< facts in the call's own words, of the call returned last
   RequestMap<Fact> open_;
   encoding::Word last_outer_word_ = 0;
   std::uint64_t damaged_count_ = 0;

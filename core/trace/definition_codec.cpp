@@ -8,8 +8,7 @@
 namespace megascope::trace {
 namespace {
 
-/// Reads values from untrusted bytes; after a failure everything reads as zero and `is_ok` is
-/// false.
+/// Reads values from untrusted bytes. After an error every value is zero and `is_ok` is false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -43,7 +42,7 @@ class Reader {
   bool is_at_end() const { return at_ == bytes_.size(); }
 
  private:
-  /// The largest job we would ever expand into memory, and no rank outside of it.
+  /// Bounds what is expanded in memory, and every rank.
   static constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
   static bool is_plausible(const RankRun& run) {
     const std::int64_t last = run.first + (std::int64_t{run.count} - 1) * run.stride;
@@ -88,8 +87,8 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
     info.mpi_library = std::move(value);
   else if (name == kPropertyJob)
     info.job = std::move(value);
-  else if (name == kPropertyRunFolder)
-    info.run_folder = std::move(value);
+  else if (name == kPropertyRunDirectory)
+    info.run_directory = std::move(value);
   else if (name.starts_with(kLauncherFactPrefix))
     info.launcher.push_back({std::string(name), std::move(value)});
   else if (name == kPropertyWorld)
@@ -190,7 +189,7 @@ bool decode_call_site(Reader& reader, ProcessDefinitions& into) {
   site.offset = reader.get<std::uint64_t>();
   site.module = reader.get_string();
   site.function = reader.get_string();
-  if (!reader.is_at_end()) site.build_id = reader.get_string();  // not in older traces
+  if (!reader.is_at_end()) site.build_id = reader.get_string();  // absent in older traces
   if (!reader.is_ok() || site.id != into.call_sites.size()) return false;
   into.call_sites.push_back(std::move(site));
   return true;

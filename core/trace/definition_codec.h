@@ -10,8 +10,7 @@
 
 namespace megascope::trace {
 
-/// Each returns one whole definition record (header word, payload, padding) to append to a
-/// definitions chunk.
+/// Encode one definition record (header word, payload, padding) to append to a definitions chunk.
 using DefinitionBytes = std::vector<std::byte>;
 DefinitionBytes encode_property(std::string_view name, std::string_view value);
 DefinitionBytes encode(const RegionDefinition& region);
@@ -28,8 +27,8 @@ DefinitionBytes encode_location_name(LocationId location, std::string_view name)
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
 DefinitionBytes encode_window_name(WinId window, std::string_view name);
 
-/// Applies all definition records of one chunk's payload. Damaged or unknown ones are skipped;
-/// returns how many. bytes: untrusted.
+/// Applies the definition records of a chunk's payload. bytes: untrusted. Damaged and unknown
+/// records are skipped; returns their number.
 std::size_t decode_definitions(std::span<const std::byte> bytes, ProcessDefinitions& into);
 
 }  // namespace megascope::trace

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Word kFactsFlag = Word{kHasFacts} << 56;
 
-/// Whatever facts may follow.
+/// Returns whether the first two words are a call with a folded fact or none; further facts may
+/// follow.
 bool is_plain(Word first, Word second) {
   if (!is_region(first)) return false;
   switch (static_cast<FactKind>((second >> 48) & 0xFF)) {
@@ -26,8 +27,8 @@ bool is_plain(Word first, Word second) {
   }
 }
 
-/// Is all that the call says in itself, or beside it only the place that it was made from? count:
-/// at least kMaxCallWords.
+/// Returns whether the call has only its own words and possibly a call site. count: at least
+/// kMaxCallWords.
 [[gnu::always_inline]] inline bool is_foldable(const Word* words, std::size_t count) {
   if (!is_plain(words[0], words[1])) return false;
   if ((words[1] & kFactsFlag) == 0) [[likely]]
@@ -40,7 +41,7 @@ bool is_plain(Word first, Word second) {
 
 }  // namespace
 
-/// Adds one such call; returns its number of words.
+/// Adds such a call; returns its number of words.
 [[gnu::always_inline]] inline std::size_t CallDecoder::add_plain(const Word* words,
                                                                  std::uint64_t base_ticks,
                                                                  Profile& profile) {
@@ -99,8 +100,8 @@ bool is_plain(Word first, Word second) {
   return kMessageWords;
 }
 
-/// Adds a call whose facts are completions in their short form, and all there. Returns its number
-/// of words; 0: it is another.
+/// Adds a call whose facts are completions in short form and complete. Returns its number of words;
+/// 0 if it is another.
 std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& profile) {
   if (words.size() < kBareWords + 1 || !is_region(words[0]) || (words[1] & kFactsFlag) == 0)
     return 0;

@@ -28,9 +28,10 @@ void change_header(const files::Base& directory, const std::string& name, Header
       const auto state = static_cast<std::uint32_t>(EndState::kRecovered);
       (void)!pwrite(file, &state, sizeof state, offsetof(FileHeader, end_state));
     }
-    if (change.is_together && header.is_solo != 0) {
-      const std::uint32_t is_solo = 0;
-      (void)!pwrite(file, &is_solo, sizeof is_solo, offsetof(FileHeader, is_solo));
+    if (change.is_together && header.is_standalone != 0) {
+      const std::uint32_t is_standalone = 0;
+      (void)!pwrite(file, &is_standalone, sizeof is_standalone,
+                    offsetof(FileHeader, is_standalone));
     }
     if (!change.run_id.empty()) {
       char run_id[sizeof header.run_id]{};

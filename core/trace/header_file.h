@@ -6,19 +6,19 @@
 #include <string>
 #include <string_view>
 
-/// The header page of a trace, read and changed where it lies on disk.
+/// Reads and changes the header page of a trace on disk.
 namespace megascope::trace {
 
-/// file: a descriptor that can be read. false: not a trace.
+/// Reads the header. file: a readable descriptor. Returns false if it is not a trace.
 bool read_header(int file, FileHeader& header) noexcept;
 
-/// What a copy or a trace of a process that is gone says of itself from now on. Nothing happens
-/// when it cannot be written, or is not a regular file with one name that belongs to geteuid().
+/// Changes to the header of a copy, or of a trace whose process has ended. Nothing happens if the
+/// file cannot be written, or is not a regular file of geteuid() with one hard link.
 struct HeaderChange {
-  bool is_gone = false;       ///< the process is: nothing more will come
-  bool is_together = false;   ///< the trace lies with those of the other ranks: its rank is no
-                              ///< longer alone
-  std::string_view run_id{};  ///< of the run that it belongs to from now on; empty: as before
+  bool is_gone = false;       ///< the process has ended: nothing will be added
+  bool is_together = false;   ///< the trace is in one directory with those of the other ranks: its
+                              ///< rank is not standalone any more
+  std::string_view run_id{};  ///< run that it belongs to from now on; empty: unchanged
 };
 void change_header(const files::Base& directory, const std::string& name, HeaderChange change);
 void change_header(const std::string& path, HeaderChange change);

@@ -60,7 +60,7 @@ bool HookDecoder::decode_values(HookRecord& record) {
   while (!words_.empty() && is_value(words_[0])) {
     const auto name = static_cast<ValueName>(static_cast<std::uint8_t>(words_[0] >> 16));
     const bool is_wide = what_of(words_[0]) == hook_words::kWideValue;
-    if (is_wide && words_.size() < hook_words::kMostValueWords) return fail();
+    if (is_wide && words_.size() < hook_words::kMaxValueWords) return fail();
     const auto number = is_wide ? static_cast<std::int64_t>(words_[1])
                                 : static_cast<std::int32_t>(high32(words_[0]));
     values_.push_back(value_fact(name, number));
@@ -124,7 +124,7 @@ bool HookDecoder::decode_tensor(Point& point) {
   return true;
 }
 
-/// The innermost region ends.
+/// Ends the innermost region.
 [[gnu::always_inline]] inline void HookDecoder::add_leave(std::uint64_t ticks, Profile& profile) {
   if (open_.empty()) return;
   const Open& inner = open_.back();
@@ -134,7 +134,7 @@ bool HookDecoder::decode_tensor(Point& point) {
   open_.pop_back();
 }
 
-/// Entries without numbers, and leaves, as long as there is nothing else. Returns the number of
+/// Adds entries without numbers, and leaves, until another record follows. Returns the number of
 /// entries.
 std::uint64_t HookDecoder::add_plain(Profile& profile) {
   std::uint64_t count = 0;

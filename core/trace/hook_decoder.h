@@ -11,34 +11,30 @@
 
 namespace megascope::trace {
 
-/// One record of what a program told through hooks. Times in ticks.
+/// One record of an annotation. Times in ticks.
 struct HookRecord {
   enum class Kind : std::uint8_t { kEnter, kLeave, kEnd, kPoint };
   Kind kind = Kind::kLeave;
   RegionId region = kNoRegion;  ///< kEnter
   std::uint64_t ticks = 0;
-  std::span<const Fact>
-      values;   ///< kEnter: numbers that go with the region; valid until the next record
-  Point point;  ///< kPoint; its times are not set
-  std::uint64_t start_ticks = 0;  ///< of a PointKind::kRangeStop
+  std::span<const Fact> values;   ///< kEnter: numbers of the region; valid until the next record
+  Point point;                    ///< kPoint; its times are not set
+  std::uint64_t start_ticks = 0;  ///< PointKind::kRangeWaitPoint: start of the range
 };
 
-/// Turns the words of a location's hook chunks (core/record/hook_words.h), one chunk after the
-/// other, into records. Untrusted input: what cannot be a record ends the chunk and is counted. One
-/// thread.
+/// Decodes the words of a location's hook chunks (core/record/hook_words.h), chunk by chunk.
+/// Untrusted input: an invalid record ends the chunk and is counted. One thread.
 class HookDecoder {
  public:
-  /// Begins the next chunk: its words and its time base. The words must stay valid while the chunk
-  /// is read.
+  /// Begins the next chunk. words: must stay valid while the chunk is read.
   void begin_chunk(std::span<const encoding::Word> words, std::uint64_t base_ticks) {
     words_ = words;
     base_ticks_ = base_ticks;
   }
-  /// False at the chunk's end.
+  /// Reads the next record. Returns false at the end of the chunk.
   bool next(HookRecord& record);
-  /// Adds the regions that end in the chunk to a profile, those that began in an earlier one too.
-  /// Returns how many records of the program there were: a region counts once, readings of CPU
-  /// times do not.
+  /// Adds the regions that end in the chunk to a profile, including those that began in an earlier
+  /// one. Returns the number of annotations: a region counts once, CPU readings do not count.
   std::uint64_t add_all_to(Profile& profile);
   std::uint64_t damaged_count() const { return damaged_count_; }
 
@@ -57,11 +53,11 @@ class HookDecoder {
   void add_leave(std::uint64_t ticks, Profile& profile);
   std::uint64_t add_plain(Profile& profile);
 
-  std::span<const encoding::Word> words_;  ///< what is left of the chunk
+  std::span<const encoding::Word> words_;  ///< rest of the chunk
   std::uint64_t base_ticks_ = 0;
   std::uint64_t damaged_count_ = 0;
   std::vector<Fact> values_;
-  std::vector<Open> open_;  ///< of add_all_to()
+  std::vector<Open> open_;  ///< regions open in add_all_to()
 };
 
 }  // namespace megascope::trace

@@ -28,7 +28,7 @@ void RegionStream::find_leaves(const TraceFile& file, LocationId location) {
         leave_ticks_.push_back(kNotLeft);
         break;
       case HookRecord::Kind::kLeave:
-        if (open.empty()) break;  // entered in what was given up
+        if (open.empty()) break;  // entered in a dropped chunk
         leave_ticks_[open.back()] = record.ticks;
         open.pop_back();
         break;

@@ -10,7 +10,7 @@
 
 namespace megascope::trace {
 
-/// Records of one location's hook chunks, one chunk after the other. file outlives the object.
+/// Records of one location's hook chunks, in order. file: must outlive the object.
 class HookChunks {
  public:
   HookChunks(const TraceFile& file, LocationId location) : chunks_(file.hook_chunks(location)) {}
@@ -22,8 +22,8 @@ class HookChunks {
   std::size_t index_ = 0;
 };
 
-/// The program's regions of one location in order of entry. Made in one pass over the records that
-/// finds when each region was left: 8 bytes a region. What was not left is pending.
+/// The annotated regions of one location in order of entry. The constructor passes over the records
+/// to find when each region was left: 8 bytes for each. Regions that were not left are pending.
 class RegionStream final : public CallStream {
  public:
   RegionStream(const TraceFile& file, LocationId location, const TimeMap& map);
@@ -38,10 +38,10 @@ class RegionStream final : public CallStream {
   std::uint64_t end_ticks_;
   std::vector<std::uint64_t> leave_ticks_;  ///< by number of the entry
   std::size_t index_ = 0;
-  HookRecord record_;  ///< holds the facts of the region handed out last
+  HookRecord record_;  ///< holds the facts of the region returned last
 };
 
-/// Calls and regions of a location together in order of entry.
+/// MPI calls and annotated regions of a location, merged in order of entry.
 class CallsAndRegions final : public CallStream {
  public:
   CallsAndRegions(std::unique_ptr<CallStream> calls, std::unique_ptr<CallStream> regions);
@@ -58,7 +58,7 @@ class CallsAndRegions final : public CallStream {
 
   Head calls_;
   Head regions_;
-  Head* taken_ = nullptr;  ///< whose call was handed out last
+  Head* taken_ = nullptr;  ///< stream whose call was returned last
 };
 
 class LocationPoints final : public PointStream {

@@ -4,7 +4,7 @@
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// One rank's trace among the pieces.
+/// The trace of one rank in one of the pieces.
 struct Part {
   std::string path;
   ProcessInfo info;
@@ -26,11 +26,11 @@ struct Part {
 };
 using Parts = std::map<std::int32_t, Part>;
 
-/// What the traces so far say of their job, each name from the first that has it.
+/// Properties of the job, each from the first trace that has it.
 class Job {
  public:
-  /// Why `part` cannot be of it; empty when nothing speaks against that: it is then taken into
-  /// account.
+  /// Returns why `part` cannot be of this job; empty if nothing contradicts, and then adds its
+  /// properties.
   std::string difference(const Part& part) {
     std::string reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
     if (reason.empty()) reason = compare("Slurm's steps are", {part.info.job, part.path}, step_);
@@ -39,8 +39,8 @@ class Job {
 
  private:
   struct Name {
-    std::string text;  ///< empty: it is not known
-    std::string path;  ///< of the trace that has it
+    std::string text;  ///< empty: unknown
+    std::string path;  ///< trace that has it
   };
   static std::string compare(const char* what, Name name, Name& known) {
     if (known.text.empty()) std::swap(known, name);
@@ -73,14 +73,14 @@ Status add(Part part, Parts& parts) {
 std::vector<std::string> traces_of(const std::string& piece) {
   std::error_code error;
   if (!fs::is_regular_file(piece, error)) return find_traces(piece);
-  const fs::path real = fs::canonical(piece, error);  // a link that the user names is followed
+  const fs::path real = fs::canonical(piece, error);  // follows a link that the user named
   return {error ? piece : real.string()};
 }
 
 Status read_piece(const std::string& piece, std::vector<Part>& parts,
                   std::vector<std::string>& problems) {
   std::error_code error;
-  if (!fs::exists(piece, error)) return Status::error("there is no " + piece);
+  if (!fs::exists(piece, error)) return Status::error(piece + " does not exist");
   bool has_any = false;
   for (const std::string& path : traces_of(piece)) {
     std::unique_ptr<TraceFile> file;
@@ -96,7 +96,7 @@ Status read_piece(const std::string& piece, std::vector<Part>& parts,
   return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
 }
 
-/// Leaves out traces that tell another size of their world than most: damaged ones. An error where
+/// Omits traces that state another world size than most, which are damaged. Returns an error if
 /// they may be of another world.
 Status settle_world_size(std::vector<Part>& parts, std::vector<std::string>& problems) {
   std::map<std::int32_t, std::size_t> counts;
@@ -116,7 +116,7 @@ Status settle_world_size(std::vector<Part>& parts, std::vector<std::string>& pro
     if (!is_same_world)
       return Status::error(part.path + " and " + reference.path +
                            " are not of one job: worlds of " + sizes);
-    problems.push_back(part.path + " is damaged, and was left out: of one world it and " +
+    problems.push_back(part.path + " is damaged and was omitted: for one world, it and " +
                        reference.path + " tell " + sizes);
   }
   std::erase_if(parts, differs);
@@ -134,7 +134,7 @@ Status sort_by_rank(std::vector<Part> all, Parts& parts, std::vector<std::string
   return status;
 }
 
-/// Only names that the launcher, or a run id, gave tell jobs apart.
+/// Notes when no launcher or run id can tell jobs apart.
 void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
   const Part& first = parts.begin()->second;
   const bool is_of_one_run = std::ranges::all_of(
@@ -143,26 +143,23 @@ void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
     return part.second.info.world.empty() && part.second.info.job.empty();
   });
   if (has_unnamed && !is_of_one_run)
-    problems.push_back(
-        "no launcher told the name of the job: that all pieces are of one is for you to know");
+    problems.push_back("no launcher named the job: make sure that all pieces are of one job");
 }
 
-/// What a run folder has beside traces, from where rank 0's trace, or that of the lowest rank,
-/// came.
-void copy_notes(const Parts& parts, const fs::path& run_folder,
+/// Copies the other files of a run directory from where the trace of the lowest rank came.
+void copy_notes(const Parts& parts, const fs::path& run_directory,
                 std::vector<std::string>& problems) {
   const fs::path from = fs::path(parts.begin()->second.path).parent_path();
   for (const char* name : {kRunIdFile, kOptionsFile}) {
     std::error_code error;
     if (!fs::exists(from / name, error)) continue;
-    const Status status = copy_file((from / name).string(), (run_folder / name).string(),
+    const Status status = copy_file((from / name).string(), (run_directory / name).string(),
                                     files::Owner::kAnyoneOneName);
     if (!status.is_ok()) problems.push_back(status.message());
   }
 }
 
-/// A piece may be the trace itself in scratch storage, or a copy, of which only the identity tells
-/// something.
+/// A piece may be the trace in scratch storage, or a copy, for which only the identity is valid.
 Liveness liveness_of_part(const Part& part) {
   const Liveness by_identity = liveness_of(part.info);
   OpenTrace trace;
@@ -173,9 +170,9 @@ Liveness liveness_of_part(const Part& part) {
   return by_file == Liveness::kRuns ? by_file : Liveness::kUnknown;
 }
 
-Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id,
+Status copy_part(const Part& part, const fs::path& run_directory, const std::string& run_id,
                  std::vector<std::string>& problems) {
-  const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
+  const std::string to = (run_directory / trace_file_name(part.info.world_rank)).string();
   const Status status = copy_file(part.path, to);
   if (!status.is_ok()) return status;
   const bool runs = liveness_of_part(part) == Liveness::kRuns &&
@@ -187,21 +184,21 @@ Status copy_part(const Part& part, const fs::path& run_folder, const std::string
   return Status::ok();
 }
 
-Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& result) {
+Status copy_all(const Parts& parts, const std::string& run_directory, JoinResult& result) {
   for (const auto& [rank, part] : parts) {
-    const Status status = copy_part(part, run_folder, parts.begin()->second.info.run_id,
+    const Status status = copy_part(part, run_directory, parts.begin()->second.info.run_id,
                                     result.problems);
     if (!status.is_ok()) return status;
     result.world_size = part.info.world_size;
     result.ranks.push_back(rank);
   }
-  copy_notes(parts, run_folder, result.problems);
+  copy_notes(parts, run_directory, result.problems);
   return Status::ok();
 }
 
 }  // namespace
 
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder,
+Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
                 JoinResult& result) {
   std::vector<Part> all;
   for (const std::string& piece : pieces) {
@@ -212,11 +209,11 @@ Status join_run(const std::vector<std::string>& pieces, const std::string& run_f
   const Status sorted = sort_by_rank(std::move(all), parts, result.problems);
   if (!sorted.is_ok()) return sorted;
   note_doubt(parts, result.problems);
-  Status status = files::make_directory(run_folder, 0777);
+  Status status = files::make_directory(run_directory, 0777);
   if (!status.is_ok()) return status;
-  status = copy_all(parts, run_folder, result);
+  status = copy_all(parts, run_directory, result);
   std::error_code error;
-  if (!status.is_ok()) fs::remove_all(run_folder, error);  // we made it, all in it is copies
+  if (!status.is_ok()) fs::remove_all(run_directory, error);  // created here, with copies only
   return status;
 }
 

@@ -9,22 +9,24 @@ namespace megascope::trace {
 
 struct JoinResult {
   std::vector<std::int32_t>
-      ranks;  ///< world ranks whose traces are in the new run folder, ascending
+      ranks;  ///< world ranks whose traces are in the new run directory, ascending
   std::int32_t world_size = 0;
-  std::vector<std::string> problems;  ///< sentences on what was left out or could not be checked
+  std::vector<std::string>
+      problems;  ///< sentences about traces that were omitted or could not be checked
 };
 
-/// Makes one run folder of the pieces of one job: ranks that recorded alone, hosts without a common
-/// folder. A piece is a run folder (with the solo folders in it), a run's folder in a node's
-/// scratch storage, or one trace. Pieces are copied and stay as they are; of a process that runs
-/// the trace so far is taken. Of the same process's trace in two pieces the one with more in it is
-/// taken. A trace that tells another size of the same world than most do is damaged, and is left
-/// out.
+/// Makes one run directory of the trace fragments of one job: standalone ranks, hosts without a
+/// common directory.
+/// pieces: each is a run directory (including directories of standalone ranks in it), a run's
+/// directory in a node's scratch storage, or one trace. They are copied and left unchanged. Of a
+/// process that still runs, the trace so far is copied. If two contain the same process's trace,
+/// the longer one is used. A trace that states another world size than most is taken for damaged
+/// and omitted.
 ///
-/// An error, and no new folder: it exists already; a piece is not there or holds no readable trace;
-/// pieces are of worlds of different size or of different jobs, as far as their launchers told; two
-/// processes were the same rank; the disk is full.
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder,
+/// Returns an error, and creates nothing, if run_directory exists; a piece does not exist or
+/// contains no readable trace; pieces are of worlds of different size or of different jobs, as far
+/// as launchers provided names; two processes had the same rank; or the disk is full.
+Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
                 JoinResult& result);
 
 }  // namespace megascope::trace

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The native trace of one process: a header page, then chunks, each of one kind and, for events,
-/// of one location. Little endian. Written through shared mappings: whatever was stored is in the
-/// file when the process is gone. docs/trace_format.md is the reference; `kFormatVersion` moves
-/// when a reader of the old format could misread a file.
+/// Layout of the native trace of one process: a header page, then chunks. A chunk has one kind and,
+/// for events, one location. Little endian. Written through shared mappings: everything stored is
+/// in the file when the process has ended. docs/trace_format.md is the reference. `kFormatVersion`
+/// changes when a reader of the old format could misread a file.
 namespace megascope::trace {
 
 inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};
@@ -20,34 +20,35 @@ inline constexpr std::size_t kFileHeaderBytes = 4096;
 inline constexpr std::size_t kChunkAlignment = 4096;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
-inline constexpr std::size_t kMaxLossCauses = 64;  ///< that the header page has room for
+inline constexpr std::size_t kMaxLossCauses = 64;  ///< space for loss causes in the header page
 
-/// kHooks: what the program told on a location (core/record/hook_words.h), in a sequence of its
-/// own.
+/// kHooks: annotations of a location (core/record/hook_words.h), with a sequence of their own.
 enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
 
-/// A call that has been entered and has not returned: its first words as they would be recorded,
-/// duration 0. Stands until the same call is recorded; then word 0 equals that of the last record.
-/// All zero when the thread has ended; word 0 names no region when nothing is known of what it is
-/// in. What the call was called with, as its words would be, except: of a send and receive
-/// (kSendrecv) peers and tags only; of a probe what it looks for, as kRecv; of a completing call
-/// kRequestTest and, as bytes, over how many requests.
+/// A call that was entered and has not returned: its first words as they would be recorded, with
+/// duration 0. It remains until the same call is recorded; then word 0 equals that of the last
+/// record.
+/// - All zero: the thread has ended. Word 0 is not a region: the thread's current call is unknown.
+/// - The arguments are stored as the call's words would be, except: peers and tags only for a
+///   send-receive (kSendrecv); kRecv with what is searched for by a probe; kRequestTest, with the
+///   number of requests as bytes, for a completion call.
 struct PendingCall {
   encoding::Word words[4];
 };
 
-/// One writer thread. `used_bytes` is published with release order after what it covers.
+/// Header of a chunk. One writer thread. `used_bytes` is stored with release order after the words
+/// it covers.
 struct ChunkHeader {
   std::uint32_t magic;
-  std::uint32_t chunk_bytes;              ///< header included; a multiple of kChunkAlignment
-  std::atomic<std::uint64_t> used_bytes;  ///< from the chunk's start, header included
+  std::uint32_t chunk_bytes;              ///< including the header; a multiple of kChunkAlignment
+  std::atomic<std::uint64_t> used_bytes;  ///< from the start of the chunk, including the header
   std::uint64_t base_ticks;               ///< time base at the first record
   std::uint64_t lost_before;  ///< records of this location that were dropped before this chunk
-  PendingCall pending[1];     ///< of depth 0; in the same cache line as used_bytes
+  PendingCall pending[1];     ///< call of depth 0; in the cache line of used_bytes
   ChunkKind kind;
   std::uint32_t location;
-  std::uint32_t
-      sequence;  ///< of the location's chunks, from 0, without holes unless some were overwritten
+  std::uint32_t sequence;  ///< number among the location's chunks, from 0, without holes unless
+                           ///< chunks were overwritten
   std::uint32_t reserved;
   std::uint64_t moment_ticks;  ///< one moment on three clocks, taken when the chunk was begun
   std::int64_t moment_monotonic_ns;
@@ -67,8 +68,8 @@ struct FileHeader {
   std::uint32_t clock_kind;  ///< ClockKind
   std::uint32_t thread_level;
   std::uint32_t end_state;  ///< EndState
-  std::uint32_t is_solo;
-  std::uint64_t start_ticks;         ///< when recording began
+  std::uint32_t is_standalone;
+  std::uint64_t start_ticks;         ///< start of recording
   std::uint64_t first_moment_ticks;  ///< one moment on three clocks, before MPI was started
   std::int64_t first_moment_monotonic_ns;
   std::int64_t first_moment_realtime_ns;
@@ -78,7 +79,7 @@ struct FileHeader {
   std::atomic<std::uint64_t> overhead_ticks;
   char run_id[64];  ///< NUL-terminated
   std::atomic<std::uint64_t> losses[kLossCauseCount];
-  std::uint64_t reserved_losses[kMaxLossCauses - kLossCauseCount];  ///< 0; causes to come
+  std::uint64_t reserved_losses[kMaxLossCauses - kLossCauseCount];  ///< 0; for future causes
   std::uint64_t pid_namespace;  ///< ProcessIdentity of the writer; 0 and empty: not recorded, as in
                                 ///< files of version 0.1
   std::uint64_t process_start_ticks;
@@ -91,8 +92,8 @@ static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 static_assert(offsetof(FileHeader, pid_namespace) == 688);
 static_assert(offsetof(FileHeader, is_mapped) == 744);
 
-/// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next
-/// word.
+/// Definition records: a header word (kind, bytes of payload), the payload, zero padding to the
+/// next word.
 inline constexpr std::size_t kDefinitionHeaderBytes = 8;
 enum class DefinitionKind : std::uint32_t {
   kProperty = 1,
@@ -108,26 +109,27 @@ enum class DefinitionKind : std::uint32_t {
   kTensor = 11,
   kLocationName = 12,
 };
-/// What a kOneSided record defines: the first byte of its payload.
+/// Object that a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };
 
-/// Names of properties (strings).
+/// Names of properties, whose values are strings.
 inline constexpr char kPropertyHost[] = "host";
 inline constexpr char kPropertyProgram[] = "program";
 inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
 inline constexpr char
-    kPropertyRunFolder[] = "run_folder";  ///< as asked for; rank 0 may have added a number
+    kPropertyRunDirectory[] = "run_folder";  ///< as requested; rank 0 may have appended a number
 inline constexpr char kPropertyWorld[] = "world";
 inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
 inline constexpr char
-    kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
-inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property each
-inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property
-                                                         ///< a dimension, the last counts
-inline constexpr char kPropertyCpus[] = "cpus";          ///< megascope::to_text(NodeCpus)
+    kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property for each
+inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property for each
+inline constexpr char
+    kPropertyParallel[] = "parallel";            ///< "<name> <index> <size>"; one property for each
+                                                 ///< dimension, the last one is valid
+inline constexpr char kPropertyCpus[] = "cpus";  ///< megascope::to_text(NodeCpus)
 inline constexpr char
     kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 

@@ -1,6 +1,6 @@
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
 
 #include <algorithm>
@@ -16,22 +16,22 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 
-/// The id of a run folder of this user; empty: it is none. Folders of others, and links, are not
-/// looked into.
-std::string id_of(const std::string& folder) {
+/// Returns the id of a run directory of this user; empty if it is none. Does not follow links or
+/// read directories of others.
+std::string id_of(const std::string& directory_path) {
   OpenDirectory run;
-  run.path = folder;
+  run.path = directory_path;
   RunId id;
-  if (!files::open_own_directory(files::current_directory(), folder, run.opened).is_ok()) return {};
+  if (!files::open_own_directory(files::current_directory(), directory_path, run.opened).is_ok())
+    return {};
   return read_run_id(run.base(), id, files::Owner::kThisUserOnly) ? id.id : std::string();
 }
 
-/// Finds run folders by their ids. Each directory is read once, however many runs are looked for in
-/// it.
-class RunFolders {
+/// Finds run directories by their ids. Reads each directory once.
+class RunDirectories {
  public:
-  /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name;
-  /// inside it, for a rank on its own. Empty: there is none.
+  /// Returns the run directory with this id: `asked_for`; a sibling, if rank 0 chose another name;
+  /// a directory inside, for a standalone rank. Empty: none.
   std::string find(const fs::path& asked_for, const std::string& run_id) {
     if (id_of(asked_for.string()) == run_id) return asked_for.string();
     const std::string beside = found_in(asked_for.parent_path(), run_id);
@@ -39,7 +39,7 @@ class RunFolders {
   }
 
  private:
-  using Folders = std::map<std::string, std::string>;  ///< by run id
+  using Directories = std::map<std::string, std::string>;  ///< by run id
 
   std::string found_in(const fs::path& parent, const std::string& run_id) {
     auto known = known_.find(parent.string());
@@ -47,30 +47,30 @@ class RunFolders {
       if (known_.size() >= kMaxKnown) known_.clear();
       known = known_.emplace(parent.string(), read(parent)).first;
     }
-    const auto folder = known->second.find(run_id);
-    return folder == known->second.end() ? std::string() : folder->second;
+    const auto directory_path = known->second.find(run_id);
+    return directory_path == known->second.end() ? std::string() : directory_path->second;
   }
 
-  static Folders read(const fs::path& parent) {
-    Folders folders;
+  static Directories read(const fs::path& parent) {
+    Directories directories;
     for (const std::string& name : files::names_in(parent.string(), kMaxEntries)) {
-      const std::string folder = (parent / name).string();
-      const std::string id = id_of(folder);
-      if (!id.empty()) folders.emplace(id, folder);
+      const std::string directory_path = (parent / name).string();
+      const std::string id = id_of(directory_path);
+      if (!id.empty()) directories.emplace(id, directory_path);
     }
-    return folders;
+    return directories;
   }
 
   static constexpr std::size_t kMaxKnown = 1000;
-  std::map<std::string, Folders> known_;
+  std::map<std::string, Directories> known_;
 };
 
-std::string run_folder_of(const files::Base& directory, const std::string& trace_name,
-                          const std::string& run_id, RunFolders& folders) {
+std::string run_directory_of(const files::Base& directory, const std::string& trace_name,
+                             const std::string& run_id, RunDirectories& directories) {
   std::unique_ptr<TraceFile> trace;
   if (!TraceFile::open(directory, trace_name, trace).is_ok()) return {};
-  const std::string& asked_for = trace->definitions().info.run_folder;
-  return asked_for.empty() ? std::string() : folders.find(asked_for, run_id);
+  const std::string& asked_for = trace->definitions().info.run_directory;
+  return asked_for.empty() ? std::string() : directories.find(asked_for, run_id);
 }
 
 std::vector<std::string> traces_in(const OpenDirectory& run) {
@@ -79,8 +79,8 @@ std::vector<std::string> traces_in(const OpenDirectory& run) {
   return names;
 }
 
-/// false: no trace is there, or not any more.
-bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders,
+/// Returns false if there is no trace (any more).
+bool examine(const OpenDirectory& run, const std::string& run_id, RunDirectories& directories,
              Leftover& left) {
   const std::vector<std::string> names = traces_in(run);
   for (const std::string& name : names) {
@@ -88,9 +88,10 @@ bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& fo
     if (!open_trace({run.base(), name}, trace).is_ok()) continue;
     left.is_running = left.is_running ||
                       liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
-    if (left.run_folder.empty()) left.run_folder = run_folder_of(run.base(), name, run_id, folders);
+    if (left.run_directory.empty())
+      left.run_directory = run_directory_of(run.base(), name, run_id, directories);
   }
-  if (names.empty() || !left.run_folder.empty()) return !names.empty();
+  if (names.empty() || !left.run_directory.empty()) return !names.empty();
   return !traces_in(run).empty();  // another recovery may have moved them meanwhile
 }
 
@@ -100,16 +101,18 @@ std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches,
                                      std::vector<std::string>* problems) {
   std::vector<Leftover> found;
   std::vector<std::string> all_problems;
-  RunFolders folders;
+  RunDirectories directories;
   for (const std::string& scratch : scratches) {
     for (const OpenDirectory& home : open_scratch_homes(scratch, all_problems)) {
       std::vector<std::string> of_runs;
       for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
         OpenDirectory run;
         if (!open_scratch_run(home.base(), run_id, run, of_runs)) continue;
-        Leftover left{
-            .scratch = scratch, .scratch_folder = run.path, .run_folder = {}, .is_running = false};
-        if (examine(run, run_id, folders, left)) found.push_back(std::move(left));
+        Leftover left{.scratch = scratch,
+                      .scratch_directory = run.path,
+                      .run_directory = {},
+                      .is_running = false};
+        if (examine(run, run_id, directories, left)) found.push_back(std::move(left));
       }
       all_problems.insert(all_problems.end(), of_runs.begin(), of_runs.end());
     }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kBootIdFile[] = "/proc/sys/kernel/random/boot_id";
 
-/// The fields of /proc/<pid>/stat that matter here. state 0: not readable.
+/// Fields of /proc/<pid>/stat. state 0: not readable.
 struct ProcessStat {
   char state = 0;
   std::uint64_t thread_count = 0;
@@ -32,7 +32,7 @@ std::uint64_t number_in(std::string_view text) {
   return number;
 }
 
-/// proc(5): the name, field 2, is in parentheses and may contain blanks and parentheses.
+/// proc(5): field 2, the name, is in parentheses and may contain blanks and parentheses.
 ProcessStat stat_of(const std::string& process) {
   constexpr int kState = 3;
   constexpr int kThreadCount = 20;
@@ -52,8 +52,8 @@ ProcessStat stat_of(const std::string& process) {
   return result;
 }
 
-/// /proc may be that of another PID namespace (unshare --pid without --mount-proc): its numbers are
-/// then not ours.
+/// Returns whether /proc shows this PID namespace. It may show another one (unshare --pid without
+/// --mount-proc), whose pids differ.
 bool is_proc_of_this_namespace() {
   char target[32];
   const ssize_t size = readlink("/proc/self", target, sizeof target);
@@ -61,8 +61,8 @@ bool is_proc_of_this_namespace() {
          std::string_view(target, static_cast<std::size_t>(size)) == std::to_string(getpid());
 }
 
-/// Is the process in the time namespace of this one? The kernel shows start times with the offset
-/// of whoever reads them.
+/// Returns whether the process is in this process's time namespace. The kernel shifts start times
+/// by the offset of the reader's namespace.
 bool is_in_this_time_namespace(std::int64_t pid) {
   struct stat theirs {};
   struct stat mine {};
@@ -81,7 +81,7 @@ Liveness liveness_here(std::int64_t pid, std::uint64_t start_ticks) {
   if (is_another)
     return error_number == EPERM || is_in_this_time_namespace(pid) ? Liveness::kGone
                                                                    : Liveness::kUnknown;
-  // The first thread of a process may end before the others: the process is then in state Z too.
+  // The first thread may end before the others: then the process is in state Z too.
   const bool is_zombie = (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
   return is_zombie ? Liveness::kGone : Liveness::kRuns;
 }
@@ -96,7 +96,7 @@ Liveness liveness_by_identity(std::int64_t pid, const ProcessIdentity& identity)
   return liveness_here(pid, identity.start_ticks);
 }
 
-/// File systems that one kernel mounts at a time. statfs(2) f_type.
+/// Returns whether one kernel at a time mounts this file system. statfs(2) f_type.
 bool is_of_this_kernel_only(int file) {
   constexpr std::uint32_t kTypes[] = {0xEF53 /* ext */,       0x58465342 /* XFS */,
                                       0xF2F52010 /* F2FS */,  0x3153464A /* JFS */,
@@ -111,12 +111,11 @@ bool is_of_this_kernel_only(int file) {
 
 enum class Lease { kNotAsked, kGranted, kRefused };
 
-/// A read lease exists only while nobody can write to the file. It is given back at once.
+/// Takes and returns a read lease, which exists only while no process can write to the file.
 Lease ask_for_lease(int file) {
   if (!is_of_this_kernel_only(file)) return Lease::kNotAsked;
-  (void)fcntl(
-      file, F_SETSIG,
-      SIGURG);  // if the lease is broken meanwhile: a signal that is ignored; SIGIO would end us
+  (void)fcntl(file, F_SETSIG,
+              SIGURG);  // signal of a broken lease: SIGURG is ignored, SIGIO would end the process
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
     (void)fcntl(file, F_SETLEASE, F_UNLCK);
     return Lease::kGranted;

@@ -4,8 +4,8 @@
 #include "core/record/definitions.h"
 #include "core/trace/layout.h"
 
-/// Does the process that writes a trace still run? A trace is moved only with proof that its writer
-/// is gone; without proof it is copied.
+/// Determines whether the process that writes a trace still runs. A trace is moved only if its
+/// writer has provably ended; otherwise it is copied.
 namespace megascope::trace {
 
 enum class Liveness {
@@ -14,33 +14,37 @@ enum class Liveness {
   kGone
 };
 
-/// Identity of the calling process. Members are empty where /proc is not readable.
+/// Returns the identity of the calling process. Members are empty if /proc is not readable.
 ProcessIdentity this_process();
 
-/// The identity that the header of a trace contains.
+/// Returns the identity stored in a trace's header.
 ProcessIdentity identity_in(const FileHeader& header);
 
-/// By pid and identity alone: kUnknown unless the writer was in this PID namespace of this boot.
-/// There it is gone if the pid is absent, belongs to a process that started at another time, or is
-/// a zombie without other threads. A pid that belongs to another user (EPERM) runs, unless its
-/// start time differs. A start time that differs proves nothing of a process in another time
-/// namespace. An inode of a PID namespace is reused only after all processes
-/// of the namespace ended, so equal inodes in one boot suffice.
+/// Determines liveness by pid and identity only. kUnknown unless the writer was in this PID
+/// namespace of this boot.
+/// - kGone: the pid does not exist, belongs to a process with another start time, or is a zombie
+///   without other threads.
+/// - A process of another user (EPERM) runs, unless its start time differs.
+/// - A different start time proves nothing for a process in another time namespace.
+/// - The inode of a PID namespace is reused only after all its processes ended, so that equal
+///   inodes in one boot suffice.
 Liveness liveness_of(const ProcessInfo& info);
 
-/// The same for a trace in scratch storage, with the file as further evidence. file: descriptor of
-/// the trace, O_RDONLY, which must belong to geteuid(). The kernel knows whether any process maps
-/// the file: F_SETLEASE refuses a read lease while a writable mapping or descriptor exists, in
-/// every PID namespace. It is asked on file systems that one kernel at a time mounts (ext, XFS,
-/// F2FS, JFS, tmpfs). A refused lease means kRuns, also where the identity says kGone: a process
-/// that CRIU restored has another start time. A granted one decides only where the identity does
-/// not (containers, shared scratch), and means kGone only if the header says that the writer maps
-/// the file. A writer that sees a network file system does not map it, although this machine, which
-/// exports it, may see ext; and traces of version 0.1 do not say: kUnknown.
+/// As liveness_of(), for a trace in scratch storage, with the file as further evidence. file:
+/// descriptor of the trace, O_RDONLY, owned by geteuid().
+/// The kernel knows whether any process maps the file: F_SETLEASE refuses a read lease while a
+/// writable mapping or descriptor exists, in every PID namespace. It is used on file systems that
+/// one kernel mounts at a time (ext, XFS, F2FS, JFS, tmpfs).
+/// - A refused lease means kRuns, even if the identity says kGone: a process restored by CRIU has
+///   another start time.
+/// - A granted lease is used only where the identity does not decide (containers, shared scratch),
+///   and means kGone only if the header says that the writer maps the file. A writer on a network
+///   file system does not map it, although the server that exports it may see ext; traces of
+///   version 0.1 do not say. Both are kUnknown.
 ///
-/// A boot id that differs proves nothing: system containers (LXC, systemd-nspawn) have boot ids of
-/// their own. After a real restart a local file is not mapped, so the lease is the proof. Not valid
-/// for copies: their writer does not map them.
+/// A different boot id proves nothing: system containers (LXC, systemd-nspawn) have boot ids of
+/// their own. After a restart of the machine a local file is not mapped, so the lease is the proof.
+/// Not valid for copies, which their writer does not map.
 Liveness liveness_of_writer(int file, const FileHeader& header);
 
 }  // namespace megascope::trace

@@ -70,8 +70,7 @@ void LocationStream::sort_held() {
   std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
     if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
     if (a.call.leave_ns != b.call.leave_ns) return a.call.leave_ns > b.call.leave_ns;
-    return a.call.depth <
-           b.call.depth;  // records lie in the order of return: what is inside comes first
+    return a.call.depth < b.call.depth;  // records are in order of return: inner calls come first
   });
   held_index_ = 0;
   is_draining_ = true;
@@ -96,7 +95,7 @@ bool LocationStream::take_pending(Call& call) {
     return false;
   }
   call.posted = posted_;
-  call.facts = {};  // nothing of it has happened as far as we know
+  call.facts = {};  // nothing is known to have happened
   call.leave_ns = std::max(file_.end_ticks(), call.enter_ns);
   return true;
 }

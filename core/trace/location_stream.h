@@ -9,12 +9,11 @@
 
 namespace megascope::trace {
 
-/// Calls of one location in order of entry. Records lie in order of return; only calls made inside
-/// a callback of another call (depth > 0) lie before their enclosing one, so only those are held
-/// back.
+/// Calls of one location in order of entry. Records are in order of return; only calls inside a
+/// callback of another call (depth > 0) precede their enclosing call, so only those are held back.
 class LocationStream final : public CallStream {
  public:
-  /// file outlives the stream.
+  /// file: must outlive the stream.
   LocationStream(const TraceFile& file, LocationId location, const TimeMap& map);
   bool next(Call& call) override;
 
@@ -40,7 +39,7 @@ class LocationStream final : public CallStream {
   bool has_taken_pending_ = false;
   std::vector<Held> held_;
   std::size_t held_index_ = 0;
-  std::vector<Fact> posted_;  ///< of the pending call
+  std::vector<Fact> posted_;  ///< facts of the pending call
   bool is_draining_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace megascope::trace {
 namespace {
 
-/// Never freed: a signal may come at any moment. `begin` 0: given up.
+/// Never freed, because a signal may come at any moment. `begin` 0: unused.
 struct Mapping {
   std::atomic<std::uintptr_t> begin{0};
   std::atomic<std::size_t> size_bytes{0};
@@ -34,8 +34,8 @@ const char* path_of(std::uintptr_t address) {
 
 std::atomic<bool> g_is_ending{false};
 
-/// At once: threads and processes that end together do not mix their sentences.
-void say_that_it_shrank(const char* path) {
+/// One write(2), so that threads and processes that end together do not mix their messages.
+void report_that_it_shrank(const char* path) {
   constexpr const char* kWhat =
       " became shorter while it was read, or its file system failed; read it again when nothing "
       "writes it";
@@ -47,19 +47,19 @@ void say_that_it_shrank(const char* path) {
   (void)!writev(g_guard.file, parts, count);
 }
 
-/// Signal-safe. Returning repeats the access, then without us.
+/// Signal-safe. Returning repeats the access without this handler.
 void on_bus_error(int, siginfo_t* info, void*) {
   const char* path = path_of(reinterpret_cast<std::uintptr_t>(info->si_addr));
   if (path == nullptr) {
     signal(SIGBUS, SIG_DFL);
     return;
   }
-  while (g_is_ending.exchange(true)) pause();  // another thread has begun to end the process
-  say_that_it_shrank(path);
+  while (g_is_ending.exchange(true)) pause();  // another thread ends the process
+  report_that_it_shrank(path);
   _exit(g_guard.exit_code);
 }
 
-/// A copy that stays, safe for a terminal.
+/// Returns a permanent copy, safe for a terminal.
 const char* kept(const std::string& path) {
   auto* copy = new char[path.size() + 1];
   for (std::size_t i = 0; i < path.size(); ++i) {

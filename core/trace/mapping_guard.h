@@ -3,26 +3,25 @@
 #include <cstddef>
 #include <string>
 
-/// For programs that read traces of others: a trace that becomes shorter while it is read ends the
-/// program with a sentence instead of SIGBUS. Never switched on inside of an application.
+/// For programs that read traces of others: a mapped trace that becomes shorter ends the program
+/// with a message instead of SIGBUS. Never used inside an application.
 namespace megascope::trace {
 
 struct MappingGuard {
-  int file = 2;                        ///< where the sentence goes
-  const char* prefix = "megascope: ";  ///< of the sentence; static
+  int file = 2;                        ///< descriptor that receives the message
+  const char* prefix = "megascope: ";  ///< start of the message; static storage
   bool ends_line = true;
   int exit_code = 2;
 };
 
-/// From now on, in all threads and in children that are forked: an access to a mapped trace behind
-/// the end of its file writes
-/// "<prefix><path> became shorter …" and ends the process, without destructors and exit handlers.
-/// Another SIGBUS acts as before. Before traces are opened, once.
+/// Installs the handler for all threads and forked children: an access beyond the end of a mapped
+/// trace writes "<prefix><path> became shorter ..." and ends the process without destructors and
+/// exit handlers. Other SIGBUS signals act as before. Call once, before traces are opened.
 void guard_mappings(const MappingGuard& guard);
 
-/// Names the file of a mapping. Nothing where guard_mappings() was not called. Any thread.
+/// Registers the file of a mapping. Does nothing without guard_mappings(). Any thread.
 void note_mapping(const void* begin, std::size_t size_bytes, const std::string& path);
-/// Before the mapping is given up. Any thread.
+/// Removes a mapping. Call before it is unmapped. Any thread.
 void forget_mapping(const void* begin);
 
 }  // namespace megascope::trace

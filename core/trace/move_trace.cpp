@@ -75,14 +75,14 @@ bool has_same_bytes(int a, int b) {
   return true;
 }
 
-/// Renaming one name of a file to another one of the same file does nothing: the first is what a
-/// kill between link and unlink left.
+/// Removes the second name of a file. rename(2) between two names of one file does nothing; such
+/// names remain after a kill between link and unlink.
 void remove_second_name(const FilePlace& from, const FilePlace& to) {
   if (files::is_same_file(from.directory, from.name, to.directory, to.name))
     unlinkat(from.directory.directory, from.name.c_str(), 0);
 }
 
-/// 0, or the error of rename(2) and link(2).
+/// Renames. Returns 0, or the error of rename(2) or link(2).
 int rename_trace(const FilePlace& from, const FilePlace& to, Existing existing) {
   const int from_directory = from.directory.directory;
   const int to_directory = to.directory.directory;
@@ -117,10 +117,9 @@ bool has_ended(int file) {
   return read_header(file, header) && header.end_ticks != 0;
 }
 
-/// Brings an earlier copy up to date in its place. Its process may end and rename its whole trace
-/// over it at any moment, which must not be replaced by what we have: a rename of ours could do
-/// that. What a kill leaves here can be read, as chunks lie at the same offsets in both, and the
-/// next recovery completes it.
+/// Updates an earlier copy in place. Its process may end and rename its complete trace over it at
+/// any moment; a rename here could replace that. After a kill the copy is readable, because chunks
+/// have the same offsets in both, and the next recovery completes it.
 Status update_copy(const OpenTrace& source, const FilePlace& to, bool& is_new) {
   files::Descriptor copy;
   struct stat info {};
@@ -137,8 +136,7 @@ Status update_copy(const OpenTrace& source, const FilePlace& to, bool& is_new) {
 }
 
 Status other_is_there(const OpenTrace& source, const FilePlace& to) {
-  return Status::error(to.path() + " is there already; " + source.place.path() +
-                       " was left where it is");
+  return Status::error(to.path() + " exists already; " + source.place.path() + " was not moved");
 }
 
 }  // namespace
@@ -163,7 +161,7 @@ Target target_of(const OpenTrace& source, const FilePlace& to) {
 
 Status move_trace(const OpenTrace& source, const FilePlace& to) {
   constexpr int
-      kMaxTries = 3;  // something may appear under the name, or the original vanish, while we look
+      kMaxTries = 3;  // something may appear under the name, or the original vanish, meanwhile
   Status status;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const Target target = target_of(source, to);

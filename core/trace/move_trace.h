@@ -7,12 +7,12 @@
 #include <string>
 
 /// Copies and moves traces between scratch storage and run directories. A file gets its final name
-/// only when it is whole, with mode 0600. A process that is killed meanwhile leaves the original
-/// and at most a part "<name>.<16 digits>.part", which recover_run() removes. Links are neither
-/// followed nor overwritten.
+/// only when it is complete, with mode 0600. A killed process leaves the original and at most a
+/// file "<name>.<16 digits>.part", which recover_run() removes. Links are neither followed nor
+/// overwritten.
 namespace megascope::trace {
 
-/// A file in an open directory. The directory stays open as long as the object is used.
+/// A file in an open directory. The directory must stay open during the lifetime of the object.
 struct FilePlace {
   files::Base directory;
   std::string name;
@@ -20,33 +20,34 @@ struct FilePlace {
   std::string path() const { return directory.path.empty() ? name : directory.path + "/" + name; }
 };
 
-/// A trace that is open for reading, and its header as it was then.
+/// A trace open for reading, and its header at that time.
 struct OpenTrace {
   FilePlace place;
   files::Descriptor file;
   FileHeader header{};
 };
-/// Opens a trace of geteuid(). An error if it is not a regular file of this user or not a trace.
+/// Opens a trace of geteuid(). Returns an error if it is not a regular file of this user or not a
+/// trace.
 Status open_trace(const FilePlace& place, OpenTrace& result);
 
-/// What the final name of a trace refers to. Two files of one process: one is a copy that was taken
-/// while it ran.
+/// What the final name of a trace refers to. kCopyOfTheSameProcess: a copy taken while the process
+/// ran.
 enum class Target { kAbsent, kCopyOfTheSameProcess, kOther };
 Target target_of(const OpenTrace& source, const FilePlace& to);
 
-/// Brings a trace to `to` and removes the original; replaces a copy of the same process's trace. An
-/// error if `to` is something else; the original then stays. Successful if another process moved
-/// the same trace there meanwhile.
+/// Moves a trace to `to` and removes the original. Replaces a copy of the same process's trace.
+/// Returns an error if `to` is anything else; the original then remains. Succeeds if another
+/// process moved the same trace there meanwhile.
 Status move_trace(const OpenTrace& source, const FilePlace& to);
-/// The same by paths.
+/// As move_trace(), by paths.
 Status move_trace(const std::string& from, const std::string& to);
 
-/// Copies a trace whose writer may still run; an earlier copy is brought up to date in its place.
-/// If the writer ends its trace and moves it to `to` meanwhile, `to` has the ended trace
-/// afterwards, also if this process is killed. is_new: false if `to` had the same bytes already.
+/// Copies a trace whose writer may still run; updates an earlier copy in place. If the writer ends
+/// its trace and moves it to `to` meanwhile, `to` has the ended trace afterwards, also if this
+/// process is killed. is_new: false if `to` had the same bytes already.
 Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is_new);
 
-/// Copies a regular file. An existing file is not overwritten.
+/// Copies a regular file. Does not overwrite an existing one.
 Status copy_file(const std::string& from, const std::string& to,
                  files::Owner owner = files::Owner::kAnyone);
 

@@ -16,7 +16,7 @@ void begin_header(FileHeader& header, const ProcessInfo& info) {
   header.clock_kind = static_cast<std::uint32_t>(info.clock);
   header.thread_level = static_cast<std::uint32_t>(info.thread_level);
   header.end_state = static_cast<std::uint32_t>(EndState::kRunning);
-  header.is_solo = info.is_solo ? 1 : 0;
+  header.is_standalone = info.is_standalone ? 1 : 0;
   header.start_ticks = info.start_ticks;
   header.first_moment_ticks = first.ticks;
   header.first_moment_monotonic_ns = first.monotonic_ns;
@@ -41,7 +41,7 @@ std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
                                    encode_property(kPropertyCommandLine, info.command_line),
                                    encode_property(kPropertyMpiLibrary, info.mpi_library),
                                    encode_property(kPropertyJob, info.job),
-                                   encode_property(kPropertyRunFolder, info.run_folder)};
+                                   encode_property(kPropertyRunDirectory, info.run_directory)};
   for (const LauncherFact& fact : info.launcher)
     all.push_back(encode_property(fact.name, fact.value));
   for (const ParallelIndex& parallel : info.parallel)

@@ -6,18 +6,18 @@
 
 #include <vector>
 
-/// What a trace says of its process, for whoever writes one: a recorder, or an offline writer.
+/// The properties of a process as its trace stores them, shared by the recorder and the offline
+/// writer.
 namespace megascope::trace {
 
-/// Fills the header page of a trace that begins, from the process's own words: its clock,
-/// start_ticks and the first of its clock points, which must be there. End and losses stay as they
-/// are.
+/// Fills the header page of a new trace from the process's clock, start_ticks and first clock
+/// point, which must exist. End and losses are left unchanged.
 void begin_header(FileHeader& header, const ProcessInfo& info);
-/// Fills in how it ended: end_state, and `last`, the moment on three clocks.
+/// Stores how the recording ended: end_state, and `last`, the moment on three clocks.
 void end_header(FileHeader& header, EndState state, const ClockPoint& last);
 
-/// The definition records of host, program, command line, MPI library, job, folder, launcher, world
-/// and clock domain, and of the clock samples that there are.
+/// Returns the definition records of host, program, command line, MPI library, job, run directory,
+/// launcher variables, world, clock domain and clock samples.
 std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info);
 
 }  // namespace megascope::trace

@@ -19,16 +19,17 @@
 namespace megascope::trace {
 namespace {
 
-/// Bytes of a file that a thread leaves at least: its definition. Bounds what a damaged number can
-/// make us allocate.
-constexpr std::size_t kLeastLocationBytes = 32;
+/// Smallest size of a location in a file: its definition. Bounds the allocation that a damaged
+/// number can cause.
+constexpr std::size_t kMinLocationBytes = 32;
 constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
 
-/// Damaged clocks must not overflow what is computed from them; 2^61 ns are 73 years.
+/// Bounds clock values, so that computations with damaged ones do not overflow; 2^61 ns are 73
+/// years.
 ClockPoint bounded(ClockPoint point) {
-  constexpr std::int64_t kMostNs = std::int64_t{1} << 61;
-  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMostNs);
-  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMostNs);
+  constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;
+  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMaxNs);
+  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMaxNs);
   return point;
 }
 
@@ -48,13 +49,13 @@ Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& resu
 
 Status TraceFile::open(const files::Base& directory, const std::string& name,
                        std::unique_ptr<TraceFile>& result) {
-  constexpr int kMostTries = 32;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  constexpr int kMaxTries = 32;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
   }
-  return Status::ok();  // chunks that were given up while we read look the same; what is there is
-                        // right
+  return Status::ok();  // chunks that were overwritten meanwhile look the same; the present content
+                        // is valid
 }
 
 Status TraceFile::open_once(const files::Base& directory, const std::string& name,
@@ -89,7 +90,8 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
 void TraceFile::release(const Chunk& chunk) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(chunk.words.data());
   const auto mapped = reinterpret_cast<std::uintptr_t>(mapping_);
-  if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size()) return;  // a copy
+  if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size())
+    return;  // a snapshot
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = begin & ~(page - 1);
   const std::uintptr_t end = (begin + chunk.words.size_bytes()) & ~(page - 1);
@@ -141,7 +143,7 @@ void TraceFile::read_header(const FileHeader& header) {
   info.end_state = header.end_state <= static_cast<std::uint32_t>(EndState::kRecovered)
                        ? static_cast<EndState>(header.end_state)
                        : EndState::kRunning;
-  info.is_solo = header.is_solo != 0;
+  info.is_standalone = header.is_standalone != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
   info.clock_points.push_back(bounded({header.first_moment_ticks, header.first_moment_monotonic_ns,
                                        header.first_moment_realtime_ns}));
@@ -163,7 +165,7 @@ void TraceFile::scan_chunks() {
                           chunk->chunk_bytes % kChunkAlignment == 0 &&
                           chunk->chunk_bytes <= kMaxChunkBytes;
     if (!is_chunk) {
-      // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at
+      // Reserved space that was never used is all zero; anything else is damage. Chunks begin at
       // page boundaries.
       if (chunk->magic != 0) ++damaged_count_;
       if (chunk->magic != 0 && is_behind_nothing)
@@ -178,14 +180,13 @@ void TraceFile::scan_chunks() {
   }
 }
 
-/// A chunk that was copied may be there twice, or its copy be half written: the one with more in it
-/// has everything.
+/// Removes duplicates: a copied chunk may occur twice, or its copy be incomplete. The one with more
+/// records has everything.
 void TraceFile::keep_whole_copies(Chunks& chunks) {
   std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     if (a.sequence != b.sequence) return a.sequence < b.sequence;
     if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
-    return a.header >
-           b.header;  // behind the chunk that it was copied from, and never written again
+    return a.header > b.header;  // after the chunk that it was copied from, and not written again
   });
   const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     return a.sequence == b.sequence;
@@ -193,8 +194,8 @@ void TraceFile::keep_whole_copies(Chunks& chunks) {
   chunks.erase(end, chunks.end());
 }
 
-/// The process may begin each location's last chunk anew while it is read, and have put its copy
-/// behind what was mapped. False: it did, look again.
+/// Takes a snapshot of a location's last chunk, which the process may reuse while it is read, after
+/// copying it beyond what is mapped. Returns false if that happened: read again.
 bool TraceFile::hold_open_chunk(Chunks& chunks) {
   if (chunks.empty()) return true;
   Chunk& last = chunks.back();
@@ -219,12 +220,12 @@ bool TraceFile::hold_open_chunks() {
   return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
 }
 
-void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
+void TraceFile::add_chunk(const ChunkHeader* header, std::size_t space) {
   const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
-  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
+  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, space});
   if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
   if (end < used)
-    is_one_moment_ = false;  // of a running process: a copy that grew after the file was mapped
+    is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped
   if (end < sizeof(ChunkHeader)) return;
   const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
   const std::size_t size = end - sizeof(ChunkHeader);
@@ -234,7 +235,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
     return;
   }
   const bool is_known = header->kind == ChunkKind::kEvents || header->kind == ChunkKind::kHooks;
-  if (!is_known || header->location >= bytes_.size() / kLeastLocationBytes) {
+  if (!is_known || header->location >= bytes_.size() / kMinLocationBytes) {
     if (size != 0) ++damaged_count_;
     return;
   }
@@ -251,7 +252,8 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   }
 }
 
-/// A location and its definition come separately: after damage, one may be there without the other.
+/// Completes locations without definition and definitions without location, which occur after
+/// damage.
 void TraceFile::complete_locations() {
   const std::size_t count = std::max(
       {locations_.size(), hooks_.size(), definitions_.locations.size()});

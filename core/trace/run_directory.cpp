@@ -1,6 +1,6 @@
 #include "core/trace/run_directory.h"
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ Status open_given_directory(const std::string& path, OpenDirectory& result) {
   result.path = path.substr(0, path.find_last_not_of('/') + 1);
   result.opened = files::Descriptor(open_retried(AT_FDCWD, path, kDirectory));
   if (result.opened.is_open()) return Status::ok();
-  if (errno == ENOENT || errno == ENOTDIR) return Status::error(path + " is not a folder");
+  if (errno == ENOENT || errno == ENOTDIR) return Status::error(path + " is not a directory");
   return Status::from_errno("cannot open " + path, errno);
 }
 
@@ -53,19 +53,21 @@ Status open_inner_directory(const OpenDirectory& parent, const std::string& name
                                      ": it belongs to another user than " + like.path);
 }
 
-void for_each_solo_directory(const OpenDirectory& run,
-                             const std::function<void(const OpenDirectory&)>& visit) {
+void for_each_standalone_directory(const OpenDirectory& run,
+                                   const std::function<void(const OpenDirectory&)>& visit) {
   for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
-    OpenDirectory solo;
-    if (name.starts_with(kSoloFolderPrefix) && open_inner_directory(run, name, run, solo).is_ok())
-      visit(solo);
+    OpenDirectory standalone;
+    if (name.starts_with(kStandaloneDirectoryPrefix) &&
+        open_inner_directory(run, name, run, standalone).is_ok())
+      visit(standalone);
   }
 }
 
 void for_each_trace(const OpenDirectory& run,
                     const std::function<void(const files::Base&, const std::string&)>& visit) {
   visit_traces_in(run, visit);
-  for_each_solo_directory(run, [&](const OpenDirectory& solo) { visit_traces_in(solo, visit); });
+  for_each_standalone_directory(
+      run, [&](const OpenDirectory& standalone) { visit_traces_in(standalone, visit); });
 }
 
 }  // namespace megascope::trace

@@ -9,10 +9,10 @@
 
 namespace megascope::trace {
 
-bool is_writable_folder(const std::string& folder) {
+bool is_writable_directory(const std::string& directory_path) {
   struct stat info {};
-  return !folder.empty() && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         access(folder.c_str(), W_OK | X_OK) == 0;
+  return !directory_path.empty() && stat(directory_path.c_str(), &info) == 0 &&
+         S_ISDIR(info.st_mode) && access(directory_path.c_str(), W_OK | X_OK) == 0;
 }
 
 std::string absolute_path(const std::string& path) {
@@ -24,10 +24,11 @@ std::string absolute_path(const std::string& path) {
 std::string choose_scratch(const std::string& wanted, const std::string& temporary) {
   if (!wanted.empty()) return absolute_path(wanted);
   const std::string candidates[] = {temporary, "/tmp", "/var/tmp"};
-  for (const std::string& folder : candidates) {
-    if (is_writable_folder(folder) && is_local_disk(folder)) return absolute_path(folder);
+  for (const std::string& directory_path : candidates) {
+    if (is_writable_directory(directory_path) && is_local_disk(directory_path))
+      return absolute_path(directory_path);
   }
-  return is_writable_folder("/dev/shm") ? "/dev/shm" : "/tmp";
+  return is_writable_directory("/dev/shm") ? "/dev/shm" : "/tmp";
 }
 
 }  // namespace megascope::trace

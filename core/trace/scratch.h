@@ -4,15 +4,15 @@
 
 namespace megascope::trace {
 
-/// Folder for buffers on this node: `wanted` (may be empty), else the first of `temporary` (TMPDIR,
-/// may be empty), /tmp and /var/tmp that is a local disk and can be written to, else /dev/shm, else
-/// /tmp. Absolute.
+/// Returns the directory for buffers on this node: `wanted` if not empty; else the first of
+/// `temporary` (TMPDIR, may be empty), /tmp and /var/tmp that is a writable local disk; else
+/// /dev/shm; else /tmp. Absolute.
 std::string choose_scratch(const std::string& wanted, const std::string& temporary);
 
-/// Can this process make files in the folder?
-bool is_writable_folder(const std::string& folder);
+/// Returns whether this process can create files in the directory.
+bool is_writable_directory(const std::string& directory_path);
 
-/// `path` behind the working folder, unless it is absolute; without `.` and `..`.
+/// Returns `path` relative to the working directory as an absolute path, without `.` and `..`.
 std::string absolute_path(const std::string& path);
 
 }  // namespace megascope::trace

@@ -36,8 +36,8 @@ bool open_one(const files::Base& base, const std::string& name, OpenDirectory& r
 
 std::string common_name() { return "megascope-" + std::to_string(geteuid()); }
 
-/// The letters are 36 of the 64 bits of the run id, a hexadecimal number. false: it is no such
-/// number.
+/// Derives the suffix from 36 of the 64 bits of the run id, a hexadecimal number. Returns false if
+/// it is not one.
 bool home_of_one_run(const std::string& run_id, std::string& name) {
   std::uint64_t bits = 0;
   const auto [end, error] = std::from_chars(run_id.data(), run_id.data() + run_id.size(), bits, 16);
@@ -48,19 +48,20 @@ bool home_of_one_run(const std::string& run_id, std::string& name) {
   return true;
 }
 
-/// `megascope-<uid>.XXXXXX`.
+/// Returns whether the name is `megascope-<uid>.XXXXXX`.
 bool is_home_of_one_run(std::string_view name) {
   const std::string common = common_name() + ".";
   return name.starts_with(common) && name.size() == common.size() + kLetterCount &&
          name.find_first_not_of(kLetters, common.size()) == std::string_view::npos;
 }
 
-/// is_taken: something that is not private to this user has the name.
-Status make_private(const std::string& folder, bool& is_taken) {
-  Status status = files::make_directory(folder, kPrivate, &is_taken);
+/// Creates or checks a private directory. is_taken: the name belongs to something that is not
+/// private to this user.
+Status make_private(const std::string& directory_path, bool& is_taken) {
+  Status status = files::make_directory(directory_path, kPrivate, &is_taken);
   if (!is_taken) return status;
   files::Descriptor directory;
-  status = files::open_private_directory(folder, directory);
+  status = files::open_private_directory(directory_path, directory);
   is_taken = !status.is_ok();
   return status;
 }
@@ -71,8 +72,8 @@ bool is_scratch_home_name(std::string_view name) {
   return name == common_name() || is_home_of_one_run(name);
 }
 
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id,
-                           std::string& folder) {
+Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
+                              std::string& directory_path) {
   std::string parent = scratch + "/" + common_name();
   std::string own_name;
   bool is_taken = false;
@@ -82,17 +83,17 @@ Status make_scratch_folder(const std::string& scratch, const std::string& run_id
     const Status of_run = make_private(parent, is_taken);
     if (of_run.is_ok()) status = of_run;
   }
-  folder = parent + "/" + run_id;
-  return status.is_ok() ? make_private(folder, is_taken) : status;
+  directory_path = parent + "/" + run_id;
+  return status.is_ok() ? make_private(directory_path, is_taken) : status;
 }
 
-void remove_scratch_folder(const std::string& folder) noexcept {
-  ::rmdir(folder.c_str());
-  const std::size_t end = folder.rfind('/');
+void remove_scratch_directory(const std::string& directory_path) noexcept {
+  ::rmdir(directory_path.c_str());
+  const std::size_t end = directory_path.rfind('/');
   if (end == std::string::npos) return;
-  const std::size_t begin = folder.rfind('/', end - 1);
+  const std::size_t begin = directory_path.rfind('/', end - 1);
   try {
-    const std::string parent = folder.substr(0, end);
+    const std::string parent = directory_path.substr(0, end);
     if (begin != std::string::npos && is_home_of_one_run(parent.substr(begin + 1)))
       ::rmdir(parent.c_str());
   } catch (const std::bad_alloc&) {

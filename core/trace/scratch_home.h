@@ -7,35 +7,35 @@
 #include <string_view>
 #include <vector>
 
-/// This user's directories in scratch storage. Others can create directories of the same names
-/// there: only a real directory of geteuid() that neither group nor others can write to is
+/// This user's directories in scratch storage. Other users can create directories of the same names
+/// there. Only a directory (not a link) of geteuid() that group and others cannot write to is
 /// accepted, and everything in it is opened through its descriptor.
 namespace megascope::trace {
 
-/// Creates `<scratch>/megascope-<uid>/<run id>`, or takes the one that another rank of the run has
-/// created. Where something that is not private to this user has the name `megascope-<uid>`, the
-/// run gets a directory of its own, `megascope-<uid>.XXXXXX`: the letters follow from its run id,
-/// which nobody knows beforehand and which is the same on all ranks. Modes: 0700. Any thread.
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id,
-                           std::string& folder);
+/// Creates `<scratch>/megascope-<uid>/<run id>`, or uses the one that another rank of the run
+/// created. If `megascope-<uid>` is taken by something that is not private to this user, the run
+/// gets a directory of its own, `megascope-<uid>.XXXXXX`. Its suffix is derived from the run id,
+/// which is unpredictable and equal on all ranks. Mode 0700. Any thread.
+Status make_scratch_directory(const std::string& scratch, const std::string& run_id,
+                              std::string& directory_path);
 
-/// Removes a directory that make_scratch_folder() has created, if it is empty, and the run's own
-/// one above it.
-void remove_scratch_folder(const std::string& folder) noexcept;
+/// Removes a directory that make_scratch_directory() created, if it is empty, and the run's own
+/// parent directory.
+void remove_scratch_directory(const std::string& directory_path) noexcept;
 
-/// Is it a name that make_scratch_folder() gives to the directories above those of runs?
+/// Returns whether make_scratch_directory() gives this name to parent directories of runs.
 bool is_scratch_home_name(std::string_view name);
 
-/// The directories of all runs below `scratch` that have a name make_scratch_folder() gives, and
-/// `scratch` itself if it has such a name. Missing ones are omitted. problems: a sentence for each
-/// that was refused, at most 8. max_entries: of `scratch`, where others can create any number, are
-/// looked at.
+/// Returns the open parent directories of runs below `scratch`, and `scratch` itself if it has such
+/// a name. Missing ones are omitted. problems: receives a sentence for each refused one, at most 8.
+/// max_entries: number of entries of `scratch` that are inspected; other users can create any
+/// number.
 std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch,
                                               std::vector<std::string>& problems,
                                               std::size_t max_entries = 1'000'000);
 
-/// The directory of one run in such a directory. false: there is none, or it was refused (then
-/// `problems` says why).
+/// Opens the directory of one run in such a parent directory. Returns false if there is none, or it
+/// was refused (`problems` then says why).
 bool open_scratch_run(const files::Base& home, const std::string& run_id, OpenDirectory& result,
                       std::vector<std::string>& problems);
 

@@ -3,7 +3,7 @@
 #include "core/record/decode_words.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +23,8 @@ bool is_completion(FactKind kind) {
   return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete;
 }
 
-/// How many of the call's first facts its own words hold, and how: what is folded must read as it
-/// was.
+/// Returns how many of the call's first facts its own words hold, and fills `folded`. A folded fact
+/// must decode to the same fact.
 std::size_t fold_first(const CallWords& words, std::span<const Fact> facts,
                        std::uint64_t base_ticks, Folded& folded) {
   const auto reads_back = [&](std::size_t count) {
@@ -102,8 +102,7 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   return store_->release(chunk);
 }
 
-/// Writes the open chunk, as many pages of it as hold something: the rest is a hole in the file, or
-/// its end.
+/// Writes the open chunk up to its last used page; the rest is a hole, or the end of the file.
 Status TraceWriter::release_chunk(Location& location) {
   ChunkHeader* chunk = location.chunk;
   location.chunk = nullptr;
@@ -136,14 +135,14 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   return status;
 }
 
-Status TraceWriter::make_room(Location& location, LocationId id, std::size_t words,
-                              std::uint64_t ticks) {
+Status TraceWriter::make_space(Location& location, LocationId id, std::size_t words,
+                               std::uint64_t ticks) {
   if (location.chunk != nullptr && location.cursor + words <= location.limit) return Status::ok();
   return begin_chunk(location, id, ticks);
 }
 
-/// A completion that says what its start said is read from it. What is in flight is known here as
-/// it is to the reader.
+/// Shortens a completion that repeats its start. Operations in flight are tracked as the reader
+/// tracks them.
 Fact TraceWriter::shortened(Location& location, const Fact& fact) {
   if (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kCollectiveRequest) {
     if (fact.request != kNoRequest) location.open[fact.request] = fact;
@@ -160,7 +159,7 @@ Fact TraceWriter::shortened(Location& location, const Fact& fact) {
 Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   const Call& call = held.call;
   const std::uint64_t duration = call.leave_ns - call.enter_ns;
-  Status status = make_room(location, id, kMaxCallWords + kTimeBaseWords, call.enter_ns);
+  Status status = make_space(location, id, kMaxCallWords + kTimeBaseWords, call.enter_ns);
   if (!status.is_ok()) return status;
   if (!time_fits(call.enter_ns, location.base_ticks)) {
     *location.cursor++ = kTimeBase;
@@ -186,7 +185,7 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
     const auto end = reinterpret_cast<std::byte*>(location.cursor) -
                      reinterpret_cast<std::byte*>(location.chunk);
     location.chunk->used_bytes.store(static_cast<std::uint64_t>(end));
-    status = make_room(location, id, count, call.leave_ns);
+    status = make_space(location, id, count, call.leave_ns);
     if (!status.is_ok()) return status;
     location.cursor = std::copy_n(fact_words, count, location.cursor);
   }
@@ -196,7 +195,8 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   return status;
 }
 
-/// Calls that enclose others are written when those are: records lie in the order of return.
+/// Writes enclosing calls once the calls inside of them are written: records are in order of
+/// return.
 Status TraceWriter::release_down_to(Location& location, LocationId id, std::size_t depth) {
   Status status;
   while (status.is_ok() && !location.enclosing.empty() &&
@@ -233,7 +233,7 @@ Status TraceWriter::add(LocationId id, const Call& call) {
     location.enclosing.back().call.facts = {};
     return status;
   }
-  status = make_room(location, id, 0, call.enter_ns);
+  status = make_space(location, id, 0, call.enter_ns);
   if (status.is_ok()) mark_pending(location, call);
   return status;
 }

@@ -14,18 +14,18 @@
 
 namespace megascope::trace {
 
-/// Writes the native trace of one process from calls that are in memory: for generators, importers
-/// and tests. The words and definitions are those of a recording (encode_call.h,
-/// definition_codec.h, process_header.h), the clock is whatever `info.clock`, `info.clock_domain`
-/// and its clock points say. Any number of processes' traces from one process. One thread at a
-/// time. Memory: one chunk a location, and what is in flight.
+/// Writes the native trace of one process from calls in memory, for generators, importers and
+/// tests. Words and definitions are encoded as in a recording (encode_call.h, definition_codec.h,
+/// process_header.h). The clock is that of `info.clock`, `info.clock_domain` and its clock points.
+/// One process may write traces of many. One thread at a time. Memory: one chunk for each location,
+/// and operations in flight.
 class TraceWriter {
  public:
-  /// Makes the file, never over an existing one, with all definitions of the process. Its times are
+  /// Creates the file, never over an existing one, with all definitions of the process. Times are
   /// in ticks of its clock.
   Status open(const std::string& path, const ProcessDefinitions& process);
-  /// Appends a call of a location, in order of entry, times in ticks. `leave_ns` is not before
-  /// `enter_ns`.
+  /// Appends a call of a location. Calls must be in order of entry, with times in ticks and
+  /// leave_ns >= enter_ns.
   Status add(LocationId location, const Call& call);
   /// Ends the trace with the process's end_state, end_ticks and last clock point. The object is
   /// then empty.
@@ -42,14 +42,14 @@ class TraceWriter {
     encoding::Word* cursor = nullptr;
     encoding::Word* limit = nullptr;
     std::uint64_t base_ticks = 0;
-    std::vector<Held> enclosing;  ///< outermost first; each waits for those made inside of it
-    RequestMap<Fact> open;        ///< what a short completion will be read as
+    std::vector<Held> enclosing;  ///< outermost first; each waits for the calls inside of it
+    RequestMap<Fact> open;        ///< expansion of short completions
     bool is_pending = false;
   };
 
   Status release_chunk(Location& location);
   Status begin_chunk(Location& location, LocationId id, std::uint64_t ticks);
-  Status make_room(Location& location, LocationId id, std::size_t words, std::uint64_t ticks);
+  Status make_space(Location& location, LocationId id, std::size_t words, std::uint64_t ticks);
   Status write(Location& location, LocationId id, const Held& held);
   Status write_definitions(const ProcessDefinitions& process);
   Status release_down_to(Location& location, LocationId id, std::size_t depth);
@@ -61,19 +61,19 @@ class TraceWriter {
   ProcessInfo info_;
 };
 
-/// The clock of a process as write_run() is to fake it: ticks are ns, and `ticks = offset_ns + t ×
-/// (1 + drift_ppm / 10⁶)` at t ns after the run's start.
+/// A synthetic clock of a process, for write_run(): ticks are ns, and `ticks = offset_ns + t * (1 +
+/// drift_ppm / 10^6)` at t ns after the start of the run.
 struct TraceClock {
   std::int64_t offset_ns = 0;
   double drift_ppm = 0.0;
-  std::string domain = "common";       ///< equal where the clock is shared
-  std::int64_t realtime_error_ns = 0;  ///< of CLOCK_REALTIME on its node
+  std::string domain = "common";       ///< equal for processes that share the clock
+  std::int64_t realtime_error_ns = 0;  ///< error of CLOCK_REALTIME on its node
 };
 
-/// Writes a whole run as native traces `rank-<r>.mgt` into an existing folder. clocks: by index in
-/// world_ranks(), or empty: one clock for all. What times get lost by rounding is below 1 ns. On an
-/// error earlier files stay.
-Status write_run(const RecordSource& source, const std::string& folder,
+/// Writes a whole run as native traces `rank-<r>.mgt` into an existing directory. clocks: by index
+/// in world_ranks(); empty: one clock for all. Rounding changes times by less than 1 ns. On an
+/// error, files written before remain.
+Status write_run(const RecordSource& source, const std::string& directory_path,
                  const std::vector<TraceClock>& clocks = {});
 
 }  // namespace megascope::trace

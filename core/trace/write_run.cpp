@@ -1,4 +1,4 @@
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 
 #include <cmath>
@@ -6,7 +6,7 @@
 namespace megascope::trace {
 namespace {
 
-/// Where an undisplaced clock stands at the run's start: far enough from 0 for any offset of a
+/// Ticks of an undisturbed clock at the start of the run: far enough from 0 for any offset of a
 /// test.
 constexpr std::int64_t kStartTicks = 1'000'000'000'000;
 
@@ -49,13 +49,14 @@ Status write_process(const RecordSource& source, std::int32_t rank, const std::s
 
 }  // namespace
 
-Status write_run(const RecordSource& source, const std::string& folder,
+Status write_run(const RecordSource& source, const std::string& directory_path,
                  const std::vector<TraceClock>& clocks) {
   Status status;
   const auto& ranks = source.world_ranks();
   for (std::size_t i = 0; i < ranks.size() && status.is_ok(); ++i) {
     const TraceClock clock = i < clocks.size() ? clocks[i] : TraceClock{};
-    status = write_process(source, ranks[i], folder + "/" + trace_file_name(ranks[i]), clock);
+    status = write_process(source, ranks[i], directory_path + "/" + trace_file_name(ranks[i]),
+                           clock);
   }
   return status;
 }

@@ -15,8 +15,8 @@ std::size_t product(int a, int b) {
 
 }  // namespace
 
-// The key's bias would change nothing, as softmax does not see what is added to all scores of a
-// query: QKV has none.
+// QKV has no bias. A key bias would have no effect, because softmax is invariant to adding a
+// constant to a query's scores.
 Attention::Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings,
                      const Axis& tp)
     : layer_(layer),

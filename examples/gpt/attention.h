@@ -1,13 +1,12 @@
 /// \file
-/// Causal self-attention with grouped queries; tp ranks share the groups.
+/// Causal self-attention with grouped queries. tp ranks share the groups.
 #pragma once
 
 #include "linear.h"
 
 namespace gpt {
 
-/// What passes through a layer at once: `sequences` times `length` rows, a sequence's one after
-/// another.
+/// Shape of a layer's input: `sequences` times `length` rows, one sequence after another.
 struct Rows {
   int sequences = 0;
   int length = 0;
@@ -18,20 +17,21 @@ struct Rows {
   }
 };
 
-/// Gradients on the way back, and sums on the way forth: every layer overwrites them.
+/// Temporary arrays, overwritten by every layer.
 struct Scratch {
   Floats hidden;  // [rows, hidden]
   Floats ffn;     // [rows, ffn / TP]
 };
 
-/// Kept from forward for backward. G, R: groups of this rank and queries in each, D: size of a
-/// head.
+/// Values kept from forward for backward. G: groups of this rank, R: queries in a group, D: head
+/// size.
 struct AttentionState {
-  Floats qkv;  // [sequences, length, G, R + 2, D]: the queries of a group, its key, its value
+  Floats qkv;            // [sequences, length, G, R + 2, D]: queries, key and value of each group
   Floats probabilities;  // [sequences, G * R, length, length]
   Floats context;        // [sequences, length, G * R, D]
 };
 
+/// Attention of one layer on one tp rank.
 class Attention {
  public:
   Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings,
@@ -39,12 +39,12 @@ class Attention {
   void resize(const Rows& rows, AttentionState& state) const;
   /// x, y: [rows, hidden].
   void forward(const float* x, const Rows& rows, AttentionState& state, float* y) const;
-  /// dx: [rows, hidden], written.
+  /// Computes dx [rows, hidden] (overwritten); adds to the weights' gradients.
   void backward(const float* x, const float* dy, const Rows& rows, const AttentionState& state,
                 float* dx);
 
  private:
-  /// Where one head of one sequence begins in the arrays of a state.
+  /// Offsets of one head of one sequence in the arrays of a state.
   struct Head {
     std::size_t query, key, value;  // in qkv
     std::size_t probabilities;
@@ -64,7 +64,7 @@ class Attention {
   Dtype dtype_;
   Linear qkv_;
   Linear output_;
-  Floats d_qkv_;  // backward's own, laid out like those of the state
+  Floats d_qkv_;  // used by backward; same layout as in the state
   Floats d_scores_;
   Floats d_context_;
 };

@@ -17,20 +17,20 @@ namespace gpt {
 namespace {
 
 constexpr const char* kMagic = "megascope-gpt checkpoint 1";
-constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 24;
+constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 24;
 constexpr std::array<const char*, 3> kGroups = {"", "exp_avg/", "exp_avg_sq/"};
 
-/// Where everything is in the file of a model.
+/// File layout of a model.
 struct Layout {
   std::string header;
-  std::map<std::string, std::size_t> position;  // of each tensor's first byte
+  std::map<std::string, std::size_t> position;  // offset of each tensor's first byte
   std::size_t bytes = 0;
 };
 
 Layout layout_of(const CheckpointHeader& header) {
   Settings settings;
   settings.model = header.model;
-  const Chunk whole(0, 1, settings, Axis{});  // the model on one rank: only its form is looked at
+  const Chunk whole(0, 1, settings, Axis{});  // the model on one rank; used only for its shapes
   Layout layout;
   std::ostringstream text;
   text << kMagic << "\nstep " << header.step << "\n";
@@ -54,12 +54,12 @@ Layout layout_of(const CheckpointHeader& header) {
   return layout;
 }
 
-/// The text up to "end"; what is wrong, or nothing.
+/// Reads the text up to "end". Returns the error, or an empty text.
 std::string read_header(const std::string& path, std::string& header, std::size_t& file_bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return path + ": " + std::strerror(errno);
   std::string line;
-  while (header.size() < kMostHeaderBytes && std::getline(file, line)) {
+  while (header.size() < kMaxHeaderBytes && std::getline(file, line)) {
     header += line + "\n";
     if (header.size() == line.size() + 1 && line != kMagic) break;
     if (line == "end") {
@@ -68,10 +68,10 @@ std::string read_header(const std::string& path, std::string& header, std::size_
       return {};
     }
   }
-  return path + ": is not a checkpoint of this program";
+  return path + ": not a checkpoint of this program";
 }
 
-/// The number after `name` in a line of its own, or -1.
+/// The number after `name` on a line of its own, or -1.
 int number_of(std::string_view header, const std::string& name) {
   const std::size_t begin = header.find("\n" + name + " ");
   int value = -1;
@@ -93,8 +93,8 @@ bool is_possible(const CheckpointHeader& header) {
          model.heads % model.kv_heads == 0;
 }
 
-/// Calls run(position in the file, values, count) for each stretch of this rank's numbers that is
-/// in one piece in the file: a row, of a matrix whose columns are split, else all of a tensor's.
+/// Calls run(file offset, values, count) for each contiguous part of this rank's numbers in the
+/// file: a row of a matrix with split columns, else a whole tensor.
 template <class Run>
 void for_each_run(const Layout& layout, int tp_rank, const std::vector<Bucket*>& buckets, Run run) {
   for (Bucket* bucket : buckets) {
@@ -128,11 +128,11 @@ std::string begin_file(const std::string& path, const Layout& layout) {
   return file && !error ? "" : path + ": cannot be written";
 }
 
-// All tp ranks have the same values of what is not split: they write the same bytes.
-std::string write_parts(const std::string& path, const Layout& layout, const Place& place,
-                        const std::vector<Bucket*>& buckets) {
+// All tp ranks have equal values of replicated tensors and write the same bytes.
+std::string write_parts(const std::string& path, const Layout& layout,
+                        const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  for_each_run(layout, place.tp.rank, buckets,
+  for_each_run(layout, coordinates.tp.rank, buckets,
                [&](std::size_t position, const float* values, std::size_t count) {
                  file.seekp(static_cast<std::streamoff>(position));
                  file.write(reinterpret_cast<const char*>(values),
@@ -155,10 +155,11 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   header.step = number_of(text, "step");
   for (const ShapeField& field : kShapeFields)
     header.model.*field.value = number_of(text, field.name);
-  if (!is_possible(header)) throw Refusal(path + ": the checkpoint describes no model");
+  if (!is_possible(header))
+    throw Refusal(path + ": the checkpoint does not describe a valid model");
   const Layout layout = layout_of(header);
   if (text != layout.header)
-    throw Refusal(path + ": the checkpoint's tensors are not those of the model it describes");
+    throw Refusal(path + ": the checkpoint's tensors do not match its model");
   refuse_together(rank == 0 && bytes != layout.bytes
                       ? path + ": the checkpoint has " + std::to_string(bytes) + " bytes, not " +
                             std::to_string(layout.bytes)
@@ -166,12 +167,12 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   return header;
 }
 
-int load_checkpoint(const std::string& path, const Place& place,
+int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
                     const std::vector<Bucket*>& buckets) {
   const CheckpointHeader header = read_checkpoint_header(path);
   const Layout layout = layout_of(header);
   std::ifstream file(path, std::ios::binary);
-  for_each_run(layout, place.tp.rank, buckets,
+  for_each_run(layout, coordinates.tp.rank, buckets,
                [&](std::size_t position, float* values, std::size_t count) {
                  file.seekg(static_cast<std::streamoff>(position));
                  file.read(reinterpret_cast<char*>(values),
@@ -182,16 +183,16 @@ int load_checkpoint(const std::string& path, const Place& place,
   return header.step;
 }
 
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const Place& place,
-                      const std::vector<Bucket*>& buckets) {
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets) {
   const observe::Region region(observe::kCheckpoint);
   const Layout layout = layout_of(header);
   const std::string partial = path + ".partial";
-  refuse_together(place.is_world_first ? begin_file(partial, layout) : std::string());
-  refuse_together(place.dp.is_first() ? write_parts(partial, layout, place, buckets)
-                                      : std::string());
+  refuse_together(coordinates.is_world_first ? begin_file(partial, layout) : std::string());
+  refuse_together(coordinates.dp.is_first() ? write_parts(partial, layout, coordinates, buckets)
+                                            : std::string());
   std::error_code error;
-  if (place.is_world_first) std::filesystem::rename(partial, path, error);
+  if (coordinates.is_world_first) std::filesystem::rename(partial, path, error);
   refuse_together(error ? path + ": " + error.message() : std::string());
 }
 

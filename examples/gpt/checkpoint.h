@@ -1,7 +1,8 @@
 /// \file
-/// All weights and the optimizer's state in one file, the same whatever the split.
+/// Checkpoint files: all weights and the optimizer state in one file, independent of the parallel
+/// layout.
 ///
-/// Lines of text, then float32, little-endian, with nothing between them:
+/// Format: text lines, followed by float32 data, little-endian, without padding:
 ///
 ///     megascope-gpt checkpoint 1
 ///     step 50                            steps done
@@ -10,7 +11,7 @@
 ///     their numbers tensor exp_avg/embedding.bytes 256 128 end
 #pragma once
 
-#include "place.h"
+#include "coordinates.h"
 #include "settings.h"
 
 #include <string>
@@ -25,17 +26,18 @@ struct CheckpointHeader {
   int step = 0;
 };
 
-/// Collective over the world: rank 0 reads. Refuses what is not a whole checkpoint.
+/// Reads the header. Collective over the world; rank 0 reads. Throws Refusal if the file is not a
+/// complete checkpoint.
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
-/// Collective over the world: each rank reads its part into its buckets. Returns the steps done.
-/// Refuses.
-int load_checkpoint(const std::string& path, const Place& place,
+/// Loads this rank's part into its buckets. Collective over the world. Returns the number of
+/// completed steps. Throws Refusal on error.
+int load_checkpoint(const std::string& path, const GridCoordinates& coordinates,
                     const std::vector<Bucket*>& buckets);
 
-/// Collective over the world: one replica writes, each of its ranks its own part. The file gets its
-/// name when it is whole. Refuses.
-void write_checkpoint(const std::string& path, const CheckpointHeader& header, const Place& place,
-                      const std::vector<Bucket*>& buckets);
+/// Writes a checkpoint. Collective over the world: the ranks of one replica write their own parts.
+/// The file gets its name when it is complete. Throws Refusal on error.
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const GridCoordinates& coordinates, const std::vector<Bucket*>& buckets);
 
 }  // namespace gpt

@@ -1,6 +1,6 @@
 /// \file
-/// A piece of the model: consecutive layers, with the embedding in front of the first and the head
-/// behind the last.
+/// A chunk of the model: consecutive layers; the first chunk also has the embedding, the last one
+/// the head.
 #pragma once
 
 #include "ends.h"
@@ -12,37 +12,38 @@
 
 namespace gpt {
 
-/// What a chunk keeps of one micro-batch between its forward and its backward.
+/// Values of one micro-batch that a chunk keeps from forward to backward.
 struct ChunkState {
   Rows rows;
-  Bytes inputs;                // tokens, if the chunk is the first
-  Bytes targets;               // the tokens after them, if it is the last
-  std::vector<Floats> hidden;  // [layers + 1]: what goes into each layer, and what comes out of the
-                               // last; [rows, hidden]
+  Bytes inputs;   // tokens, if the chunk is the first
+  Bytes targets;  // the tokens after them, if it is the last
+  // [layers + 1]: input of each layer and output of the last one; [rows, hidden].
+  std::vector<Floats> hidden;
   std::vector<LayerState> layers;
   HeadState head;
-  Floats gradient;  // [rows, hidden]: of what comes out, after backward of what went in
+  Floats gradient;  // [rows, hidden]: of the output; after backward of the input
 };
 
 class Chunk {
  public:
-  /// `index`: of all chunks of the model, `count` of them, in the order of the layers. Has the form
-  /// of its weights only.
+  /// `index`: of `count` chunks of the model, in layer order. Defines the weights' shapes without
+  /// allocating them.
   Chunk(int index, int count, const Settings& settings, const Axis& tp);
-  /// The weights with their first values; before anything below.
+  /// Allocates and initializes the weights. Call it before the functions below.
   void allocate(std::uint64_t seed, Dtype dtype);
-  /// Room for a micro-batch of this form.
+  /// Allocates the state of a micro-batch with this shape.
   void resize(const Rows& rows, ChunkState& state) const;
-  /// From state.inputs or state.hidden.front() to state.hidden.back(), or to the logits.
+  /// Computes state.hidden.back(), or the logits, from state.inputs or state.hidden.front().
   void forward(ChunkState& state);
-  /// Of the last chunk, after forward(): the mean loss; prepares backward of `share` times it.
+  /// Last chunk, after forward(): returns the mean loss and prepares backward of `share` times it.
   double loss(ChunkState& state, float share);
-  /// From state.gradient, if there is no head, to state.gradient. `done` is called for each bucket
-  /// of weights that this has passed, in the same order each time.
+  /// Computes the gradient of the input from that of the output (or from the head) in
+  /// state.gradient. Calls `done` for each bucket whose gradients are final, in the same order each
+  /// time.
   void backward(ChunkState& state, const std::function<void(Bucket&)>& done);
-  /// Behind the last byte of each sequence.
+  /// Logits of the byte after each sequence.
   Floats next_byte_logits(const ChunkState& state) const;
-  /// In the order of the layers.
+  /// In layer order.
   std::vector<std::unique_ptr<Bucket>> buckets;
 
  private:

@@ -56,8 +56,8 @@ void Head::forward(const Floats& x, const Rows& rows, HeadState& state) const {
                   {rows.sequences, rows.length, vocabulary_}, 2, state.logits.data());
 }
 
-// log(sum of exp(logit)) - logit of the target, where both, and the largest logit that keeps exp()
-// small, come from all ranks.
+// log(sum of exp(logit)) - logit of the target. Both terms, and the maximum logit that keeps exp()
+// small, are combined over all tp ranks.
 double Head::loss(const Bytes& targets, const Rows& rows, float share, HeadState& state) {
   const std::size_t count = rows.times(1);
   const auto width = static_cast<std::size_t>(vocabulary_);
@@ -70,7 +70,8 @@ double Head::loss(const Bytes& targets, const Rows& rows, float share, HeadState
     MPI_Allreduce(MPI_IN_PLACE, tops_.data(), rows.count(), MPI_FLOAT, MPI_MAX, tp_.comm);
   for (std::size_t row = 0; row < count; ++row) {
     float* logits = state.logits.data() + row * width;
-    const std::size_t target = targets[row] - first;  // not below width if another rank's
+    // Not below width if another rank has the target.
+    const std::size_t target = targets[row] - first;
     if (target < width) terms_[count + row] = logits[target] - tops_[row];
     terms_[row] = exponentials(logits, vocabulary_, tops_[row]);
   }

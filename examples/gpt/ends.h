@@ -1,6 +1,6 @@
 /// \file
-/// The two ends of the model: from bytes to vectors, and from vectors to the next byte. Their
-/// weights are not shared.
+/// The two ends of the model: the embedding (bytes to vectors) and the head (vectors to logits of
+/// the next byte). They do not share weights.
 #pragma once
 
 #include "attention.h"
@@ -12,7 +12,7 @@ namespace gpt {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A row of a table for each byte and for each position. Every tp rank has all of it.
+/// A table row for each byte and each position. Replicated on all tp ranks.
 class Embedding {
  public:
   Embedding(Bucket& bucket, const Settings& settings);
@@ -33,19 +33,20 @@ struct HeadState {
   Floats logits;  // [rows, kVocabulary / TP]; after loss() their gradient
 };
 
-/// From vectors to the next byte, and how wrong that was; tp ranks share the vocabulary.
+/// Logits of the next byte, and the loss. tp ranks share the vocabulary.
 class Head {
  public:
   Head(Bucket& bucket, const Settings& settings, const Axis& tp);
   void resize(const Rows& rows, HeadState& state) const;
   /// x: [rows, hidden]
   void forward(const Floats& x, const Rows& rows, HeadState& state) const;
-  /// Mean cross-entropy of targets [rows]; the logits become the gradient of `share` times it.
+  /// Returns the mean cross-entropy for targets [rows]; replaces the logits by the gradient of
+  /// `share` times it.
   double loss(const Bytes& targets, const Rows& rows, float share, HeadState& state);
-  /// After loss(). dx: [rows, hidden], written.
+  /// After loss(). dx: [rows, hidden], overwritten.
   void backward(const Floats& x, const Rows& rows, const HeadState& state, Scratch& scratch,
                 Floats& dx) const;
-  /// The kVocabulary logits of a row, from all tp ranks to all of them.
+  /// All kVocabulary logits of a row, on all tp ranks.
   Floats logits_of_row(int row, const HeadState& state) const;
 
  private:
@@ -55,8 +56,8 @@ class Head {
   Dtype dtype_;
   Norm norm_;
   Linear output_;
-  Floats tops_;   // a row's largest logit
-  Floats terms_;  // sums of exponentials of all rows, then logits of their targets
+  Floats tops_;   // largest logit of each row
+  Floats terms_;  // sums of exponentials of all rows, then logits of the targets
 };
 
 }  // namespace gpt

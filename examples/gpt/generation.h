@@ -1,6 +1,6 @@
 /// \file
-/// Texts that grow byte by byte, together: the shortest prompt goes on first, the others follow as
-/// it reaches their ends.
+/// Batched text generation: all texts have the same length, starting with that of the shortest
+/// prompt. A longer prompt provides the bytes until its end.
 #pragma once
 
 #include "pipeline.h"
@@ -11,19 +11,19 @@
 
 namespace gpt {
 
-/// What a text got.
+/// The choice of one byte of one text.
 struct Choice {
-  Candidate taken;  // a byte of its prompt, if that is longer
+  Candidate taken;  // taken from the prompt, if that is longer
   std::vector<Candidate> ranked;
 };
 
 class Generation {
  public:
-  /// prompts: at least one, none empty. bytes: to add to the longest.
+  /// prompts: at least one, none empty. bytes: number of bytes to add to the longest prompt.
   Generation(std::vector<std::string> prompts, int bytes, const Sampling& sampling);
   bool is_done() const { return texts_.front().size() == length_at_end_; }
-  /// A byte for each text, of which only the last model.sequence are looked at. On all ranks
-  /// together, with the same result.
+  /// Generates one byte for each text, from the last model.sequence bytes. Collective; the same
+  /// result on all ranks.
   std::vector<Choice> next(const ModelShape& model, Pipeline& pipeline);
   const std::vector<std::string>& texts() const { return texts_; }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-// Compiled for several vector lengths; the loader takes the longest that the CPU has. Sanitizers
-// cannot start so early.
+// Compiled for several vector lengths; the loader selects the longest one that the CPU supports.
+// Not possible with sanitizers, which are not initialized at that time.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define GPT_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -22,8 +22,8 @@ constexpr float kNormEpsilon = 1e-5F;
 constexpr float kGeluSlope = 0.7978845608028654F;  // sqrt(2 / pi)
 constexpr float kGeluCubic = 0.044715F;
 
-/// exp(x) within 2 ulp for -87 <= x <= 88, clamped outside; without branches, so that loops over it
-/// become vectors.
+/// exp(x) within 2 ulp for -87 <= x <= 88, clamped outside. Branch-free, so that loops over it are
+/// vectorized.
 inline float fast_exp(float x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;
@@ -183,7 +183,7 @@ GPT_VECTORISED float exponentials(float* x, int width, float shift) {
 
 GPT_VECTORISED void adam(const AdamStep& step, std::size_t count, const float* gradient,
                          float* value, float* exp_avg, float* exp_avg_sq) {
-  const AdamStep s = step;  // in registers
+  const AdamStep s = step;  // a copy, so that it stays in registers
   const float rate = s.learning_rate / s.correction1;
   const float root = 1.0F / std::sqrt(s.correction2);
 #pragma omp simd

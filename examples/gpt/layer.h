@@ -1,5 +1,5 @@
 /// \file
-/// A transformer layer: x + attention(norm(x)), then the same with an MLP.
+/// A transformer layer: x + attention(norm(x)), then x + MLP(norm(x)).
 #pragma once
 
 #include "attention.h"
@@ -7,26 +7,26 @@
 
 namespace gpt {
 
-/// Kept of a micro-batch from forward for backward. The layer's input is its owner's to keep.
+/// Values of a micro-batch kept from forward for backward. The caller keeps the layer's input.
 struct LayerState {
   std::vector<RowStatistics> statistics1, statistics2;
-  Floats normed1;  // [rows, hidden], as are the others without a word
+  Floats normed1;  // [rows, hidden], like the other arrays unless stated
   AttentionState attention;
   Floats middle;  // input + attention
   Floats normed2;
   Floats mlp1;    // [rows, ffn / TP], before GELU
-  Floats active;  // the same, after it
+  Floats active;  // the same, after GELU
 };
 
 class Layer {
  public:
-  /// `number`: in the whole model, from 0. Adds its weights to the bucket.
+  /// `number`: index in the whole model, from 0. Adds its weights to the bucket.
   Layer(Bucket& bucket, int number, const Settings& settings, const Axis& tp);
   void resize(const Rows& rows, LayerState& state) const;
   /// input, output: [rows, hidden]
   void forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch,
                Floats& output) const;
-  /// gradient: [rows, hidden], of the output; becomes that of the input.
+  /// gradient: [rows, hidden], of the output; replaced by that of the input.
   void backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch,
                 Floats& gradient);
 

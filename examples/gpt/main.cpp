@@ -16,7 +16,7 @@ namespace gpt {
 
 namespace {
 
-void generate(const Settings& settings, const Place& place, Pipeline& pipeline) {
+void generate(const Settings& settings, const GridCoordinates& coordinates, Pipeline& pipeline) {
   Generation generation({settings.prompt}, settings.tokens,
                         {.temperature = settings.temperature, .seed = settings.seed});
   while (!generation.is_done()) {
@@ -24,25 +24,25 @@ void generate(const Settings& settings, const Place& place, Pipeline& pipeline) 
     generation.next(settings.model, pipeline);
   }
   const std::string text = generation.texts().front() + "\n";
-  if (!place.is_world_first) return;
+  if (!coordinates.is_world_first) return;
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 void run(const Settings& settings) {
   set_up_multiply();
-  const Place place(settings);
-  Pipeline pipeline(settings, place);
+  const GridCoordinates coordinates(settings);
+  Pipeline pipeline(settings, coordinates);
   const int first = settings.load.empty()
                         ? 0
-                        : load_checkpoint(settings.load, place, pipeline.buckets());
-  train(first, settings, place, pipeline);
+                        : load_checkpoint(settings.load, coordinates, pipeline.buckets());
+  train(first, settings, coordinates, pipeline);
   if (!settings.checkpoint.empty())
     write_checkpoint(settings.checkpoint,
-                     {.model = settings.model, .step = std::max(first, settings.steps)}, place,
-                     pipeline.buckets());
-  if (settings.is_generating) generate(settings, place, pipeline);
-  if (settings.serve_s > 0) serve(std::max(first, settings.steps), settings, place, pipeline);
+                     {.model = settings.model, .step = std::max(first, settings.steps)},
+                     coordinates, pipeline.buckets());
+  if (settings.is_generating) generate(settings, coordinates, pipeline);
+  if (settings.serve_s > 0) serve(std::max(first, settings.steps), settings, coordinates, pipeline);
 }
 
 int run_program(int argc, char** argv) {

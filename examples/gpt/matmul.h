@@ -1,26 +1,25 @@
 /// \file
-/// The one matrix multiplication. Everything else that is as large as a model is a loop in
-/// kernels.h.
+/// The matrix multiplication. All other large loops are in kernels.h.
 #pragma once
 
 namespace gpt {
 
 enum class Side { kAsIs, kTransposed };
 
-/// A matrix in someone's memory, row-major; `stride` elements from one row to the next.
+/// A row-major matrix (not owned); `stride`: elements from one row to the next.
 struct Matrix {
   const float* data;
   int stride;
   Side side = Side::kAsIs;
 };
 
-/// c = alpha * a * b + beta * c, where a is [rows, inner], b is [inner, columns] and c is [rows,
-/// columns], each after its transposition. c must not overlap a or b; with beta 0 it is only
-/// written. One thread. Today OpenBLAS's sgemm; a cuBLAS twin would be a second matmul_*.cpp.
+/// c = alpha * a * b + beta * c, where a is [rows, inner], b [inner, columns] and c [rows,
+/// columns], each after its transposition. c must not overlap a or b. With beta 0, c is not read.
+/// One thread. Implemented with OpenBLAS's sgemm.
 void multiply(int rows, int columns, int inner, float alpha, Matrix a, Matrix b, float beta,
               float* c, int c_stride);
 
-/// Tells the library behind multiply() that a rank is one thread. Once, at the start.
+/// Sets the BLAS library to one thread. Call once at start.
 void set_up_multiply();
 
 }  // namespace gpt

@@ -1,5 +1,5 @@
 /// \file
-/// Layer norm or RMS norm. Every tp rank has all of it.
+/// Layer norm or RMS norm. Replicated on all tp ranks.
 #pragma once
 
 #include "kernels.h"
@@ -15,13 +15,13 @@ class Norm {
         gain_(bucket.add(name + ".weight", {width}, observe::kNotSplit, 1.0F, 0.0F)) {
     if (!is_rms) bias_ = &bucket.add(name + ".bias", {width}, observe::kNotSplit, 0.0F, 0.0F);
   }
-  /// x, y: [rows, width]; statistics: one a row, for backward.
+  /// x, y: [rows, width]; statistics: one entry for each row, for backward.
   void forward(const Floats& x, int rows, Floats& y, std::vector<RowStatistics>& statistics) const {
     norm(x.data(), rows, width_, gain_.value, bias_ != nullptr ? bias_->value : nullptr, y.data(),
          statistics.data());
     round_to(dtype_, y.data(), static_cast<std::size_t>(rows) * static_cast<std::size_t>(width_));
   }
-  /// dx is added to: x is also what the residual stream goes on with.
+  /// Adds to dx, because x is also the input of the residual connection.
   void backward(const Floats& x, const Floats& dy, int rows,
                 const std::vector<RowStatistics>& statistics, float* dx) const {
     norm_gradient_add(x.data(), dy.data(), rows, width_, gain_.value, statistics.data(), dx,

@@ -1,6 +1,6 @@
 /// \file
-/// What the program tells MegaScope about itself: steps, regions, groups, counters, tensors. Where
-/// libmegascope.so is not loaded each of these is a call that returns at once.
+/// The annotations for MegaScope: steps, regions, groups, counters, tensors. Without
+/// libmegascope.so each is a no-op.
 #pragma once
 
 #include <initializer_list>
@@ -12,8 +12,8 @@ namespace gpt::observe {
 constexpr int kNotSplit = -1;
 constexpr int kNone = MEGASCOPE_NOWHERE;  // no layer, no micro-batch
 
-// Regions: stretches of time that nest. "forward" and "backward" have a micro-batch and a chunk,
-// "layer" a layer as well.
+// Regions are nested time intervals. "forward" and "backward" have a micro-batch and a chunk,
+// "layer" also a layer.
 using megascope::Region;
 using megascope::Step;
 using megascope::Where;
@@ -28,12 +28,12 @@ inline const megascope::Name kGenerate("generate");
 inline const megascope::Counter kLoss("loss");
 inline const megascope::Counter kGradientNorm("gradient_norm");
 
-/// This rank's place in "dp", "tp" and "pp".
+/// Annotates this rank's coordinate in "dp", "tp" or "pp".
 inline void group(const char* name, MPI_Comm comm) { megascope_group_comm(name, comm); }
 
-/// A tensor as it lies in this rank's memory, row-major: float32, or bytes if input tokens. With
-/// --dtype bf16 values are bf16 numbers kept as float32. shape: this rank's part; `split` is the
-/// dimension that tp ranks share, in rank order.
+/// Shows a row-major tensor of this rank: float32, or bytes for input tokens. With --dtype bf16 the
+/// values are bf16 numbers stored as float32. shape: of this rank's part; `split`: the dimension
+/// that tp ranks share, in rank order.
 inline void tensor(const char* name, megascope_tensor_kind kind, int layer, int micro_batch,
                    std::initializer_list<std::int64_t> shape, int split, const void* data) {
   const megascope_dtype dtype = kind == MEGASCOPE_INPUT_TOKENS ? MEGASCOPE_UINT8

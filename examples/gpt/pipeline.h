@@ -1,5 +1,5 @@
 /// \file
-/// A stage at work: carries out what the scheduler says, and the messages that this takes.
+/// A pipeline stage: executes the scheduler's actions and sends the messages between stages.
 #pragma once
 
 #include "chunk.h"
@@ -15,20 +15,19 @@ namespace gpt {
 
 class Pipeline : private Inbox {
  public:
-  /// Makes this stage's chunks. Keeps references to `settings` and `place`.
-  Pipeline(const Settings& settings, const Place& place);
-  /// All micro-batches of a step, forth and back; gradients are then sums over the replicas.
-  /// Returns this replica's mean loss on the last stage, 0 on the others.
+  /// Creates this stage's chunks. Keeps references to `settings` and `place`.
+  Pipeline(const Settings& settings, const GridCoordinates& coordinates);
+  /// Runs forward and backward of all micro-batches of a step; gradients are then summed over the
+  /// replicas. Returns this replica's mean loss on the last stage, 0 on others.
   double run(int step, const Text& text);
-  /// Forth only, so many sequences one behind the other, of the same length, at most model.sequence
-  /// bytes: [sequences, kVocabulary] logits of the bytes after them, on every rank.
+  /// Forward only, for `sequences` concatenated sequences of equal length, at most model.sequence
+  /// bytes. Returns the logits of the next bytes, [sequences, kVocabulary], on every rank.
   Floats next_byte_logits(const Bytes& bytes, int sequences);
   /// All weights of this rank.
   std::vector<Bucket*> buckets() const;
 
  private:
-  /// A micro-batch on its way through a chunk. Its memory serves another one when both messages
-  /// have left.
+  /// A micro-batch in a chunk. Its memory is reused when both messages are sent.
   struct Flight {
     ChunkState state;
     std::array<MPI_Request, 2> sends{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -40,15 +39,19 @@ class Pipeline : private Inbox {
   void bucket_done(Bucket& bucket, const Action& action);
   std::unique_ptr<Flight> take_flight(int chunk, const Rows& rows);
   void wait_for_sends();
-  int index_in_model(int chunk) const { return chunk * place_.pp.size + place_.pp.rank; }
+  int index_in_model(int chunk) const {
+    return chunk * coordinates_.pp.size + coordinates_.pp.rank;
+  }
   bool is_first(int chunk) const { return index_in_model(chunk) == 0; }
   bool is_last(int chunk) const { return index_in_model(chunk) == chunks_in_model() - 1; }
-  int chunks_in_model() const { return settings_.chunks * place_.pp.size; }
-  int previous_stage() const { return (place_.pp.rank + place_.pp.size - 1) % place_.pp.size; }
-  int next_stage() const { return (place_.pp.rank + 1) % place_.pp.size; }
+  int chunks_in_model() const { return settings_.chunks * coordinates_.pp.size; }
+  int previous_stage() const {
+    return (coordinates_.pp.rank + coordinates_.pp.size - 1) % coordinates_.pp.size;
+  }
+  int next_stage() const { return (coordinates_.pp.rank + 1) % coordinates_.pp.size; }
   int tag(Action::Kind kind, int micro_batch, int receiving_chunk_in_model) const;
   const Settings& settings_;
-  const Place& place_;
+  const GridCoordinates& coordinates_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<std::vector<std::unique_ptr<Flight>>> in_flight_;  // [chunk][micro_batch]
   std::vector<std::vector<std::unique_ptr<Flight>>> free_;       // [chunk]

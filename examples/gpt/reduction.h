@@ -1,5 +1,5 @@
 /// \file
-/// Sums of gradients over the replicas, while backward goes on.
+/// Sums gradients over the replicas, overlapping with backward.
 #pragma once
 
 #include "parameters.h"
@@ -8,13 +8,13 @@
 
 namespace gpt {
 
-/// Requests are started in the order of start(), per communicator: all replicas call it in the same
-/// order for each.
+/// Requests on a communicator are started in the order of start(), which must be the same on all
+/// replicas.
 class Reduction {
  public:
-  /// The bucket's gradients of this replica are final: their sum over `dp` starts, in place.
+  /// Starts the in-place sum over `dp` of the bucket's gradients, which must be final.
   void start(Bucket& bucket, MPI_Comm dp);
-  /// Lets the MPI library work on what was started; many only do when they are called.
+  /// Lets the MPI library make progress; many libraries only do so inside calls.
   void progress();
   /// Waits for all sums.
   void finish();

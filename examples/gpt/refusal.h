@@ -1,5 +1,5 @@
 /// \file
-/// What the program will not do, said once.
+/// Collective handling of user errors.
 #pragma once
 
 #include <mpi.h>
@@ -9,17 +9,17 @@
 
 namespace gpt {
 
-/// Ends the program with its text on stderr and exit code 2. Thrown by all ranks or by none: main()
-/// ends MPI in order.
+/// Ends the program with its text on standard error and exit code 2. Thrown on all ranks or on
+/// none; main() then finalizes MPI.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Collective over the world. `problem`: what went wrong on this rank, empty if nothing did. Throws
-/// the Refusal of the lowest rank that has a problem on all ranks, so that nobody is left waiting.
+/// Throws on all ranks the Refusal of the lowest rank with a problem. Collective over the world.
+/// `problem`: the error on this rank; empty: none.
 void refuse_together(const std::string& problem);
 
-/// Collective over the world: that rank's text on every rank.
+/// Broadcasts the text of rank `root`. Collective over the world.
 void broadcast(std::string& text, int root = 0);
 
 }  // namespace gpt

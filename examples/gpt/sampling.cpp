@@ -33,14 +33,14 @@ const Candidate& choose(const std::vector<Candidate>& ranked, const Sampling& sa
   for (std::size_t i = 0; i < most; ++i)
     weights[i] = std::fmax(
         std::exp((ranked[i].logit - ranked.front().logit) / sampling.temperature),
-        0.0F);  // NaN too
+        0.0F);  // also for NaN
   std::partial_sum(weights.begin(), weights.end(), weights.begin());
   float total = weights.back();
   if (sampling.top_p > 0)
     total = *std::lower_bound(weights.begin(), weights.end() - 1,
                               std::min(sampling.top_p, 1.0F) * total);
-  const float place = total * static_cast<float>(random >> 40) / static_cast<float>(1 << 24);
-  const auto taken = std::upper_bound(weights.begin(), weights.end() - 1, place);
+  const float coordinates = total * static_cast<float>(random >> 40) / static_cast<float>(1 << 24);
+  const auto taken = std::upper_bound(weights.begin(), weights.end() - 1, coordinates);
   return ranked[static_cast<std::size_t>(taken - weights.begin())];
 }
 

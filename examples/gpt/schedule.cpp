@@ -8,7 +8,7 @@ namespace {
 
 using enum Action::Kind;
 
-/// Plays a list that was known before.
+/// Returns the actions of a predefined list.
 class FixedOrder : public Scheduler {
  public:
   explicit FixedOrder(std::vector<Action> actions) : actions_(std::move(actions)) {}
@@ -23,7 +23,7 @@ class FixedOrder : public Scheduler {
   std::size_t position_ = 0;
 };
 
-/// `ahead` forwards, then a forward and a backward in turns, then the backwards that are left.
+/// `ahead` forwards, then alternating forwards and backwards, then the remaining backwards.
 template <class Forward, class Backward>
 std::vector<Action> in_turns(int count, int ahead, Forward forward, Backward backward) {
   std::vector<Action> actions;
@@ -35,8 +35,8 @@ std::vector<Action> in_turns(int count, int ahead, Forward forward, Backward bac
   return actions;
 }
 
-/// The i-th micro-batch through a chunk: `stages` micro-batches through one chunk, the same through
-/// the next, and so on.
+/// The i-th action of the interleaved order: `stages` micro-batches in one chunk, the same in the
+/// next chunk, and so on.
 Action interleaved_action(const StageWork& work, Action::Kind kind, int i) {
   const int round = work.stages * work.chunks;
   const int chunk = i % round / work.stages;

@@ -15,13 +15,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Between two looks for a request, each of which is a step: after a while there are fewer of them.
+// Time between two polls, each of which is a step; longer after a while without requests.
 constexpr std::chrono::milliseconds kPause(20), kLongPause(250), kShortIdle(2000);
-constexpr std::size_t kMostPrompts = 16;
-constexpr int kMostTokens = 4096;
-constexpr std::size_t kShown = 20;  // candidates
+constexpr std::size_t kMaxPrompts = 16;
+constexpr int kMaxTokens = 4096;
+constexpr std::size_t kShown = 20;  // number of candidates in a reply
 
-/// Bytes that are no UTF-8 alone become U+FFFD.
+/// Replaces invalid UTF-8 by U+FFFD.
 void reply(const Json& answer) {
   megascope_reply(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
@@ -57,23 +57,24 @@ Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) 
   return {{"id", id}, {"type", "token"}, {"step", step}, {"sampled", sampled}, {"top", top}};
 }
 
-/// All ranks get the same requests, behind the same begin of a step; one of them answers.
+/// All ranks get the same requests in the same step; one of them replies.
 class Server {
  public:
-  Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
+  Server(int first_step, const Settings& settings, const GridCoordinates& coordinates,
+         Pipeline& pipeline)
       : step_(first_step),
         settings_(settings),
-        is_speaker_(place.is_world_first),
+        is_rank_0_(coordinates.is_world_first),
         pipeline_(pipeline) {}
 
-  /// False: there was nothing to answer.
+  /// False: there was no request.
   bool answer_one() {
     const std::optional<Json> request = next();
     if (!request) return false;
     const Json id = request->value("id", Json());
     try {
       if (const std::string type = request->value("type", ""); type != "generate")
-        throw Refusal("requests of type \"" + type + "\" are not known here");
+        throw Refusal("unknown request type \"" + type + "\"; use \"generate\"");
       generate(id, *request);
     } catch (const Refusal& refusal) {
       say({{"id", id}, {"type", "error"}, {"message", refusal.what()}});
@@ -97,15 +98,15 @@ class Server {
   void generate(const Json& id, const Json& request) {
     const auto prompts = request.at("prompts").get<std::vector<std::string>>();
     const int tokens = request.value("tokens", 64);
-    if (prompts.empty() || prompts.size() > kMostPrompts)
-      throw Refusal("this program takes 1 to " + std::to_string(kMostPrompts) +
+    if (prompts.empty() || prompts.size() > kMaxPrompts)
+      throw Refusal("this program takes 1 to " + std::to_string(kMaxPrompts) +
                     " prompts at a time");
     for (const std::string& prompt : prompts)
       if (prompt.empty()) throw Refusal("a prompt is empty");
-    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements)
-      throw Refusal("so many prompts do not fit");
-    if (tokens < 1 || tokens > kMostTokens)
-      throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) +
+    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMaxElements)
+      throw Refusal("the prompts need too much memory; send fewer");
+    if (tokens < 1 || tokens > kMaxTokens)
+      throw Refusal("this program generates 1 to " + std::to_string(kMaxTokens) +
                     " tokens at a time");
     Generation generation(prompts, tokens,
                           {.temperature = request.value("temperature", 1.0F),
@@ -118,31 +119,32 @@ class Server {
       const observe::Step step(number);
       const observe::Region region(observe::kGenerate);
       const std::vector<Choice> choices = generation.next(settings_.model, pipeline_);
-      if (is_speaker_) reply(choices_json(id, number, choices));
+      if (is_rank_0_) reply(choices_json(id, number, choices));
     }
     say({{"id", id}, {"type", "finish"}, {"text", generation.texts()}});
   }
 
   void say(const Json& answer) const {
-    if (is_speaker_) reply(answer);
+    if (is_rank_0_) reply(answer);
   }
 
   int step_;
   const Settings& settings_;
-  bool is_speaker_;
+  bool is_rank_0_;
   Pipeline& pipeline_;
 };
 
 }  // namespace
 
-void serve(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline) {
-  Server server(first_step, settings, place, pipeline);
+void serve(int first_step, const Settings& settings, const GridCoordinates& coordinates,
+           Pipeline& pipeline) {
+  Server server(first_step, settings, coordinates, pipeline);
   for (std::chrono::milliseconds idle(0); idle < std::chrono::seconds(settings.serve_s);) {
     const std::chrono::milliseconds pause = idle < kShortIdle ? kPause : kLongPause;
     idle = server.answer_one() ? std::chrono::milliseconds(0)
                                : idle + pause;  // the same on all ranks
     std::this_thread::sleep_for(pause);
-    MPI_Barrier(MPI_COMM_WORLD);  // so that nobody is far behind
+    MPI_Barrier(MPI_COMM_WORLD);  // so that no rank falls far behind
   }
 }
 

@@ -17,14 +17,14 @@ namespace {
 
 constexpr ModelShape kDefaultShape = {
     .layers = 4, .hidden = 128, .heads = 4, .sequence = 64, .rms_norm = 0};
-constexpr int kMost = 1 << 24;  // of anything that is counted: products of two fit into 64 bits
-constexpr int kMostTagged = 1 << 12;  // micro-batches and chunks: twice their product is the
-                                      // largest tag of a message
+constexpr int kMax = 1 << 24;  // limit for all counts: products of two fit into 64 bits
+// Limit for micro-batches and chunks: twice their product is the largest message tag.
+constexpr int kMaxTagged = 1 << 12;
 
 void add_model_options(CLI::App& app, ModelShape& model) {
-  const CLI::Range count(1, kMost);
+  const CLI::Range count(1, kMax);
   app.add_option("--layers", model.layers, "Transformer layers (4)")
-      ->check(CLI::Range(1, kMostTagged));
+      ->check(CLI::Range(1, kMaxTagged));
   app.add_option("--hidden", model.hidden, "Width of the residual stream (128)")->check(count);
   app.add_option("--heads", model.heads, "Attention heads (4)")->check(count);
   app.add_option("--kv-heads", model.kv_heads, "Heads of keys and values (as many as --heads)")
@@ -39,7 +39,7 @@ void add_model_options(CLI::App& app, ModelShape& model) {
 }
 
 void add_run_options(CLI::App& app, Settings& settings) {
-  const CLI::Range count(1, kMost);
+  const CLI::Range count(1, kMax);
   app.add_option("--dp", settings.dp, "Replicas that share the batch")->check(count);
   app.add_option("--tp", settings.tp, "Ranks that share each layer")->check(count);
   app.add_option("--pp", settings.pp, "Pipeline stages")->check(count);
@@ -49,10 +49,10 @@ void add_run_options(CLI::App& app, Settings& settings) {
                  "Model chunks a stage, with --schedule interleaved (2)")
       ->check(count);
   app.add_option("--steps", settings.steps, "Steps in all, with those of --load")
-      ->check(CLI::Range(0, kMost));
+      ->check(CLI::Range(0, kMax));
   app.add_option("--batch", settings.batch, "Sequences a step")->check(count);
   app.add_option("--micro-batches", settings.micro_batches, "Pieces of a replica's batch")
-      ->check(CLI::Range(1, kMostTagged));
+      ->check(CLI::Range(1, kMaxTagged));
   app.add_option("--seed", settings.seed, "Of the first weights and of the batches");
   const auto set_dtype = [&settings](const std::string& name) {
     settings.dtype = name == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
@@ -68,7 +68,7 @@ void add_run_options(CLI::App& app, Settings& settings) {
   app.add_flag("--times", settings.has_times, "Print the milliseconds of each step");
   app.add_option("--generate", settings.prompt, "Go on with this text after the last step")
       ->each([&settings](const std::string&) { settings.is_generating = true; });
-  app.add_option("--tokens", settings.tokens, "Bytes to generate")->check(CLI::Range(1, kMost));
+  app.add_option("--tokens", settings.tokens, "Bytes to generate")->check(CLI::Range(1, kMax));
   app.add_option("--temperature", settings.temperature, "0: always the likeliest byte")
       ->check(CLI::Range(0.0, 100.0));
   app.add_option(
@@ -85,7 +85,7 @@ ModelShape with_defaults(ModelShape model) {
   return model;
 }
 
-/// The checkpoint's shape. What was said on the command line must not contradict it.
+/// The checkpoint's shape. Throws Refusal if the command line contradicts it.
 ModelShape loaded_shape(const ModelShape& said, const std::string& path) {
   const ModelShape found = read_checkpoint_header(path).model;
   for (const ShapeField& field : kShapeFields)
@@ -105,15 +105,15 @@ void must_divide(const char* what, int divisor, const std::string& whole_name, i
 void check_world(const Settings& settings) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (1L * settings.dp * settings.tp > kMost ||
+  if (1L * settings.dp * settings.tp > kMax ||
       1L * settings.dp * settings.tp * settings.pp != ranks)
     throw Refusal("--dp " + std::to_string(settings.dp) + " x --tp " + std::to_string(settings.tp) +
                   " x --pp " + std::to_string(settings.pp) + " is not the number of ranks (" +
                   std::to_string(ranks) + ")");
 }
 
-/// Messages and matrices are counted in int; weights and what is kept of a micro-batch have to be
-/// somewhere.
+/// Checks that message and matrix sizes fit into int, and that weights and micro-batches fit into
+/// memory.
 void check_size(const Settings& settings) {
   const ModelShape& model = settings.model;
   const double layers = 1.0 * model.layers / settings.pp;
@@ -122,9 +122,9 @@ void check_size(const Settings& settings) {
                          (4.0 * model.hidden + 2.0 * model.ffn);
   const double memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                               static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (largest > kMostElements || 1.0 * model.ffn * model.hidden > 1e8 ||
+  if (largest > kMaxElements || 1.0 * model.ffn * model.hidden > 1e8 ||
       16.0 * (weights + layers * largest) > memory_bytes)
-    throw Refusal("a model or micro-batch of this size does not fit");
+    throw Refusal("a model or micro-batch of this size does not fit into memory");
 }
 
 void check_splits(const Settings& settings) {
@@ -180,7 +180,7 @@ Settings read_settings(int argc, char** argv, std::string& help) {
   if (settings.is_generating && settings.prompt.empty())
     throw Refusal("--generate: the prompt is empty");
   if (!std::isfinite(settings.learning_rate + settings.clip + settings.temperature))
-    throw Refusal("--learning-rate, --clip and --temperature have to be finite");
+    throw Refusal("--learning-rate, --clip and --temperature must be finite");
   check_world(settings);
   settings.model = settings.load.empty() ? with_defaults(settings.model)
                                          : loaded_shape(settings.model, settings.load);

@@ -11,19 +11,19 @@ namespace gpt {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 
-/// What is wrong with it, or nothing.
+/// Returns the error, or an empty text.
 std::string read_file(const std::string& path, int sequence, std::string& bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return path + ": " + std::strerror(errno);
   std::string block(std::size_t{1} << 20, '\0');
-  while (file && bytes.size() <= kMostBytes) {
+  while (file && bytes.size() <= kMaxBytes) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
   }
   if (file.bad()) return path + ": cannot be read";
-  if (bytes.size() > kMostBytes) return path + ": more than 256 MiB";
+  if (bytes.size() > kMaxBytes) return path + ": more than 256 MiB";
   if (bytes.size() <= static_cast<std::size_t>(sequence))
     return path + ": " + std::to_string(bytes.size()) + " bytes are too few for sequences of " +
            std::to_string(sequence);

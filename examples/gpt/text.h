@@ -1,5 +1,5 @@
 /// \file
-/// The text that is learned.
+/// The training text.
 #pragma once
 
 #include "ends.h"
@@ -8,11 +8,12 @@ namespace gpt {
 
 class Text {
  public:
-  /// Collective over the world: rank 0 reads the file. Refuses one that cannot be read, has not a
-  /// byte more than `sequence`, or more than 256 MiB.
+  /// Collective over the world: rank 0 reads the file. Throws Refusal if it cannot be read, has at
+  /// most `sequence` bytes, or more than 256 MiB.
   Text(const std::string& path, int sequence);
-  /// Sequences first.. of a step: rows.length bytes from a place that depends on seed, step and
-  /// sequence only. inputs and targets, the bytes after them: [rows]; either may be null.
+  /// Reads sequences from `first` on of a step: rows.length bytes from a position that depends only
+  /// on seed, step and sequence. inputs, and targets (the following bytes): [rows]; either may be
+  /// null.
   void read(std::uint64_t seed, int step, int first, const Rows& rows, Bytes* inputs,
             Bytes* targets) const;
 

@@ -10,27 +10,29 @@ namespace gpt {
 
 namespace {
 
-/// What all ranks know of a step.
+/// Results of a step, the same on all ranks.
 struct StepResult {
   double loss = 0;
-  double gradient_norm = 0;  // of all gradients of the model, before clipping
+  double gradient_norm = 0;  // norm of all gradients of the model, before clipping
 };
 
-/// Of this rank's gradients, each of the model on one rank of a replica only.
-double squares_of(const Pipeline& pipeline, const Place& place) {
+/// Sum of squares of this rank's gradients; replicated ones are counted on one rank of a replica
+/// only.
+double squares_of(const Pipeline& pipeline, const GridCoordinates& coordinates) {
   double squares = 0;
   for (const Bucket* bucket : pipeline.buckets())
     for (const Parameter& parameter : bucket->parameters)
-      if (parameter.split_dimension != observe::kNotSplit || place.tp.is_first())
+      if (parameter.split_dimension != observe::kNotSplit || coordinates.tp.is_first())
         squares += sum_of_squares(parameter.gradient, parameter.count());
   return squares;
 }
 
-StepResult result_of(double loss, const Pipeline& pipeline, const Place& place) {
-  loss /= place.dp.size;
-  MPI_Allreduce(MPI_IN_PLACE, &loss, 1, MPI_DOUBLE, MPI_SUM, place.dp.comm);
-  std::array<double, 2> sums = {place.tp.is_first() ? loss : 0.0, squares_of(pipeline, place)};
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_DOUBLE, MPI_SUM, place.model.comm);
+StepResult result_of(double loss, const Pipeline& pipeline, const GridCoordinates& coordinates) {
+  loss /= coordinates.dp.size;
+  MPI_Allreduce(MPI_IN_PLACE, &loss, 1, MPI_DOUBLE, MPI_SUM, coordinates.dp.comm);
+  std::array<double, 2> sums = {coordinates.tp.is_first() ? loss : 0.0,
+                                squares_of(pipeline, coordinates)};
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_DOUBLE, MPI_SUM, coordinates.model.comm);
   return {.loss = sums[0], .gradient_norm = std::sqrt(sums[1])};
 }
 
@@ -55,12 +57,12 @@ void update(int step, const Settings& settings, double gradient_norm, Pipeline& 
   }
 }
 
-StepResult train_step(int step, const Settings& settings, const Place& place, const Text& text,
-                      Pipeline& pipeline) {
+StepResult train_step(int step, const Settings& settings, const GridCoordinates& coordinates,
+                      const Text& text, Pipeline& pipeline) {
   const observe::Step in_step(step);
   const double loss = pipeline.run(step, text);
-  const StepResult result = result_of(loss, pipeline, place);
-  if (place.is_world_first) {
+  const StepResult result = result_of(loss, pipeline, coordinates);
+  if (coordinates.is_world_first) {
     observe::kLoss.set(result.loss);
     observe::kGradientNorm.set(result.gradient_norm);
   }
@@ -70,15 +72,16 @@ StepResult train_step(int step, const Settings& settings, const Place& place, co
 
 }  // namespace
 
-void train(int first, const Settings& settings, const Place& place, Pipeline& pipeline) {
+void train(int first, const Settings& settings, const GridCoordinates& coordinates,
+           Pipeline& pipeline) {
   if (first >= settings.steps) return;
   const Text text(settings.data, settings.model.sequence);
   for (int step = first; step < settings.steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();
-    const StepResult result = train_step(step, settings, place, text, pipeline);
+    const StepResult result = train_step(step, settings, coordinates, text, pipeline);
     const std::chrono::duration<double, std::milli> time_ms = std::chrono::steady_clock::now() -
                                                               begin;
-    if (!place.is_world_first) continue;
+    if (!coordinates.is_world_first) continue;
     std::printf("step %d loss %.7g", step, result.loss);
     if (settings.has_times) std::printf(" ms %.3f", time_ms.count());
     std::printf("\n");

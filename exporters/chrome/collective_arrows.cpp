@@ -24,7 +24,7 @@ Shape shape_of(CollectiveOp operation) {
   }
 }
 
-/// One arrow of several that belong to one operation.
+/// The id of one of several arrows of an operation.
 std::uint64_t arrow_of(std::uint64_t id, std::int32_t world_rank) {
   return collective_flow_id(id, static_cast<std::uint32_t>(world_rank));
 }
@@ -76,7 +76,7 @@ CollectiveArrows::Part CollectiveArrows::to_root(const Fact& fact, const CommDef
   return part;
 }
 
-// Of the ranks 0 of both groups the one with the lower world rank.
+// Of the two ranks 0 of an intercommunicator's groups, the one with the lower world rank is first.
 bool CollectiveArrows::is_first(const CommDefinition& comm) const {
   if (rank_at(comm.members, 0) != world_rank_) return false;
   return comm.kind != CommKind::kInter || world_rank_ < rank_at(comm.remote_members, 0);

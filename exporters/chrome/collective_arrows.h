@@ -8,12 +8,14 @@
 
 namespace megascope::chrome {
 
-/// How one member of a collective takes part in its arrows. In this format an arrow's start must
-/// not lie behind its end in time, or it is lost; so each arrow follows the data: its start is
-/// where a member enters, its end where a member leaves that cannot have left before.
+/// The arrows of a collective, as seen by one member. In the Trace Event Format an arrow is lost if
+/// it starts after its end. Arrows therefore follow the data: they start where a member enters, and
+/// end where a member leaves that cannot have left earlier.
 ///
-/// From one to all (bcast, scatter): from the root to each. From all to one (gather, reduce): from
-/// each to the root. Else nobody leaves before all have entered: from the first rank through the
+/// - One to all (bcast, scatter): from the root to each member.
+/// - All to one (gather, reduce): from each member to the root.
+/// - Others: no member leaves before all have entered; one arrow from the first rank through the
+///   others, in the order of leaving.
 /// others, in the order of leaving.
 class CollectiveArrows {
  public:
@@ -21,12 +23,13 @@ class CollectiveArrows {
   explicit CollectiveArrows(const ProcessDefinitions& process)
       : comms_(process.comms), world_rank_(process.info.world_rank) {}
 
+  /// The arrows that touch one member's call.
   struct Part {
-    std::uint64_t start = 0;  ///< id of the arrow that starts where the member enters; 0: none
-    std::uint64_t step = 0;   ///< id of the arrow that goes through where the member leaves
-    std::vector<std::uint64_t> ends;  ///< ids of the arrows that end where the member leaves
+    std::uint64_t start = 0;          ///< arrow that starts where the member enters; 0: none
+    std::uint64_t step = 0;           ///< arrow that passes through where the member leaves
+    std::vector<std::uint64_t> ends;  ///< arrows that end where the member leaves
   };
-  /// fact: a start or completion of a collective; operation: which.
+  /// fact: a start or completion of a collective; operation: its kind.
   Part part_of(const Fact& fact, CollectiveOp operation) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace megascope::chrome {
 namespace {
 
-constexpr int kLevel = 3;  // twice as fast as zlib's default for a tenth more bytes
+constexpr int kLevel = 3;  // twice as fast as zlib's default, for 10 % more bytes
 constexpr int kRawDeflate = -15;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kOutBytes = 128 * 1024;
@@ -38,9 +38,9 @@ DeflatePiece::DeflatePiece(timeline::JointFile& file, Collective& members)
 DeflatePiece::~DeflatePiece() { deflateEnd(&stream_); }
 
 void DeflatePiece::write(std::string_view text) {
-  constexpr std::size_t kMost = std::numeric_limits<uInt>::max() / 2;
-  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMost)))
-    run(text.substr(0, kMost), Z_NO_FLUSH);
+  constexpr std::size_t kMax = std::numeric_limits<uInt>::max() / 2;
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), kMax)))
+    run(text.substr(0, kMax), Z_NO_FLUSH);
 }
 
 void DeflatePiece::run(std::string_view text, int flush) {
@@ -49,7 +49,7 @@ void DeflatePiece::run(std::string_view text, int flush) {
   const auto count = static_cast<uInt>(text.size());
   if (count > 0) checksum_.crc = crc32(static_cast<uLong>(checksum_.crc), bytes, count);
   checksum_.size_bytes += count;
-  stream_.next_in = const_cast<Bytef*>(bytes);  // zlib does not write there
+  stream_.next_in = const_cast<Bytef*>(bytes);  // zlib does not write through this pointer
   stream_.avail_in = count;
   do {
     stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
@@ -60,7 +60,7 @@ void DeflatePiece::run(std::string_view text, int flush) {
 }
 
 Status DeflatePiece::finish() {
-  run({}, is_last() ? Z_FINISH : Z_SYNC_FLUSH);  // the flush ends a piece at a whole byte
+  run({}, is_last() ? Z_FINISH : Z_SYNC_FLUSH);  // the flush ends a part at a byte boundary
   Collective::Bytes all(sizeof(Checksum));
   std::memcpy(all.data(), &checksum_, sizeof checksum_);
   Status status = members_.merge_all(

@@ -12,23 +12,23 @@
 
 namespace megascope::chrome {
 
-/// One member's part of a gzip file that all members write: their parts behind each other are one
-/// deflate stream, so that also readers open it that know files of one gzip member only (browsers
-/// do). RFC 1951, RFC 1952.
+/// One member's part of a gzip file that all members write. The parts together are one deflate
+/// stream, so that readers that support only one gzip member (browsers) can read the file. RFC
+/// 1951, RFC 1952. One thread.
 class DeflatePiece {
  public:
-  /// The file must outlive this object. The first member's piece begins with the gzip header.
+  /// file must outlive this object. The first member's part begins with the gzip header.
   DeflatePiece(timeline::JointFile& file, Collective& members);
   DeflatePiece(const DeflatePiece&) = delete;
   DeflatePiece& operator=(const DeflatePiece&) = delete;
   ~DeflatePiece();
 
   void write(std::string_view text);
-  /// No more text from this member. Collective: the last member adds the checksum of everything.
+  /// Ends this member's part. Collective: the last member appends the checksum of the whole file.
   Status finish();
 
  private:
-  /// Of text: what the gzip trailer says of it.
+  /// Checksum and size of a text, as in the gzip trailer.
   struct Checksum {
     std::uint64_t crc = 0;
     std::uint64_t size_bytes = 0;

@@ -20,7 +20,7 @@ std::string opening(const ExportJob& job) {
          std::to_string(job.source->start_realtime_ns()) + R"("},"traceEvents":[)";
 }
 
-/// This member's piece; the number of events in it.
+/// Writes this member's part. Returns the number of events in it.
 std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece,
                           std::uint64_t& lost_arrow_count) {
   const int member = job.collective->rank();
@@ -44,7 +44,7 @@ std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece,
 
 Status run_export(const ExportJob& job, ExportResult& result) {
   Collective& members = *job.collective;
-  timeline::JointFile file(members, job.folder, kFileName);
+  timeline::JointFile file(members, job.directory, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
   DeflatePiece piece(file, members);
@@ -55,7 +55,7 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (status.is_ok()) status = timeline::add_up(members, lost_arrow_count);
   if (lost_arrow_count != 0)
     result.notes.push_back(human_count(lost_arrow_count) +
-                           " ends of arrows are left out: their calls took no time");
+                           " arrow ends are omitted because their calls have zero duration");
   result.path = kFileName;
   result.records = event_count;
   return status;

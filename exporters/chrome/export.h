@@ -5,10 +5,10 @@
 
 namespace megascope::chrome {
 
-/// Writes `trace.json.gz` into the job's folder: Trace Event Format (JSON object form), gzipped,
-/// for chrome://tracing and whatever else reads it. Collective; the same result on all members.
-/// Records are events. An existing file is not overwritten. Memory: names of one rank, 8 to 16
-/// bytes for each of its messages, and 8 MiB of output.
+/// Writes `trace.json.gz` to the job's directory: Trace Event Format (JSON object form), gzipped,
+/// for chrome://tracing and other readers. Collective; the same result on all members.
+/// ExportResult::records counts events. An existing file is not overwritten. Memory: names of one
+/// rank, 8 to 16 bytes for each of its messages, and 8 MiB of output.
 Status run_export(const ExportJob& job, ExportResult& result);
 
 }  // namespace megascope::chrome

@@ -8,7 +8,7 @@
 namespace megascope::chrome {
 namespace {
 
-constexpr std::int64_t kPid = 1 << 30;  // no rank's
+constexpr std::int64_t kPid = 1 << 30;  // not the pid of any rank
 
 std::string time_us(std::uint64_t time_ns) {
   timeline::JsonText text;

@@ -24,7 +24,7 @@ constexpr std::string_view kCollective = R"("name":"collective","cat":"collectiv
 
 constexpr std::int64_t kFirstFindingTid = 1 << 24;
 
-/// Of the viewer's own names for colours.
+/// Color names of the viewer.
 std::string_view wait_color(std::uint32_t kind) {
   constexpr std::array<std::string_view, 8> kColors = {
       "grey", "terrible", "thread_state_uninterruptible", "yellow",
@@ -97,8 +97,8 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
-/// Counters are the process's, whatever thread sets them; JSON has no word for what is no finite
-/// number.
+/// Counters belong to the process, whatever thread sets them. JSON cannot express non-finite
+/// numbers.
 void ProcessEvents::add_point(const timeline::Event& event) {
   const Point& point = *event.point;
   if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop)
@@ -120,8 +120,8 @@ void ProcessEvents::add_point(const timeline::Event& event) {
   end_event();
 }
 
-/// Ranges are the process's: threads show where they started and stopped. Of one whose start is not
-/// there nothing is shown.
+/// Ranges belong to the process; their arguments say which threads started and stopped them. A
+/// range without a start is not shown.
 void ProcessEvents::add_range(const timeline::Event& event) {
   const Point& point = *event.point;
   const bool is_start = point.kind == PointKind::kRangeStart;
@@ -145,7 +145,7 @@ void ProcessEvents::add_tensor(const Point& point) {
   text_ << "}";
 }
 
-/// Within the slice of the call, in a colour of its kind.
+/// A slice within the slice of the call; its color depends on the kind.
 void ProcessEvents::add_wait(const timeline::Event& event) {
   const WaitAnnotation* const wait = waits_.of(event.location, event.call->enter_ns,
                                                event.call->leave_ns);
@@ -160,7 +160,7 @@ void ProcessEvents::add_wait(const timeline::Event& event) {
   end_event();
 }
 
-/// On a track above the threads, each in a row of its own.
+/// On a track above the threads, one row for each finding.
 void ProcessEvents::add_findings() {
   if (annotations_ == nullptr) return;
   std::int64_t tid = kFirstFindingTid;
@@ -264,7 +264,7 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
   text_ << "}";
 }
 
-/// JSON has no word for what is no finite number.
+/// Writes null for non-finite numbers, which JSON cannot express.
 void ProcessEvents::add_real(double number) {
   if (std::isfinite(number))
     text_.real(number);
@@ -377,7 +377,7 @@ void ProcessEvents::complete_operation(const timeline::Event& event, const Fact&
   begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
   text_.hex(operation.number) << R"("})";
   add_place(event.location, event.leave_ns);
-  if (CallArguments::is_told_at_end(fact.kind)) {
+  if (CallArguments::is_reported_at_end(fact.kind)) {
     add_arguments(CallArguments::of_message(fact, world_ranks_));
   }
   end_event();

@@ -20,31 +20,32 @@ namespace megascope::chrome {
 
 using timeline::JsonText;
 
-/// Writes one process of a run as events of the Trace Event Format: pid is the world rank, tid is
-/// the location + 1 (readers take 0 for "not given"); a complete event (X) a call, an asynchronous
-/// pair (b, e) a nonblocking operation, flow events (s, t, f) for messages and collectives. Each
-/// event is preceded by a comma, but the first of a file.
+/// Writes one process as events of the Trace Event Format: pid is the world rank, tid is the
+/// location + 1 (readers treat 0 as absent). A call is a complete event (X), a nonblocking
+/// operation an asynchronous pair (b, e), messages and collectives are flow events (s, t, f). Every
+/// event except the first of the file is preceded by a comma.
 ///
-/// Readers bind a flow event to the slice that encloses its time, so the end of an arrow lies 1 ns
-/// before the end of its slice; a call that took no time has no arrows.
+/// Readers bind a flow event to the slice that encloses its time. The end of an arrow is therefore
+/// 1 ns before the end of its slice, and calls with zero duration have no arrows.
 class ProcessEvents {
  public:
-  /// All must outlive this object. is_first: this process's events are the first of the file.
+  /// All arguments must outlive this object. is_first: these are the first events of the file.
   /// annotations: may be null.
   ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece,
                 bool is_first, const Annotations* annotations = nullptr);
 
-  /// progress: called now and then with the number of calls since the last time; may be empty.
+  /// Writes all events. progress: called periodically with the number of calls since the last time;
+  /// may be empty.
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t event_count() const { return event_count_; }
-  /// Messages and collectives whose arrow has no end here, because the call took no time.
+  /// Messages and collectives whose arrow has no end, because the call has zero duration.
   std::uint64_t lost_arrow_count() const { return lost_arrow_count_; }
 
  private:
   /// A nonblocking operation in flight.
   struct Operation {
-    std::uint64_t number = 0;  ///< of the operation within the process
+    std::uint64_t number = 0;  ///< sequence number within the process
     RegionId region = kNoRegion;
   };
 
@@ -84,13 +85,13 @@ class ProcessEvents {
   timeline::WaitCursor waits_;
   JsonText text_;
   std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
-  std::vector<std::string> comms_;    ///< names, escaped, by CommId
-  std::vector<std::string> windows_;  ///< the same, by WinId
-  std::vector<std::string> sites_;    ///< the same, of call sites
-  std::vector<std::string> files_;    ///< the same, by FileId
+  std::vector<std::string> comms_;    ///< escaped names, by CommId
+  std::vector<std::string> windows_;  ///< escaped names, by WinId
+  std::vector<std::string> sites_;    ///< escaped names, by number of the call site
+  std::vector<std::string> files_;    ///< escaped names, by FileId
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;
-  std::unordered_set<std::uint64_t> ranges_;  ///< that are open
+  std::unordered_set<std::uint64_t> ranges_;  ///< open ranges
   std::uint64_t event_count_ = 0;
   std::uint64_t lost_arrow_count_ = 0;
 };

@@ -46,7 +46,7 @@ std::string_view argument_name(ArgumentName name) {
                                  : value_name(static_cast<ValueName>(index - kFirstValueName));
 }
 
-/// Messages of one call that go one way.
+/// Messages of one call in one direction.
 struct Messages {
   const Fact* first = nullptr;
   std::uint64_t count = 0;
@@ -58,7 +58,7 @@ struct Messages {
   }
 };
 
-/// What the facts of a call come to.
+/// Summary of the facts of a call.
 struct CallSummary {
   Messages sent, received, posted;
   const Fact* collective = nullptr;
@@ -67,7 +67,7 @@ struct CallSummary {
   FileSummary files;
   const Fact* site = nullptr;
   const Fact* local = nullptr;
-  const Fact* found = nullptr;  ///< by a probe, or a look at a request
+  const Fact* found = nullptr;  ///< found by a probe, or by a test of a request
   bool was_left = false;
 
   explicit CallSummary(const Call& call) {
@@ -112,7 +112,7 @@ struct CallSummary {
     }
   }
 
-  /// The communicator argument, else the one of the only message.
+  /// The communicator argument, else that of the only message.
   CommId comm(const Call& call) const {
     if (call.comm != kNoComm) return call.comm;
     if (collective != nullptr) return collective->comm;
@@ -128,7 +128,7 @@ struct CallSummary {
     return only == nullptr ? kNoComm : only->comm;
   }
 
-  void tell_messages(CallArguments& to, const WorldRanks& world_ranks) const {
+  void report_messages(CallArguments& to, const WorldRanks& world_ranks) const {
     if (sent.count == 1) {
       to.add_peer(ArgumentName::kPeer, *sent.first, world_ranks);
       to.add_tag(ArgumentName::kTag, sent.first->tag);
@@ -136,7 +136,7 @@ struct CallSummary {
       to.add_number(ArgumentName::kMessages, sent.count);
     }
     if (sent.count > 0) to.add_number(ArgumentName::kBytes, sent.bytes);
-    if (received.count > 0) tell_received(to, world_ranks);
+    if (received.count > 0) report_received(to, world_ranks);
     if (posted.count == 0) return;
     if (posted.count > 1) to.add_number(ArgumentName::kReceives, posted.count);
     if (posted.count == 1 && sent.count + received.count == 0) {
@@ -146,20 +146,21 @@ struct CallSummary {
     to.add_number(ArgumentName::kBufferBytes, posted.bytes);
   }
 
-  void tell_received(CallArguments& to, const WorldRanks& world_ranks) const {
-    const bool is_alone = sent.count == 0;
+  void report_received(CallArguments& to, const WorldRanks& world_ranks) const {
+    const bool is_standalone = sent.count == 0;
     if (received.count > 1) {
       to.add_number(ArgumentName::kMessagesReceived, received.count);
     } else {
-      to.add_peer(is_alone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
+      to.add_peer(is_standalone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first,
                   world_ranks);
-      to.add_tag(is_alone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
+      to.add_tag(is_standalone ? ArgumentName::kTag : ArgumentName::kSourceTag,
+                 received.first->tag);
     }
-    const bool is_plain = is_alone && received.count == 1;
+    const bool is_plain = is_standalone && received.count == 1;
     to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
   }
 
-  void tell_found(CallArguments& to, const WorldRanks& world_ranks) const {
+  void report_found(CallArguments& to, const WorldRanks& world_ranks) const {
     if (found->kind == FactKind::kRequestReady) to.add(ArgumentName::kReady, Argument::Kind::kTrue);
     if (found->peer == kNoPeer) return;
     to.add_peer(ArgumentName::kPeer, *found, world_ranks);
@@ -167,8 +168,8 @@ struct CallSummary {
     to.add_number(ArgumentName::kBytes, found->bytes);
   }
 
-  void tell_collective(CallArguments& to, const WorldRanks& world_ranks,
-                       std::int32_t my_world_rank) const {
+  void report_collective(CallArguments& to, const WorldRanks& world_ranks,
+                         std::int32_t my_world_rank) const {
     const std::int32_t root = collective->peer == kSelfRoot
                                   ? my_world_rank
                                   : world_ranks.of(collective->comm, collective->peer);
@@ -200,14 +201,14 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
                Argument::Kind::kComm, comm);
   }
   if (summary.collective != nullptr) {
-    summary.tell_collective(result, world_ranks, my_world_rank);
+    summary.report_collective(result, world_ranks, my_world_rank);
   } else if (summary.one_sided != nullptr) {
     result.add_one_sided(*summary.one_sided, world_ranks);
   } else {
-    summary.tell_messages(result, world_ranks);
+    summary.report_messages(result, world_ranks);
   }
-  if (summary.found != nullptr) summary.tell_found(result, world_ranks);
-  summary.files.tell(result, summary.sent.count + summary.received.count > 0);
+  if (summary.found != nullptr) summary.report_found(result, world_ranks);
+  summary.files.report(result, summary.sent.count + summary.received.count > 0);
   if (summary.local != nullptr) result.add_number(ArgumentName::kBytes, summary.local->bytes);
   result.add_values(call);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
@@ -247,7 +248,7 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
     default: {
       FileSummary files;
       if (is_file_fact(fact.kind)) files.add(fact);
-      files.tell(result, /*has_messages=*/false);
+      files.report(result, /*has_messages=*/false);
       if (fact.kind == FactKind::kFileCancelled)
         result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
     }
@@ -260,10 +261,10 @@ void CallArguments::add_values(const Call& call) {
   for (const Fact& fact : call.facts) {
     if (fact.kind != FactKind::kValue) continue;
     const ValueName value = value_name_of(fact);
-    const auto is_told = [&](const Argument& argument) {
+    const auto is_reported = [&](const Argument& argument) {
       return argument.name == argument_of(value);
     };
-    if (value == ValueName::kCount || std::any_of(first, end(), is_told)) continue;
+    if (value == ValueName::kCount || std::any_of(first, end(), is_reported)) continue;
     add(argument_of(value), is_real(value) ? Argument::Kind::kReal : Argument::Kind::kNumber,
         value_of(fact));
   }

@@ -11,7 +11,7 @@
 
 namespace megascope::timeline {
 
-/// What a timeline says about a call beside its name and time.
+/// The arguments of a call that timelines show in addition to name and time.
 enum class ArgumentName : std::uint8_t {
   kComm,
   kPeer,
@@ -42,7 +42,7 @@ enum class ArgumentName : std::uint8_t {
   kCallSite,
   kRemoteWorld,
   kReady,
-  kFirstValue,  ///< from here on the values of value_fact.h
+  kFirstValue,  ///< first name of the values in value_fact.h
 };
 inline constexpr std::size_t kFirstValueName = static_cast<std::size_t>(ArgumentName::kFirstValue);
 inline constexpr std::size_t kArgumentNameCount = kFirstValueName + kValueNameCount;
@@ -50,16 +50,17 @@ constexpr ArgumentName argument_of(ValueName value) {
   return static_cast<ArgumentName>(kFirstValueName + static_cast<std::size_t>(value));
 }
 
-/// "bytes_received" …: the name of an argument in files; stable.
+/// The name of an argument in files, e.g. "bytes_received"; stable.
 std::string_view argument_name(ArgumentName name);
 
-/// The word that stands for MPI_ANY_SOURCE and MPI_ANY_TAG.
+/// The text for MPI_ANY_SOURCE and MPI_ANY_TAG.
 inline constexpr std::string_view kAnyText = "any";
 
+/// One argument of a call.
 struct Argument {
   enum class Kind : std::uint8_t {
     kNumber,
-    kReal,      ///< number: the bits of a binary64
+    kReal,      ///< number: bits of a binary64
     kComm,      ///< number: a CommId
     kWindow,    ///< number: a WinId
     kFile,      ///< number: a FileId
@@ -74,26 +75,28 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
-/// The arguments of one call; room for all there can be.
+/// The arguments of one call. Fixed capacity for all possible arguments; no allocation.
 class CallArguments {
  public:
-  /// Ranks become world ranks. One message: peer, tag and bytes of it (a receive beside a send:
-  /// source, source_tag, bytes_received); several: how many, and the sum of their bytes. A posted
-  /// receive: as posted, with the room for it. One-sided: the window, the target where it is one,
-  /// the bytes to it (bytes) and from it (bytes_received), whether a lock is exclusive. A call on a
-  /// file: file, offset where the program gave one, bytes transferred, bytes_requested where it was
-  /// another number. A communicator that reaches into another world is told as remote_world. Of a
-  /// call that completes messages as well, the bytes of files are file_bytes. What a probe, or a
-  /// look at a request (ready), found is told as a message is; values under their own names
-  /// (value_fact.h), the first of each.
+  /// Collects the arguments of a call. Ranks are converted to world ranks.
+  /// - One message: peer, tag, bytes (a receive in addition to a send: source, source_tag,
+  ///   bytes_received). Several messages: their number and total bytes.
+  /// - Posted receive: source and tag as posted, and the buffer size.
+  /// - One-sided: window, target if unique, bytes to the target (bytes) and from it
+  ///   (bytes_received), whether a lock is exclusive.
+  /// - File access: file, offset if explicit, bytes transferred, bytes_requested if different. In a
+  ///   call that also completes messages, the bytes of files are file_bytes.
+  /// - Inter-world communicator: remote_world.
+  /// - A message found by a probe, or by a test of a request (ready): as a message.
+  /// - Values: under their own names (value_fact.h), the first of each.
   static CallArguments of(const Call& call, const WorldRanks& world_ranks,
                           std::int32_t my_world_rank);
-  /// What is known of a send or posted receive when it is started, or of a message when it has
-  /// arrived.
+  /// The known arguments of a send or posted receive when it starts, or of a message when it
+  /// arrives.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
 
-  /// Does of_message() say something new when an operation ends so?
-  static bool is_told_at_end(FactKind kind) {
+  /// Whether of_message() has new information when an operation ends with a fact of this kind.
+  static bool is_reported_at_end(FactKind kind) {
     return kind == FactKind::kRecvComplete || kind == FactKind::kCancelled ||
            kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete ||
            kind == FactKind::kFileCancelled;

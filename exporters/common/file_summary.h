@@ -7,17 +7,17 @@
 
 namespace megascope::timeline {
 
-/// What the facts of a call say about files.
+/// Summary of the file accesses in the facts of a call.
 struct FileSummary {
   const Fact* first = nullptr;
   bool is_of_one_file = true;
-  CommId comm = kNoComm;        ///< of all of them
-  std::uint64_t started = 0;    ///< nonblocking transfers
+  CommId comm = kNoComm;        ///< communicator of all accesses; kNoComm if they differ
+  std::uint64_t started = 0;    ///< nonblocking transfers started
   std::uint64_t ended = 0;      ///< transfers whose bytes are known
-  std::uint64_t requested = 0;  ///< bytes, of both
+  std::uint64_t requested = 0;  ///< bytes requested, of started and ended transfers
   std::uint64_t transferred_bytes = 0;
 
-  /// The fact must stay where it is.
+  /// Adds a fact. It must stay valid until tell() has returned.
   void add(const Fact& fact) {
     if (first == nullptr) {
       first = &fact;
@@ -32,7 +32,8 @@ struct FileSummary {
     if (ends) transferred_bytes += transferred(fact);
   }
 
-  void tell(CallArguments& to, bool has_messages) const {
+  /// Adds the summary to a call's arguments. has_messages: the call also has messages.
+  void report(CallArguments& to, bool has_messages) const {
     if (first == nullptr) return;
     if (is_of_one_file) to.add(ArgumentName::kFile, Argument::Kind::kFile, file_of(*first));
     if (first->kind == FactKind::kFileSize) add_number(to, ArgumentName::kSize, first->bytes);

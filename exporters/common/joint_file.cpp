@@ -12,7 +12,7 @@ namespace megascope::timeline {
 namespace {
 
 constexpr std::size_t kCopyBytes = 1U << 20;
-constexpr mode_t kFileMode = 0666;  // less what the umask takes
+constexpr mode_t kFileMode = 0666;  // the umask applies
 
 Status write_at(int file, const std::string& path, std::span<const char> data,
                 std::uint64_t offset_bytes) {
@@ -27,7 +27,7 @@ Status write_at(int file, const std::string& path, std::span<const char> data,
   return Status::ok();
 }
 
-/// What copy_file_range refuses between these two files, but reading and writing does not.
+/// Errors with which copy_file_range rejects these two files, where reading and writing works.
 bool is_not_supported(int error_number) {
   return error_number == EXDEV || error_number == ENOSYS || error_number == EOPNOTSUPP ||
          error_number == EINVAL || error_number == EPERM;
@@ -63,8 +63,8 @@ Status add_up(Collective& members, std::uint64_t& count) {
   return status;
 }
 
-JointFile::JointFile(Collective& members, std::string folder, const std::string& name)
-    : members_(members), path_(std::move(folder) + "/" + name) {}
+JointFile::JointFile(Collective& members, std::string directory, const std::string& name)
+    : members_(members), path_(std::move(directory) + "/" + name) {}
 
 Status JointFile::create_piece() {
   Status status = piece_.create(path_, kFileMode);
@@ -72,7 +72,7 @@ Status JointFile::create_piece() {
   return status;
 }
 
-/// What member 0 called the file, on all members.
+/// Distributes the temporary name chosen by member 0.
 Status JointFile::share_name() {
   Collective::Bytes name;
   for (const char letter : part_path_) name.push_back(static_cast<std::byte>(letter));
@@ -86,7 +86,8 @@ Status JointFile::open() {
   if (is_first()) {
     struct stat existing {};
     if (::lstat(path_.c_str(), &existing) == 0) {
-      mine = Status::error(path_ + " exists already: it is not overwritten");
+      mine = Status::error(path_ +
+                           " exists already and is not overwritten; choose another directory");
     } else {
       (void)files::remove_stale_parts(path_);
       mine = create_piece();
@@ -119,7 +120,7 @@ Status JointFile::offset_of_piece(std::uint64_t& offset_bytes, std::uint64_t& si
   for (std::size_t at = 0; at + sizeof sum <= sizes.size(); at += sizeof sum) {
     std::uint64_t piece = 0;
     std::memcpy(&piece, sizes.data() + at, sizeof piece);
-    std::memcpy(sizes.data() + at, &sum, sizeof sum);  // from here on: offsets
+    std::memcpy(sizes.data() + at, &sum, sizeof sum);  // from sizes to offsets
     sum += piece;
   }
   status = members_.scatter(sizes, std::as_writable_bytes(std::span(&offset_bytes, 1)), 0);
@@ -135,7 +136,7 @@ Status JointFile::finish(Status mine, std::uint64_t& size_bytes) {
   if (status.is_ok()) status = offset_of_piece(offset_bytes, size_bytes);
   if (status.is_ok()) status = agree(members_, place(offset_bytes));
   if (is_first() && status.is_ok()) status = piece_.publish(files::FreshFile::Existing::kKeep);
-  piece_.discard();  // nothing, where it is published
+  piece_.discard();  // no effect if it is published
   return agree(members_, std::move(status));
 }
 
@@ -158,7 +159,7 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   off_t from = 0;
   off_t to = static_cast<off_t>(offset_bytes);
   const auto end = static_cast<off_t>(spilled_bytes_);
-  while (from < end) {  // copies inside of the kernel, or of the file system
+  while (from < end) {  // copies within the kernel or the file system
     const ssize_t copied = ::copy_file_range(piece_.number(), &from, target, &to,
                                              static_cast<std::size_t>(end - from), 0);
     if (copied < 0 && errno == EINTR) continue;

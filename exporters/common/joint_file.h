@@ -11,34 +11,35 @@
 
 namespace megascope::timeline {
 
-/// The error of the lowest member that has one, on all members. Collective.
+/// Returns on every member the error of the lowest member that has one, or ok. Collective.
 Status agree(Collective& members, Status mine);
 
-/// Sum over all members, on all members. Collective.
+/// Replaces `count` on every member by the sum over all members. Collective.
 Status add_up(Collective& members, std::uint64_t& count);
 
-/// One file that all members write together: the pieces of member 0, 1, 2 … behind each other, each
-/// as long as its member makes it. A piece goes through memory, and from kMemoryBytes on through a
-/// file beside; the file has its final name only when it is whole, and nothing is left of it
-/// otherwise. An existing file is not overwritten.
+/// One file that all members write together: the parts of members 0, 1, 2, … in this order, of any
+/// size. A part is buffered in memory, and from kMemoryBytes on in a temporary file in the same
+/// directory. The file gets its final name only when it is complete; on failure it is removed. An
+/// existing file is not overwritten.
 ///
-/// Call order: open, any number of writes, finish; open and finish are collective, and finish is
+/// Call order: open, any number of writes, finish. open and finish are collective. After a
+/// successful open all members must call finish, with an error if one occurred.
 /// called on all members once open has succeeded, with an error if there was one.
 class JointFile {
  public:
   static constexpr std::size_t kMemoryBytes = 8U << 20;
 
-  /// folder: existing, the same file system for all members.
-  JointFile(Collective& members, std::string folder, const std::string& name);
+  /// folder: an existing directory on one file system for all members.
+  JointFile(Collective& members, std::string directory, const std::string& name);
   JointFile(const JointFile&) = delete;
   JointFile& operator=(const JointFile&) = delete;
   ~JointFile() = default;
 
   Status open();
-  /// Appends to this member's piece. Errors stick and are told by finish.
+  /// Appends to this member's part. The first error is kept and returned by finish.
   void write(std::span<const char> data);
-  /// Puts the pieces together. mine: what went wrong on this member. size_bytes: of the whole file,
-  /// on all members.
+  /// Concatenates the parts. mine: an error of this member, or ok. size_bytes: size of the whole
+  /// file, on all members.
   Status finish(Status mine, std::uint64_t& size_bytes);
 
  private:
@@ -52,10 +53,11 @@ class JointFile {
 
   Collective& members_;
   std::string path_;
-  std::string part_path_;   ///< the file until it is whole, a fresh name that member 0 has chosen;
-                            ///< it writes its piece right into it
-  files::FreshFile piece_;  ///< where this member's piece goes when it outgrows memory; of member
-                            ///< 0: the file itself
+  /// Temporary name of the incomplete file, chosen by member 0, which writes its part directly to
+  /// it.
+  std::string part_path_;
+  /// This member's part when it exceeds kMemoryBytes; on member 0 the file itself.
+  files::FreshFile piece_;
   bool has_piece_ = false;
   std::vector<char> pending_;
   std::uint64_t spilled_bytes_ = 0;

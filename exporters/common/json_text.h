@@ -8,7 +8,8 @@
 
 namespace megascope::timeline {
 
-/// Text that grows at its end; memory is kept. Strings go in as they are: already escaped.
+/// Buffer for JSON text. Appends only; keeps its memory when cleared. Strings must already be
+/// escaped.
 class JsonText {
  public:
   void clear() { size_ = 0; }
@@ -23,9 +24,9 @@ class JsonText {
   }
   JsonText& operator<<(std::int64_t number) { return append(number, 10); }
   JsonText& hex(std::uint64_t number) { return append(number, 16); }
-  /// The shortest text that is read as the same number. number: finite.
+  /// Appends the shortest text that reads back as the same number. number: finite.
   JsonText& real(double number) { return append(number); }
-  /// Microseconds with three decimals: ns, exact.
+  /// Appends microseconds with three decimals, exact to the ns.
   JsonText& time_us(std::uint64_t time_ns) {
     append(time_ns / 1000, 10);
     const auto rest = static_cast<unsigned>(time_ns % 1000);

@@ -5,7 +5,7 @@
 
 #include <string>
 
-/// Names as a timeline shows them. They may hold any bytes that the application put in: see utf8.h.
+/// Display names in timelines. They may contain any bytes from the application; see utf8.h.
 namespace megascope::timeline {
 
 inline std::string comm_name(const CommDefinition& comm) {
@@ -43,7 +43,7 @@ inline std::string shape_text(const TensorShape& shape) {
   return text + "]";
 }
 
-/// What groups slices of a region: the table's group, else whose region it is.
+/// The category of a region's slices: its group, else its paradigm.
 inline std::string category(const RegionDefinition& region) {
   if (!region.group.empty()) return region.group;
   switch (region.paradigm) {

@@ -19,21 +19,21 @@ void Timeline::Cursor::fetch() {
 }
 
 void Timeline::Cursor::fetch_point() {
-  is_told = false;
+  is_reported = false;
   has_point = points != nullptr && next_of_program(*points, point);
 }
 
 bool Timeline::Cursor::leaves_next() const {
   if (open.empty()) return false;
   if (!has_call) return true;
-  // Regions have no depth: what is entered before they are left is inside of them.
+  // Regions have no depth: a call entered before a region is left is inside it.
   if (is_region || open.back().is_region)
     return call.enter_ns >= open.back().leave_ns && call.depth <= open.back().depth;
   return call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;
 }
 
 std::uint64_t Timeline::Cursor::next_time_ns() const {
-  return std::max(now_ns, tells_next() ? point.time_ns : next_event_ns());
+  return std::max(now_ns, reports_next() ? point.time_ns : next_event_ns());
 }
 
 Timeline::Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order)
@@ -63,8 +63,8 @@ bool Timeline::next(Event& event) {
   std::ranges::pop_heap(cursors_, is_later);
   Cursor& cursor = cursors_.back();
   event.location = cursor.location;
-  if (cursor.tells_next()) {
-    tell(cursor, event);
+  if (cursor.reports_next()) {
+    report(cursor, event);
   } else if (cursor.leaves_next()) {
     leave(cursor, event);
   } else {
@@ -76,7 +76,7 @@ bool Timeline::next(Event& event) {
 void Timeline::settle() {
   Cursor& cursor = cursors_.back();
   if (cursor.is_entered) cursor.fetch();
-  if (cursor.is_told) cursor.fetch_point();
+  if (cursor.is_reported) cursor.fetch_point();
   if (cursor.is_at_end()) {
     cursors_.pop_back();
   } else {
@@ -107,7 +107,7 @@ void Timeline::leave(Cursor& cursor, Event& event) {
   event.flow_ids = {};
 }
 
-void Timeline::tell(Cursor& cursor, Event& event) {
+void Timeline::report(Cursor& cursor, Event& event) {
   event.kind = Event::Kind::kPoint;
   event.time_ns = cursor.now_ns = cursor.next_time_ns();
   event.frame = cursor.open.size();
@@ -115,7 +115,7 @@ void Timeline::tell(Cursor& cursor, Event& event) {
   event.call = nullptr;
   event.point = &cursor.point;
   event.flow_ids = {};
-  cursor.is_told = true;
+  cursor.is_reported = true;
 }
 
 }  // namespace megascope::timeline

@@ -12,32 +12,32 @@
 
 namespace megascope::timeline {
 
-/// A call is entered or left, or the program told something of a moment. What is said of `call`
-/// holds for kEnter only, of `point` for kPoint; they are valid until the next event is taken.
+/// A call that is entered or left, or a point recorded by the application. `call` and `leave_ns`
+/// are set for kEnter, `point` for kPoint; pointers are valid until the next event is taken.
 struct Event {
   enum class Kind : std::uint8_t { kEnter, kLeave, kPoint };
 
   Kind kind = Kind::kEnter;
   LocationId location = 0;
-  std::size_t frame = 0;       ///< how many calls of the location enclose this one
-  std::uint64_t time_ns = 0;   ///< of this event
+  std::size_t frame = 0;       ///< number of enclosing calls of the location
+  std::uint64_t time_ns = 0;   ///< time of this event
   std::uint64_t leave_ns = 0;  ///< kEnter: when the call will be left
   const Call* call = nullptr;
   const Point* point = nullptr;
-  std::span<const std::uint64_t>
-      flow_ids;  ///< of the call's message facts, in order (MessageOrder::flow_ids)
+  /// Of the call's message facts, in order (MessageOrder::flow_ids)
+  std::span<const std::uint64_t> flow_ids;
 };
 
-/// All calls of one process, and its regions and points, as entries and exits in the order of time,
-/// over all its locations. Whatever the calls say: times never go back, every exit is the one of
-/// the location's innermost open call, and a call lies within the one that encloses it. Streaming:
-/// memory for the calls that are open.
+/// All calls, regions and points of one process as a sequence of enter, leave and point events in
+/// time order over all locations. For any input: times do not decrease, a leave belongs to the
+/// innermost open call of its location, and a call is within its enclosing call. Streaming; memory
+/// is proportional to the number of open calls.
 class Timeline {
  public:
   /// source and order must outlive this object.
   Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order);
 
-  /// False at the end.
+  /// Gets the next event. False at the end.
   bool next(Event& event);
 
  private:
@@ -49,15 +49,15 @@ class Timeline {
   struct Cursor {
     LocationId location = 0;
     std::unique_ptr<CallStream> stream;
-    Call call;  ///< the next to be entered
+    Call call;  ///< the next call to enter
     bool has_call = false;
-    bool is_region = false;  ///< `call` is one of the program's
+    bool is_region = false;  ///< `call` is a user region
     std::unique_ptr<PointStream> points;
-    Point point;  ///< the next, if has_point
+    Point point;  ///< the next point, if has_point
     bool has_point = false;
-    bool is_told = false;  ///< `point` has been handed out
+    bool is_reported = false;  ///< `point` was returned by next()
     const UserRegions* regions = nullptr;
-    bool is_entered = false;  ///< `call` has been handed out
+    bool is_entered = false;  ///< `call` was returned by next()
     std::vector<Frame> open;
     std::uint64_t now_ns = 0;
     std::span<const std::uint64_t> flow_ids;  ///< of the calls from `call` on
@@ -66,28 +66,28 @@ class Timeline {
     void fetch_point();
     bool has_events() const { return has_call || !open.empty(); }
     bool is_at_end() const { return !has_events() && !has_point; }
-    /// The next event is a point.
-    bool tells_next() const {
+    /// Whether the next event is a point.
+    bool reports_next() const {
       return has_point && (!has_events() || point.time_ns < next_event_ns());
     }
     std::uint64_t next_event_ns() const {
       return leaves_next() ? open.back().leave_ns : call.enter_ns;
     }
-    /// The next event leaves the innermost call.
+    /// Whether the next event leaves the innermost call.
     bool leaves_next() const;
     std::uint64_t next_time_ns() const;
   };
 
-  /// Moves the current cursor past what was handed out, and back into the heap.
+  /// Advances the current cursor beyond the event returned last, and puts it back into the heap.
   void settle();
   static bool is_later(const Cursor& a, const Cursor& b);
   static void enter(Cursor& cursor, Event& event);
   static void leave(Cursor& cursor, Event& event);
-  static void tell(Cursor& cursor, Event& event);
+  static void report(Cursor& cursor, Event& event);
 
   UserRegions regions_;
-  std::vector<Cursor>
-      cursors_;  ///< a heap, the earliest event first; behind it the cursor of the last event
+  /// A heap, earliest event first, followed by the cursor of the last event.
+  std::vector<Cursor> cursors_;
   bool has_current_ = false;
 };
 

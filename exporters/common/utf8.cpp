@@ -9,8 +9,8 @@ bool is_between(unsigned char byte, unsigned first, unsigned last) {
   return byte >= first && byte <= last;
 }
 
-/// Length in bytes of the character that `text` (not empty) begins with; 0 when it is malformed.
-/// Unicode, table 3-7.
+/// Length in bytes of the first character of `text` (not empty); 0 if it is malformed. Unicode,
+/// table 3-7.
 std::size_t character_bytes(std::string_view text) {
   const auto at = [text](std::size_t index) {
     return index < text.size() ? static_cast<unsigned char>(text[index])

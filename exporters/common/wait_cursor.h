@@ -10,7 +10,7 @@
 
 namespace megascope::timeline {
 
-/// "late sender: rank 3": who is waited for, and why.
+/// Display name of a wait: its kind and the rank waited for, e.g. "late sender: rank 3".
 inline std::string wait_name(const Annotations& annotations, const WaitAnnotation& wait) {
   const std::string kind = wait.kind < annotations.wait_kinds.size()
                                ? annotations.wait_kinds[wait.kind]
@@ -18,12 +18,13 @@ inline std::string wait_name(const Annotations& annotations, const WaitAnnotatio
   return kind + ": rank " + std::to_string(wait.waits_for);
 }
 
-/// Finds the waits of one process's calls, as these are entered one after the other.
+/// Finds the waits of one process's calls, which must be passed in the order in which they are
+/// entered.
 class WaitCursor {
  public:
   WaitCursor() = default;
-  /// waits: of one process; of each location ascending, those of one location behind each other.
-  /// They must outlive this object.
+  /// waits: of one process, grouped by location and ascending within each. They must outlive this
+  /// object.
   explicit WaitCursor(std::span<const WaitAnnotation> waits) {
     for (std::size_t first = 0; first < waits.size();) {
       std::size_t last = first;
@@ -37,8 +38,8 @@ class WaitCursor {
 
   bool is_empty() const { return rest_.empty(); }
 
-  /// Of a call on a location, which is entered after all that were asked for before; null: it did
-  /// not wait.
+  /// The wait of a call; null: it did not wait. Calls of one location must be passed in order of
+  /// entry.
   const WaitAnnotation* of(LocationId location, std::uint64_t enter_ns, std::uint64_t leave_ns) {
     if (location >= rest_.size()) return nullptr;
     std::span<const WaitAnnotation>& rest = rest_[location];

@@ -23,7 +23,7 @@ constexpr std::array<Pair, 4> kIrregular{{{"exchange-next", "exchange-prev"},
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-/// `,"key":[1,2,3]`
+/// Writes `,"key":[1,2,3]`.
 void write_list(JsonText& to, std::string_view key, const std::vector<std::int32_t>& values) {
   to << ",\"" << key << "\":[";
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -45,7 +45,7 @@ void write_facts(JsonText& to, std::string_view key, const std::vector<Fact>& fa
   to << "]";
 }
 
-/// What is told by other facts of the same operation, or is no more than how MPI was asked.
+/// Facts that are covered by other facts of the same operation, or only describe the request.
 bool is_bookkeeping(FactKind kind) {
   switch (kind) {
     case FactKind::kNone:
@@ -126,7 +126,7 @@ void FactText::write_values(const Call& call, JsonText& to, Tally& tally) const 
     if (fact.kind != FactKind::kValue) continue;
     switch (value_name_of(fact)) {
       case ValueName::kStep:
-        break;  // the iteration's
+        break;  // written with the iteration
       case ValueName::kMicroBatch:
         to << ",\"micro_batch_index\":" << value_of(fact);
         break;
@@ -148,8 +148,8 @@ void FactText::add_others_of(CommId comm) {
   for (const std::int32_t rank : expand(definition->members)) group_.push_back(rank);
 }
 
-/// Only where MegaScan finds the partners by it: otherwise it would relate what does not belong
-/// together.
+/// Only written if MegaScan can find the partners by it; otherwise MegaScan would relate unrelated
+/// operations.
 void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
   group_.clear();
   std::string partner(name);

@@ -13,24 +13,25 @@
 
 namespace megascope::megascan {
 
-/// Where the names of operations are irregular, or swapped "send" and "recv" do not tell it: the
-/// operation at the other end of a message, as MegaScan expects it. Empty: there is none.
+/// The operation at the other end of a message by MegaScan's naming, where the name is irregular or
+/// exchanging "send" and "recv" does not give it. Empty: there is none.
 std::string partner_of(std::string_view operation, bool is_both_ways);
 
-/// What calls of a process did, as members of a JSON object, each behind a comma. MegaScan's own:
-/// micro_batch_index, model_chunk, expect, group (world ranks of the others), data (bytes of
-/// messages, both ways), bandwidth. Beside them ours: seq_id; sends and receives, as communicator,
-/// peer in it, tag, bytes, again and again; collectives, as communicator, sequence, root, bytes
-/// sent, bytes received. A message is told where it is sent and where it has arrived, a nonblocking
-/// collective where it completes.
+/// Writes the facts of a process's calls as members of a JSON object, each preceded by a comma.
+/// - MegaScan's attributes: micro_batch_index, model_chunk, expect, group (world ranks of the
+///   others), data (bytes of messages, both directions), bandwidth.
+/// - Additional attributes: seq_id; sends and receives as repeated communicator, peer, tag, bytes;
+///   collectives as repeated communicator, sequence, root, bytes sent, bytes received.
+/// A message is written at its send and at its arrival; a nonblocking collective where it
+/// completes.
 class FactText {
  public:
-  /// Groups of more members are left out of rows: MegaScan takes time and memory for each.
+  /// Larger groups are omitted, because MegaScan's time and memory grow with them.
   static constexpr std::int64_t kWidestGroup = 1024;
 
   explicit FactText(const ProcessDefinitions& process);
 
-  /// name: of the call's operation. Appends.
+  /// Appends the members. name: of the call's operation.
   void write(const Call& call, std::string_view name, timeline::JsonText& to, Tally& tally);
 
  private:

@@ -89,15 +89,16 @@ std::uint64_t Iterations::pause_ns(std::size_t index) const {
 std::vector<std::string> Iterations::notes() const {
   if (all_.front().step == kNoStep)
     return {
-        "no call tells its step: the whole run is one iteration, of which MegaScan's --detect "
-        "judges nothing"};
+        "no steps are annotated: the whole run is one iteration, which MegaScan's --detect "
+        "cannot evaluate"};
   std::uint64_t overlaps = 0;
   for (std::size_t i = 1; i < all_.size(); ++i)
     overlaps += all_[i].begin_ns < all_[i - 1].end_ns ? 1 : 0;
   if (overlaps == 0) return {};
-  return {human_count(overlaps) + " of " + human_count(all_.size()) +
-          " steps begin on a rank before others have ended the one before: MegaScan shows such "
-          "steps behind each other (begin_ns tells when they began)"};
+  return {
+      human_count(overlaps) + " of " + human_count(all_.size()) +
+      " steps begin on one rank before the previous step has ended on others: MegaScan shows such "
+      "steps one after the other (begin_ns has their begin)"};
 }
 
 }  // namespace megascope::megascan

@@ -12,27 +12,28 @@
 
 namespace megascope::megascan {
 
-/// From the first begin to the last end on any rank.
+/// One step, from its first begin to its last end on any rank.
 struct Iteration {
   std::int32_t step = kNoStep;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
 
-/// The steps of a run as MegaScan's iterations, in order of begin; where no call tells one, the
-/// whole run is one iteration. They are the same on all ranks and begin on all of them at once, as
-/// MegaScan takes them to do: times within stay on the common clock.
+/// The steps of a run as MegaScan's iterations, in order of begin. Without annotated steps the
+/// whole run is one iteration. Iterations are the same on all ranks and begin on all ranks at the
+/// same time, as MegaScan assumes; times within an iteration use the common clock.
 class Iterations {
  public:
   /// Collective; one pass over all calls of the member's ranks.
   static Status of(const RecordSource& source, Collective& members, Iterations& iterations);
 
   const std::vector<Iteration>& all() const { return all_; }
-  /// Which of all() a call belongs to; all().size(): to none.
+  /// Index in all() of the iteration of a step; all().size(): none.
   std::size_t index_of(std::int32_t step) const;
-  /// The pause before an iteration: behind the end of the one before, or the start of the run. 0
-  /// where these overlap.
+  /// The pause between the previous iteration (or the start of the run) and this one; 0 if they
+  /// overlap.
   std::uint64_t pause_ns(std::size_t index) const;
+  /// Sentences for the user about deviations.
   std::vector<std::string> notes() const;
 
  private:

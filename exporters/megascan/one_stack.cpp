@@ -10,7 +10,7 @@ bool is_later(const Slice& a, const Slice& b) {
   return std::tuple(a.begin_ns, ~a.end_ns, a.index) > std::tuple(b.begin_ns, ~b.end_ns, b.index);
 }
 
-/// What begins next, the enclosing before the enclosed.
+/// Slices in order of begin, enclosing slices first.
 class Waiting {
  public:
   explicit Waiting(std::vector<Slice> slices) : heap_(std::move(slices)) {

@@ -6,21 +6,21 @@
 
 namespace megascope::megascan {
 
-/// A call as it is shown.
+/// A call as shown in MegaScan's single row.
 struct Slice {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint32_t
-      index = 0;  ///< whose it is; of slices with the same times the lower one encloses the other
-  bool is_work = false;  ///< no communication
+  /// caller's index; of two slices with equal times the lower index encloses the other.
+  std::uint32_t index = 0;
+  bool is_work = false;  ///< not communication
 
   bool operator==(const Slice&) const = default;
 };
 
-/// Hands out slices as the entries and exits of one stack, in the order of time. Of two that
-/// overlap in part one is shown shorter: communication that work outlasts ends where the work
-/// begins; otherwise the later one begins where the earlier ends. None is left out. leave: the
-/// slice as it was shown.
+/// Converts slices to the enter and leave events of one stack, in time order. Partially overlapping
+/// slices are shortened: communication that extends beyond the begin of work ends there; otherwise
+/// the later slice begins where the earlier one ends. No slice is omitted. leave: gets the slice as
+/// shown.
 void put_on_one_stack(std::vector<Slice> slices, const std::function<void(const Slice&)>& enter,
                       const std::function<void(const Slice&)>& leave);
 

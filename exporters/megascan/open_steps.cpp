@@ -22,11 +22,11 @@ std::int32_t OpenSteps::follow(const timeline::Event& event) {
     latest_ = open.empty() ? kNoStep : open.back().step;
   }
   if (!is_enter) return kNoStep;
-  const std::int32_t told = step_of(*event.call);
-  if (told == kNoStep) return open.empty() ? latest_ : open.back().step;
-  open.push_back({event.frame, told});
-  latest_ = told;
-  return told;
+  const std::int32_t reported = step_of(*event.call);
+  if (reported == kNoStep) return open.empty() ? latest_ : open.back().step;
+  open.push_back({event.frame, reported});
+  latest_ = reported;
+  return reported;
 }
 
 }  // namespace megascope::megascan

@@ -10,16 +10,17 @@
 
 namespace megascope::megascan {
 
-/// Of a call that belongs to no step.
+/// The call belongs to no step.
 inline constexpr std::int32_t kNoStep = -1;
-/// The step that a call, or a region of the program, tells itself.
+/// The step that a call or region carries itself; kNoStep: none.
 std::int32_t step_of(const Call& call);
 
-/// Which step each event of a process belongs to: the one that the call tells, else the one of what
-/// encloses it, else, on other threads than the one that tells steps, the one that is open there.
+/// Determines the step of each event of a process: the step of the call itself, else of the
+/// enclosing call, else, on threads that annotate no steps, the step open on the annotating thread.
 class OpenSteps {
  public:
-  /// Of the call or region that is entered; to be called with every event of the process, in order.
+  /// Returns the step of the call or region that is entered. Call it with all events of the process
+  /// in order.
   std::int32_t follow(const timeline::Event& event);
 
  private:
@@ -28,7 +29,7 @@ class OpenSteps {
     std::int32_t step;
   };
   std::map<LocationId, std::vector<Open>> open_;
-  std::int32_t latest_ = kNoStep;  ///< of the thread that told one last
+  std::int32_t latest_ = kNoStep;  ///< latest step on the thread that annotated one last
 };
 
 }  // namespace megascope::megascan

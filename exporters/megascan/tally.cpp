@@ -37,27 +37,27 @@ Status add_up(Collective& members, Tally& tally) {
 std::vector<std::string> notes_of(const Tally& tally) {
   std::vector<std::string> notes;
   if (tally.cut_calls != 0) {
-    notes.push_back(human_count(tally.cut_calls) + " of " + human_count(tally.calls) +
-                    " calls overlap others of their rank in part, which MegaScan's one row a rank "
-                    "cannot show: " +
-                    "they are shorter there, by " +
-                    human_duration(static_cast<std::int64_t>(tally.cut_ns)) +
-                    " in all (uncut_begin and uncut_end tell their own times)");
+    notes.push_back(
+        human_count(tally.cut_calls) + " of " + human_count(tally.calls) +
+        " calls partially overlap others of their rank, which MegaScan's single row for a rank "
+        "cannot show; " +
+        "they are shortened, by " + human_duration(static_cast<std::int64_t>(tally.cut_ns)) +
+        " in total (uncut_begin and uncut_end have the original times)");
   }
   if (tally.calls_outside != 0)
-    notes.push_back(human_count(tally.calls_outside) +
-                    " calls belong to no step and were left out");
+    notes.push_back(human_count(tally.calls_outside) + " calls outside of steps are omitted");
   if (tally.wide_groups != 0)
     notes.push_back(human_count(tally.wide_groups) +
-                    " rows have no group: it has too many members");
+                    " rows have no group because it has too many members");
   if (tally.points != 0)
     notes.push_back(
         human_count(tally.points) +
-        " values of counters, marks and tensors have no place in the format and were left out");
+        " counter values, marks and tensors are omitted: the format does not support them");
   if (tally.other_facts != 0) {
-    notes.push_back(human_count(tally.other_facts) +
-                    " facts (files, windows, probes, errors, values, communicators made) have no "
-                    "place in the format and were left out");
+    notes.push_back(
+        human_count(tally.other_facts) +
+        " facts (files, windows, probes, errors, values, new communicators) are omitted: the "
+        "format does not support them");
   }
   return notes;
 }

@@ -9,25 +9,25 @@
 
 namespace megascope::megascan {
 
-/// What was written, and what the format could not hold.
+/// Counts of what was written and of what the format cannot express.
 struct Tally {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t calls = 0;          ///< that were written
+  std::uint64_t calls = 0;          ///< calls written
   std::uint64_t cut_calls = 0;      ///< shown shorter than they were
-  std::uint64_t cut_ns = 0;         ///< by so much, together
-  std::uint64_t calls_outside = 0;  ///< in no step, though others are
-  std::uint64_t wide_groups = 0;    ///< rows without their group, which has too many members
-  std::uint64_t points = 0;         ///< counters' values, marks, tensors
-  std::uint64_t other_facts = 0;    ///< what calls did with files, windows …, and values
+  std::uint64_t cut_ns = 0;         ///< total time by which they are shortened
+  std::uint64_t calls_outside = 0;  ///< not in a step, although the run has steps
+  std::uint64_t wide_groups = 0;    ///< rows without `group`, because it has too many members
+  std::uint64_t points = 0;         ///< counter values, marks, tensors
+  std::uint64_t other_facts = 0;    ///< facts about files, windows, values and others
 
   void add(const Tally& other);
 };
 
-/// Sums over all members, on all members. Collective.
+/// Replaces the counts on every member by the sums over all members. Collective.
 Status add_up(Collective& members, Tally& tally);
 
-/// A sentence each of what was left out or changed.
+/// One sentence for each kind of omission or change.
 std::vector<std::string> notes_of(const Tally& tally);
 
 }  // namespace megascope::megascan

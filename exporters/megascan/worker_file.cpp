@@ -14,7 +14,8 @@ constexpr std::uint64_t kProgressCalls = 1U << 16;
 constexpr std::size_t kFlushBytes = 64 * 1024;
 constexpr std::string_view kUnknownRegion = "unknown region";
 constexpr std::string_view kIteration = "iteration";
-constexpr const char* kInsteadOfIteration = "iteration (region)";  // the name is MegaScan's
+// "iteration" itself is MegaScan's name.
+constexpr const char* kInsteadOfIteration = "iteration (region)";
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -24,25 +25,26 @@ bool is_work(const RegionDefinition& region) {
   return is_code && region.paradigm != Paradigm::kMpi;
 }
 
-std::string text_of(const Place& place, std::int32_t world_rank) {
-  return ",\"dp_rk\":" + std::to_string(place.index[0]) +
-         ",\"pp_rk\":" + std::to_string(place.index[1]) +
-         ",\"tp_rk\":" + std::to_string(place.index[2]) +
+std::string text_of(const GridCoordinates& coordinates, std::int32_t world_rank) {
+  return ",\"dp_rk\":" + std::to_string(coordinates.index[0]) +
+         ",\"pp_rk\":" + std::to_string(coordinates.index[1]) +
+         ",\"tp_rk\":" + std::to_string(coordinates.index[2]) +
          ",\"dev\":0,\"g_rk\":" + std::to_string(world_rank);
 }
 
 }  // namespace
 
-WorkerFile::WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place,
-                       const Iterations& iterations, timeline::JointFile& file)
+WorkerFile::WorkerFile(const RecordSource& source, std::int32_t world_rank,
+                       const GridCoordinates& coordinates, const Iterations& iterations,
+                       timeline::JointFile& file)
     : source_(source),
       process_(source.process(world_rank)),
       world_rank_(world_rank),
-      place_(place),
+      coordinates_(coordinates),
       iterations_(iterations),
       file_(file),
       facts_(process_),
-      place_text_(text_of(place, world_rank)) {
+      coordinates_text_(text_of(coordinates, world_rank)) {
   for (const RegionDefinition& region : process_.regions) {
     if (region.id >= names_.size())
       names_.resize(region.id + std::size_t{1}, std::string(kUnknownRegion));
@@ -178,8 +180,8 @@ void WorkerFile::write_process() {
   begin_row("process", 'i');
   add_time(0);
   text_ << ",\"host\":\"" << timeline::json_escaped(process_.info.host) << "\",\"sizes\":["
-        << std::int64_t{place_.size[0]} << "," << std::int64_t{place_.size[1]} << ","
-        << std::int64_t{place_.size[2]} << "]";
+        << std::int64_t{coordinates_.size[0]} << "," << std::int64_t{coordinates_.size[1]} << ","
+        << std::int64_t{coordinates_.size[2]} << "]";
   if (main_ < streams_.size()) text_ << ",\"stream\":\"" << streams_[main_] << "\"";
   end_row();
 }
@@ -208,7 +210,7 @@ void WorkerFile::write_comm(const CommDefinition& comm) {
   end_row();
 }
 
-/// Runs of ranks: first, stride, count, again and again.
+/// Runs of ranks as repeated first, stride, count.
 void WorkerFile::write_ranks(std::string_view key, const std::vector<RankRun>& runs) {
   text_ << ",\"" << key << "\":[";
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -225,7 +227,7 @@ timeline::JsonText& WorkerFile::begin_row(std::string_view name, char phase) {
 }
 
 void WorkerFile::add_time(std::uint64_t time_ns) {
-  text_ << ",\"rel_ts\":" << number(time_ns) << place_text_;
+  text_ << ",\"rel_ts\":" << number(time_ns) << coordinates_text_;
 }
 
 void WorkerFile::end_row() {

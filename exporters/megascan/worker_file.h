@@ -4,10 +4,10 @@
 #include "core/record/source.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/common/json_text.h"
+#include "exporters/megascan/coordinates.h"
 #include "exporters/megascan/fact_text.h"
 #include "exporters/megascan/iterations.h"
 #include "exporters/megascan/one_stack.h"
-#include "exporters/megascan/places.h"
 #include "exporters/megascan/tally.h"
 
 #include <cstdint>
@@ -19,22 +19,25 @@
 
 namespace megascope::megascan {
 
-/// The rows of one rank: a JSON array of objects, one a line. Iterations are those of the run, also
-/// where the rank has nothing in one. Of a call the exit has all attributes, as MegaScan has it.
-/// Beside MegaScan's own attributes there are `step` and `begin_ns` (of the run) of an iteration,
-/// `stream` (thread) where it is not the one that the row "process" names, uncut_begin, uncut_end,
-/// `unfinished`, and those of FactText.
+/// Writes the rows of one rank: a JSON array of objects, one a line. All iterations of the run are
+/// written, even if the rank has no call in some. The exit row of a call has all its attributes, as
+/// in MegaScan.
+/// Attributes in addition to MegaScan's: `step` and `begin_ns` (of the run) of an iteration;
+/// `stream` (thread) if it is not that of the row "process"; uncut_begin, uncut_end, `unfinished`;
+/// those of FactText.
 class WorkerFile {
  public:
-  /// All must outlive this object.
-  WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place,
-             const Iterations& iterations, timeline::JointFile& file);
+  /// All arguments must outlive this object.
+  WorkerFile(const RecordSource& source, std::int32_t world_rank,
+             const GridCoordinates& coordinates, const Iterations& iterations,
+             timeline::JointFile& file);
 
-  /// progress: called now and then with the number of calls since the last time; may be empty.
+  /// Writes all rows. progress: called periodically with the number of calls since the last time;
+  /// may be empty.
   void write(const std::function<void(std::uint64_t)>& progress, Tally& tally);
 
  private:
-  /// A call, and where in details_ lies what its exit says of it.
+  /// A call, and the position in details_ of its exit attributes.
   struct Operation {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
@@ -63,14 +66,14 @@ class WorkerFile {
   const RecordSource& source_;
   const ProcessDefinitions& process_;
   std::int32_t world_rank_;
-  const Place& place_;
+  const GridCoordinates& coordinates_;
   const Iterations& iterations_;
   timeline::JointFile& file_;
   FactText facts_;
-  std::string place_text_;            ///< as members of every row
-  std::vector<std::string> names_;    ///< of regions, escaped, by RegionId
+  std::string coordinates_text_;      ///< members of every row
+  std::vector<std::string> names_;    ///< escaped region names, by RegionId
   std::vector<bool> is_work_;         ///< by RegionId
-  std::vector<std::string> streams_;  ///< names of locations, escaped
+  std::vector<std::string> streams_;  ///< escaped location names
   LocationId main_ = 0;
   std::vector<Operation> operations_;  ///< in order of begin
   timeline::JsonText details_;

@@ -11,15 +11,15 @@
 namespace megascope::otf2 {
 namespace {
 
-// A chunk that stays in the cache; libotf2 refuses less.
+// Fits into the cache; libotf2 rejects smaller chunks.
 constexpr std::uint64_t kEventChunkBytes = 256 * 1024;
 
 OTF2_FlushType always_flush(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
   return OTF2_FLUSH;
 }
 
-// Without a post-flush callback no BufferFlush record is written: the application did not wait for
-// this.
+// Without a post-flush callback libotf2 writes no BufferFlush record, which is right because the
+// application did not wait for this flush.
 constexpr OTF2_FlushCallbacks kFlushCallbacks = {.otf2_pre_flush = always_flush,
                                                  .otf2_post_flush = nullptr};
 
@@ -59,7 +59,7 @@ void* ChunkPool::take(void** holder, std::uint64_t size_bytes) {
   }
   if (chunk == nullptr) return nullptr;
   *holder = chunk;
-  if (chunk->is_taken) return nullptr;  // makes libotf2 flush and come again
+  if (chunk->is_taken) return nullptr;  // makes libotf2 flush and ask again
   chunk->is_taken = true;
   return chunk->memory;
 }
@@ -84,14 +84,15 @@ OTF2_ErrorCode ErrorLog::receive(void* self, const char*, std::uint64_t, const c
   auto& log = *static_cast<ErrorLog*>(self);
   log.last_ = text;
   if (code > OTF2_SUCCESS && log.first_ == OTF2_SUCCESS)
-    log.first_ = code;  // those below are warnings
+    log.first_ = code;  // higher codes are warnings
   return code;
 }
 
 Status ErrorLog::status(const std::string& what, OTF2_ErrorCode code) {
   if (first_ != OTF2_SUCCESS)
-    code = first_;  // the cause; what a call returns says that there was one, or, of the anchor,
-                    // nothing
+    // The cause. What the call returns only says that there was an error, or nothing in the case of
+    // the anchor.
+    code = first_;
   if (code == OTF2_SUCCESS) return Status::ok();
   std::string message = what + ": " + OTF2_Error_GetDescription(code);
   if (!last_.empty()) message += " (" + last_ + ")";
@@ -104,11 +105,12 @@ Status Archive::checked(const char* what, OTF2_ErrorCode code) {
   return errors_.status(path_ + ": " + what, code);
 }
 
-Status Archive::open(const std::string& folder, const std::string& shown_folder,
+Status Archive::open(const std::string& directory, const std::string& shown_directory,
                      std::uint64_t definition_chunk_bytes, Collective& members) {
-  path_ = shown_folder + "/" + kArchiveName + ".otf2";
-  handle_ = OTF2_Archive_Open(folder.c_str(), kArchiveName, OTF2_FILEMODE_WRITE, kEventChunkBytes,
-                              definition_chunk_bytes, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  path_ = shown_directory + "/" + kArchiveName + ".otf2";
+  handle_ = OTF2_Archive_Open(directory.c_str(), kArchiveName, OTF2_FILEMODE_WRITE,
+                              kEventChunkBytes, definition_chunk_bytes, OTF2_SUBSTRATE_POSIX,
+                              OTF2_COMPRESSION_NONE);
   if (handle_ == nullptr) return checked("cannot be opened", OTF2_ERROR_INVALID);
   Calls calls;
   calls.make(OTF2_Archive_SetFlushCallbacks, handle_, &kFlushCallbacks, nullptr);

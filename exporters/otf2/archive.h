@@ -13,12 +13,12 @@
 
 namespace megascope::otf2 {
 
-/// Name of the archive: trace.otf2 (anchor), trace.def (global definitions), trace/ (a file pair a
-/// location).
+/// Name of the archive: trace.otf2 (anchor), trace.def (global definitions), trace/ (two files for
+/// each location).
 inline constexpr const char kArchiveName[] = "trace";
 
-/// Chunks that libotf2 writes into. Each writer has one: it is flushed when full, so that memory
-/// does not grow with the trace. Chunks are kept for the next writer.
+/// Memory chunks for libotf2's writers. Each writer has one chunk, which is flushed when full, so
+/// that memory does not grow with the trace. Chunks are reused by later writers. One thread.
 class ChunkPool {
  public:
   ChunkPool() = default;
@@ -26,10 +26,10 @@ class ChunkPool {
   ChunkPool& operator=(const ChunkPool&) = delete;
   ~ChunkPool();
 
-  /// nullptr when the writer has its chunk already, or without memory. holder: the writer's own
-  /// pointer.
+  /// Returns a chunk; nullptr if the writer already has one (libotf2 then flushes) or memory runs
+  /// out. holder: the writer's own pointer.
   void* take(void** holder, std::uint64_t size_bytes);
-  /// is_final: the writer will not come back.
+  /// Takes a chunk back. is_final: the writer is closed.
   void put_back(void** holder, bool is_final);
 
  private:
@@ -41,9 +41,9 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-/// What libotf2 says goes here instead of stderr, for as long as this object lives. The first error
-/// and the last sentence count: the error of a write is returned by no call where libotf2 writes
-/// the anchor or closes a file.
+/// Receives libotf2's error messages instead of standard error, for the lifetime of this object.
+/// Keeps the first error code and the last message: where libotf2 writes the anchor or closes a
+/// file, no call returns the error of a write.
 class ErrorLog {
  public:
   ErrorLog();
@@ -51,8 +51,8 @@ class ErrorLog {
   ErrorLog& operator=(const ErrorLog&) = delete;
   ~ErrorLog();
 
-  /// "what: reason", with libotf2's own reason where it gave one. An error where the code is one,
-  /// or libotf2 said one since this was called last.
+  /// Returns "what: reason" with libotf2's message, if `code` is an error or libotf2 reported one
+  /// since the last call; else ok.
   Status status(const std::string& what, OTF2_ErrorCode code);
 
  private:
@@ -65,11 +65,11 @@ class ErrorLog {
   OTF2_ErrorCallback previous_ = nullptr;
 };
 
-/// An OTF2 archive that all members write together. Every member calls the same functions in the
-/// same order: they are collective, except those that name a location. After an error of any member
-/// no member calls a further one: libotf2 3.0.2 crashes when an archive is used, or closed, that it
-/// could not write. What it holds is then given up: its memory and its open files stay until the
-/// process ends. One thread.
+/// An OTF2 archive that all members write together. All members must call the same functions in the
+/// same order: they are collective, except those with a location argument. After an error on any
+/// member, no member may call another function, because libotf2 3.0.2 crashes when an archive that
+/// it could not write is used or closed. Its memory and open files then stay until the process
+/// ends. One thread.
 class Archive {
  public:
   Archive() = default;
@@ -77,25 +77,28 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
   ~Archive() = default;
 
-  /// Collective. The folder exists and holds no archive of this name. shown_folder: its name in
-  /// messages. definition_chunk_bytes: room for the largest definition, the same on all members.
-  Status open(const std::string& folder, const std::string& shown_folder,
+  /// Creates the archive. Collective. The directory must exist and hold no archive of this name.
+  /// shown_directory: its name in messages. definition_chunk_bytes: size of the largest definition,
+  /// the same on all members.
+  Status open(const std::string& directory, const std::string& shown_directory,
               std::uint64_t definition_chunk_bytes, Collective& collective);
   Status open_event_files();
   Status close_event_files();
   Status open_definition_files();
   Status close_definition_files();
-  /// Writes the anchor. The last call, also where it fails.
+  /// Writes the anchor. The last call, even if it fails.
   Status close();
 
-  /// Not collective. Never null on success; one at a time.
+  /// Opens the event file of a location. Not collective. One writer at a time; never null on
+  /// success.
   Status open_event_writer(OTF2_LocationRef location, OTF2_EvtWriter*& writer);
-  /// event_count: as the reader will find them.
+  /// Closes the writer. event_count: number of events, as readers count them.
   Status close_event_writer(OTF2_EvtWriter* writer, std::uint64_t& event_count);
-  /// An empty file of local definitions: events refer to global ones, but readers ask for the file.
+  /// Writes an empty file of local definitions. Events refer to global definitions, but readers
+  /// expect the file.
   Status write_local_definitions(OTF2_LocationRef location);
 
-  /// Only on member 0; nullptr is never handed out on success.
+  /// Opens the global definitions. Only on member 0; never null on success.
   Status open_global_definitions(const std::string& creator, const std::string& machine,
                                  OTF2_GlobalDefWriter*& writer);
   Status close_global_definitions(OTF2_GlobalDefWriter* writer);

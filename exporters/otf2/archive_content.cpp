@@ -61,7 +61,7 @@ Status decode(std::span<const std::byte> bytes, ArchiveContent& content) {
     content.summary.windows_with_events[i] = from.u8() != 0;
   }
   content.event_count = from.u64();
-  return from.has_failed() ? Status::error("a member's list of locations cannot be read")
+  return from.has_failed() ? Status::error("the list of locations of a member is malformed")
                            : Status::ok();
 }
 

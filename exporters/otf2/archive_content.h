@@ -11,21 +11,20 @@
 
 namespace megascope::otf2 {
 
-/// A thread as the archive defines it.
+/// A thread in the archive.
 struct LocationEntry {
   std::string name;
   std::uint64_t event_count = 0;
 };
 
-/// A process as the archive defines it. OTF2 ids: location group = world rank, location = see
-/// location_id().
+/// A process in the archive. OTF2 ids: location group = world rank; location = location_id().
 struct ProcessEntry {
   std::int32_t world_rank = 0;
   std::string host;
-  std::vector<LocationEntry> locations;  ///< the main thread first, the others by LocationId
+  std::vector<LocationEntry> locations;  ///< main thread first, then by LocationId
 };
 
-/// What all members' event files hold together.
+/// Summary of the event files of all members.
 struct ArchiveContent {
   std::vector<ProcessEntry> processes;
   std::string job;
@@ -33,16 +32,16 @@ struct ArchiveContent {
   std::uint64_t event_count = 0;
 };
 
-/// OTF2's id of a location: main threads have their world rank, so that they come first and people
-/// find them.
+/// OTF2 id of a location. That of a main thread equals the world rank.
 inline constexpr std::uint64_t location_id(std::int32_t world_rank, std::size_t thread_index) {
   return static_cast<std::uint64_t>(thread_index) << 32 | static_cast<std::uint32_t>(world_rank);
 }
 
-/// The process's LocationIds in the order in which the archive has them.
+/// The process's LocationIds in the archive's order.
 std::vector<LocationId> archive_order(const ProcessDefinitions& process);
 
-/// Brings all members' content to member 0, processes by rank. O(log members) rounds. Collective.
+/// Merges all members' content on member 0, with processes in rank order. O(log members) rounds.
+/// Collective.
 Status merge_content(Collective& members, ArchiveContent& content);
 
 }  // namespace megascope::otf2

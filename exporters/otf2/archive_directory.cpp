@@ -17,7 +17,8 @@ namespace megascope::otf2 {
 namespace {
 
 constexpr const char* kSuffixes[] = {"", ".def",
-                                     ".otf2"};  ///< of the archive's parts; the anchor is last
+                                     /// Suffixes of the archive's parts; the anchor is last.
+                                     ".otf2"};
 constexpr std::size_t kMaxEntries = 10'000'000;
 
 std::uint64_t inode_of(int file) {
@@ -25,7 +26,8 @@ std::uint64_t inode_of(int file) {
   return fstat(file, &info) == 0 ? std::uint64_t{info.st_ino} : 0;
 }
 
-/// What libotf2 creates has two levels: files, and a directory with one file or two a location.
+/// Removes what libotf2 creates: two levels, namely files and a directory with one or two files for
+/// each location.
 void remove_entries(const files::Base& base, int levels) {
   for (const std::string& name : files::names_in(base, kMaxEntries)) {
     if (unlinkat(base.directory, name.c_str(), 0) == 0 || levels == 0) continue;
@@ -36,7 +38,7 @@ void remove_entries(const files::Base& base, int levels) {
   }
 }
 
-/// What the kernel calls the file with this descriptor; empty: it is not open.
+/// The kernel's name of the file of a descriptor; empty: it is not open.
 std::string path_of_descriptor(const std::string& number) {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/fd/" + number, error).string();
@@ -44,15 +46,18 @@ std::string path_of_descriptor(const std::string& number) {
 
 }  // namespace
 
-ArchiveDirectory::ArchiveDirectory(std::string folder, std::string name, Collective& members)
-    : folder_(std::move(folder)), name_(std::move(name)), members_(members) {}
+ArchiveDirectory::ArchiveDirectory(std::string directory_path, std::string name,
+                                   Collective& members)
+    : directory_(std::move(directory_path)), name_(std::move(name)), members_(members) {}
 
 Status ArchiveDirectory::check_absence() const {
-  for (const char* suffix : {".otf2", ".def", ""}) {  // the anchor first: its name is known best
+  // The anchor first, because its name is the best known.
+  for (const char* suffix : {".otf2", ".def", ""}) {
     struct stat info {};
     const std::string path = final_path_of(suffix);
     if (lstat(path.c_str(), &info) == 0)
-      return Status::error(path + " exists already: it is not overwritten");
+      return Status::error(path +
+                           " exists already and is not overwritten; choose another directory");
     if (errno != ENOENT) return Status::from_errno(path, errno);
   }
   return Status::ok();
@@ -68,22 +73,22 @@ Status ArchiveDirectory::create_first() {
   status = files::open_private_directory(path_, opened_);
   const bool is_new = status.is_ok() && files::names_in({opened_.number(), path_}, 1).empty();
   if (is_new) return status;
-  opened_.reset();  // what it holds is not ours to remove
-  return status.is_ok() ? Status::error(path_ + " was exchanged for another directory") : status;
+  opened_.reset();  // its contents belong to another user
+  return status.is_ok() ? Status::error(path_ + " was replaced by another directory") : status;
 }
 
-/// inode: of member 0's directory. Another one may have got its name since, if others can write to
-/// the directory above it.
+/// Opens the directory. inode: of the directory that member 0 created; a user with write access to
+/// the parent may have replaced it since.
 Status ArchiveDirectory::open(std::uint64_t inode) {
-  if (path_.empty()) return Status::ok();  // member 0 says why
+  if (path_.empty()) return Status::ok();  // member 0 reports the error
   Status status = opened_.is_open() ? Status::ok() : files::open_private_directory(path_, opened_);
   if (!status.is_ok()) return status;
   if (inode_of(opened_.number()) != inode)
-    return Status::error(path_ + " was exchanged for another directory");
+    return Status::error(path_ + " was replaced by another directory");
   struct stat info {};
   return stat(path().c_str(), &info) == 0
              ? Status::ok()
-             : Status::from_errno("cannot open " + path() + " (is there no /proc?)", errno);
+             : Status::from_errno("cannot open " + path() + " (is /proc mounted?)", errno);
 }
 
 Status ArchiveDirectory::create() {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// Plain values as bytes, for messages between members of one export: one build, one byte order,
-/// never on disk.
+/// Plain values as bytes, for messages between members of one export (same build and byte order);
+/// never stored.
 namespace megascope::otf2 {
 
 class ByteWriter {
@@ -32,8 +32,8 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what a ByteWriter wrote, in the same order. Past the end every value is 0 or empty and
-/// `has_failed()`. The bytes must outlive the reader.
+/// Reads what a ByteWriter wrote, in the same order. After the end every value is 0 or empty and
+/// has_failed() is true. bytes must outlive the reader.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -51,7 +51,7 @@ class ByteReader {
     rest_ = rest_.subspan(count);
     return result;
   }
-  /// A number of entries that follow; never more than there are bytes left.
+  /// A number of entries that follow; at most the number of remaining bytes.
   std::size_t count() {
     const std::uint64_t entries = u64();
     if (entries > rest_.size()) fail();

@@ -16,7 +16,7 @@ OTF2_CallbackCode code(const Status& status) {
   return status.is_ok() ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_ERROR;
 }
 
-/// 0 for types that are no numbers: OTF2 never sends them.
+/// 0 for types that are not numbers, which OTF2 never sends.
 std::size_t type_bytes(OTF2_Type type) {
   switch (type) {
     case OTF2_TYPE_UINT8:
@@ -56,7 +56,7 @@ OTF2_CallbackCode get_rank(void*, OTF2_CollectiveContext* group, std::uint32_t* 
   return OTF2_CALLBACK_SUCCESS;
 }
 
-// OTF2 asks for local groups when reading only. Members of a file are neighbours.
+// OTF2 requests local groups only when reading. Members that share a file are adjacent.
 OTF2_CallbackCode create_local_comm(void*, OTF2_CollectiveContext** local,
                                     OTF2_CollectiveContext* global, std::uint32_t, std::uint32_t,
                                     std::uint32_t local_rank, std::uint32_t,
@@ -142,7 +142,7 @@ OTF2_CallbackCode scatterv(void*, OTF2_CollectiveContext* group, const void* in,
 
 const OTF2_CollectiveCallbacks& collective_callbacks() {
   static const OTF2_CollectiveCallbacks callbacks = {
-      .otf2_release = nullptr,  // the collective belongs to the job
+      .otf2_release = nullptr,  // the collective is owned by the job
       .otf2_get_size = get_size,
       .otf2_get_rank = get_rank,
       .otf2_create_local_comm = create_local_comm,

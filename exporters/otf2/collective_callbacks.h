@@ -6,8 +6,8 @@
 
 namespace megascope::otf2 {
 
-/// OTF2's collective operations over ours. Pass `context(collective)` as the global context and as
-/// user data anything.
+/// OTF2's collective callbacks, implemented with Collective. Pass `context(collective)` as the
+/// global context; user data is ignored.
 const OTF2_CollectiveCallbacks& collective_callbacks();
 
 inline OTF2_CollectiveContext* context(Collective& collective) {

@@ -20,7 +20,7 @@ DefinitionFile::DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_
 
 OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_clock(clock);
-  write_places();
+  write_call_sites();
   write_paradigms();
   write_attributes();
   write_regions();
@@ -42,14 +42,15 @@ void DefinitionFile::write_clock(const ClockFacts& clock) {
               realtime);
 }
 
-// Before any other string: events name places and remote worlds by the ids of their strings.
-void DefinitionFile::write_places() {
-  const SharedPlaces& places = definitions_.places;
-  for (const std::string& place : places.texts) numbered_text(place);
+// These strings are written first, because events refer to call sites and remote worlds by string
+// id.
+void DefinitionFile::write_call_sites() {
+  const SharedCallSites& call_sites = definitions_.call_sites;
+  for (const std::string& call_site : call_sites.texts) numbered_text(call_site);
   write_remote_worlds();
-  for (std::uint32_t id = 0; id < places.lines.size(); ++id) {
+  for (std::uint32_t id = 0; id < call_sites.lines.size(); ++id) {
     calls_.make(OTF2_GlobalDefWriter_WriteSourceCodeLocation, writer_, id,
-                text(places.lines[id].file), places.lines[id].line);
+                text(call_sites.lines[id].file), call_sites.lines[id].line);
   }
 }
 
@@ -92,38 +93,37 @@ void DefinitionFile::write_attributes() {
               text("the MPI error code that the call returned"), OTF2_TYPE_INT64);
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kCallCount), text("call_count"),
-              text("unsuccessful calls in a row that the call stands for"), OTF2_TYPE_UINT64);
+              text("number of consecutive unsuccessful calls that this call represents"),
+              OTF2_TYPE_UINT64);
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), text("remote_world"),
-              text("the communicator by which the call reaches into another MPI_COMM_WORLD"),
+              text("the communicator of the call, which connects to another MPI_COMM_WORLD"),
               OTF2_TYPE_STRING);
   write_value_attributes();
-  const bool has_places = !definitions_.places.texts.empty();
-  if (has_places || !definitions_.files.handles.empty()) {  // readers want ids without a gap
+  const bool has_call_sites = !definitions_.call_sites.texts.empty();
+  if (has_call_sites || !definitions_.files.handles.empty()) {  // readers expect ids without gaps
     calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
                 static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),
                 text("the explicit offset, in elementary types of the file's view"),
                 OTF2_TYPE_UINT64);
   }
-  if (!has_places) return;
+  if (!has_call_sites) return;
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kCallSite), text("call_site"),
-              text("the place in the program that the call was made from"), OTF2_TYPE_STRING);
-  calls_.make(OTF2_GlobalDefWriter_WriteAttribute,  // the name that OTF2 wants for it
+              text("the call site in the program"), OTF2_TYPE_STRING);
+  calls_.make(OTF2_GlobalDefWriter_WriteAttribute,  // the name that OTF2 requires for it
               writer_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation),
-              text("SOURCE_CODE_LOCATION"),
-              text("the line in the program that the call was made from"),
+              text("SOURCE_CODE_LOCATION"), text("the source line of the call site"),
               OTF2_TYPE_SOURCE_CODE_LOCATION);
 }
 
 void DefinitionFile::write_value_attributes() {
-  const auto write = [&](EventAttribute attribute, std::string_view name, const char* meaning,
+  const auto write = [&](EventAttribute attribute, std::string_view name, const char* semantics,
                          OTF2_Type type) {
     calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_, static_cast<std::uint32_t>(attribute),
-                text(std::string(name)), text(meaning), type);
+                text(std::string(name)), text(semantics), type);
   };
-  write(EventAttribute::kComm, "comm", "the communicator that the other attributes are about",
-        OTF2_TYPE_COMM);
+  write(EventAttribute::kComm, "comm", "the communicator of the other attributes", OTF2_TYPE_COMM);
   write(EventAttribute::kFoundSource, "found_source", "rank in comm of the message that was found",
         OTF2_TYPE_INT64);
   write(EventAttribute::kFoundTag, "found_tag", "tag of the message that was found",
@@ -136,12 +136,12 @@ void DefinitionFile::write_value_attributes() {
         OTF2_TYPE_UINT64);
   for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
     write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
-          kValueNames[i], "what the call was given or gave",
+          kValueNames[i], "input or output value of the call",
           is_real(static_cast<ValueName>(i)) ? OTF2_TYPE_DOUBLE : OTF2_TYPE_INT64);
   }
 }
 
-// A class of its own for each: they are set one by one.
+// One metric class for each counter, because their values are set one at a time.
 void DefinitionFile::write_counters() {
   for (std::uint32_t id = 0; id < definitions_.counters.size(); ++id) {
     const SharedCounter& counter = definitions_.counters[id];
@@ -291,7 +291,7 @@ void DefinitionFile::named_group(const std::string& name, const std::vector<Rank
               static_cast<std::uint32_t>(members.size()), members.data());
 }
 
-// Threads of a process are a contingent of their own, which ThreadBegin and ThreadEnd refer to.
+// The threads of a process form a contingent, which ThreadBegin and ThreadEnd refer to.
 void DefinitionFile::write_thread_teams() {
   Members threads;
   for (const ProcessEntry& process : content_.processes) {

@@ -16,40 +16,41 @@
 
 namespace megascope::otf2 {
 
-/// What the trace says about time.
+/// The time range of the trace.
 struct ClockFacts {
   std::uint64_t end_ns = 0;            ///< no event is later
-  std::int64_t start_realtime_ns = 0;  ///< of ns 0 of the run; 0 when unknown
+  std::int64_t start_realtime_ns = 0;  ///< wall-clock time of ns 0 of the run; 0: unknown
 };
 
-/// OTF2 id of the communicator that stands for the threads of a process: after those of MPI,
-/// without holes. threaded_ranks: of the processes with several threads, ascending.
+/// OTF2 id of the communicator that represents the threads of a process. These ids follow those of
+/// MPI communicators, without gaps. threaded_ranks: processes with several threads, ascending.
 inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
                                   const std::vector<RankRun>& threaded_ranks,
                                   std::int32_t world_rank) {
   const std::vector<std::int32_t> ranks = expand(threaded_ranks);
-  const auto place = std::lower_bound(ranks.begin(), ranks.end(), world_rank) - ranks.begin();
-  return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(place);
+  const auto call_site = std::lower_bound(ranks.begin(), ranks.end(), world_rank) - ranks.begin();
+  return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(call_site);
 }
 
-/// Writes the global definitions of an archive. Only what is referred to is defined, each thing
-/// once, before it is referred to, with ascending ids. Ranks without a trace get a location group
-/// and an empty main thread, so that ranks of MPI_COMM_WORLD are what OTF2 says they are: positions
-/// in the group of communication locations.
+/// Writes the global definitions of an archive. Defines only what is referred to, once, before it
+/// is referred to, with ascending ids. Ranks without a trace get a location group and an empty main
+/// thread, so that ranks of MPI_COMM_WORLD equal positions in the group of communication locations,
+/// as OTF2 requires.
 class DefinitionFile {
  public:
-  /// writer: open; the caller closes it. All must outlive this object.
+  /// writer: open; closed by the caller. All arguments must outlive this object.
   DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_size,
                  const SharedDefinitions& definitions, const ArchiveContent& content);
 
-  /// OTF2_SUCCESS, or the first error, after which nothing is written. Once.
+  /// Writes everything, once. Returns OTF2_SUCCESS or the first error, after which nothing is
+  /// written.
   OTF2_ErrorCode write(const ClockFacts& clock);
 
  private:
   using Members = std::vector<std::uint64_t>;
 
   void write_clock(const ClockFacts& clock);
-  void write_places();
+  void write_call_sites();
   void write_remote_worlds();
   void write_paradigms();
   void write_attributes();
@@ -70,11 +71,11 @@ class DefinitionFile {
   void write_handle(std::uint32_t id, const SharedHandle& handle, std::uint32_t file);
 
   std::uint32_t text(const std::string& text);
-  /// A string with the next number, whatever strings there are.
+  /// Writes a string with the next id, even if an equal string exists.
   std::uint32_t numbered_text(const std::string& text);
   std::uint32_t group(OTF2_GroupType type, OTF2_Paradigm paradigm, const Members& members);
   std::uint32_t comm_group(const std::vector<RankRun>& ranks);
-  /// A group that nothing refers to, for scripts that look for it by its name.
+  /// Writes a group that no definition refers to, for scripts that find it by name.
   void named_group(const std::string& name, const std::vector<RankRun>& ranks);
   Members comm_locations() const;
   bool has_threads() const;
@@ -87,9 +88,9 @@ class DefinitionFile {
   std::map<std::string, std::uint32_t> texts_;
   std::uint32_t text_count_ = 0;
   std::map<std::string, std::uint32_t> nodes_;  ///< by host
-  std::unordered_map<std::uint64_t, std::uint32_t>
-      comm_ids_;  ///< by SharedComm::key, of those written
-  std::map<std::pair<int, Members>, std::uint32_t> groups_;  ///< by type and paradigm, and members
+  /// By SharedComm::key; written communicators only.
+  std::unordered_map<std::uint64_t, std::uint32_t> comm_ids_;
+  std::map<std::pair<int, Members>, std::uint32_t> groups_;  ///< by type, paradigm and members
   std::uint32_t group_count_ = 0;
 };
 

@@ -21,37 +21,39 @@
 
 namespace megascope::otf2 {
 
-/// Attributes of events, by their id in the archive.
+/// Attributes of events; the value is the id in the archive.
 enum class EventAttribute : std::uint32_t {
-  kUnfinished,  ///< uint8 on a Leave: 1 the call had not returned when the trace ended, 2 it was
-                ///< left otherwise (kLeft)
-  kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
-  kCallCount,  ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
-  kRemoteWorld,  ///< string on an Enter: the communicator by which the call reaches into another
-                 ///< world
-  kComm,         ///< on a Leave with the attributes below: the communicator that they are about
-  kFoundSource,  ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the
-                 ///< communicator
-  kFoundTag,     ///< int64
-  kFoundBytes,   ///< uint64
-  kRangeStart,   ///< uint64 on an Enter of a region that takes no time: the number of a range that
-                 ///< starts
-  kRangeStop,    ///< the same of one that is stopped
-  kFirstValue,   ///< int64 on a Leave, one a name in value_fact.h
-  kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit
-                                                ///< offset, in elementary types of the view
-  kCallSite,            ///< string on an Enter: the place that the call was made from
-  kSourceCodeLocation,  ///< on an Enter: its line, where it is known
+  /// uint8 on a Leave: 1: the call had not returned when the trace ended; 2: it did not return
+  /// normally (kLeft)
+  kUnfinished,
+  kMpiError,  ///< int64 on a Leave: the error code that the call returned
+  /// uint64 on an Enter: number of consecutive unsuccessful calls that this call represents.
+  kCallCount,
+  /// String on an Enter: the communicator of the call, if it connects to another world.
+  kRemoteWorld,
+  kComm,  ///< on a Leave with the attributes below: their communicator
+  /// int64 on a Leave: source of the message found by a probe or test; rank in the communicator.
+  kFoundSource,
+  kFoundTag,    ///< int64
+  kFoundBytes,  ///< uint64
+  kRangeStart,  ///< uint64 on an Enter of a zero-duration region: number of the range that starts
+  kRangeStop,   ///< the same for the range that stops
+  kFirstValue,  ///< int64 on a Leave, one for each name in value_fact.h
+  /// uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view.
+  kFileOffset = kFirstValue + kValueNameCount,
+  kCallSite,            ///< string on an Enter: the call site
+  kSourceCodeLocation,  ///< on an Enter: source line of the call site, if known
 };
 
-/// Facts about a whole archive that are known once events have been written.
+/// Facts about the archive that are collected while events are written.
 struct EventSummary {
   std::uint64_t last_time_ns = 0;
   bool has_undefined_region = false;
-  std::vector<bool> comms_with_events;        ///< by OTF2 id: has a CommCreate or CommDestroy
-  std::vector<bool> handles_without_opening;  ///< by OTF2 id of an IoHandle: somebody used it, and
-                                              ///< did not create it
-  std::vector<bool> windows_with_events;      ///< the same of RmaWinCreate and RmaWinDestroy
+  std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy event
+  /// By OTF2 id of an IoHandle: used by a process without a creation event.
+  std::vector<bool> handles_without_opening;
+  /// By OTF2 id: has an RmaWinCreate or RmaWinDestroy event.
+  std::vector<bool> windows_with_events;
 
   void note_handle(std::uint32_t handle) { note(handles_without_opening, handle); }
 
@@ -65,13 +67,13 @@ struct EventSummary {
   }
 };
 
-/// Where a nonblocking collective was started on another thread than it completes on: what it was.
-/// Reads the process's streams once, when first asked.
+/// Finds the operation of a nonblocking collective that was started on another thread than the one
+/// that completes it. Reads the process's streams once, at the first request.
 class StartedElsewhere {
  public:
   StartedElsewhere(const RecordSource& source, std::int32_t world_rank, const ProcessIds& ids)
       : source_(source), world_rank_(world_rank), ids_(ids) {}
-  /// kNone when no start is in the trace.
+  /// kNone if the start is not in the trace.
   CollectiveOp operation(CommId comm, std::uint32_t sequence);
 
  private:
@@ -84,7 +86,7 @@ class StartedElsewhere {
   std::map<std::pair<CommId, std::uint32_t>, CollectiveOp> operations_;
 };
 
-/// What the locations of one process share while its event files are written.
+/// State that the locations of one process share while their event files are written.
 struct ProcessState {
   ProcessState(const RecordSource& source, std::int32_t world_rank, const IdTable& table)
       : ids(source.process(world_rank), source.world_size(), table),
@@ -99,36 +101,36 @@ struct ProcessState {
   RmaProgress rma;
 };
 
-/// The thread a location stands for; kNoTeam for a main thread.
+/// The thread of a location; kNoTeam for a main thread.
 struct ThreadTeam {
   std::uint32_t comm = kNoTeam;  ///< OTF2 id of the process's thread contingent
-  std::uint64_t sequence = 0;    ///< number of the thread in it
+  std::uint64_t sequence = 0;    ///< number of the thread in the contingent
 
   static constexpr std::uint32_t kNoTeam = 0xFFFFFFFF;
 };
 
-/// Writes the calls of one location as OTF2 events: Enter, what the call did, Leave.
-/// Enter and Leave are balanced and properly nested, times do not decrease, whatever the calls'
-/// times are. A send, a posted receive and the begin of a collective have the time of the Enter,
-/// which saves a time stamp each; what only the return tells has the time of the Leave. Memory: the
-/// facts of the calls that are open.
+/// Writes the calls of one location as OTF2 events: Enter, the events of the call, Leave.
+/// For any input, Enter and Leave are balanced and properly nested and times do not decrease.
+/// Sends, posted receives and begins of collectives have the time of the Enter, which saves a
+/// timestamp each; what is known only at return has the time of the Leave. Memory: the facts of the
+/// open calls.
 class EventFile {
  public:
-  /// writer: open; the caller closes it. All must outlive this object.
+  /// writer: open; closed by the caller. All arguments must outlive this object.
   EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location,
             EventSummary& summary);
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
 
-  /// points: of the same location; nullptr: none. progress: called now and then with the number of
-  /// calls since the last time; may be empty. OTF2_SUCCESS, or the first error, after which nothing
-  /// of the location is written: its writer is not to be used again.
+  /// Writes all events. points: of the same location; nullptr: none. progress: called periodically
+  /// with the number of calls since the last time; may be empty. Returns OTF2_SUCCESS or the first
+  /// error; after an error nothing more is written, and the writer must not be used again.
   OTF2_ErrorCode write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                        const std::function<void(std::uint64_t)>& progress);
 
  private:
-  /// A call that was entered and not left yet, with the facts that its Leave will need.
+  /// An open call, with the facts that its Leave needs.
   struct Frame {
     std::uint64_t leave_ns = 0;
     std::uint32_t region = 0;
@@ -137,28 +139,28 @@ class EventFile {
     std::uint8_t depth = 0;
     bool is_pending = false;
     bool was_left = false;
-    bool makes_handle = false;  ///< encloses CommCreate and CommDestroy
+    bool makes_handle = false;  ///< contains CommCreate or CommDestroy
     bool is_one_sided = false;  ///< may complete one-sided operations
-    std::uint64_t index = 0;    ///< of the location's calls
+    std::uint64_t index = 0;    ///< index among the location's calls
     std::vector<Fact> facts;
   };
 
-  /// Of the first event of a thread.
+  /// Writes ThreadBegin, before the first event of a thread.
   void begin_thread(std::uint64_t time_ns, const ThreadTeam& team);
   void add_points_until(std::uint64_t time_ns, const ThreadTeam& team);
   void add(const Point& point);
   void add_range(const Point& point);
   void leave_before(std::uint64_t time_ns);
   void enter(const Call& call);
-  /// Puts what an Enter says beside its region into attributes_; false: nothing.
+  /// Collects the attributes of an Enter in attributes_. False: there are none.
   bool describe(const Call& call);
-  bool describe_place(const Call& call);
+  bool describe_call_site(const Call& call);
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);
-  void tell_comm(CommId comm);
-  void tell_found(const Fact& fact);
-  void tell_value(const Fact& fact, const Frame& frame);
+  void report_comm(CommId comm);
+  void report_found(const Fact& fact);
+  void report_value(const Fact& fact, const Frame& frame);
   void finish_one_sided(const Frame& frame);
   void finish_request(const Fact& fact);
   void finish_collective(const Fact& fact);
@@ -166,7 +168,7 @@ class EventFile {
   std::uint64_t advance(std::uint64_t time_ns);
 
   OTF2_EvtWriter* writer_;
-  Calls calls_;  ///< all that this location makes; before the members that refer to it
+  Calls calls_;  ///< all OTF2 calls of this location; declared before the members that refer to it
   ProcessState& process_;
   LocationId location_;
   RmaEvents rma_;
@@ -174,12 +176,12 @@ class EventFile {
   IoEvents io_;
   OTF2_AttributeList* attributes_;
   bool has_attributes_ = false;
-  std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others keep their memory
+  std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others are kept for reuse
   std::size_t open_count_ = 0;
   std::uint64_t call_count_ = 0;
   bool has_begun_ = false;
-  PointStream* points_ = nullptr;  ///< until its end
-  Point point_;                    ///< the next of them
+  PointStream* points_ = nullptr;  ///< nullptr after the last point
+  Point point_;                    ///< the next point
   std::uint64_t now_ns_ = 0;       ///< time of the last event
 };
 

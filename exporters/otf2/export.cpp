@@ -19,21 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bounds that libotf2 sets to chunks. A definition must fit into one; the largest lists all
+// Limits of libotf2 for chunks. A definition must fit into one; the largest one lists all
 // locations.
 constexpr std::uint64_t kMinChunkBytes = 256 * 1024;
 constexpr std::uint64_t kMaxChunkBytes = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerMember = 16;
 
-/// One export, on one member. The steps are collective: all members do the same ones, and none goes
-/// on after an error of any.
+/// One export, on one member. The steps are collective: all members execute the same ones, and none
+/// continues after an error on any.
 class Export {
  public:
   Export(const ExportJob& job)
       : job_(job),
         source_(*job.source),
         members_(*job.collective),
-        directory_(job.folder, kArchiveName, members_) {}
+        directory_(job.directory, kArchiveName, members_) {}
 
   Status run(ExportResult& result) {
     Status status = directory_.create();
@@ -48,7 +48,7 @@ class Export {
   }
 
  private:
-  /// The first member's error, for all.
+  /// Returns the first member's error on all members.
   Status agree(Status mine) { return timeline::agree(members_, std::move(mine)); }
   std::uint64_t definition_chunk_bytes() const;
   Status write_archive();
@@ -67,7 +67,7 @@ class Export {
   const RecordSource& source_;
   Collective& members_;
   ArchiveDirectory directory_;
-  SharedDefinitions definitions_;  ///< on member 0
+  SharedDefinitions definitions_;  ///< complete on member 0
   IdTable ids_;
   ArchiveContent content_;
 };
@@ -77,7 +77,7 @@ std::uint64_t Export::definition_chunk_bytes() const {
   return std::clamp(largest, kMinChunkBytes, kMaxChunkBytes);
 }
 
-// Members agree after each step: once one of them has failed none may go on (see Archive).
+// Members agree after each step: after an error on one of them none may continue (see Archive).
 Status Export::write_archive() {
   Archive archive;
   const std::function<Status()> steps[] = {
@@ -115,8 +115,8 @@ Status Export::write_events(Archive& archive) {
   return Status::ok();
 }
 
-// Ranks without a trace are locations all the same, and readers want a file of each. Members share
-// them.
+// Ranks without a trace are locations too, and readers expect a file for each. Members share this
+// work.
 std::vector<std::int32_t> Export::my_ranks_without_trace() const {
   std::vector<bool> is_here(static_cast<std::size_t>(source_.world_size()));
   for (const std::int32_t rank : expand(ids_.world_ranks))
@@ -174,7 +174,7 @@ Status Export::write_location(Archive& archive, ProcessState& state, std::int32_
   return status.is_ok() ? archive.close_event_writer(writer, entry.event_count) : status;
 }
 
-// Every location has its pair of files; a process without locations has a main thread all the same.
+// Every location has two files. A process without locations gets a main thread.
 Status Export::write_local_definitions(Archive& archive) {
   Status status;
   for (const ProcessEntry& process : content_.processes) {
@@ -208,7 +208,7 @@ Status Export::describe(ExportResult& result) {
   };
   Collective::Bytes bytes(sizeof(Totals));
   const Totals mine{members_.rank() == 0 ? content_.event_count : 0,
-                    file_bytes()};  // merged there already
+                    file_bytes()};  // merged in definitions_ already
   std::memcpy(bytes.data(), &mine, sizeof mine);
   const Status status = members_.merge_all(
       bytes, [](Collective::Bytes& sum, std::span<const std::byte> other) {

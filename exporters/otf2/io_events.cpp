@@ -7,8 +7,8 @@
 namespace megascope::otf2 {
 namespace {
 
-/// Operations of one handle need different ids while they overlap: requests have theirs, the
-/// numbers of blocking operations come after those.
+/// Overlapping operations of a handle need different ids. Requests use their own; ids of blocking
+/// operations start here.
 constexpr std::uint64_t kFirstBlockingId = std::uint64_t{1} << 32;
 
 bool is_nonblocking(FactKind kind) {
@@ -101,7 +101,7 @@ void IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
       return calls_.make(OTF2_EvtWriter_IoOperationCancelled, writer_, nullptr, time_ns, handle,
                          fact.request);
     default:
-      return;  // kFileSize, kFileView, kFileUsed: no event of OTF2's
+      return;  // kFileSize, kFileView, kFileUsed: no OTF2 event
   }
 }
 
@@ -122,7 +122,7 @@ void IoEvents::close(const Fact& fact, std::uint32_t handle, std::uint64_t time_
   const FileDefinition& file = process_.definitions.files[file_of(fact)];
   if ((file.mode & kFileModeDeleteOnClose) == 0) return;
   const CommDefinition* comm = process_.definitions.comm(
-      file.comm);  // of its members, one deletes the file
+      file.comm);  // one member of the communicator deletes the file
   if (comm != nullptr && comm->my_rank == 0) remove(file.id, time_ns);
 }
 

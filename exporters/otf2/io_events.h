@@ -11,7 +11,7 @@
 
 namespace megascope::otf2 {
 
-/// What the locations of one process share about its files while their events are written.
+/// State of the files of one process that its locations share while events are written.
 struct ProcessIo {
   ProcessIo(const ProcessDefinitions& process, const ProcessFiles& files)
       : definitions(process), ids(files), uses(process.files.size()) {}
@@ -20,7 +20,7 @@ struct ProcessIo {
     bool is_opened = false;
     bool is_used = false;
   };
-  /// OTF2 ids of handles that were used, but whose opening is not in the trace.
+  /// OTF2 ids of handles that are used but whose opening is not in the trace.
   std::vector<std::uint32_t> handles_without_opening() const;
 
   const ProcessDefinitions& definitions;
@@ -32,14 +32,14 @@ struct ProcessIo {
 /// Writes facts about files as OTF2's I/O events, for one location.
 class IoEvents {
  public:
-  /// All must outlive this object. calls: the location's.
+  /// All arguments must outlive this object. calls: of the location.
   IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process)
       : writer_(writer), calls_(calls), process_(process) {}
 
-  /// What begins with the call. A blocking operation gets a number in `request`, which finish()
-  /// wants to see again. list: empty, for attributes; left empty.
+  /// Writes the events at the begin of a call. Sets `request` of a blocking operation to a number,
+  /// which must be passed to finish(). list: empty, used for attributes; empty afterwards.
   void start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
-  /// What is over when it returns.
+  /// Writes the events at the return of a call.
   void finish(const Fact& fact, std::uint64_t time_ns);
 
  private:
@@ -56,7 +56,7 @@ class IoEvents {
   ProcessIo& process_;
 };
 
-/// The only I/O paradigm that we write.
+/// The only I/O paradigm in our archives.
 inline constexpr OTF2_IoParadigmRef kMpiIo = 0;
 
 }  // namespace megascope::otf2

@@ -9,8 +9,8 @@
 
 namespace megascope::otf2 {
 
-/// What was started under a request, until it completes. Constant time, no allocation while few are
-/// open: open addressing, at most half full.
+/// The operations started under requests, until they complete. Constant time; open addressing, at
+/// most half full; allocates only when it grows. One thread.
 class RequestTable {
  public:
   struct Entry {
@@ -21,7 +21,8 @@ class RequestTable {
 
   RequestTable() : slots_(kFirstSlots) {}
 
-  /// A request that is there already is replaced: its completion was not recorded.
+  /// Adds an operation. An entry with the same request is replaced: its completion was not
+  /// recorded.
   void start(const Entry& entry) {
     if (entry.request == kNoRequest) return;
     Entry& slot = slots_[find(entry.request)];
@@ -33,7 +34,7 @@ class RequestTable {
     slot = entry;
   }
 
-  /// Removes the request; `started` is kNone when its start is not known.
+  /// Removes and returns the request; `started` is kNone if it is unknown.
   Entry complete(RequestId request) {
     const std::size_t index = find(request);
     const Entry entry = slots_[index];
@@ -41,7 +42,7 @@ class RequestTable {
     return entry;
   }
 
-  /// Requests started and not completed.
+  /// Number of operations in flight.
   std::size_t open_count() const { return count_; }
 
  private:
@@ -50,7 +51,7 @@ class RequestTable {
   std::size_t home(RequestId request) const {
     return (request * std::size_t{0x9E3779B1u} >> 7) & (slots_.size() - 1);
   }
-  /// Where the request is, or would be.
+  /// Index of the request, or of its free slot.
   std::size_t find(RequestId request) const {
     std::size_t index = home(request);
     while (slots_[index].request != kNoRequest && slots_[index].request != request) {
@@ -58,7 +59,7 @@ class RequestTable {
     }
     return index;
   }
-  /// Closes the gap, so that later entries of the same run are still found.
+  /// Closes the gap, so that later entries of the same probe sequence are still found.
   void erase(std::size_t gap) {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t index = (gap + 1) & mask; slots_[index].request != kNoRequest;

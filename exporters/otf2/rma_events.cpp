@@ -22,7 +22,7 @@ OTF2_RmaAtomicType atomic_type(FactKind kind) {
   }
 }
 
-/// A fence that is known to end no epoch need not wait for the others. MPI-4.1 §12.5.1
+/// A fence with MPI_MODE_NOPRECEDE need not synchronize with others. MPI-4.1 §12.5.1
 OTF2_RmaSyncLevel fence_level(const Fact& fact) {
   const bool ends_nothing = (fact.bytes & rma::kNoPrecede) != 0;
   return ends_nothing ? OTF2_RMA_SYNC_LEVEL_NONE
@@ -37,7 +37,7 @@ OTF2_RmaSyncLevel group_level(const Fact& fact) {
 
 }  // namespace
 
-/// A location on the way through all calls of the process.
+/// Position of one location while all calls of the process are read.
 struct RmaProgress::Cursor {
   LocationId location = 0;
   std::unique_ptr<CallStream> calls;
@@ -181,7 +181,7 @@ void RmaEvents::finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& w
                   OTF2_RMA_SYNC_TYPE_MEMORY);
       return;
     default:
-      return;  // kFlush: all it does is complete; kWindow: no event of OTF2's
+      return;  // kFlush: only completes operations; kWindow: no OTF2 event
   }
 }
 

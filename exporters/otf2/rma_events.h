@@ -14,22 +14,22 @@
 
 namespace megascope::otf2 {
 
-/// Which one-sided operations the calls of one process complete. Of one thread it is found out
-/// while its calls are read. Of several, all are read once before, in the order in which calls
-/// returned: a thread may complete what another issued.
+/// Determines which one-sided operations the calls of one process complete. With one thread this
+/// happens while its calls are read. With several threads all calls are read once in advance, in
+/// order of return, because a thread may complete operations of another one.
 class RmaProgress {
  public:
   using Done = RmaCompletion::Done;
 
-  /// source: must outlive this object.
+  /// source must outlive this object.
   RmaProgress(const RecordSource& source, std::int32_t world_rank);
 
-  /// An operation is entered.
+  /// Reports an operation, at its Enter.
   void issue(const Fact& fact) {
     if (!has_threads_) completion_.add(fact);
   }
-  /// What a call completes, now that it is left. call_index: of the location's calls in order of
-  /// entry, from 0. Valid until the next one is asked.
+  /// The operations that a call completes, at its Leave. call_index: of the location's calls in
+  /// order of entry, from 0. Valid until the next call of this function.
   std::span<const Done> complete(LocationId location, std::uint64_t call_index,
                                  std::span<const Fact> facts);
 
@@ -47,24 +47,25 @@ class RmaProgress {
   std::vector<std::unordered_map<std::uint64_t, std::vector<Done>>> by_call_;  ///< by location
 };
 
-/// Writes one-sided facts as OTF2 events. Operations and what a call asks for have the time of its
-/// Enter; completions and what a call has done that of its Leave. No operation of MPI blocks: its
-/// local completion is an RmaOpCompleteNonBlocking, its remote one an RmaOpCompleteRemote. There is
-/// no RmaAcquireLock, because MPI does not tell when a lock was granted: RmaRequestLock,
-/// RmaReleaseLock. What the archive does not define is left out.
+/// Writes one-sided facts as OTF2 events. Operations and requests have the time of the Enter,
+/// completions and results that of the Leave.
+/// No MPI operation is blocking for OTF2: local completion is RmaOpCompleteNonBlocking, remote
+/// completion RmaOpCompleteRemote. There is no RmaAcquireLock, because MPI does not report when a
+/// lock is granted; only RmaRequestLock and RmaReleaseLock are written. Windows that the archive
+/// does not define are omitted.
 class RmaEvents {
  public:
-  /// All must outlive this object. calls: the location's.
+  /// All arguments must outlive this object. calls: of the location.
   RmaEvents(OTF2_EvtWriter* writer, Calls& calls, const ProcessWindows& ids)
       : writer_(writer), calls_(calls), ids_(ids) {}
 
-  /// At the Enter. True: the fact has more to say at the Leave.
+  /// Writes the event at the Enter. True: the fact needs finish() at the Leave.
   bool start(const Fact& fact, std::uint64_t time_ns);
   void complete(const RmaCompletion::Done& done, std::uint64_t time_ns);
-  /// At the Leave, after what the call completes. window: the OTF2 id where the event is
+  /// Writes the event at the Leave, after complete(). window: set to the OTF2 id if the event is
   /// RmaWinCreate or RmaWinDestroy.
   void finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& window);
-  /// MPI_Test of an operation's request that goes on.
+  /// MPI_Test with an incomplete request of an operation.
   void test(const Fact& fact, std::uint64_t time_ns);
 
  private:

@@ -8,17 +8,17 @@
 #include <unordered_map>
 #include <vector>
 
-/// Counters of programs, unified over the processes by their names: part of shared_definitions.h.
-/// Positions are OTF2's ids of MetricMember and MetricClass.
+/// User counters, unified over the processes by name (see shared_definitions.h). Positions are OTF2
+/// ids of MetricMember and MetricClass.
 namespace megascope::otf2 {
 
 struct SharedCounter {
   std::string name;
-  std::string unit;  ///< of the first process that has it
+  std::string unit;  ///< of the first process that defines it
 };
 
 std::vector<SharedCounter> collect_counters(const ProcessDefinitions& process);
-/// Adds what `mine` lacks. O(both).
+/// Appends the entries that `mine` lacks. O(both).
 void merge_counters(std::vector<SharedCounter>& mine, std::vector<SharedCounter> theirs);
 void put_counters(ByteWriter& to, const std::vector<SharedCounter>& counters);
 std::vector<SharedCounter> get_counters(ByteReader& from);
@@ -26,14 +26,14 @@ std::vector<SharedCounter> get_counters(ByteReader& from);
 using CounterIds = std::unordered_map<std::string, std::uint32_t>;
 CounterIds counter_ids(const std::vector<SharedCounter>& counters);
 
-/// Ids of one process's counters, as its points name them.
+/// OTF2 ids of one process's counters.
 class ProcessCounters {
  public:
   ProcessCounters() = default;
   ProcessCounters(const ProcessDefinitions& process, const CounterIds& ids);
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;
-  /// kUndefined where the trace does not define it.
+  /// kUndefined if the trace does not define it.
   std::uint32_t counter(CounterId id) const { return id < ids_.size() ? ids_[id] : kUndefined; }
 
  private:

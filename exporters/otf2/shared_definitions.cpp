@@ -23,7 +23,7 @@ std::uint64_t comm_key(const CommDefinition& comm, const SharedComm& shared) {
   return std::max(key, kSelfKey + 1);
 }
 
-/// The communicators of a process, by CommId; `key` 0 where the definition makes no sense.
+/// The communicators of a process, by CommId. `key` is 0 if a definition is invalid.
 std::vector<SharedComm> shared_comms(const ProcessDefinitions& definitions,
                                      std::int32_t world_size) {
   std::vector<SharedComm> comms;
@@ -93,7 +93,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
   put_texts(to, all.remote_worlds);
   put_file_keys(to, all.files);
   put_window_keys(to, all.windows);
-  put_places(to, all.places);
+  put_call_sites(to, all.call_sites);
   put_runs(to, all.world_ranks);
   put_runs(to, all.threaded_ranks);
   return to.take();
@@ -110,21 +110,22 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   ids.remote_worlds = get_texts(from);
   ids.files = get_file_ids(from);
   ids.windows = get_window_ids(from);
-  ids.places = place_ids(get_places(from));
+  ids.call_sites = call_site_ids(get_call_sites(from));
   ids.world_ranks = get_runs(from);
   ids.threaded_ranks = get_runs(from);
-  return from.has_failed() ? Status::error("the members' definitions do not fit together")
+  return from.has_failed() ? Status::error("the definitions of the members are inconsistent")
                            : Status::ok();
 }
 
-/// Parents before their children, else in the order given.
+/// Orders parents before their children; otherwise keeps the order.
 void put_parents_first(std::vector<SharedComm>& comms) {
   std::unordered_map<std::uint64_t, std::size_t> index_by_key;
   for (std::size_t i = 0; i < comms.size(); ++i) index_by_key.emplace(comms[i].key, i);
   std::vector<bool> is_placed(comms.size());
   std::vector<SharedComm> ordered;
   ordered.reserve(comms.size());
-  std::vector<std::size_t> line;  // from a communicator up to its first ancestor that is not placed
+  // From a communicator to its first ancestor that is not placed yet.
+  std::vector<std::size_t> line;
   for (std::size_t i = 0; i < comms.size(); ++i) {
     for (std::size_t next = i; !is_placed[next];) {
       line.push_back(next);
@@ -186,7 +187,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     mine.remote_worlds = names_of_remote_worlds(process);
     mine.files = collect_files(process, keys_of(mine.comms));
     mine.windows = collect_windows(process, keys_of(mine.comms), source.world_size());
-    mine.places = collect_places(process);
+    mine.call_sites = collect_call_sites(process);
     mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
     if (process.locations.size() > 1) mine.threaded_ranks = mine.world_ranks;
     merge_definitions(all, std::move(mine));
@@ -201,7 +202,7 @@ void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_texts(mine.remote_worlds, std::move(theirs.remote_worlds));
   merge_files(mine.files, std::move(theirs.files));
   merge_windows(mine.windows, std::move(theirs.windows));
-  merge_places(mine.places, theirs.places);
+  merge_call_sites(mine.call_sites, theirs.call_sites);
   mine.world_ranks = united(mine.world_ranks, theirs.world_ranks);
   mine.threaded_ranks = united(mine.threaded_ranks, theirs.threaded_ranks);
 }
@@ -229,7 +230,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
   put_texts(to, definitions.remote_worlds);
   put_files(to, definitions.files);
   put_windows(to, definitions.windows);
-  put_places(to, definitions.places);
+  put_call_sites(to, definitions.call_sites);
   put_runs(to, definitions.world_ranks);
   put_runs(to, definitions.threaded_ranks);
   return to.take();
@@ -258,10 +259,11 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
   definitions.remote_worlds = get_texts(from);
   definitions.files = get_files(from);
   definitions.windows = get_windows(from);
-  definitions.places = get_places(from);
+  definitions.call_sites = get_call_sites(from);
   definitions.world_ranks = get_runs(from);
   definitions.threaded_ranks = get_runs(from);
-  return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
+  return from.has_failed() ? Status::error("the definitions of a member are malformed")
+                           : Status::ok();
 }
 
 Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
@@ -298,7 +300,7 @@ ProcessIds::PlainComm ProcessIds::plain_comm(const CommDefinition& comm, const S
           .own = (is_in_a ? 0 : size_a) + comm.my_rank};
 }
 
-// Of the root's own group only the root knows which it is.
+// Within the root's own group, only the root knows its rank.
 std::uint32_t ProcessIds::root(CommId id, std::int32_t root) const {
   if (id >= plain_.size() || !plain_[id].is_plain) return otf2_root(root);
   if (root == kSelfRoot) return static_cast<std::uint32_t>(plain_[id].own);
@@ -321,7 +323,7 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   counters_ = ProcessCounters(definitions, ids.counters);
   files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
   windows_ = ProcessWindows(definitions, keys_of(comms), world_size, ids.windows);
-  places_ = ProcessPlaces(definitions, ids.places);
+  call_sites_ = ProcessCallSites(definitions, ids.call_sites);
   for (std::size_t i = 0; i < comms.size(); ++i) {
     const auto found = ids.comms.find(comms[i].key);
     comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
@@ -330,7 +332,7 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   for (const CommDefinition& comm : definitions.comms) {
     const auto found = std::ranges::find(ids.remote_worlds, comm.name);
     const bool is_remote = comm.kind == CommKind::kRemote && found != ids.remote_worlds.end();
-    const std::size_t string_id = ids.places.texts.size() +
+    const std::size_t string_id = ids.call_sites.texts.size() +
                                   static_cast<std::size_t>(found - ids.remote_worlds.begin());
     remote_worlds_.push_back(is_remote ? static_cast<std::uint32_t>(string_id) : kNoText);
   }

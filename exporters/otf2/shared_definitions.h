@@ -4,9 +4,9 @@
 #include "core/lifecycle/collective.h"
 #include "core/record/definitions.h"
 #include "core/record/source.h"
+#include "exporters/otf2/shared_call_sites.h"
 #include "exporters/otf2/shared_counters.h"
 #include "exporters/otf2/shared_files.h"
-#include "exporters/otf2/shared_places.h"
 #include "exporters/otf2/shared_windows.h"
 
 #include <cstddef>
@@ -18,49 +18,49 @@
 
 namespace megascope::otf2 {
 
-/// A communicator as all its members know it. `key` is what they share: made of its kind, global
-/// name and members, so that two communicators are never taken for one, whatever their traces say.
-/// Never 0.
+/// A communicator as all its members know it. `key` is a hash of kind, global name and members, so
+/// that two communicators never share one, even if traces are inconsistent. Never 0.
 struct SharedComm {
   std::uint64_t key = 0;
-  std::uint64_t parent_key = 0;  ///< 0: none, or not known
+  std::uint64_t parent_key = 0;  ///< 0: none, or unknown
   CommKind kind = CommKind::kIntra;
   std::string name;
-  std::vector<RankRun> members;  ///< world ranks; of group A for kInter, empty for kSelf
-  std::vector<RankRun>
-      remote_members;  ///< kInter: group B. A is the group with the lower lowest world rank
+  std::vector<RankRun> members;  ///< world ranks; for kInter of group A, for kSelf empty
+  /// kInter: group B. Group A is the one with the lowest world rank.
+  std::vector<RankRun> remote_members;
 };
 
-/// What several processes define, each thing once, in order of first appearance by world rank.
-/// Positions in these lists are OTF2's ids.
+/// The definitions of several processes, without duplicates, in order of first appearance by world
+/// rank. Positions in these lists are OTF2 ids.
 struct SharedDefinitions {
-  std::vector<RegionDefinition> regions;  ///< `id` has no meaning here
+  std::vector<RegionDefinition> regions;  ///< `id` is unused
   std::vector<SharedComm> comms;
   std::vector<SharedCounter> counters;
   SharedFiles files;
   SharedWindows windows;
-  SharedPlaces places;
-  std::vector<std::string>
-      remote_worlds;  ///< names, each once; their strings come after those of the places
-  std::vector<RankRun> world_ranks;     ///< of the processes that define all this
-  std::vector<RankRun> threaded_ranks;  ///< of them, those with several threads
-  bool has_plain_comms = false;  ///< intercommunicators are written as communicators: group A, then
-                                 ///< B. Of member 0, not encoded; MEGASCOPE_OTF2_INTERCOMM
+  SharedCallSites call_sites;
+  /// Names without duplicates; their strings follow those of the call sites.
+  std::vector<std::string> remote_worlds;
+  std::vector<RankRun> world_ranks;     ///< processes whose definitions are included
+  std::vector<RankRun> threaded_ranks;  ///< of these, processes with several threads
+  /// Write intercommunicators as communicators: group A, then B. Set on member 0, not encoded;
+  /// MEGASCOPE_OTF2_INTERCOMM.
+  bool has_plain_comms = false;
 };
 
 /// The definitions of all processes of a source.
 SharedDefinitions collect_definitions(const RecordSource& source);
-/// Adds what `mine` lacks. O(both).
+/// Appends the entries that `mine` lacks. O(both).
 void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs);
 
 Collective::Bytes encode_definitions(const SharedDefinitions& definitions);
-/// An error when the bytes are not from encode_definitions().
+/// Returns an error if the bytes are not from encode_definitions().
 Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& definitions);
 
-/// What regions share that are one to readers: a program's region is never MPI's of the same name.
+/// Key by which regions are unified. A user region never equals an MPI function of the same name.
 std::string region_key(const RegionDefinition& region);
 
-/// OTF2's ids, found by name. The same on all members.
+/// OTF2 ids by name. The same on all members.
 struct IdTable {
   std::unordered_map<std::string, std::uint32_t> regions;  ///< by region_key()
   CounterIds counters;
@@ -68,20 +68,20 @@ struct IdTable {
   std::vector<std::string> remote_worlds;
   FileIds files;
   WindowIds windows;
-  PlaceIds places;
-  std::vector<RankRun> world_ranks;     ///< whose traces are here, on any member
-  std::vector<RankRun> threaded_ranks;  ///< of them, those with several threads
+  CallSiteIds call_sites;
+  std::vector<RankRun> world_ranks;     ///< processes with a trace, on any member
+  std::vector<RankRun> threaded_ranks;  ///< of these, processes with several threads
   bool has_plain_comms = false;         ///< as SharedDefinitions::has_plain_comms
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
 };
 
-/// Unifies the definitions of all members in O(log members) rounds. Collective.
-/// all: on member 0 everything, elsewhere unspecified. has_plain_comms: member 0's counts.
+/// Unifies the definitions of all members in O(log members) rounds. Collective. all: complete on
+/// member 0, unspecified elsewhere. has_plain_comms: member 0's value is used.
 Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
                          IdTable& ids, bool has_plain_comms = false);
 
-/// Ids of one process's definitions, as its calls name them.
+/// OTF2 ids of one process's definitions.
 class ProcessIds {
  public:
   ProcessIds(const ProcessDefinitions& definitions, std::int32_t world_size, const IdTable& ids);
@@ -90,24 +90,23 @@ class ProcessIds {
   std::uint32_t region(RegionId id) const {
     return id < regions_.size() ? regions_[id] : undefined_region_;
   }
-  /// What a region does on all members, kNone when it is no collective.
+  /// The operation of a region; kNone if it is not a collective.
   CollectiveOp collective_op(RegionId id) const {
     return id < operations_.size() ? operations_[id] : CollectiveOp::kNone;
   }
-  /// OTF2_UNDEFINED_COMM where the trace does not define it.
+  /// OTF2_UNDEFINED_COMM if the trace does not define it.
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
-  /// A rank in a communicator as OTF2 knows it: of an intercommunicator in the remote group, or
-  /// (has_plain_comms) in both groups.
+  /// Rank of a peer in OTF2's terms: for an intercommunicator in the remote group, or with
+  /// has_plain_comms in both groups.
   std::uint32_t peer(CommId id, std::int32_t rank) const {
     return static_cast<std::uint32_t>(
         id < plain_.size() && plain_[id].is_plain ? plain_[id].first_remote + rank : rank);
   }
-  /// The root of a collective, also kSelfRoot, kProcNullRoot and kNoPeer.
+  /// Root of a collective; accepts kSelfRoot, kProcNullRoot and kNoPeer.
   std::uint32_t root(CommId id, std::int32_t root) const;
 
-  /// The string with the name of a communicator that reaches into another world; kNoText of all
-  /// others.
+  /// String id of the name of an inter-world communicator; kNoText for others.
   std::uint32_t remote_world(CommId id) const {
     return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText;
   }
@@ -115,7 +114,7 @@ class ProcessIds {
   const ProcessCounters& counters() const { return counters_; }
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
-  const ProcessPlaces& places() const { return places_; }
+  const ProcessCallSites& call_sites() const { return call_sites_; }
 
   static constexpr std::uint32_t kNoText = 0xFFFFFFFF;         ///< OTF2_UNDEFINED_STRING
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
@@ -123,11 +122,11 @@ class ProcessIds {
  private:
   std::vector<std::uint32_t> regions_;  ///< by RegionId
   std::vector<CollectiveOp> operations_;
-  /// An intercommunicator that is written as a communicator: ranks in it.
+  /// Ranks in an intercommunicator that is written as a communicator.
   struct PlainComm {
     bool is_plain = false;
-    std::int32_t first_remote = 0;  ///< of the remote group's rank 0
-    std::int32_t own = 0;           ///< of this process
+    std::int32_t first_remote = 0;  ///< rank of the remote group's rank 0
+    std::int32_t own = 0;           ///< rank of this process
   };
   static PlainComm plain_comm(const CommDefinition& comm, const SharedComm& shared);
 
@@ -137,7 +136,7 @@ class ProcessIds {
   ProcessCounters counters_;
   ProcessFiles files_;
   ProcessWindows windows_;
-  ProcessPlaces places_;
+  ProcessCallSites call_sites_;
   std::uint32_t undefined_region_ = 0;
 };
 

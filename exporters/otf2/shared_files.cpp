@@ -18,7 +18,7 @@ std::uint64_t comm_key(const FileDefinition& file, const std::vector<std::uint64
   return file.comm < comm_keys.size() ? comm_keys[file.comm] : 0;
 }
 
-/// 0: the file is only a name.
+/// Key of the opening; 0: the file is a name without an opening.
 std::uint64_t handle_key(const FileDefinition& file, std::uint64_t comm_key) {
   if (file.mode == kFileModeNone) return 0;
   return std::max<std::uint64_t>(mixed(mixed(file.global_name, comm_key), 1), 1);

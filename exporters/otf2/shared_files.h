@@ -8,38 +8,38 @@
 #include <unordered_map>
 #include <vector>
 
-/// Files and their handles, unified over the processes: part of shared_definitions.h.
+/// Files and their handles, unified over the processes (see shared_definitions.h).
 namespace megascope::otf2 {
 
-/// A file by its name. `key` is never 0.
+/// A file, identified by its name. `key` is never 0.
 struct SharedFile {
   std::uint64_t key = 0;
   std::string name;
 };
 
-/// One opening of a file, as all that took part know it: OTF2's IoHandle.
+/// One opening of a file, as known to all processes that took part: OTF2's IoHandle.
 struct SharedHandle {
   std::uint64_t key = 0;  ///< never 0
   std::uint64_t file_key = 0;
-  std::uint64_t comm_key = 0;  ///< 0: not known
+  std::uint64_t comm_key = 0;  ///< 0: unknown
   std::uint16_t mode = kFileModeNone;
 };
 
-/// Positions are OTF2's ids of IoFile and IoHandle.
+/// Positions are OTF2 ids of IoFile and IoHandle.
 struct SharedFiles {
   std::vector<SharedFile> files;
   std::vector<SharedHandle> handles;
 };
 
-/// comm_keys: by CommId.
+/// The files of one process. comm_keys: by CommId.
 SharedFiles collect_files(const ProcessDefinitions& process,
                           const std::vector<std::uint64_t>& comm_keys);
-/// Adds what `mine` lacks. O(both).
+/// Appends the entries that `mine` lacks. O(both).
 void merge_files(SharedFiles& mine, SharedFiles theirs);
 void put_files(ByteWriter& to, const SharedFiles& files);
 SharedFiles get_files(ByteReader& from);
 
-/// OTF2's ids, found by key. The same on all members.
+/// OTF2 ids by key. The same on all members.
 struct FileIds {
   std::unordered_map<std::uint64_t, std::uint32_t> files;
   std::unordered_map<std::uint64_t, std::uint32_t> handles;
@@ -47,7 +47,7 @@ struct FileIds {
 void put_file_keys(ByteWriter& to, const SharedFiles& files);
 FileIds get_file_ids(ByteReader& from);
 
-/// Ids of one process's files, as its calls name them.
+/// OTF2 ids of one process's files.
 class ProcessFiles {
  public:
   ProcessFiles() = default;
@@ -56,7 +56,8 @@ class ProcessFiles {
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_IO_HANDLE, _FILE
 
-  /// OTF2 id of the opening; kUndefined where the trace does not define it, or it is only a name.
+  /// OTF2 id of the opening; kUndefined if the trace does not define it, or it is a name without an
+  /// opening.
   std::uint32_t handle(FileId id) const { return id < handles_.size() ? handles_[id] : kUndefined; }
   std::uint32_t file(FileId id) const { return id < files_.size() ? files_[id] : kUndefined; }
 

@@ -13,8 +13,8 @@ constexpr std::uint64_t kGroupSeed = 3;
 
 using Ids = std::unordered_map<std::uint64_t, std::uint32_t>;
 
-/// 0: the definition makes no sense. A window on MPI_COMM_SELF, which is one communicator to OTF2,
-/// has another global name in each process.
+/// 0: the definition is invalid. MPI_COMM_SELF is one communicator in OTF2, but its windows have a
+/// different global name in each process.
 std::uint64_t key_of(const WindowDefinition& window, const std::vector<std::uint64_t>& comm_keys) {
   if (window.comm >= comm_keys.size() || comm_keys[window.comm] == 0) return 0;
   return std::max<std::uint64_t>(mixed(comm_keys[window.comm], window.global_name), 1);

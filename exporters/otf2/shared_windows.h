@@ -8,42 +8,42 @@
 #include <unordered_map>
 #include <vector>
 
-/// Windows, and the groups that their synchronisations name, unified over the processes: part of
-/// shared_definitions.h.
+/// Windows and the groups of their synchronization calls, unified over the processes (see
+/// shared_definitions.h).
 namespace megascope::otf2 {
 
-/// A window as all its members know it. `key` is made of its communicator's and its global name;
-/// never 0.
+/// A window as all its members know it. `key` is a hash of the communicator's key and the window's
+/// global name; never 0.
 struct SharedWindow {
   std::uint64_t key = 0;
   std::uint64_t comm_key = 0;
   std::string name;
 };
 
-/// `key` is made of the members; never 0.
+/// `key` is a hash of the members; never 0.
 struct SharedGroup {
   std::uint64_t key = 0;
   std::vector<RankRun> members;  ///< world ranks
 };
 
-/// Positions are OTF2's ids of RmaWin and, from kFirstGroup on, of Group.
+/// Positions are OTF2 ids of RmaWin and, counted from kFirstGroup, of Group.
 struct SharedWindows {
   std::vector<SharedWindow> windows;
   std::vector<SharedGroup> groups;
 };
 
-/// OTF2's id of the first of the groups. Before it lies the group of communication locations.
+/// OTF2 id of the first of these groups. Id 0 is the group of communication locations.
 inline constexpr std::uint32_t kFirstGroup = 1;
 
-/// comm_keys: by CommId; 0 where the definition makes no sense.
+/// The windows of one process. comm_keys: by CommId; 0: invalid definition.
 SharedWindows collect_windows(const ProcessDefinitions& process,
                               const std::vector<std::uint64_t>& comm_keys, std::int32_t world_size);
-/// Adds what `mine` lacks. O(both).
+/// Appends the entries that `mine` lacks. O(both).
 void merge_windows(SharedWindows& mine, SharedWindows theirs);
 void put_windows(ByteWriter& to, const SharedWindows& windows);
 SharedWindows get_windows(ByteReader& from);
 
-/// OTF2's ids, found by key. The same on all members.
+/// OTF2 ids by key. The same on all members.
 struct WindowIds {
   std::unordered_map<std::uint64_t, std::uint32_t> windows;
   std::unordered_map<std::uint64_t, std::uint32_t> groups;
@@ -51,7 +51,7 @@ struct WindowIds {
 void put_window_keys(ByteWriter& to, const SharedWindows& windows);
 WindowIds get_window_ids(ByteReader& from);
 
-/// Ids of one process's windows and groups, as its calls name them.
+/// OTF2 ids of one process's windows and groups.
 class ProcessWindows {
  public:
   ProcessWindows() = default;
@@ -60,12 +60,12 @@ class ProcessWindows {
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_RMA_WIN, _GROUP
 
-  /// kUndefined where the trace does not define it.
+  /// kUndefined if the trace does not define it.
   std::uint32_t window(WinId id) const { return id < windows_.size() ? windows_[id] : kUndefined; }
   std::uint32_t group(GroupId id) const { return id < groups_.size() ? groups_[id] : kUndefined; }
-  /// Did making the window allocate its memory?
+  /// Whether creating the window allocated its memory.
   bool is_allocated(WinId id) const { return id < is_allocated_.size() && is_allocated_[id]; }
-  /// This process's rank in a communicator that the trace defines.
+  /// This process's rank in a communicator; 0 if the trace does not define it.
   std::uint32_t my_rank(CommId id) const { return id < my_ranks_.size() ? my_ranks_[id] : 0; }
 
  private:

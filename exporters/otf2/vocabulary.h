@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-/// Our enumerations in OTF2's.
+/// Converts our enumerations to OTF2's.
 namespace megascope::otf2 {
 
-/// kNone: a barrier, as which OTF2 readers show what moves nothing.
+/// kNone becomes a barrier, which OTF2 readers show for operations that move no data.
 OTF2_CollectiveOp otf2_operation(CollectiveOp operation);
 OTF2_RegionRole otf2_role(RegionRole role);
 OTF2_Paradigm otf2_paradigm(Paradigm paradigm);
@@ -21,7 +21,8 @@ OTF2_IoCreationFlag otf2_creation_flags(std::uint16_t mode);
 OTF2_IoStatusFlag otf2_status_flags(std::uint16_t mode);
 OTF2_IoSeekOption otf2_seek_option(SeekFrom from);
 
-/// Root of a collective: a rank in the communicator, or one of kNoPeer, kSelfRoot, kProcNullRoot.
+/// The root of a collective: a rank in the communicator, or kNoPeer, kSelfRoot or kProcNullRoot.
+/// OTF2 CollectiveRoot.
 /// OTF2 CollectiveRoot.
 std::uint32_t otf2_root(std::int32_t root);
 

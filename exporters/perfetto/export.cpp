@@ -16,8 +16,7 @@ namespace {
 
 constexpr const char* kFileName = "trace.perfetto-trace";
 
-/// Processes are shown in the order of their rank. Said once a file, on the track that all others
-/// descend from.
+/// Orders the processes by rank. Written once for each file, on the root track.
 void write_root_track(timeline::JointFile& file) {
   std::string trace;
   protozero::pbf_writer writer(trace);
@@ -35,7 +34,7 @@ void write_root_track(timeline::JointFile& file) {
 
 Status run_export(const ExportJob& job, ExportResult& result) {
   Collective& members = *job.collective;
-  timeline::JointFile file(members, job.folder, kFileName);
+  timeline::JointFile file(members, job.directory, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
   std::uint64_t slice_count = 0;
@@ -62,20 +61,18 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (status.is_ok()) status = timeline::add_up(members, lost_range_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_counter_count);
   if (lost_operation_count != 0) {
-    result.notes.push_back(
-        human_count(lost_operation_count) +
-        " nonblocking operations have no slice of their own: there are tracks for " +
-        std::to_string(OperationLanes::kMaxLanes) + " at once");
+    result.notes.push_back(human_count(lost_operation_count) +
+                           " nonblocking operations have no slice: the limit is " +
+                           std::to_string(OperationLanes::kMaxLanes) + " at a time");
   }
   if (lost_range_count != 0) {
-    result.notes.push_back(human_count(lost_range_count) +
-                           " ranges are not shown: there are tracks for " +
-                           std::to_string(RangeLanes::kMaxLanes) + " at once");
+    result.notes.push_back(human_count(lost_range_count) + " ranges are not shown: the limit is " +
+                           std::to_string(RangeLanes::kMaxLanes) + " at a time");
   }
   if (lost_counter_count != 0) {
     result.notes.push_back(human_count(lost_counter_count) +
-                           " counters are not shown: there are tracks for " +
-                           std::to_string(tracks::kMostCounters) + " of a rank");
+                           " counters are not shown: the limit is " +
+                           std::to_string(tracks::kMaxCounters) + " for each rank");
   }
   result.records = slice_count;
   return status;

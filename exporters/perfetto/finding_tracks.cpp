@@ -18,9 +18,10 @@ using schema::DebugAnnotation;
 using schema::TrackDescriptor;
 using schema::TrackEvent;
 
-constexpr std::int32_t kFindings = -1;       ///< in place of a world rank
-constexpr std::int32_t kAbove = -1;          ///< place among siblings
-constexpr std::size_t kMostFindings = 1024;  ///< their tracks stay clear of those of threads
+constexpr std::int32_t kFindings = -1;  ///< used in place of a world rank
+constexpr std::int32_t kAbove = -1;     ///< sort position among siblings
+/// Limit, so that their track numbers do not overlap those of threads.
+constexpr std::size_t kMaxFindings = 1024;
 
 struct Moment {
   std::uint64_t time_ns;
@@ -77,7 +78,8 @@ std::string event_of(const Moment& moment) {
   return event;
 }
 
-/// A track of each finding of its own, and one in each of its ranks: they may overlap as they like.
+/// Gives each finding a track of its own, and one in each of its ranks, because findings may
+/// overlap.
 std::vector<Moment> write_tracks(const Annotations& annotations, std::int32_t world_size,
                                  PacketStream& packets) {
   std::vector<Moment> moments;
@@ -87,7 +89,7 @@ std::vector<Moment> write_tracks(const Annotations& annotations, std::int32_t wo
     moments.push_back({finding.begin_ns, uuid, &finding, true});
     moments.push_back({std::max(finding.begin_ns, finding.end_ns), uuid, &finding, false});
   };
-  const std::size_t count = std::min(annotations.findings.size(), kMostFindings);
+  const std::size_t count = std::min(annotations.findings.size(), kMaxFindings);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Annotation& finding = annotations.findings[i];
     add(finding, tracks::of_process(kFindings, 2 + i), tracks::of_process(kFindings, 1),
@@ -108,7 +110,7 @@ std::uint64_t write_findings(const RecordSource& source, const Annotations& anno
                              timeline::JointFile& file) {
   if (annotations.findings.empty()) return 0;
   PacketStream packets(file, static_cast<std::uint32_t>(source.world_size()) +
-                                 1);  // ranks have those up to their number
+                                 1);  // ranks use the ids up to the number of ranks
   packets.put_first(source.start_realtime_ns(), tracks::of_process(kFindings, 1), {});
   packets.put(schema::TracePacket::kTrackDescriptor, process_track());
   const std::vector<Moment> moments = write_tracks(annotations, source.world_size(), packets);

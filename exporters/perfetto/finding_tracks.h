@@ -8,10 +8,10 @@
 
 namespace megascope::perfetto {
 
-/// Writes a packet sequence with a process "MegaScope findings", which is shown above the ranks, a
-/// track a finding; and in each rank that a finding is about a track "findings", above its threads.
-/// Nothing without findings. By one member; source: tells when the run was and how many ranks it
-/// has. Returns the number of slices.
+/// Writes a packet sequence with a process "MegaScope findings", shown above the ranks with one
+/// track for each finding, and a track "findings" in each affected rank, above its threads. Writes
+/// nothing if there are no findings. Called by one member. source: provides the time and size of
+/// the run. Returns the number of slices.
 std::uint64_t write_findings(const RecordSource& source, const Annotations& annotations,
                              timeline::JointFile& file);
 

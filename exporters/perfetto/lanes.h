@@ -9,16 +9,17 @@
 
 namespace megascope::perfetto {
 
-/// Gives each nonblocking operation, or range, that is in flight a lane of its own, the lowest that
-/// is free: slices of one track must nest, and these overlap as they like. Those beyond kMaxLanes
-/// at once get none. Number: what they are known by, not 0.
+/// Assigns each nonblocking operation or range in flight to the lowest free lane, because slices of
+/// one track must nest and these may overlap. At most kMaxLanes at a time; further ones get no
+/// lane. Number: identifies the operation or range; not 0.
 template <class Number>
 class Lanes {
  public:
   static constexpr std::uint32_t kMaxLanes = 1024;
   static constexpr std::uint32_t kNoLane = 0xFFFFFFFF;
 
-  /// is_new: the lane was never used before. What is in flight already keeps its lane: kNoLane.
+  /// Returns the lane; kNoLane if the number is 0 or in flight already, or if all lanes are in use.
+  /// is_new: the lane is used for the first time.
   std::uint32_t start(Number number, bool& is_new) {
     is_new = false;
     if (number == 0) return kNoLane;
@@ -36,7 +37,7 @@ class Lanes {
     return entry.lane;
   }
 
-  /// The lane that becomes free; kNoLane when there is none of this number.
+  /// Frees a lane and returns it; kNoLane if the number is not in flight.
   std::uint32_t complete(Number number) {
     Entry entry;
     if (!open_.take(number, entry)) return kNoLane;

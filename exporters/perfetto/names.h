@@ -9,10 +9,11 @@
 
 namespace megascope::perfetto {
 
-/// The strings of one process that packets refer to by number, and those numbers (iids: per kind,
-/// from 1 on).
+/// The strings of one process that packets refer to by interning id (iid): separate ids for each
+/// kind, from 1 on.
 class Names {
  public:
+  /// Interning ids of a region's name and category.
   struct Region {
     std::uint32_t name;
     std::uint32_t category;
@@ -20,24 +21,24 @@ class Names {
 
   explicit Names(const ProcessDefinitions& process);
 
-  /// Content of the InternedData message that defines all of them.
+  /// Content of the InternedData message that defines all strings.
   const std::string& interned() const { return interned_; }
-  /// From here on numbers of names of slices, of their arguments, and of categories are free.
+  /// First unused iids, of event names, of argument names, and of categories.
   std::uint64_t first_free_name() const { return first_free_name_; }
   static constexpr std::uint64_t kFirstFreeArgument = timeline::kArgumentNameCount + 1;
   std::uint64_t first_free_category() const { return first_free_category_; }
-  /// Of a region that the trace does not define: "unknown region".
+  /// Ids of a region; those of "unknown region" if the trace does not define it.
   Region region(RegionId id) const { return id < regions_.size() ? regions_[id] : kUnknownRegion; }
   static std::uint64_t argument(timeline::ArgumentName name) {
     return static_cast<std::uint64_t>(name) + 1;
   }
-  static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
+  static constexpr std::uint64_t kAny = 1;  ///< string value of a wildcard
   static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
   std::uint64_t call_site(std::int64_t number) const {
     return first_site_ + static_cast<std::uint64_t>(number);
   }
   std::uint64_t window(WinId id) const { return first_window_ + id; }
-  /// After those of the communicators and windows.
+  /// File names follow communicators and windows.
   std::uint64_t file(FileId id) const { return first_file_ + id; }
 
  private:

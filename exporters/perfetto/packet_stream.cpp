@@ -55,8 +55,9 @@ void PacketStream::put(std::uint32_t field, std::string_view message) {
   out_.message(schema::Trace::kPacket, head_.bytes());
 }
 
-// No SEQ_NEEDS_INCREMENTAL_STATE: it lets readers skip packets whose names were lost with an
-// earlier part of a ring buffer. A file is whole, and the flag would cost 4 bytes a slice.
+// Does not set SEQ_NEEDS_INCREMENTAL_STATE, which lets readers skip packets whose names were lost
+// with an earlier part of a ring buffer. A file is complete, and the flag would cost 4 bytes for
+// each slice.
 void PacketStream::put_event(std::uint64_t time_ns, std::span<const char> track_event) {
   head_.clear();
   head_.number(TracePacket::kTimestamp, time_ns - last_time_ns_);

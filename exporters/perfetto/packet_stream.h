@@ -16,12 +16,12 @@
 
 namespace megascope::perfetto {
 
-/// A message of protobuf fields in memory that is used again and again: for packets of which there
-/// are millions. Room is made by `reserve`; the writers do not look.
+/// Reusable buffer for one protobuf message, for packets that occur millions of times. `reserve`
+/// must provide the room; the writing functions do not check.
 class FieldBuffer {
  public:
   void clear() { size_ = 0; }
-  /// Room for `bytes` more.
+  /// Makes room for `bytes` more.
   void reserve(std::size_t bytes) {
     if (size_ + bytes > data_.size()) data_.resize(2 * (size_ + bytes));
   }
@@ -37,8 +37,7 @@ class FieldBuffer {
   }
   void fixed64(std::uint32_t field, std::uint64_t value) {
     key(field, protozero::pbf_wire_type::fixed64);
-    raw({reinterpret_cast<const char*>(&value),
-         sizeof value});  // little endian, as everywhere we run
+    raw({reinterpret_cast<const char*>(&value), sizeof value});  // little-endian machines only
   }
   void message(std::uint32_t field, std::span<const char> content) {
     key(field, protozero::pbf_wire_type::length_delimited);
@@ -50,7 +49,8 @@ class FieldBuffer {
     size_ += content.size();
   }
 
-  static constexpr std::size_t kMaxNumberBytes = 2 + 10;  ///< of a field that we write
+  /// Maximum size of a number field with a small field number.
+  static constexpr std::size_t kMaxNumberBytes = 2 + 10;
 
  private:
   void key(std::uint32_t field, protozero::pbf_wire_type wire) {
@@ -61,22 +61,22 @@ class FieldBuffer {
   std::size_t size_ = 0;
 };
 
-/// The packets of one trusted packet sequence. Times are written as the difference to the packet
-/// before, on a clock of the sequence that `put_first` sets up: ns, exact.
+/// Writes the packets of one trusted packet sequence. Timestamps are differences to the previous
+/// packet, on a clock of the sequence that `put_first` defines: ns, exact.
 class PacketStream {
  public:
-  /// sequence_id > 0, no other sequence of the file has it. The file must outlive this object.
+  /// sequence_id: > 0 and unique in the file. file must outlive this object.
   PacketStream(timeline::JointFile& file, std::uint32_t sequence_id);
 
-  /// The first packet: starts the clock at ns 0 of the run, which was at start_realtime_ns, and
-  /// sets what later packets leave out. interned: content of InternedData.
+  /// Writes the first packet: defines the clock, whose ns 0 is the start of the run at
+  /// start_realtime_ns, and the defaults of later packets. interned: content of InternedData.
   void put_first(std::int64_t start_realtime_ns, std::uint64_t default_track_uuid,
                  const std::string& interned);
-  /// A packet without time that holds one message.
+  /// Writes a packet with one message and no timestamp.
   void put(std::uint32_t field, std::string_view message);
-  /// An event; `time_ns` is not before that of the event before.
+  /// Writes an event. `time_ns` must not be before the previous event.
   void put_event(std::uint64_t time_ns, std::span<const char> track_event);
-  /// To the file. Also done when much has come together.
+  /// Writes buffered packets to the file. Also done automatically when the buffer is full.
   void flush();
 
  private:
@@ -84,7 +84,7 @@ class PacketStream {
 
   timeline::JointFile& file_;
   std::uint32_t sequence_id_;
-  FieldBuffer head_;  ///< of the packet in work: all but the message
+  FieldBuffer head_;  ///< of the current packet, without the message
   FieldBuffer out_;
   std::uint64_t last_time_ns_ = 0;
 };

@@ -41,7 +41,7 @@ void PointEvents::count(const timeline::Event& event) {
   if (is_seen_.size() <= counter) is_seen_.resize(process_.counters.size());
   const bool is_new = !is_seen_[counter];
   is_seen_[counter] = true;
-  if (counter >= tracks::kMostCounters) {
+  if (counter >= tracks::kMaxCounters) {
     lost_counter_count_ += is_new ? 1 : 0;
     return;
   }
@@ -64,8 +64,8 @@ void PointEvents::add_counter_track(CounterId counter, std::uint64_t uuid) {
   writer.add_uint64(TrackDescriptor::kParentUuid,
                     tracks::of_process(process_.info.world_rank, tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, timeline::valid_utf8(definition.name));
-  std::string of_counter;  // a message of its own: without a unit it is empty, and a writer inside
-                           // another would leave it out
+  // A separate message: without a unit it is empty, and a nested writer would omit it.
+  std::string of_counter;
   protozero::pbf_writer counter_writer(of_counter);
   if (!definition.unit.empty())
     counter_writer.add_string(schema::CounterDescriptor::kUnitName,
@@ -132,7 +132,7 @@ void PointEvents::start_range(const timeline::Event& event) {
   packets_.put_event(event.time_ns, text);
 }
 
-/// Of one whose start is not there nothing is shown.
+/// A range without a start is not shown.
 void PointEvents::stop_range(const timeline::Event& event) {
   const std::uint32_t lane = lanes_.complete(event.point->range);
   if (lane == RangeLanes::kNoLane) return;

@@ -11,20 +11,20 @@
 
 namespace megascope::perfetto {
 
-/// What a program told of moments: counters as tracks of the process, one each whatever thread sets
-/// it, made when it is first set; marks and tensors as instants of their thread; ranges as slices
-/// of tracks "ranges", which overlap as they like.
+/// Writes the points that the application recorded. Counters are tracks of the process, created at
+/// the first value; marks and tensors are instants of their thread; ranges are slices of tracks
+/// "ranges", because they may overlap.
 class PointEvents {
  public:
-  /// All must outlive this object.
+  /// All arguments must outlive this object.
   PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets)
       : process_(process), names_(names), packets_(packets) {}
 
-  /// event: kPoint, in order of time. thread_uuid: of its location.
+  /// event: kPoint, in time order. thread_uuid: track of its location.
   void add(const timeline::Event& event, std::uint64_t thread_uuid);
-  /// Ranges for which there was no lane.
+  /// Ranges for which no lane was free.
   std::uint64_t lost_range_count() const { return lost_range_count_; }
-  /// Counters for which there was no track, of which no value is shown.
+  /// Counters beyond the limit of tracks; their values are not shown.
   std::uint64_t lost_counter_count() const { return lost_counter_count_; }
 
  private:

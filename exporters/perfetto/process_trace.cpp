@@ -22,7 +22,7 @@ constexpr std::uint64_t kProgressCalls = 1U << 16;
 constexpr std::uint32_t kFirstLaneTrack = 1;
 constexpr std::uint32_t kFirstThreadTrack = kFirstLaneTrack + OperationLanes::kMaxLanes;
 constexpr std::int32_t kLanesRank = 1 << 20;  // below the threads
-constexpr std::size_t kArgumentBytes = 24;    // at most, one debug annotation
+constexpr std::size_t kArgumentBytes = 24;    // maximum size of one debug annotation
 
 }  // namespace
 
@@ -113,7 +113,7 @@ void ProcessTrace::write_thread_track(const LocationDefinition& location) {
   {
     protozero::pbf_writer thread(writer, TrackDescriptor::kThread);
     thread.add_int32(schema::ThreadDescriptor::kPid, tracks::pid_of(world_rank_));
-    thread.add_int64(schema::ThreadDescriptor::kTid, place + 1);  // 0 is no thread to readers
+    thread.add_int64(schema::ThreadDescriptor::kTid, place + 1);  // readers treat 0 as no thread
     thread.add_int32(schema::ThreadDescriptor::kLegacySortIndex, place);
     thread.add_string(schema::ThreadDescriptor::kThreadName,
                       timeline::valid_utf8(timeline::thread_name(location)));
@@ -122,7 +122,7 @@ void ProcessTrace::write_thread_track(const LocationDefinition& location) {
   packets_.put(schema::TracePacket::kTrackDescriptor, track);
 }
 
-// Tracks of one name below one parent are shown as one, its slices below each other.
+// Viewers merge tracks with equal name and parent and stack their slices.
 void ProcessTrace::write_lane_track(std::uint32_t lane) {
   std::string track;
   protozero::pbf_writer writer(track);
@@ -200,9 +200,9 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
   }
 }
 
-// A message arrives when the call that receives it returns: its flow ends at the end of that slice.
-// None is declared to terminate there: where clocks of ranks disagree an end may lie before its
-// start, and such a flow would be lost.
+// A message arrives when the receiving call returns, so its flow ends at the end of that slice. It
+// is not marked as terminating, because with inaccurate clocks its end may precede its start, and a
+// terminated flow would then be lost.
 void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) {
   std::size_t message = 0;
   for (const Fact& fact : event.call->facts) {
@@ -280,7 +280,7 @@ void ProcessTrace::leave(const timeline::Event& event) {
     event_.clear();
     event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
     event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
-    if (CallArguments::is_told_at_end(fact.kind)) {
+    if (CallArguments::is_reported_at_end(fact.kind)) {
       add_arguments(CallArguments::of_message(fact, world_ranks_));
     }
     packets_.put_event(event.time_ns, event_.bytes());

@@ -17,30 +17,31 @@
 
 namespace megascope::perfetto {
 
-/// Writes one process of a run as one packet sequence: a process track named after the rank, a
-/// track a thread with a slice a call, and beside them tracks "requests" with a slice a nonblocking
+/// Writes one process as one packet sequence: a process track named after the rank, a track for
+/// each thread with a slice for each call, and tracks "requests" with a slice for each nonblocking
 /// operation, from the call that starts it to the one that completes it.
 ///
-/// Flows: from the slice of the call that sends to the one of the call in which the receive
-/// completed; and through the calls by which the members of a collective enter it, in the order of
-/// entering (a chain: as many arrows as members).
+/// Flows: from the slice of the sending call to the one in which the receive completes; and through
+/// the calls by which the members of a collective enter it, in order of entry (a chain with as many
+/// arrows as members).
 class ProcessTrace {
  public:
-  /// All must outlive this object. annotations: null: nothing but what was recorded is shown.
+  /// All arguments must outlive this object. annotations: null: only recorded data is shown.
   ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
                const Annotations* annotations = nullptr);
 
-  /// progress: called now and then with the number of calls since the last time; may be empty.
+  /// Writes all packets. progress: called periodically with the number of calls since the last
+  /// time; may be empty.
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t slice_count() const { return slice_count_ + waits_.slice_count(); }
-  /// Nonblocking operations for which there was no lane.
+  /// Nonblocking operations for which no lane was free.
   std::uint64_t lost_operation_count() const { return lost_operation_count_; }
   std::uint64_t lost_range_count() const { return points_.lost_range_count(); }
   std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
 
  private:
-  /// What the calls open on one location will need when they are left; each call's part begins at
+  /// What the open calls of one location need when they are left. The part of each call begins at
   /// its marks.
   struct OpenCalls {
     struct Marks {
@@ -48,7 +49,7 @@ class ProcessTrace {
     };
     std::vector<Marks> marks;
     std::vector<std::uint64_t> flows;
-    std::vector<Fact> completions;  ///< of operations
+    std::vector<Fact> completions;  ///< completions of operations
   };
 
   void write_preamble();
@@ -84,8 +85,8 @@ class ProcessTrace {
   WaitSlices waits_;
   PointEvents points_;
   std::vector<OpenCalls> open_;  ///< by location
-  std::vector<std::uint64_t>
-      comm_seeds_;  ///< global name of each communicator with more than one member, else 0
+  /// Global name of each communicator with more than one member, else 0.
+  std::vector<std::uint64_t> comm_seeds_;
   std::uint64_t slice_count_ = 0;
   std::uint64_t lost_operation_count_ = 0;
 };

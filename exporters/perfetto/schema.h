@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-/// The part of Perfetto's published schema that is written here: field numbers of
-/// protos/perfetto/trace, by message.
+/// The subset of Perfetto's schema used here: field numbers of protos/perfetto/trace, by message.
 namespace megascope::perfetto::schema {
 
 struct Trace {
@@ -33,8 +32,8 @@ struct Clock {
   static constexpr std::uint32_t kTimestamp = 2;
   static constexpr std::uint32_t kIsIncremental = 3;
 
-  static constexpr std::uint32_t kRealtime = 1;  ///< clock_id
-  static constexpr std::uint32_t kBoottime = 6;  ///< the time of a trace, unless it says otherwise
+  static constexpr std::uint32_t kRealtime = 1;  ///< value of clock_id
+  static constexpr std::uint32_t kBoottime = 6;  ///< the default clock of a trace
   static constexpr std::uint32_t kSequenceScoped = 64;
 };
 struct InternedData {
@@ -59,8 +58,9 @@ struct TrackDescriptor {
   static constexpr std::uint32_t kProcessOrdering = 19;
   static constexpr std::uint32_t kThreadOrdering = 20;
 
-  static constexpr std::uint32_t kChildrenExplicit = 3;  ///< child_ordering
-  static constexpr std::uint32_t kExplicit = 1;          ///< process_ordering, thread_ordering
+  static constexpr std::uint32_t kChildrenExplicit = 3;  ///< value of child_ordering
+  /// Value of process_ordering and thread_ordering.
+  static constexpr std::uint32_t kExplicit = 1;
 };
 struct ProcessDescriptor {
   static constexpr std::uint32_t kPid = 1;
@@ -88,7 +88,7 @@ struct TrackEvent {
   static constexpr std::uint32_t kDoubleCounterValue = 44;
   static constexpr std::uint32_t kFlowIds = 47;
 
-  static constexpr std::uint32_t kSliceBegin = 1;  ///< type
+  static constexpr std::uint32_t kSliceBegin = 1;  ///< value of type
   static constexpr std::uint32_t kSliceEnd = 2;
   static constexpr std::uint32_t kInstant = 3;
   static constexpr std::uint32_t kTypeCounter = 4;

@@ -61,7 +61,7 @@ void WaitSlices::before(const timeline::Event& event) {
     if (first->end_ns > event.time_ns) break;
     end(static_cast<std::size_t>(first - open_.begin()), first->end_ns);
   }
-  // Nothing else of the thread may reach out of a wait: a call that a callback makes ends it.
+  // A call made by a callback ends the wait, because slices of a thread must nest.
   const auto own = std::ranges::find(open_, event.location, &Open::location);
   if (own != open_.end()) end(static_cast<std::size_t>(own - open_.begin()), event.time_ns);
 }

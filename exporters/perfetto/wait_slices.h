@@ -13,24 +13,23 @@
 
 namespace megascope::perfetto {
 
-/// The waits of one process as slices within those of its calls, on the tracks of its threads.
-/// Their names tell them apart in colour, because the viewer colours by name and passes over
-/// numbers.
+/// Writes the waits of one process as slices within the slices of its calls. Their names contain
+/// the kind and the rank, because the viewer colors slices by name and ignores numbers.
 class WaitSlices {
  public:
-  /// annotations: may be null; outlives this object, as packets does.
+  /// annotations: may be null. annotations and packets must outlive this object.
   WaitSlices(const Annotations* annotations, std::int32_t world_rank, PacketStream& packets);
 
   bool is_empty() const { return cursor_.is_empty(); }
-  /// Content for the process's InternedData: names of slices from first_name on, of arguments from
+  /// Content for the process's InternedData: event names from first_name on, argument names from
   /// first_argument on, and one category.
   std::string interned(std::uint64_t first_name, std::uint64_t first_argument,
                        std::uint64_t category);
 
-  /// Ends what ends before the event happens. To be called before the event is written.
+  /// Ends the waits that end before the event. Call it before writing the event.
   void before(const timeline::Event& event);
-  /// Begins the wait of the call that was entered, if there is one. To be called when its slice was
-  /// begun. track_uuid: its track.
+  /// Begins the wait of the call that was entered, if it has one. Call it after beginning the
+  /// call's slice. track_uuid: of that slice.
   void entered(const timeline::Event& event, std::uint64_t track_uuid);
 
   std::uint64_t slice_count() const { return slice_count_; }
@@ -47,11 +46,11 @@ class WaitSlices {
   std::span<const WaitAnnotation> waits_;
   timeline::WaitCursor cursor_;
   PacketStream& packets_;
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t>
-      names_;  ///< by kind and rank waited for
+  /// By kind and rank waited for.
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> names_;
   std::uint64_t first_argument_ = 0;
   std::uint64_t category_ = 0;
-  std::vector<Open> open_;  ///< at most one a location
+  std::vector<Open> open_;  ///< at most one for each location
   FieldBuffer event_;
   FieldBuffer argument_;
   std::uint64_t slice_count_ = 0;

@@ -9,8 +9,8 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::size_t kMostSets = 4;
-constexpr double kWorthShowing = 0.01;  ///< of a rank's time
+constexpr std::size_t kMaxSets = 4;
+constexpr double kWorthShowing = 0.01;  ///< fraction of a rank's time
 
 std::uint64_t whole(double value) {
   return value > 0 && value < 9e18 ? static_cast<std::uint64_t>(value) : 0;
@@ -56,10 +56,9 @@ std::vector<SharedCores> shared_cores_of(const RunReport& report) {
 std::vector<std::string> shared_cores_texts(const RunReport& report) {
   const std::vector<SharedCores> all = shared_cores_of(report);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(all.size(), kMostSets); ++i)
-    texts.push_back(to_text(all[i]));
-  if (all.size() > kMostSets)
-    texts.push_back("and " + std::to_string(all.size() - kMostSets) + " more such sets of ranks");
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxSets); ++i) texts.push_back(to_text(all[i]));
+  if (all.size() > kMaxSets)
+    texts.push_back("and " + std::to_string(all.size() - kMaxSets) + " more such sets of ranks");
   const bool has_wait = std::ranges::all_of(
       report.ranks, [](const RankRow& rank) { return rank.cpus.has_core_wait; });
   if (!all.empty() && !has_wait)

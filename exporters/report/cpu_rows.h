@@ -8,20 +8,21 @@
 #include <string>
 #include <vector>
 
-/// What a report says of cores and CPU time.
+/// CPU time and cores in a report.
 namespace megascope::report {
 
-/// Reads the points of all threads of a rank.
+/// CPU times of a rank, from the points of all its threads.
 CpuTotals cpu_totals_of(const RecordSource& source, std::int32_t world_rank);
 
+/// Sets of ranks that share cores, because their affinity has fewer cores than ranks.
 std::vector<SharedCores> shared_cores_of(const RunReport& report);
-/// A sentence without a final point for each set of ranks that share cores, at most a few; none
-/// where cores suffice.
+/// One sentence, without a final period, for each set of ranks that share cores, at most a few.
+/// Empty if every rank has a core.
 std::vector<std::string> shared_cores_texts(const RunReport& report);
 
-/// Have ranks waited for a core 1 % of their time or more, or do they share cores?
+/// Whether some rank waited for a core for at least 1 % of its time, or ranks share cores.
 bool shows_cpu(const RunReport& report);
-/// "12.5 s"; "?": it is not known.
+/// CPU time of a rank, and its time waiting for a core, e.g. "12.5 s"; "?": unknown.
 std::string cpu_cell(const RankRow& rank);
 std::string core_wait_cell(const RankRow& rank);
 

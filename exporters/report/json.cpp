@@ -1,6 +1,6 @@
 #include "core/base/text.h"
+#include "exporters/report/call_sites.h"
 #include "exporters/report/cpu_rows.h"
-#include "exporters/report/places.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shared_cores_json.h"
 #include "exporters/report/shares.h"
@@ -23,7 +23,7 @@ const char* end_state_name(EndState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-/// ISO 8601 with milliseconds, UTC; null when not known.
+/// ISO 8601 with milliseconds, UTC; null if unknown.
 Json iso_time(std::int64_t realtime_ns) {
   const std::time_t whole_seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
   std::tm utc{};
@@ -89,12 +89,12 @@ Json files(const RunReport& report) {
   return all;
 }
 
-Json places(const RunReport& report) {
+Json call_sites(const RunReport& report) {
   Json all = Json::array();
-  for (const PlaceRow& row : report.places) {
+  for (const CallSiteRow& row : report.call_sites) {
     const CallSiteDefinition& site = row.site;
     all.push_back({{"function", row.function},
-                   {"place", place_text(row)},
+                   {"place", call_site_text(row)},
                    {"caller", site.function},
                    {"file", site.file},
                    {"line", site.line != 0 ? Json(site.line) : Json(nullptr)},
@@ -106,7 +106,7 @@ Json places(const RunReport& report) {
   return all;
 }
 
-/// {"job_id": "1234", ...}: variables of Slurm without the prefix, in small letters.
+/// {"job_id": "1234", ...}: Slurm's variables without prefix, in lower case.
 Json launcher_facts(const RunReport& report) {
   Json all = Json::object();
   for (const LauncherFact& fact : report.launcher) {
@@ -147,7 +147,7 @@ Json per_rank(const RunReport& report) {
          {"overhead_s", seconds(rank.overhead_ns)},
          {"trace_bytes", rank.trace_bytes},
          {"end_state", end_state_name(rank.end_state)},
-         {"solo", rank.is_solo},
+         {"solo", rank.is_standalone},
          {"cpu_s", cpu_seconds(rank, rank.cpu.cpu_ns, true)},
          {"core_wait_s", cpu_seconds(rank, rank.cpu.wait_ns, rank.cpu.has_wait)},
          {"involuntary_switches", rank.cpu.readings != 0 ? Json(rank.cpu.switches) : Json(nullptr)},
@@ -256,9 +256,9 @@ Json interfaces_of(std::uint8_t interfaces) {
 
 Json object_of(const RunReport& report) {
   const TimeShares shares = time_shares(report);
-  std::uint64_t most_overhead_ns = 0;
+  std::uint64_t max_overhead_ns = 0;
   for (const RankRow& rank : report.ranks)
-    most_overhead_ns = std::max(most_overhead_ns, rank.overhead_ns);
+    max_overhead_ns = std::max(max_overhead_ns, rank.overhead_ns);
   Json json;
   json["version"] = report.version;
   json["run_id"] = report.run_id;
@@ -278,13 +278,13 @@ Json object_of(const RunReport& report) {
                      {"unmeasured", report.clocks.unmeasured},
                      {"error_ns", report.clocks.error_ns}};
   }
-  if (report.step_talk.steps != 0) {
-    const StepTalkRow& talk = report.step_talk;
-    json["step_talk"] = {{"steps", talk.steps},
-                         {"skipped", talk.skipped},
-                         {"step_s", seconds(talk.step_ns)},
-                         {"own_s", seconds(talk.own_ns)},
-                         {"wait_s", seconds(talk.wait_ns)}};
+  if (report.step_exchange.steps != 0) {
+    const StepExchangeRow& exchange = report.step_exchange;
+    json["step_talk"] = {{"steps", exchange.steps},
+                         {"skipped", exchange.skipped},
+                         {"step_s", seconds(exchange.step_ns)},
+                         {"own_s", seconds(exchange.own_ns)},
+                         {"wait_s", seconds(exchange.wait_ns)}};
   }
   json["missing_ranks"] = missing_ranks(report);
   json["wall_s"] = seconds(shares.wall_ns);
@@ -297,12 +297,12 @@ Json object_of(const RunReport& report) {
   json["imbalance"] = shares.imbalance;
   json["verdict"] = report.verdict.empty() ? first_verdict(report, shares) : report.verdict;
   json["is_analyzed"] = !report.verdict.empty();
-  json["overhead_s"] = seconds(most_overhead_ns);
+  json["overhead_s"] = seconds(max_overhead_ns);
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
   json["regions"] = regions(report);
   json["files"] = files(report);
-  json["places"] = places(report);
+  json["places"] = call_sites(report);
   json["per_rank"] = per_rank(report);
   json["shared_cores"] = shared_cores_json(shared_cores_of(report));
   json["end_states"] = end_states(report);

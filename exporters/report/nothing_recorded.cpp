@@ -16,30 +16,31 @@ struct CauseText {
 };
 
 constexpr CauseText kTexts[] = {
-    {NothingCause::kNoMpiCall, "the program ended before MPI_Init, or never calls MPI",
-     "Check that it is the MPI program itself that was run, not a script's help text."},
+    {NothingCause::kNoMpiCall, "the program ended before MPI_Init, or does not call MPI",
+     "Check that the MPI program itself was run."},
     {NothingCause::kDisabled, "MEGASCOPE_ENABLE=0 is set", "Unset it or set it to 1."},
-    {NothingCause::kWrongPath, "the library was not loaded: wrong path, or missing on some node",
-     "The loader warns \"object ... from LD_PRELOAD cannot be preloaded\"; use a path that all "
-     "nodes have."},
-    {NothingCause::kStaticProgram, "the program is linked statically, so nothing can be preloaded",
+    {NothingCause::kWrongPath,
+     "the library was not loaded: the path is wrong, or missing on some node",
+     "The loader then prints \"object ... from LD_PRELOAD cannot be preloaded\". Use a path that "
+     "exists on all nodes."},
+    {NothingCause::kStaticProgram, "the program is statically linked, so LD_PRELOAD has no effect",
      "Link it dynamically (without -static)."},
     {NothingCause::kOtherMpi,
-     "the program uses another MPI library than the one this MegaScope was built for",
-     "`megascope info` says which one that is; build MegaScope with the program's MPI."},
+     "the program uses another MPI library than this MegaScope was built for",
+     "`megascope info` prints which one. Build MegaScope with the program's MPI."},
     {NothingCause::kFortran,
-     "the program calls MPICH from Fortran with `use mpi_f08`, which is not seen",
-     "`mpif.h` and `use mpi` are recorded; with Open MPI all interfaces are."},
+     "the program calls MPICH from Fortran with `use mpi_f08`, which is not recorded",
+     "Use `mpif.h` or `use mpi`; with Open MPI all interfaces are recorded."},
     {NothingCause::kSecureProgram,
-     "the program runs with other rights than its user's, so LD_PRELOAD is ignored",
+     "the program is set-user-ID or has capabilities, so LD_PRELOAD is ignored",
      "Run a copy without set-user-ID and file capabilities."},
     {NothingCause::kMpiInside,
-     "MPI is linked into the program itself, so its calls do not pass through the loader",
+     "MPI is linked into the program itself, so its calls do not use the dynamic loader",
      "Link it with the shared MPI library."},
-    {NothingCause::kOtherMachine, "the program is not a 64-bit program of this kind of processor",
-     "Build it for this machine; MegaScope is for x86-64."},
+    {NothingCause::kOtherMachine, "the program is not a 64-bit program for this processor",
+     "Build it for x86-64, which MegaScope supports."},
     {NothingCause::kFiltered, "every MPI function that the program calls is excluded",
-     "See the MEGASCOPE_* variables that are set, and `megascope info` for what they do."},
+     "Check the MEGASCOPE_* variables that are set; `megascope info` describes them."},
 };
 
 const CauseText& text_of(NothingCause cause) {
@@ -47,7 +48,7 @@ const CauseText& text_of(NothingCause cause) {
                        [&](const CauseText& text) { return text.cause == cause; });
 }
 
-/// The first line behind `first`, the others below it.
+/// Appends `text` wrapped, with `first` before the first line and the other lines aligned.
 void add_wrapped(std::string& page, const std::string& first, const std::string& text) {
   const std::vector<std::string> lines = wrapped(printable(text, 4 * kColumns),
                                                  kColumns - first.size());
@@ -61,7 +62,8 @@ void add_cause(std::string& page, const CauseText& cause, const std::string& det
   add_wrapped(page, "    ", cause.remedy);
 }
 
-constexpr char kMore[] = "More: `megascope doctor -- COMMAND`, and the page that it names.\n";
+constexpr char
+    kMore[] = "For more, run `megascope doctor -- COMMAND` and see the page that it names.\n";
 
 }  // namespace
 
@@ -80,7 +82,7 @@ std::string nothing_recorded_text(const NothingRecorded& facts) {
     }
     return page + kMore;
   }
-  std::string page = "MegaScope: nothing was recorded" + of + ". It may be because\n";
+  std::string page = "MegaScope: nothing was recorded" + of + ". Possible causes:\n";
   for (const CauseText& text : kTexts) {
     const auto& excluded = facts.excluded;
     const bool is_possible = std::find(excluded.begin(), excluded.end(), text.cause) ==

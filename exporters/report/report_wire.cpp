@@ -11,7 +11,7 @@ constexpr std::uint64_t kFormat = 6;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
-/// One description of each row for both directions: `Codec` is Writer or Reader.
+/// Each row is described once for both directions: `Codec` is Writer or Reader.
 struct Writer {
   WireWriter out;
   template <class T>
@@ -29,7 +29,7 @@ struct Writer {
   void text(const std::string& value) {
     out.text(std::string_view(value).substr(0, kMaxTextBytes));
   }
-  /// Of ascending numbers; nothing where their list is too long for a text.
+  /// Writes ascending numbers; writes an empty list if the text would be too long.
   void numbers(const std::vector<std::uint32_t>& values) {
     const std::string list = number_list(values);
     out.text(list.size() <= kMaxTextBytes ? std::string_view(list) : std::string_view());
@@ -126,7 +126,7 @@ constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.number(row.overhead_ns);
   codec.number(row.trace_bytes);
   codec.choice(row.end_state, EndState::kRecovered);
-  codec.number(row.is_solo);
+  codec.number(row.is_standalone);
   cpu_rows(codec, row);
 };
 constexpr auto file_row = [](auto& codec, auto& row) {
@@ -139,7 +139,7 @@ constexpr auto file_row = [](auto& codec, auto& row) {
   codec.number(row.totals.time);
   codec.number(row.totals.ranks);
 };
-constexpr auto place_row = [](auto& codec, auto& row) {
+constexpr auto call_site_row = [](auto& codec, auto& row) {
   codec.text(row.function);
   codec.text(row.site.module);
   codec.number(row.site.offset);
@@ -201,7 +201,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.functions, kMaxFunctions, function_row);
   codec.rows(report.comms, kMaxComms, comm_row);
   codec.rows(report.files, kMaxFiles, file_row);
-  codec.rows(report.places, kMaxPlaces, place_row);
+  codec.rows(report.call_sites, kMaxCallSites, call_site_row);
   codec.rows(report.regions, kMaxRegions, region_row);
   codec.rows(report.pairs, kMaxPairs, pair_row);
   codec.number(report.pair_count);
@@ -216,7 +216,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.notes, kMaxNotes, text_row);
 }
 
-/// What the other functions of this folder rely on.
+/// Checks the invariants that the other functions in this directory need.
 bool is_consistent(const RunReport& report) {
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     if (report.ranks[i].node >= report.nodes.size() || report.ranks[i].world_rank < 0) return false;
@@ -236,11 +236,12 @@ bool is_consistent(const RunReport& report) {
   for (std::size_t i = 1; i < report.regions.size(); ++i) {
     if (report.regions[i - 1].name >= report.regions[i].name) return false;
   }
-  const auto place_key = [](const PlaceRow& row) {
+  const auto call_site_key = [](const CallSiteRow& row) {
     return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
   };
-  for (std::size_t i = 1; i < report.places.size(); ++i) {
-    if (place_key(report.places[i - 1]) >= place_key(report.places[i])) return false;
+  for (std::size_t i = 1; i < report.call_sites.size(); ++i) {
+    if (call_site_key(report.call_sites[i - 1]) >= call_site_key(report.call_sites[i]))
+      return false;
   }
   return true;
 }
@@ -255,11 +256,11 @@ void serialize(const RunReport& report, std::vector<std::byte>& to) {
 
 Status parse(std::span<const std::byte> from, RunReport& report) {
   Reader reader{WireReader(from)};
-  if (reader.in.number() != kFormat) return Status::error("report: not of this version");
+  if (reader.in.number() != kFormat) return Status::error("report: written by another version");
   RunReport read;
   describe(reader, read);
   if (!reader.in.is_at_end() || !is_consistent(read)) return Status::error("report: damaged");
-  read.folder = report.folder;
+  read.directory = report.directory;
   read.report_command = report.report_command;
   read.exports = report.exports;
   report = std::move(read);

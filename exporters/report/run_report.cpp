@@ -18,17 +18,17 @@ template <class Row>
 void add_row(Row& mine, const Row& theirs) {
   mine.totals.add(theirs.totals);
 }
-void add_row(PlaceRow& mine, const PlaceRow& theirs) {
+void add_row(CallSiteRow& mine, const CallSiteRow& theirs) {
   mine.totals.add(theirs.totals);
   if (mine.site.line == 0 && theirs.site.line != 0)
-    mine.site = theirs.site;  // some nodes have debug information
+    mine.site = theirs.site;  // some nodes may have debug information
 }
 void add_row(CommRow& mine, const CommRow& theirs) {
   mine.totals.add(theirs.totals);
   mine.check.merge(theirs.check);
 }
 
-/// Adds rows with equal keys; both are ascending by key, and so is the result.
+/// Merges rows with equal keys. Both lists and the result are ascending by key.
 template <class Row, class Key>
 void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
   std::vector<Row> all;
@@ -48,7 +48,7 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
 
 bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
 bool is_others(const RegionRow& row) { return row.name == kOthersName; }
-bool is_others(const PlaceRow& row) { return row.function == kOthersName; }
+bool is_others(const CallSiteRow& row) { return row.function == kOthersName; }
 bool is_others(const FileRow& row) { return row.name == kOthersName; }
 bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
 template <class Row>
@@ -57,13 +57,12 @@ bool is_to_be_kept(const Row&) {
 }
 bool is_to_be_kept(const CommRow& row) { return row.check.differs; }
 
-/// Folds the rows with the least time into the one of others, `others`, which goes where its key
-/// belongs.
+/// Merges the rows with the least time into the row `others`, which is inserted in key order.
 template <class Row, class Key>
 void bound_rows(std::vector<Row>& rows, std::size_t limit, Row others, Key key) {
   if (rows.size() <= limit) return;
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    if (is_others(a) != is_others(b)) return is_others(b);  // comes last
+    if (is_others(a) != is_others(b)) return is_others(b);  // sorts after all others
     if (is_to_be_kept(a) != is_to_be_kept(b)) return is_to_be_kept(a);
     if (a.totals.time != b.totals.time) return a.totals.time > b.totals.time;
     return key(a) < key(b);
@@ -116,7 +115,7 @@ void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
 const std::string& function_key(const FunctionRow& row) { return row.name; }
 const std::string& region_key(const RegionRow& row) { return row.name; }
 const std::string& file_key(const FileRow& row) { return row.name; }
-auto place_key(const PlaceRow& row) {
+auto call_site_key(const CallSiteRow& row) {
   return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
 }
 std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
@@ -145,7 +144,8 @@ void CollectiveCheck::merge(const CollectiveCheck& other) {
   }
   const bool has_all = sum.count == sum.reached &&
                        other.sum.count ==
-                           other.sum.reached;  // else they may differ in those left out
+                           // Otherwise the difference may be in calls beyond the limit.
+                           other.sum.reached;
   differs = differs || other.differs || (has_all && sum != other.sum);
   ranks += other.ranks;
 }
@@ -157,7 +157,7 @@ std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
                           return rank.end_state == EndState::kFinalized;
                         });
   if (!is_whole) return {};
-  // A rank without a row made no collective there, unless its row had no room.
+  // A rank without a row called no collective there, unless its row was beyond the limit.
   const bool has_all = report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
                        std::ranges::none_of(report.comms,
                                             [](const CommRow& row) { return is_others(row); });
@@ -185,9 +185,9 @@ void bound(RunReport& report) {
              comm_key);
   bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
   bound_rows(report.regions, kMaxRegions, {.name = kOthersName, .totals = {}}, region_key);
-  std::ranges::sort(report.places, {}, place_key);
-  bound_rows(report.places, kMaxPlaces, {.function = kOthersName, .site = {}, .totals = {}},
-             place_key);
+  std::ranges::sort(report.call_sites, {}, call_site_key);
+  bound_rows(report.call_sites, kMaxCallSites, {.function = kOthersName, .site = {}, .totals = {}},
+             call_site_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
     return std::tie(b.bytes, b.messages, a.source, a.destination) <
            std::tie(a.bytes, a.messages, b.source, b.destination);
@@ -222,7 +222,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   add_rows(mine.functions, theirs.functions, function_key);
   add_rows(mine.comms, theirs.comms, comm_key);
   add_rows(mine.files, theirs.files, file_key);
-  add_rows(mine.places, theirs.places, place_key);
+  add_rows(mine.call_sites, theirs.call_sites, call_site_key);
   add_rows(mine.regions, theirs.regions, region_key);
   append(mine.pairs, theirs.pairs);
   append(mine.waits, theirs.waits);
@@ -257,7 +257,7 @@ Status merge_up(Collective& collective, RunReport& report) {
   if (!status.is_ok() || collective.rank() != 0) return status;
   RunReport merged;
   status = parse(bytes, merged);
-  merged.folder = report.folder;
+  merged.directory = report.directory;
   merged.report_command = report.report_command;
   merged.exports = report.exports;
   if (status.is_ok()) report = std::move(merged);

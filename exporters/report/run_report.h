@@ -14,16 +14,15 @@
 #include <string>
 #include <vector>
 
-/// What a run adds up to, for people (to_text) and programs (to_json). docs/report.md says what
-/// each number means.
+/// The report of a run, for people (to_text) and programs (to_json). docs/report.md explains the
+/// numbers.
 namespace megascope::report {
 
-// How much is kept. A report of one rank has a bounded size; merging adds one RankRow a rank and
-// nothing else.
+// Limits. The report of one rank has a bounded size; merging adds only one RankRow for each rank.
 inline constexpr std::size_t kMaxFunctions = 512;
 inline constexpr std::size_t kMaxComms = 256;
 inline constexpr std::size_t kMaxFiles = 256;
-inline constexpr std::size_t kMaxPlaces = 1024;
+inline constexpr std::size_t kMaxCallSites = 1024;
 inline constexpr std::size_t kMaxRegions = 1024;
 inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
@@ -33,10 +32,10 @@ inline constexpr std::size_t kMaxUnrecorded = 64;
 inline constexpr std::size_t kMaxNotes = 16;
 inline constexpr std::size_t kMaxLauncherFacts = 32;
 
-/// The name of a row that holds what the bounds left out.
+/// Name of the row with the rows beyond a limit.
 inline constexpr const char kOthersName[] = "(others)";
 
-/// One MPI function, over all ranks and communicators. Times in ns, in this and in all rows.
+/// One MPI function, over all ranks and communicators. Times are in ns in all rows.
 struct FunctionRow {
   std::string name;
   RegionRole role = RegionRole::kFunction;
@@ -45,37 +44,38 @@ struct FunctionRow {
   bool operator==(const FunctionRow&) const = default;
 };
 
-/// kSelf: all MPI_COMM_SELF together. kRemote: reaches into another world. kOthers: what the bounds
-/// left out.
+/// kSelf: all MPI_COMM_SELF together. kRemote: inter-world communicator. kOthers: rows beyond the
+/// limit.
 enum class CommRowKind : std::uint8_t { kComm, kSelf, kRemote, kOthers };
 
-/// Whether ranks called the same collectives, as far as their sums tell
+/// Whether ranks called the same collectives, by checksums of their calls
 /// (core/record/collective_sums.h).
 struct CollectiveCheck {
   CollectiveSum sum;        ///< of the first rank
-  std::uint64_t ranks = 0;  ///< that told theirs
-  bool differs = false;     ///< some of them
+  std::uint64_t ranks = 0;  ///< number of ranks with a checksum
+  bool differs = false;     ///< some of them differ
 
   void merge(const CollectiveCheck& other);
   bool operator==(const CollectiveCheck&) const = default;
 };
 
-/// One communicator, over all its members here.
+/// One communicator, over all its recorded members.
 struct CommRow {
   CommRowKind kind = CommRowKind::kComm;
   std::uint64_t global_name = 0;  ///< 0 unless kComm or kRemote
   std::string name;
-  std::int64_t size = 0;  ///< ranks in it; of both groups for an intercommunicator, of all worlds
+  /// Number of ranks; of both groups for an intercommunicator, and of all worlds.
+  std::int64_t size = 0;
   CallTotals totals;
-  CollectiveCheck check = {};  ///< of kComm that all members know by the same name
+  CollectiveCheck check = {};  ///< for kComm that all members know by the same name
 
   bool operator==(const CommRow&) const = default;
 };
 
-/// One file name, over all ranks; the same name on two nodes is one row.
+/// One file name, over all ranks. The same name on two nodes is one row.
 struct FileRow {
   struct Totals : FileTotals {
-    std::uint64_t ranks = 0;  ///< that used it
+    std::uint64_t ranks = 0;  ///< number of ranks that used it
 
     void add(const Totals& other) {
       FileTotals::add(other);
@@ -89,18 +89,18 @@ struct FileRow {
   bool operator==(const FileRow&) const = default;
 };
 
-/// Calls of one function from one place, over all ranks. Places are equal by module, build and
-/// offset.
-struct PlaceRow {
-  std::string function;     ///< that was called: "MPI_Send"
-  CallSiteDefinition site;  ///< id has no meaning here; nothing set: calls whose place is not known
-  CallTotals totals;        ///< calls and time only
+/// Calls of one function from one call site, over all ranks. Call sites are equal if module, build
+/// and offset are.
+struct CallSiteRow {
+  std::string function;     ///< the called function, e.g. "MPI_Send"
+  CallSiteDefinition site;  ///< id is unused; empty: calls without a call site
+  CallTotals totals;        ///< only calls and time
 
-  bool operator==(const PlaceRow&) const = default;
+  bool operator==(const CallSiteRow&) const = default;
 };
 
-/// A region that programs told, over all ranks and threads. "calls" are how often it was entered
-/// and left.
+/// A region annotated by the application, over all ranks and threads. "calls" counts how often it
+/// was entered and left.
 struct RegionRow {
   std::string name;
   CallTotals totals;
@@ -108,32 +108,35 @@ struct RegionRow {
   bool operator==(const RegionRow&) const = default;
 };
 
+/// One rank.
 struct RankRow {
   std::int32_t world_rank = 0;
   std::uint32_t node = 0;  ///< index into RunReport::nodes
-  std::int32_t
-      step_node = -1;  ///< SLURM_NODEID: number of the node in the job step; -1: not under Slurm
+  /// SLURM_NODEID: number of the node in the job step; -1: not under Slurm.
+  std::int32_t step_node = -1;
   std::int64_t pid = 0;
   std::uint64_t calls = 0;
-  std::uint64_t mpi_time_ns = 0;   ///< summed over threads, start-up included
-  std::uint64_t startup_ns = 0;    ///< of it in MPI_Init and the like
-  std::uint64_t wall_ns = 0;       ///< from the entry of the first to the return of the last call
+  std::uint64_t mpi_time_ns = 0;  ///< summed over threads, including start-up
+  std::uint64_t startup_ns = 0;   ///< of it, in MPI_Init and similar calls
+  /// From the entry of the first call to the return of the last one.
+  std::uint64_t wall_ns = 0;
   std::uint32_t thread_count = 1;  ///< threads that called MPI
-  std::uint64_t overhead_ns = 0;   ///< our own, outside of the calls
+  std::uint64_t overhead_ns = 0;   ///< measurement overhead outside of the calls
   std::uint64_t trace_bytes = 0;
   EndState end_state = EndState::kRunning;
-  bool is_solo = false;
+  bool is_standalone = false;
   CpuTotals cpu = {};  ///< of all threads
-  NodeCpus cpus = {};  ///< of the main thread when recording began; not known where cores is empty
+  /// Affinity of the main thread at the start of recording; cores is empty if unknown.
+  NodeCpus cpus = {};
 
   bool operator==(const RankRow&) const = default;
 };
 
-/// Where a rank spent time in calls that may wait for others.
+/// Time of a rank in one function that may wait for other ranks.
 struct WaitRow {
   std::int32_t world_rank = 0;
   std::string function;
-  std::string comm;  ///< empty: of none or of several
+  std::string comm;  ///< empty: none, or several
   std::uint64_t calls = 0;
   std::uint64_t time_ns = 0;
 
@@ -150,137 +153,139 @@ struct PairRow {
   bool operator==(const PairRow&) const = default;
 };
 
-/// A call that had not returned when the trace ended.
+/// A call that had not returned at the end of the trace.
 struct PendingRow {
   std::int32_t world_rank = 0;
   std::string function;
   std::string comm;
-  std::int32_t peer = kNoPeer;  ///< as the call names it
+  std::int32_t peer = kNoPeer;  ///< as in the call's argument
   std::uint64_t since_ns = 0;   ///< since the rank's first call
-  std::uint64_t time_ns = 0;    ///< until the trace's end
+  std::uint64_t time_ns = 0;    ///< until the end of the trace
 
   bool operator==(const PendingRow&) const = default;
 };
 
+/// One exported file or directory.
 struct ExportRow {
   std::string format;  ///< "otf2"
-  std::string path;    ///< within the run folder
+  std::string path;    ///< within the run directory
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
 
   bool operator==(const ExportRow&) const = default;
 };
 
-/// How the clocks of the run's processes were brought to one time.
+/// Accuracy of the clock synchronization of the run.
 struct ClockFacts {
-  std::uint64_t domains = 0;     ///< clocks, each shared by some processes; 0: not known
-  std::uint64_t unmeasured = 0;  ///< of these, placed by their nodes' system clocks for want of
-                                 ///< anything better
-  double error_ns = 0.0;         ///< of the others: no moment of theirs is further off (DomainTime)
+  std::uint64_t domains = 0;  ///< number of clocks, each shared by some processes; 0: unknown
+  /// Of these, clocks that were set by their nodes' system clock because no measurement was
+  /// possible.
+  std::uint64_t unmeasured = 0;
+  double error_ns = 0.0;  ///< upper bound of the error of the others (DomainTime)
 
   bool operator==(const ClockFacts&) const = default;
 };
 
-/// What ranks told each other at steps. Times are sums over steps, of each the greatest of all
-/// ranks.
-struct StepTalkRow {
-  std::uint64_t steps = 0;    ///< of which all ranks heard; 0: they did not talk
-  std::uint64_t skipped = 0;  ///< of these, whose statistics could not be used
+/// Cost of the exchanges at steps. Durations are sums over steps of the maximum over ranks.
+struct StepExchangeRow {
+  std::uint64_t steps = 0;    ///< steps with a complete exchange; 0: there was none
+  std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
   std::uint64_t step_ns = 0;
-  std::uint64_t own_ns = 0;   ///< ours: statistics of tensors, and talking
-  std::uint64_t wait_ns = 0;  ///< of it waiting for other ranks
+  std::uint64_t own_ns = 0;   ///< measurement overhead: tensor statistics and exchange
+  std::uint64_t wait_ns = 0;  ///< of own_ns, time waiting for other ranks
 
-  bool operator==(const StepTalkRow&) const = default;
+  bool operator==(const StepExchangeRow&) const = default;
 };
 
 /// Ranks that reached neither MPI_Finalize nor MPI_Abort.
 struct OpenEndFacts {
-  std::string
-      text;  ///< sentences: where their records stop, and which ended first; empty: there are none
-  std::vector<std::int32_t> first;  ///< those that ended first, as far as the traces show it
-  std::string evidence;             ///< what shows it: "awaited" …
+  /// Sentences: where their records end, and which rank ended first; empty: there are none.
+  std::string text;
+  std::vector<std::int32_t> first;  ///< ranks that ended first, according to the traces
+  std::string evidence;             ///< the kind of evidence, e.g. "awaited"
 
   bool operator==(const OpenEndFacts&) const = default;
 };
 
+/// The report of a run, or of some of its ranks.
 struct RunReport {
-  std::string version;  ///< MegaScope's
+  std::string version;  ///< version of MegaScope
   std::string run_id;
   std::string job;
-  std::vector<LauncherFact>
-      launcher;       ///< ids of job and step; of each name that of the lowest rank
+  /// Ids of job and step; for each name the value of the lowest rank.
+  std::vector<LauncherFact> launcher;
   std::string world;  ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::string mpi_library;
-  std::uint8_t interfaces = 0;          ///< through which MPI was called: kInterfaceC …
-  std::vector<std::string> unrecorded;  ///< procedures that were called in some rank and cannot be
-                                        ///< recorded: "mpi_send_f08_"
-  std::vector<std::string> programs;    ///< distinct command lines, that of the lowest rank first
+  std::uint8_t interfaces = 0;  ///< interfaces through which MPI was called: kInterfaceC …
+  /// Procedures that some rank called and that cannot be recorded, e.g. "mpi_send_f08_".
+  std::vector<std::string> unrecorded;
+  std::vector<std::string> programs;  ///< distinct command lines, that of the lowest rank first
   std::int32_t world_size = 0;
-  std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0 if not known
+  std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0: unknown
   std::vector<std::string> nodes;
-  std::vector<RankRow> ranks;          ///< ascending; ranks without a trace are missing
-  std::vector<FunctionRow> functions;  ///< ascending name
-  std::vector<CommRow> comms;          ///< ascending (kind, global_name)
-  std::vector<FileRow> files;          ///< ascending name
-  std::vector<PlaceRow>
-      places;  ///< ascending (module, offset, build, function); empty unless places were recorded
-  std::vector<RegionRow> regions;  ///< ascending name
-  std::vector<PairRow> pairs;      ///< the heaviest, by bytes
-  std::uint64_t pair_count = 0;    ///< of all pairs that exchanged messages
-  SizeTotals messages;             ///< of all pairs
+  std::vector<RankRow> ranks;          ///< ascending; ranks without a trace are absent
+  std::vector<FunctionRow> functions;  ///< ascending by name
+  std::vector<CommRow> comms;          ///< ascending by (kind, global_name)
+  std::vector<FileRow> files;          ///< ascending by name
+  /// Ascending by (module, offset, build, function); empty unless call sites were recorded.
+  std::vector<CallSiteRow> call_sites;
+  std::vector<RegionRow> regions;  ///< ascending by name
+  std::vector<PairRow> pairs;      ///< the largest, by bytes
+  std::uint64_t pair_count = 0;    ///< number of all pairs that exchanged messages
+  SizeTotals messages;             ///< over all pairs
   std::array<SizeTotals, kSizeClassCount> message_sizes{};
-  std::array<SizeTotals, kSizeClassCount>
-      collective_sizes{};           ///< by bytes sent + received of a call; "messages" are calls
+  /// By bytes sent + received in a call; "messages" are calls.
+  std::array<SizeTotals, kSizeClassCount> collective_sizes{};
   std::vector<WaitRow> waits;       ///< the longest, by time
   std::vector<PendingRow> pending;  ///< the longest, by time
   std::uint64_t pending_count = 0;
   Losses losses{};
-  /// False when losses also miss in the sums above: they were made from a trace that has not all
-  /// calls.
+  /// Whether the totals include dropped records. False if they were computed from a trace that
+  /// lacks calls.
   bool covers_all_calls = true;
   std::vector<std::string> notes;  ///< sentences for the user
 
-  // Only rank 0 fills these in, when all is merged; they do not travel.
-  std::string folder;  ///< the run folder as the user can type it; empty: not to be mentioned
-  std::string report_command;  ///< prints this report again; empty: not to be mentioned
+  // Set on rank 0 only, after merging; not sent between ranks.
+  std::string directory;       ///< the run directory as the user can type it; empty: not printed
+  std::string report_command;  ///< command that prints this report; empty: not printed
   std::vector<ExportRow> exports;
   ClockFacts clocks;
   OpenEndFacts open_ends;
-  StepTalkRow step_talk;
-  std::string verdict;             ///< that of `megascope analyze`; empty: it was not made here
-  std::string verdict_command;     ///< makes it; empty: not to be mentioned
-  std::string started_by;          ///< run folder of parent_world, where it was found
-  std::vector<RunReport> spawned;  ///< of the worlds that this one started
+  StepExchangeRow step_exchange;
+  std::string verdict;             ///< verdict of `megascope analyze`; empty: none
+  std::string verdict_command;     ///< command that computes the verdict; empty: not printed
+  std::string started_by;          ///< run directory of parent_world, if found
+  std::vector<RunReport> spawned;  ///< reports of the worlds that this one spawned
 
   bool operator==(const RunReport&) const = default;
 };
 
-/// Adds `theirs`, of higher ranks. Associative as long as the bounds hold; beyond them the heaviest
-/// rows stay.
+/// Adds `theirs`, a report of higher ranks. Associative as long as no limit is reached; beyond a
+/// limit the largest rows are kept.
 void merge(RunReport& mine, const RunReport& theirs);
 
-/// Brings a report that was put together by hand into its bounds and order (merge() does it
-/// itself).
+/// Sorts the rows of a manually built report and applies the limits. merge() does this itself.
 void bound(RunReport& report);
 
-/// Appends what travels between ranks.
+/// Appends the report in the form in which ranks exchange it.
 void serialize(const RunReport& report, std::vector<std::byte>& to);
-/// Of bytes from anywhere: an error, or a report within the bounds.
+/// Parses untrusted bytes. Returns an error, or a report within the limits.
 Status parse(std::span<const std::byte> from, RunReport& report);
 
-/// Afterwards member 0 has the report of all; the others' are unspecified. O(log size) rounds.
+/// Merges the reports of all members on member 0; those of other members are unspecified
+/// afterwards. Collective; O(log size) rounds.
 Status merge_up(Collective& collective, RunReport& report);
 
-/// Communicators on which the ranks did not call the same collectives. Nothing is said of runs that
-/// did not reach MPI_Finalize as a whole, or lost calls: there ranks differ in how far they came.
-/// Valid as long as the report.
+/// Communicators on which ranks called different collectives. Empty if some rank did not reach
+/// MPI_Finalize or calls were dropped, because ranks then stopped at different points. The pointers
+/// are valid as long as the report.
 std::vector<const CommRow*> comms_that_differ(const RunReport& report);
 
-/// At most 60 lines (80 where places were recorded) of at most 100 columns, ending with a newline.
-/// Text from programs is made harmless for a terminal.
+/// The report as text: at most 60 lines (80 with call sites) of at most 100 columns, ending with a
+/// newline. Text from the application is made safe for terminals.
 std::string to_text(const RunReport& report);
-/// One JSON object, indented, ending with a newline. Always valid UTF-8.
+/// The report as one indented JSON object, ending with a newline. Always valid UTF-8.
 std::string to_json(const RunReport& report);
 
 }  // namespace megascope::report

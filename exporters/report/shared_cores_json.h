@@ -8,8 +8,8 @@
 
 namespace megascope::report {
 
-/// [{"host", "ranks", "cores", "processors", "granted_processors", "text"}]: the same in the report
-/// and in the analysis.
+/// Sets of ranks that share cores, as JSON: [{"host", "ranks", "cores", "processors",
+/// "granted_processors", "text"}]. Used by the report and the analysis.
 inline nlohmann::ordered_json shared_cores_json(const std::vector<SharedCores>& all) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const SharedCores& shared : all) {

@@ -10,10 +10,10 @@
 namespace megascope::report {
 namespace {
 
-// Below these a difference is not worth a sentence.
-constexpr double kClearSpread = 0.10;  // of shares, between one rank and all others
-constexpr double kEvenSpread = 0.05;   // between the least and the most
-constexpr double kLittleShare = 0.05;  // "communication is not where the time goes"
+// Thresholds below which a difference is not mentioned.
+constexpr double kClearSpread = 0.10;  // difference between one rank and all others
+constexpr double kEvenSpread = 0.05;   // difference between minimum and maximum
+constexpr double kLittleShare = 0.05;  // below it, communication is called insignificant
 constexpr std::uint64_t kShortRunNs = 10'000'000;
 
 double percent(double share) { return 100.0 * share; }
@@ -31,8 +31,8 @@ double waiting_ns(const RankRow& rank) {
                   available_ns(rank));
 }
 
-/// One rank that spends clearly less time in MPI than the others, which differ less among
-/// themselves.
+/// The rank with clearly less time in MPI than all others, if the others differ less among
+/// themselves; else nullptr.
 const RankRow* one_late_rank(const TimeShares& shares) {
   if (shares.by_share.size() < 2) return nullptr;
   const double next = mpi_share(*shares.by_share[1]);
@@ -56,7 +56,7 @@ TimeShares time_shares(const RunReport& report) {
   TimeShares shares;
   double available = 0;
   double waiting = 0;
-  double most_outside = 0;
+  double max_outside = 0;
   for (const RankRow& rank : report.ranks) {
     shares.by_share.push_back(&rank);
     available += available_ns(rank);
@@ -65,8 +65,8 @@ TimeShares time_shares(const RunReport& report) {
     shares.startup_ns = std::max(shares.startup_ns, rank.startup_ns);
     const double outside = (available_ns(rank) - waiting_ns(rank)) /
                            std::max(1U, rank.thread_count);
-    if (shares.busiest_rank < 0 || outside > most_outside) {
-      most_outside = outside;
+    if (shares.busiest_rank < 0 || outside > max_outside) {
+      max_outside = outside;
       shares.busiest_rank = rank.world_rank;
     }
   }
@@ -83,21 +83,21 @@ TimeShares time_shares(const RunReport& report) {
   for (const RankRow& rank : report.ranks) {
     outside_sum += (available_ns(rank) - waiting_ns(rank)) / std::max(1U, rank.thread_count);
   }
-  if (most_outside > 0)
-    shares.imbalance = 1.0 - outside_sum / static_cast<double>(count) / most_outside;
+  if (max_outside > 0)
+    shares.imbalance = 1.0 - outside_sum / static_cast<double>(count) / max_outside;
   return shares;
 }
 
 std::string first_verdict(const RunReport& report, const TimeShares& shares) {
   if (report.ranks.empty()) return {};
   if (report.pending_count != 0) {
-    return fmt::format("The run ended inside {} MPI call{}: see below who waited for whom.",
+    return fmt::format("The run ended inside {} MPI call{}: see the pending calls below.",
                        report.pending_count, report.pending_count == 1 ? "" : "s");
   }
-  if (is_too_short(shares)) return "The run is too short to say where its time goes.";
+  if (is_too_short(shares)) return "The run is too short for a breakdown of its time.";
   if (shares.run < kLittleShare) {
     return fmt::format(
-        "MPI takes {:.1f} % of the ranks' time: communication is not where this run spends it.",
+        "MPI takes {:.1f} % of the ranks' time: communication is not significant in this run.",
         percent(shares.run));
   }
   if (report.ranks.size() == 1)
@@ -112,7 +112,7 @@ std::string first_verdict(const RunReport& report, const TimeShares& shares) {
         percent(shares.run), late->world_rank, percent_text(mpi_share(*late)));
   }
   if (spread < kEvenSpread) {
-    return fmt::format("Ranks spend {:.0f} % of their time in MPI, all about the same.",
+    return fmt::format("Ranks spend {:.0f} % of their time in MPI, all about equally.",
                        percent(shares.run));
   }
   return fmt::format(

@@ -2,8 +2,8 @@
 
 #include "core/base/text.h"
 #include "core/record/user_regions.h"
+#include "exporters/report/call_sites.h"
 #include "exporters/report/cpu_rows.h"
-#include "exporters/report/places.h"
 
 #include <algorithm>
 #include <map>
@@ -24,7 +24,7 @@ std::string cut(const std::string& text, std::size_t limit = kMaxNameBytes) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
 }
 
-/// Of a path the end tells most.
+/// Truncates a path at the front, because its end is the most significant part.
 std::string cut_path(const std::string& path) {
   return path.size() <= kMaxNameBytes ? path : "..." + path.substr(path.size() - kMaxNameBytes + 3);
 }
@@ -42,7 +42,7 @@ bool is_startup(const std::string& function) {
   return function == "MPI_Init" || function == "MPI_Init_thread" || function == "MPI_Session_init";
 }
 
-/// Has a trace with these losses a record of every call?
+/// Whether a trace with these losses has a record of every call.
 bool has_all_calls(const Losses& losses) {
   constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage,
                                          LossCause::kNoBuffer, LossCause::kForeign,
@@ -62,7 +62,7 @@ std::string function_name(const ProcessDefinitions& definitions, RegionId id) {
   return region == nullptr ? kOthersName : cut(region->name);
 }
 
-/// The sums of one rank, by what reports show.
+/// The totals of one rank, by the rows of reports.
 class Summary {
  public:
   Summary(const ProcessDefinitions& definitions, RunReport& report)
@@ -143,7 +143,7 @@ double tick_ns(const ProcessInfo& info, const RankFacts& facts) {
   return facts.ns_per_tick > 0 ? facts.ns_per_tick : ns_per_tick(info);
 }
 
-/// When recording began, from the first moment at which all clocks were read.
+/// Start of recording, from the first point at which all clocks were read.
 std::int64_t start_realtime_ns(const ProcessInfo& info, const RankFacts& facts) {
   if (info.clock_points.empty()) return 0;
   const ClockPoint& first = info.clock_points.front();
@@ -190,7 +190,7 @@ void describe_messages(const Profile& profile, std::int32_t world_rank, RunRepor
   report.message_sizes = profile.message_sizes();
 }
 
-/// A file row for every name; names that are alike when cut are one.
+/// One file row for each name; names that are equal after truncation share a row.
 void describe_files(const ProcessDefinitions& definitions, const Profile& profile,
                     double ns_per_unit, RunReport& report) {
   std::map<std::string, FileTotals> by_name;
@@ -210,7 +210,7 @@ void describe_files(const ProcessDefinitions& definitions, const Profile& profil
   }
 }
 
-/// Of names that are alike when cut the sums are one.
+/// Names that are equal after truncation share a row.
 void describe_regions(const ProcessDefinitions& definitions, const Profile& profile,
                       double ns_per_unit, RunReport& report) {
   std::map<std::string, CallTotals> by_name;
@@ -223,7 +223,7 @@ void describe_regions(const ProcessDefinitions& definitions, const Profile& prof
   for (const auto& [name, totals] : by_name) report.regions.push_back({name, totals});
 }
 
-/// From the first call to the last; of a program without MPI, as long as it was recorded.
+/// From the first to the last call; for a program without MPI the duration of recording.
 std::uint64_t wall_ns(const ProcessInfo& info, const Profile& profile, const RankFacts& facts) {
   const bool is_without_mpi = profile.is_empty() && !profile.regions().rows().empty() &&
                               info.end_ticks > info.start_ticks;
@@ -269,7 +269,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   describe_messages(profile, info.world_rank, report);
   describe_files(definitions, profile, facts.ns_per_profile_unit, report);
   const auto function_of = [&](RegionId region) { return function_name(definitions, region); };
-  describe_places(definitions, profile, facts.ns_per_profile_unit, function_of, report);
+  describe_call_sites(definitions, profile, facts.ns_per_profile_unit, function_of, report);
   describe_regions(definitions, profile, facts.ns_per_profile_unit, report);
   RankRow rank;
   rank.world_rank = info.world_rank;
@@ -289,7 +289,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
                             tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
-  rank.is_solo = info.is_solo || facts.is_solo;
+  rank.is_standalone = info.is_standalone || facts.is_standalone;
   rank.cpu = facts.cpu;
   rank.cpus = info.cpus;
   report.ranks = {rank};

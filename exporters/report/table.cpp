@@ -6,8 +6,8 @@
 namespace megascope::report {
 namespace {
 
-/// The code point at the front and its bytes; 0 bytes when the text does not begin with one (RFC
-/// 3629).
+/// The first code point of a text and its length in bytes; 0 bytes if the text does not begin with
+/// a valid one (RFC 3629).
 struct CodePoint {
   std::uint32_t value = 0;
   std::size_t bytes = 0;

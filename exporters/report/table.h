@@ -7,36 +7,36 @@
 
 namespace megascope::report {
 
-/// `text` as one line that is safe to print: what is not valid UTF-8, control characters (also of
-/// Unicode's second set) and those that change the direction of writing become '?'. Longer than
-/// `columns`: cut, ending in "...".
+/// `text` as one line that is safe to print: invalid UTF-8, control characters (C0 and C1) and
+/// bidirectional formatting characters become '?'. If longer than `columns`, it is truncated and
+/// ends with "...".
 std::string printable(std::string_view text, std::size_t columns);
 
-/// The same, but of what is longer the end is left, behind "...": of a path it tells most.
+/// Like printable(), but keeps the end of a long text, after "...". For paths.
 std::string printable_end(std::string_view text, std::size_t columns);
 
-/// Columns that `text`, valid UTF-8, takes: one a code point.
+/// Width of `text`, valid UTF-8, in columns: one for each code point.
 std::size_t display_width(std::string_view text);
 
-/// Broken at blanks into lines of at most `columns`; a longer word is cut.
+/// Breaks a text at blanks into lines of at most `columns`; longer words are truncated.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
-/// Cells in aligned columns, two blanks apart: the header and `left` columns to the left, the
-/// others to the right.
+/// A text table with columns two blanks apart. Align::kLeft columns are left-aligned, with their
+/// titles; the others are right-aligned.
 class Table {
  public:
   enum class Align { kLeft, kRight };
   struct Column {
     std::string title;
     Align align = Align::kRight;
-    std::size_t max_columns = 60;  ///< longer cells are cut
+    std::size_t max_columns = 60;  ///< longer cells are truncated
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// One cell a column, fewer are filled up with empty ones.
+  /// Adds a row with one cell for each column. Missing cells are empty.
   void add(std::vector<std::string> cells);
   std::size_t row_count() const { return rows_.size(); }
-  /// The header, then the rows, each indented and without blanks at the end.
+  /// The header and the rows, indented, without trailing blanks.
   std::vector<std::string> lines(std::size_t indent) const;
 
  private:

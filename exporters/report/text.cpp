@@ -11,7 +11,7 @@ namespace megascope::report {
 namespace {
 
 constexpr std::size_t kMaxLines = 60;
-constexpr std::size_t kMaxLinesWithPlaces = 80;
+constexpr std::size_t kMaxLinesWithCallSites = 80;
 
 Lines all_sections(const RunReport& report, const TimeShares& shares, const RowLimits& limits) {
   Lines all;
@@ -28,7 +28,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(region_section(report, limits), true);
   append(comm_section(report, limits), true);
   append(file_section(report, limits), true);
-  append(place_section(report, limits), true);
+  append(call_site_section(report, limits), true);
   append(size_section(report), true);
   append(pair_section(report, limits), true);
   append(wait_section(report, limits), true);
@@ -40,14 +40,15 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   return all;
 }
 
-/// Takes a row from the part that can best spare one; false when all are as short as they may be.
+/// Removes a row from the part that has the most to spare. False: all parts have their minimum
+/// size.
 bool shorten(RowLimits& limits) {
   struct Part {
     std::size_t* rows;
     std::size_t least;
   };
   const Part parts[] = {{&limits.functions, 2}, {&limits.regions, 1}, {&limits.comms, 0},
-                        {&limits.waits, 0},     {&limits.files, 0},   {&limits.places, 8},
+                        {&limits.waits, 0},     {&limits.files, 0},   {&limits.call_sites, 8},
                         {&limits.pairs, 0},     {&limits.pending, 1}, {&limits.notes, 1},
                         {&limits.exports, 1},   {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
@@ -59,12 +60,13 @@ bool shorten(RowLimits& limits) {
   return true;
 }
 
-/// Traces are there, calls are not.
+/// The text for a run whose traces have no calls.
 std::string no_call_text(const RunReport& report) {
   const bool is_one = report.ranks.size() == 1;
   return std::string("MegaScope: ") +
-         (is_one ? "the trace of this run holds" : "the traces of this run hold") +
-         " no call. It was cut short or damaged, or\nthe program ended while MPI was starting.\n";
+         (is_one ? "the trace of this run has" : "the traces of this run have") +
+         " no call. Recording ended early or the trace is\ndamaged, or the program ended during "
+         "MPI_Init.\n";
 }
 
 }  // namespace
@@ -86,7 +88,7 @@ std::string to_text(const RunReport& report) {
   limits.notes = std::min(limits.notes, report.notes.size());
   limits.exports = std::min(limits.exports, report.exports.size());
   Lines lines = all_sections(report, shares, limits);
-  const std::size_t most = report.places.empty() ? kMaxLines : kMaxLinesWithPlaces;
+  const std::size_t most = report.call_sites.empty() ? kMaxLines : kMaxLinesWithCallSites;
   while (lines.size() > most && shorten(limits)) lines = all_sections(report, shares, limits);
   std::string text;
   for (const std::string& line : lines) text += printable(line, kTextColumns) + '\n';

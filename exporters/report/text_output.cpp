@@ -14,18 +14,18 @@ struct LossText {
   const char* reason;
 };
 
-/// By LossCause: for people, and what to do about it.
+/// By LossCause: name and remedy.
 constexpr LossText kLossTexts[kLossCauseCount] = {
-    {"buffer full", "MEGASCOPE_BUFFER_SIZE was reached; make it larger"},
+    {"buffer full", "MEGASCOPE_BUFFER_SIZE was reached; increase it"},
     {"storage",
-     "the disk took no more (free space, or set MEGASCOPE_SCRATCH), or the trace was removed or "
-     "recovered while the job ran"},
-    {"no buffer", "a thread could not get memory for its buffer"},
-    {"unknown request", "completions of requests whose start was not seen"},
-    {"unknown size", "received sizes that MPI did not tell"},
-    {"foreign", "calls made after recording had ended"},
+     "the disk is full (free space, or set MEGASCOPE_SCRATCH), or the trace was removed or "
+     "recovered while the job was running"},
+    {"no buffer", "no memory for the buffer of a thread"},
+    {"unknown request", "completions of requests whose start was not recorded"},
+    {"unknown size", "received sizes that MPI did not report"},
+    {"foreign", "calls after the end of recording"},
     {"damaged", "records that could not be read"},
-    {"unbalanced", "regions or steps that the program did not enter and leave in order"},
+    {"unbalanced", "regions or steps that were not properly nested"},
     {"refused", "hooks whose arguments cannot be recorded; see megascope_last_error"},
 };
 
@@ -43,24 +43,25 @@ Lines loss_section(const RunReport& report) {
                   [](std::uint64_t count) { return count == 0; })) {
     std::vector<std::string> names;
     for (const LossText& text : kLossTexts) names.emplace_back(text.name);
-    return labelled("Losses", "0 of every cause: " + joined(names, ", "));
+    return labelled("Dropped records", "0 for every cause: " + joined(names, ", "));
   }
-  Table table({{"cause", Table::Align::kLeft}, {"lost"}, {"", Table::Align::kLeft}});
+  Table table({{"cause", Table::Align::kLeft}, {"count"}, {"", Table::Align::kLeft}});
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     if (report.losses[i] != 0)
       table.add({kLossTexts[i].name, human_count(report.losses[i]), kLossTexts[i].reason});
   }
   if (table.row_count() < kLossCauseCount) table.add({"all other causes", "0"});
   Lines lines = table.lines(2);
-  lines.insert(lines.begin(), report.covers_all_calls
-                                  ? "Losses in the trace; the figures above count all calls"
-                                  : "Losses in the trace, which miss in the figures above as well");
+  lines.insert(lines.begin(),
+               report.covers_all_calls
+                   ? "Dropped records by cause; the figures above include all calls"
+                   : "Dropped records by cause; the figures above do not include them");
   return lines;
 }
 
 Lines output_section(const RunReport& report, const RowLimits& limits) {
-  if (report.folder.empty()) return {};
-  Lines lines = labelled("Run folder", report.folder);
+  if (report.directory.empty()) return {};
+  Lines lines = labelled("Run directory", report.directory);
   Table table({{"format", Table::Align::kLeft, 12},
                {"file", Table::Align::kLeft, 28},
                {"records"},

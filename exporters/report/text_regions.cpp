@@ -25,10 +25,9 @@ Lines region_section(const RunReport& report, const RowLimits& limits) {
                duration(totals.time / std::max<std::uint64_t>(totals.calls, 1)),
                duration(totals.max_time)});
   }
-  Lines lines = {rows.size() > limits.regions
-                     ? "Regions of the program, all ranks together, the longest " +
-                           std::to_string(limits.regions)
-                     : "Regions of the program, all ranks together"};
+  Lines lines = {rows.size() > limits.regions ? "User regions, all ranks together, the longest " +
+                                                    std::to_string(limits.regions)
+                                              : "User regions, all ranks together"};
   const Lines of_table = table.lines(2);
   lines.insert(lines.end(), of_table.begin(), of_table.end());
   return lines;

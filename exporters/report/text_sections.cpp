@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLabelColumns = 16;
 constexpr std::size_t kMaxRankParts = 12;
-constexpr std::size_t kMostEnds = 1024;
+constexpr std::size_t kMaxEnds = 1024;
 
 std::string plural(std::uint64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
@@ -37,19 +37,19 @@ std::string run_text(const RunReport& report, const TimeShares& shares) {
   return text;
 }
 
-/// "nothing lost" when every counter of losses is 0; else the counters that are not.
+/// Summary of the loss counters; "no records dropped" if all are 0.
 std::string losses_text(const Losses& losses) {
   const auto count_of = [&losses](LossCause cause) {
     return losses[static_cast<std::size_t>(cause)];
   };
   const std::uint64_t all = std::accumulate(losses.begin(), losses.end(), std::uint64_t{0});
-  if (all == 0) return "nothing lost";
+  if (all == 0) return "no records dropped";
   const std::uint64_t refused = count_of(LossCause::kRefused);
   const std::uint64_t unbalanced = count_of(LossCause::kUnbalanced);
   const std::uint64_t lost = all - refused -
-                             unbalanced;  // the other two are mistakes of the program
+                             unbalanced;  // the other two are errors in the use of hooks
   std::vector<std::string> parts;
-  if (lost != 0) parts.push_back(human_count(lost) + " records lost");
+  if (lost != 0) parts.push_back(human_count(lost) + " records dropped");
   if (refused != 0) parts.push_back(human_count(refused) + " hook calls refused");
   if (unbalanced != 0) parts.push_back(human_count(unbalanced) + " regions or steps unbalanced");
   return joined(parts, ", ") + " (see below)";
@@ -61,42 +61,44 @@ std::string recorded_text(const RunReport& report) {
   std::uint64_t regions = 0;
   for (const RegionRow& row : report.regions) regions += row.totals.calls;
   std::string text = human_count(call_count(report)) + " MPI calls";
-  if (regions != 0) text += ", " + human_count(regions) + " regions of the program";
+  if (regions != 0) text += ", " + human_count(regions) + " user regions";
   if (trace_bytes != 0) text += ", " + human_bytes(trace_bytes) + " of trace";
   return text + ", " + losses_text(report.losses);
 }
 
-std::string own_time_text(const RunReport& report, const TimeShares& shares) {
-  std::uint64_t most_ns = 0;
-  for (const RankRow& rank : report.ranks) most_ns = std::max(most_ns, rank.overhead_ns);
-  std::string text = duration(most_ns) + " at most on one rank";
+std::string overhead_text(const RunReport& report, const TimeShares& shares) {
+  std::uint64_t max_ns = 0;
+  for (const RankRow& rank : report.ranks) max_ns = std::max(max_ns, rank.overhead_ns);
+  std::string text = duration(max_ns) + " at most on one rank";
   if (shares.wall_ns != 0) {
-    text += fmt::format(" ({} of the run)", percent_text(static_cast<double>(most_ns) /
+    text += fmt::format(" ({} of the run)", percent_text(static_cast<double>(max_ns) /
                                                          static_cast<double>(shares.wall_ns)));
   }
-  return text + ", besides the recording of each call";
+  return text + ", excluding the recording of each call";
 }
 
-/// Nothing where ranks did not talk at steps.
-std::string step_talk_text(const StepTalkRow& talk) {
-  if (talk.steps == 0) return {};
+/// Empty if there was no step exchange.
+std::string step_exchange_text(const StepExchangeRow& exchange) {
+  if (exchange.steps == 0) return {};
   std::string text = fmt::format("statistics over all ranks at {}",
-                                 plural(talk.steps, "step", "steps"));
-  if (talk.skipped != 0) text += fmt::format(" ({} of them unusable)", talk.skipped);
-  text += fmt::format(": {} of our own time a step on the slowest rank, {} of it waiting",
-                      duration(talk.own_ns / talk.steps), duration(talk.wait_ns / talk.steps));
-  if (talk.step_ns == 0) return text;
-  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(talk.own_ns) /
-                                                               static_cast<double>(talk.step_ns)));
+                                 plural(exchange.steps, "step", "steps"));
+  if (exchange.skipped != 0) text += fmt::format(" ({} of them unusable)", exchange.skipped);
+  text += fmt::format(": {} overhead a step on the slowest rank, {} of it waiting",
+                      duration(exchange.own_ns / exchange.steps),
+                      duration(exchange.wait_ns / exchange.steps));
+  if (exchange.step_ns == 0) return text;
+  return text +
+         fmt::format(" ({} of the steps)", percent_text(static_cast<double>(exchange.own_ns) /
+                                                        static_cast<double>(exchange.step_ns)));
 }
 
-/// How the ranks ended, when not all in the normal way.
+/// How the ranks ended, if not all ended normally.
 std::string end_text(const RunReport& report) {
   std::map<EndState, std::vector<std::int32_t>> by_state;
   for (const RankRow& rank : report.ranks) by_state[rank.end_state].push_back(rank.world_rank);
   if (by_state.size() == 1 && by_state.contains(EndState::kFinalized)) return {};
   static constexpr const char* kNames[] = {"never reached MPI_Finalize", "finished", "aborted",
-                                           "cut short, recovered"};
+                                           "ended early, recovered"};
   std::vector<std::string> parts;
   for (const auto& [state, ranks] : by_state) {
     parts.push_back(fmt::format("{} {} ({})", plural(ranks.size(), "rank", "ranks"),
@@ -107,7 +109,7 @@ std::string end_text(const RunReport& report) {
 
 void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), lines.end()); }
 
-/// Empty when the job was not started under Slurm.
+/// Empty if the job was not started under Slurm.
 std::string job_text(const RunReport& report) {
   const auto fact = [&](const char* name) -> const std::string& {
     return launcher_fact(report.launcher, name);
@@ -123,7 +125,7 @@ std::string job_text(const RunReport& report) {
   return text;
 }
 
-/// Nothing of a program that used C only.
+/// Empty if the program used only the C interface.
 std::string interfaces_text(std::uint8_t interfaces) {
   if ((interfaces & (kInterfaceFortran | kInterfaceFortran08)) == 0) return "";
   std::vector<std::string> names;
@@ -133,19 +135,19 @@ std::string interfaces_text(std::uint8_t interfaces) {
   return ", called from " + joined(names, ", ");
 }
 
-/// Nothing of processes that all read one clock.
+/// Empty if all processes use one clock.
 std::string clocks_text(const ClockFacts& clocks) {
   if (clocks.domains < 2) return {};
   const std::uint64_t compared = clocks.domains - clocks.unmeasured;
   std::string text = plural(clocks.domains, "clock", "clocks");
   if (compared > 1) {
-    text += fmt::format(", compared by messages: no more than {} off",
+    text += fmt::format(", synchronized by messages: error at most {}",
                         human_duration(static_cast<std::int64_t>(clocks.error_ns)));
   }
   if (clocks.unmeasured == 0) return text;
   return text + fmt::format(
-                    "; {} of them could not be compared with rank 0's and are placed as their "
-                    "nodes' system clocks are set",
+                    "; {} of them could not be compared with rank 0's and are set by their "
+                    "nodes' system clocks",
                     clocks.unmeasured);
 }
 
@@ -228,7 +230,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
                            printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
   if (!report.parent_world.empty()) {
     append(lines,
-           labelled("Started by", "MPI_Comm_spawn in " + (report.started_by.empty()
+           labelled("Spawned by", "MPI_Comm_spawn in " + (report.started_by.empty()
                                                               ? "another run"
                                                               : "the run " + report.started_by)));
   }
@@ -236,30 +238,29 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
     append(lines, labelled("Clocks", clocks));
   append(lines, labelled("Recorded", recorded_text(report)));
   if (!report.unrecorded.empty()) {
-    append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") +
-                                               ": the MPI library has no pmpi_ twin of them"));
+    append(lines,
+           labelled("Not recorded", joined(report.unrecorded, ", ") +
+                                        ": the MPI library has no pmpi_ entry point for them"));
   }
-  append(lines, labelled("Our own time", own_time_text(report, shares)));
-  if (const std::string talk = step_talk_text(report.step_talk); !talk.empty())
-    append(lines, labelled("At steps", talk));
+  append(lines, labelled("Overhead", overhead_text(report, shares)));
+  if (const std::string exchange = step_exchange_text(report.step_exchange); !exchange.empty())
+    append(lines, labelled("Step exchange", exchange));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
   append(lines, report.open_ends.text.empty()
                     ? Lines()
-                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMostEnds));
+                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMaxEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
-  const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
+  const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_standalone);
   if (!missing.empty() && is_alone) {
-    append(
-        lines,
-        labelled("Alone",
-                 fmt::format(
-                     "{} of {} ranks; not all ranks have the library, so each that has it writes a "
-                     "trace and a report of its own; `megascope join` makes one run of them",
-                     report.ranks.size(), report.world_size)));
+    append(lines,
+           labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each "
+                                         "rank with the library writes its "
+                                         "own trace and report; `megascope join` combines them",
+                                         report.ranks.size(), report.world_size)));
   } else if (!missing.empty()) {
     append(lines,
-           labelled("Missing", fmt::format("{} of {} ranks left no trace ({})", missing.size(),
+           labelled("Missing", fmt::format("{} of {} ranks have no trace ({})", missing.size(),
                                            report.world_size, rank_list(missing))));
   }
   return lines;
@@ -278,16 +279,17 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
   }
   Lines lines = labelled("Time in MPI", text);
   if (report.ranks.size() > 1 && shares.imbalance >= 0.01 && !is_too_short(shares)) {
-    append(lines,
-           labelled("Imbalance",
-                    fmt::format("outside of MPI rank {} works longest, the average rank {} less",
-                                shares.busiest_rank, percent_text(shares.imbalance))));
+    append(lines, labelled("Imbalance",
+                           fmt::format(
+                               "rank {} has the longest time outside MPI, the average rank {} less",
+                               shares.busiest_rank, percent_text(shares.imbalance))));
   }
   for (const std::string& shared : shared_cores_texts(report))
     append(lines, labelled("Cores", shared));
   const std::string verdict = report.verdict.empty()
                                   ? first_verdict(report, shares)
-                                  : std::string();  // else the better one ends the report
+                                  // Otherwise the complete verdict is at the end of the report.
+                                  : std::string();
   if (!verdict.empty()) append(lines, labelled("", verdict));
   return lines;
 }
@@ -295,21 +297,21 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
 Lines collective_section(const RunReport& report) {
   const std::vector<const CommRow*> rows = comms_that_differ(report);
   if (rows.empty()) return {};
-  std::string text = "the ranks did not all call the same on `" +
-                     printable(rows.front()->name, 60) + "`";
+  std::string text = "ranks called different collectives on `" + printable(rows.front()->name, 60) +
+                     "`";
   if (rows.size() > 1)
     text += fmt::format(" and {}",
                         plural(rows.size() - 1, "other communicator", "other communicators"));
-  text += report.folder.empty()
+  text += report.directory.empty()
               ? "."
-              : "; the first difference: megascope hang " + shell_quoted(report.folder);
+              : "; the first difference: megascope hang " + shell_quoted(report.directory);
   return labelled("Collectives", text);
 }
 
 Lines verdict_section(const RunReport& report) {
   constexpr std::size_t
-      kMostVerdict = 4096;  // it is our own text: not cut, however many culprits it names
-  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMostVerdict);
+      kMaxVerdict = 4096;  // our own text: not truncated, however many causes it names
+  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMaxVerdict);
   if (report.verdict_command.empty()) return {};
   return labelled("Verdict",
                   report.verdict_command + " shows which ranks delay the others, and why");

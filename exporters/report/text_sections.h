@@ -8,22 +8,22 @@
 #include <string>
 #include <vector>
 
-/// The parts of the text report, each a few lines without an empty line around them; none when
-/// there is nothing to say.
+/// The sections of the text report, each a few lines without blank lines around them. Empty if a
+/// section has nothing to report.
 namespace megascope::report {
 
 inline constexpr std::size_t kTextColumns = 100;
-inline constexpr std::size_t
-    kMatrixRanks = 8;  ///< up to so many the communication matrix is shown whole
+/// Up to this number of ranks the complete communication matrix is shown.
+inline constexpr std::size_t kMatrixRanks = 8;
 
-/// Rows of each part, besides its title; to_text() lowers them until the whole fits.
+/// Maximum rows of each section, without title. to_text() reduces them until the report fits.
 struct RowLimits {
   std::size_t ranks = kMatrixRanks;
   std::size_t functions = 10;
   std::size_t regions = 8;
   std::size_t comms = 6;
   std::size_t files = 5;
-  std::size_t places = 20;
+  std::size_t call_sites = 20;
   std::size_t pairs = 5;
   std::size_t waits = 5;
   std::size_t pending = 8;
@@ -33,30 +33,30 @@ struct RowLimits {
 
 using Lines = std::vector<std::string>;
 
-/// A label, then the text wrapped beside it, `most` columns of it.
+/// A label followed by the text, wrapped and aligned. Uses at most `most` columns of the text.
 Lines labelled(const std::string& label, const std::string& text,
                std::size_t most = 4 * kTextColumns);
-/// "12 %", "3.4 %".
+/// A fraction as text, e.g. "12 %", "3.4 %".
 std::string percent_text(double share);
-/// "1, 3, 5-9"; after a dozen parts "...".
+/// A list of ranks, e.g. "1, 3, 5-9"; ends with "..." after 12 ranges.
 std::string rank_list(const std::vector<std::int32_t>& ranks);
-/// World ranks of the run without a trace here, ascending.
+/// World ranks without a trace, ascending.
 std::vector<std::int32_t> missing_ranks(const RunReport& report);
-/// "2026-11-20 14:03:11 UTC"; empty when not known.
+/// "2026-11-20 14:03:11 UTC"; empty if unknown.
 std::string time_text(std::int64_t realtime_ns);
 std::uint64_t call_count(const RunReport& report);
 
 Lines facts_section(const RunReport& report, const TimeShares& shares);
 Lines share_section(const RunReport& report, const TimeShares& shares);
-/// Collectives that do not match, and where more is said of it.
+/// Mismatched collectives, and where to find details.
 Lines collective_section(const RunReport& report);
 Lines rank_section(const RunReport& report, const TimeShares& shares, const RowLimits& limits);
 Lines function_section(const RunReport& report, const RowLimits& limits);
-/// Regions that the program told.
+/// Regions annotated by the application.
 Lines region_section(const RunReport& report, const RowLimits& limits);
 Lines comm_section(const RunReport& report, const RowLimits& limits);
 Lines file_section(const RunReport& report, const RowLimits& limits);
-Lines place_section(const RunReport& report, const RowLimits& limits);
+Lines call_site_section(const RunReport& report, const RowLimits& limits);
 Lines size_section(const RunReport& report);
 Lines pair_section(const RunReport& report, const RowLimits& limits);
 Lines wait_section(const RunReport& report, const RowLimits& limits);
@@ -64,7 +64,7 @@ Lines pending_section(const RunReport& report, const RowLimits& limits);
 Lines loss_section(const RunReport& report);
 Lines note_section(const RunReport& report, const RowLimits& limits);
 Lines output_section(const RunReport& report, const RowLimits& limits);
-/// Who makes the run slow, or what tells it.
+/// The root cause of slowness, or the command that finds it.
 Lines verdict_section(const RunReport& report);
 
 }  // namespace megascope::report

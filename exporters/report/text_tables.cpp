@@ -20,7 +20,7 @@ std::uint64_t bytes_of(const CallTotals& totals) {
 }
 std::string bytes_or_dot(std::uint64_t bytes) { return bytes == 0 ? "." : human_bytes(bytes); }
 
-/// "512", "1.2M": for the narrow columns of the matrix; "." for none.
+/// "512", "1.2M": for the narrow columns of the matrix; "." for 0.
 std::string short_bytes(std::uint64_t bytes) {
   std::string text = bytes_or_dot(bytes);
   std::erase(text, ' ');
@@ -37,7 +37,7 @@ Lines titled(const std::string& title, const Table& table) {
   return lines;
 }
 
-/// Rows by falling time, ties by calls and name.
+/// Rows by descending time, then by calls and name.
 template <class Row>
 std::vector<const Row*> by_time(const std::vector<Row>& rows) {
   std::vector<const Row*> sorted;
@@ -54,8 +54,8 @@ bool is_startup(const FunctionRow& row) {
   return row.name.starts_with("MPI_Init") && !row.name.starts_with("MPI_Initialized");
 }
 
-/// The ranks to show, ascending share when there are more than fit: half with the least, half with
-/// the most.
+/// The ranks to show, by ascending fraction if there are more than fit: half with the lowest, half
+/// with the highest.
 std::vector<const RankRow*> chosen_ranks(const RunReport& report, const TimeShares& shares,
                                          std::size_t limit) {
   std::vector<const RankRow*> chosen;
@@ -260,8 +260,9 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
   Lines lines = titled(fmt::format("Calls that had not returned at the end, {} of {}",
                                    table.row_count(), report.pending_count),
                        table);
-  if (!lines.empty() && !report.folder.empty())
-    lines.push_back("  Who waits for whom: megascope hang " + shell_quoted(report.folder));
+  if (!lines.empty() && !report.directory.empty())
+    lines.push_back("  To see which ranks wait for which: megascope hang " +
+                    shell_quoted(report.directory));
   return lines;
 }
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <type_traits>
 
-/// The arguments of a Fortran call, as C's function of the same name would get them. What is passed
-/// on is what came in, except an ignored status, which may be replaced by one of ours.
+/// The arguments of a Fortran call as the C function of the same name would get them. The arguments
+/// are passed on unchanged, except an ignored status, which may be replaced.
 namespace megascope::mpi::fortran {
 
-/// Handles behind a pointer that mean something before the call.
+/// Returns whether handle arguments of the function are inputs.
 constexpr bool reads_handle(Fn fn) {
   switch (fn) {
     case Fn::Wait:
@@ -34,7 +34,7 @@ constexpr bool reads_handle(Fn fn) {
       return false;
   }
 }
-/// The request argument is an array.
+/// Returns whether the request argument is an array.
 constexpr bool has_request_array(Fn fn) {
   switch (fn) {
     case Fn::Waitall:
@@ -57,7 +57,7 @@ inline constexpr bool kIsHandlePointer = std::is_pointer_v<T> &&
 template <class T>
 inline constexpr bool kIsBuffer = std::is_same_v<T, void*> || std::is_same_v<T, const void*>;
 
-/// Everything that is not said below: an address that C gets as well, or a value behind it.
+/// All other arguments: an address as in C, or a value that an address refers to.
 template <Fn F, class T>
 class Argument {
  public:
@@ -97,7 +97,7 @@ class Argument<F, T> {
   T value_;
 };
 
-/// A handle that the call makes or changes: C's side is a variable of ours.
+/// A handle that the call creates or changes: the C value is a local variable.
 template <Fn F, class T>
 requires(kIsHandlePointer<T> &&
          !(has_request_array(F) && std::is_same_v<T, MPI_Request*>)) class Argument<F, T> {
@@ -119,7 +119,7 @@ requires(kIsHandlePointer<T> &&
   Handle value_{};
 };
 
-/// Arrays of handles that are read.
+/// Arrays of input handles.
 template <Fn F, class T>
 requires((has_request_array(F) && std::is_same_v<T, MPI_Request*>) ||
          std::is_same_v<T, const MPI_Datatype*>) class Argument<F, T> {
@@ -136,7 +136,7 @@ requires((has_request_array(F) && std::is_same_v<T, MPI_Request*>) ||
   HandleArray<Handle> value_;
 };
 
-/// A status lies in memory as C's does, possibly aligned to 4 bytes only.
+/// A status has the layout of C's, possibly aligned to 4 bytes only.
 template <Fn F>
 class Argument<F, MPI_Status*> {
  public:
@@ -155,7 +155,7 @@ class Argument<F, MPI_Status*> {
   MPI_Status* given_;
 };
 
-/// A text without an end mark: a copy without blanks around it, cut where MPI cuts names.
+/// A text without terminating zero: a copy without surrounding blanks, cut where MPI cuts names.
 template <Fn F>
 class Argument<F, const char*> {
  public:
@@ -176,7 +176,7 @@ class Argument<F, const char*> {
   char text_[1024];
 };
 
-/// Does the argument bring a hidden length?
+/// Returns whether the argument has a hidden length.
 template <class T>
 inline constexpr bool kIsText = std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, char> ||
                                 std::is_same_v<T, char**> || std::is_same_v<T, char***>;

@@ -22,7 +22,7 @@ void forget_all(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots]) noexcep
   for (MpiThread::FortranSlot& slot : slots) slot = {};
 }
 
-/// One that no argument has, for a spelling that is not there.
+/// An address that no argument has, for a spelling that does not exist.
 Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept {
   static const char nowhere = 0;
   const std::string name(lower);
@@ -37,25 +37,25 @@ Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept 
 
 }  // namespace
 
-MPI_Comm comm_of_slowly(MpiThread& thread, MPI_Fint number) noexcept {
+MPI_Comm comm_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
   if (thread.fortran_comm_generation != generation) forget_all(thread.fortran_comms);
   thread.fortran_comm_generation = generation;
-  return remember(thread.fortran_comms, number, mpi::twin<Fn::Comm_f2c>()(number));
+  return remember(thread.fortran_comms, number, mpi::pmpi<Fn::Comm_f2c>()(number));
 }
 
-MPI_Datatype type_of_slowly(MpiThread& thread, MPI_Fint number) noexcept {
+MPI_Datatype type_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_type_generation.load(std::memory_order_relaxed);
   if (thread.fortran_type_generation != generation) forget_all(thread.fortran_types);
   thread.fortran_type_generation = generation;
-  return remember(thread.fortran_types, number, mpi::twin<Fn::Type_f2c>()(number));
+  return remember(thread.fortran_types, number, mpi::pmpi<Fn::Type_f2c>()(number));
 }
 
-MPI_Request request_of(MPI_Fint number) noexcept { return mpi::twin<Fn::Request_f2c>()(number); }
-MPI_Message message_of(MPI_Fint number) noexcept { return mpi::twin<Fn::Message_f2c>()(number); }
-MPI_Group group_of_number(MPI_Fint number) noexcept { return mpi::twin<Fn::Group_f2c>()(number); }
-MPI_Win win_of(MPI_Fint number) noexcept { return mpi::twin<Fn::Win_f2c>()(number); }
-MPI_File file_of(MPI_Fint number) noexcept { return mpi::twin<Fn::File_f2c>()(number); }
+MPI_Request request_of(MPI_Fint number) noexcept { return mpi::pmpi<Fn::Request_f2c>()(number); }
+MPI_Message message_of(MPI_Fint number) noexcept { return mpi::pmpi<Fn::Message_f2c>()(number); }
+MPI_Group group_of_number(MPI_Fint number) noexcept { return mpi::pmpi<Fn::Group_f2c>()(number); }
+MPI_Win win_of(MPI_Fint number) noexcept { return mpi::pmpi<Fn::Win_f2c>()(number); }
+MPI_File file_of(MPI_Fint number) noexcept { return mpi::pmpi<Fn::File_f2c>()(number); }
 
 void Sentinel::assign(const Addresses& addresses) noexcept {
   spellings_ = addresses;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "mpi_layer/comms.h"
+#include "mpi_layer/pmpi.h"
 #include "mpi_layer/thread.h"
-#include "mpi_layer/twins.h"
 #include "mpi_layer/types.h"
 
 #include <mpi.h>
@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Fortran's handles, which are numbers, as C sees them. MPI-4.1 §19.3.4.
+/// Converts Fortran handles, which are integers, to C. MPI-4.1 §19.3.4.
 namespace megascope::mpi::fortran {
 
-MPI_Comm comm_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
-MPI_Datatype type_of_slowly(MpiThread& thread, MPI_Fint number) noexcept;
+MPI_Comm comm_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept;
+MPI_Datatype type_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept;
 
-// Out of line: a call of MPI's in a function that does not throw would put a landing pad into the
+// Out of line: an MPI call in a function that does not throw would put a landing pad into the
 // wrappers.
 MPI_Request request_of(MPI_Fint number) noexcept;
 MPI_Message message_of(MPI_Fint number) noexcept;
@@ -35,7 +35,7 @@ MPI_File file_of(MPI_Fint number) noexcept;
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
     return reinterpret_cast<MPI_Comm>(slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
-  return comm_of_slowly(thread, number);
+  return comm_of_slow_path(thread, number);
 }
 [[gnu::always_inline]] inline MPI_Datatype type_of(MpiThread& thread, MPI_Fint number) noexcept {
   const MpiThread::FortranSlot&
@@ -46,7 +46,7 @@ MPI_File file_of(MPI_Fint number) noexcept;
     return reinterpret_cast<MPI_Datatype>(
         slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
   }
-  return type_of_slowly(thread, number);
+  return type_of_slow_path(thread, number);
 }
 
 template <class Handle>
@@ -56,7 +56,7 @@ inline constexpr bool kIsRead = std::is_same_v<Handle, MPI_Comm> ||
                                 std::is_same_v<Handle, MPI_Message> ||
                                 std::is_same_v<Handle, MPI_Group> ||
                                 std::is_same_v<Handle, MPI_Win> || std::is_same_v<Handle, MPI_File>;
-/// Handles that nothing is asked about.
+/// Handles that are not needed by the semantics.
 template <class Handle>
 inline constexpr bool kIsIgnored = std::is_same_v<Handle, MPI_Op> ||
                                    std::is_same_v<Handle, MPI_Info> ||
@@ -80,7 +80,7 @@ template <class Handle>
     return file_of(number);
 }
 
-/// An array of handles, read where it lies.
+/// An array of handles, converted on access.
 template <class Handle>
 class HandleArray {
  public:
@@ -96,11 +96,11 @@ class HandleArray {
   const MPI_Fint* numbers_;
 };
 
-/// Addresses that stand for a constant: of compilers' spellings mpi_x_, mpi_x, mpi_x__, MPI_X each
-/// a variable of its own.
+/// Addresses that stand for a Fortran constant. Each spelling of compilers (mpi_x_, mpi_x, mpi_x__,
+/// MPI_X) is a variable of its own.
 class Sentinel {
  public:
-  /// Three instructions for an address that is none of them, far from all.
+  /// Three instructions for an address that is none of them.
   [[gnu::always_inline]] bool has(const void* address) const noexcept {
     return reinterpret_cast<std::uintptr_t>(address) - first_ <= span_ && is_one_of(address);
   }
@@ -114,8 +114,8 @@ class Sentinel {
            address == spellings_[3];
   }
 
-  std::uintptr_t first_ = 0;  ///< the lowest
-  std::uintptr_t span_ = 0;   ///< to the highest
+  std::uintptr_t first_ = 0;  ///< the lowest address
+  std::uintptr_t span_ = 0;   ///< distance to the highest address
   Addresses spellings_{};
 };
 struct Sentinels {
@@ -123,7 +123,7 @@ struct Sentinels {
   Sentinel status_ignore;
   Sentinel statuses_ignore;
 };
-extern constinit Sentinels g_sentinels;  ///< resolved with the twins
+extern constinit Sentinels g_sentinels;  ///< resolved with the entry points
 void resolve_sentinels() noexcept;
 
 }  // namespace megascope::mpi::fortran

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi_layer/fortran/arguments.h"
-#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/fortran/pmpi.h"
 #include "mpi_layer/intercept.h"
 
 #include <mpi.h>
@@ -12,15 +12,15 @@
 #include <tuple>
 #include <utility>
 
-/// The body of the Fortran wrappers. A Fortran caller passes addresses: of each argument, of
+/// The body of the Fortran wrappers. A Fortran caller passes the address of each argument and of
 /// ierror, then the lengths of CHARACTER arguments, each in one register or stack word; here all of
-/// them are `void*`, and go to the pmpi procedure as they came, except for an ignored status and an
-/// ierror that `use mpi_f08` left out, which are replaced by ours.
+/// them are `void*`. They are passed to the pmpi procedure unchanged, except an ignored status, and
+/// an ierror that `use mpi_f08` omitted, which are replaced.
 namespace megascope::mpi::fortran {
 
 template <Fn F>
-inline constexpr bool kHasMeaning = !requires {
-  Meaning<F>::kSaysNothing;
+inline constexpr bool kHasSemantics = !requires {
+  Semantics<F>::kSaysNothing;
 };
 
 /// Signature: of the C function.
@@ -47,14 +47,14 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
   template <class... Slots>
   [[gnu::noinline]] static void pass(Slots... slots) {
-    if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
+    if (pmpi<I, R, Slots...>() == nullptr) resolve_pmpi(I);
     const bool is_looked_at = selected() != 0 && recorder() != nullptr &&
-                              enter_slowly(I, selected());
+                              enter_slow_path(I, selected());
     if (!is_looked_at) {
       constexpr unsigned kRow = static_cast<unsigned>(R);
-      if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]]
-        tell_missing_twin(family_of(I), kRow);
-      return twin<I, R, Slots...>()(slots...);
+      if (g_lacks_pmpi[family_of(I)][kRow] == 1) [[unlikely]]
+        record_missing_pmpi(family_of(I), kRow);
+      return pmpi<I, R, Slots...>()(slots...);
     }
     return record(slots...);
   }
@@ -68,14 +68,14 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     call.index_base = 1;
     call.is_silent = is_silent<F>(*thread, I);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]]
-      return twin<I, R, Slots...>()(slots...);
+      return pmpi<I, R, Slots...>()(slots...);
     const std::array<void*, sizeof...(Slots)> passed{slots...};
     record_nested(*thread, call, nesting, __builtin_return_address(0), passed,
                   std::index_sequence_for<Args...>(),
                   std::make_index_sequence<sizeof...(Slots) - kArguments - 1>());
   }
 
-  /// Which of the lengths is that of argument `index`.
+  /// Returns the index of the length of argument `index`.
   static constexpr std::size_t length_slot(std::size_t index) {
     constexpr bool kTexts[] = {kIsText<Args>..., false};
     std::size_t slot = kArguments + 1;
@@ -98,23 +98,23 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
                                                    std::index_sequence<L...>) {
     MPI_Fint own_error = MPI_SUCCESS;
     void* const error = passed[kArguments] != nullptr ? passed[kArguments] : &own_error;
-    const auto twin_procedure = twin<
+    const auto pmpi_procedure = pmpi<
         I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
         decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
     call.enter_ticks = clock::ticks(thread.use_tsc);
-    if constexpr (kHasMeaning<F>) {
+    if constexpr (kHasSemantics<F>) {
       std::tuple<Argument<F, Args>...> arguments{
           Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
-      Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
+      Semantics<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
       if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
-      twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
+      pmpi_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
       std::uint64_t leave_ticks = read_leave<F>(thread, call);
       const int rc = *static_cast<const MPI_Fint*>(error);
       if (rc == MPI_SUCCESS) (std::get<A>(arguments).returned(thread), ...);
-      Meaning<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
+      Semantics<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
       if (g_wants_call_sites) [[unlikely]]
         stage_call_site(thread, return_address);
       if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;
@@ -122,7 +122,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     } else {
       if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
-      twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
+      pmpi_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
       const std::uint64_t leave_ticks = clock::ticks(thread.use_tsc);
       if (g_wants_call_sites) [[unlikely]]
@@ -143,15 +143,15 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
 }  // namespace megascope::mpi::fortran
 
-/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. A C name of our own, so that no macro
-/// of mpi.h meets it.
+/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. The C name is the library's own, so
+/// that no macro of mpi.h applies to it.
 #define MEGASCOPE_FORTRAN_SYMBOL(function, symbol, name, lower, interface, slots, arguments) \
   extern "C" [[gnu::visibility("default")]] void function slots __asm__(symbol);             \
   extern "C" void function slots {                                                           \
     megascope::mpi::fortran::Wrapper<                                                        \
         megascope::mpi::Fn::name, megascope::mpi::fortran::Row::lower##_,                    \
         megascope::mpi::Interface::interface,                                                \
-        megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;        \
+        megascope::mpi::PmpiType<megascope::mpi::Fn::name>::Pointer>::call arguments;        \
   }
 #define MEGASCOPE_FORTRAN_ALIAS(result, function, symbol, target, slots) \
   extern "C"                                                             \

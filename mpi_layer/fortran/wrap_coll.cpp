@@ -1,5 +1,6 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/semantics_coll.h"
+#include "mpi_layer/semantics_neighbor.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

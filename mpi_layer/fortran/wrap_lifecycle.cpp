@@ -2,7 +2,7 @@
 #include "mpi_layer/fortran/intercept.h"
 #include "mpi_layer/lifecycle.h"
 
-/// The Fortran procedures that start and end everything, and the two functions.
+/// The Fortran procedures of MPI_Init, MPI_Finalize and similar, and the two functions.
 namespace megascope::mpi::fortran {
 namespace {
 
@@ -11,10 +11,10 @@ void start_mpi(void* error, Slots... slots) {
   MPI_Fint own_error = MPI_SUCCESS;
   if (error == nullptr) error = &own_error;
   const bool is_prepared = before_init();
-  resolve_twins(I);
+  resolve_pmpi(I);
   refresh_selection();
   const std::uint64_t enter_ticks = is_prepared ? now() : 0;
-  twin<I, R, Slots..., void*>()(slots..., error);
+  pmpi<I, R, Slots..., void*>()(slots..., error);
   if (!is_prepared || *static_cast<const MPI_Fint*>(error) != MPI_SUCCESS) return;
   after_init(I, F, enter_ticks);
 }
@@ -22,18 +22,18 @@ void start_mpi(void* error, Slots... slots) {
 template <Interface I>
 void finalize(void* error) {
   before_finalize(I);
-  resolve_twins(I);
-  twin<I, Row::finalize_, void*>()(error);
+  resolve_pmpi(I);
+  pmpi<I, Row::finalize_, void*>()(error);
 }
 
-/// What has no ierror: the time of the call is recorded, and nothing else.
+/// Procedures without ierror: only the time of the call is recorded.
 template <Interface I, Row R, Fn F, class Result, class... Slots>
 Result plain_call(Slots... slots) {
-  if (twin<I, R>() == nullptr) resolve_twins(I);
+  if (pmpi<I, R>() == nullptr) resolve_pmpi(I);
   const auto procedure = reinterpret_cast<Result (*)(Slots...)>(
-      g_twins[family_of(I)][static_cast<unsigned>(R)]);
+      g_pmpi[family_of(I)][static_cast<unsigned>(R)]);
   const std::uint8_t selected = g_selected[family_of(I)][static_cast<unsigned>(R)];
-  const bool is_recorded = selected != 0 && recorder() != nullptr && enter_slowly(I, selected);
+  const bool is_recorded = selected != 0 && recorder() != nullptr && enter_slow_path(I, selected);
   if (!is_recorded || t_thread->active_frame != 0) return procedure(slots...);
   MpiThread& thread = *t_thread;
   CallRecord call;
@@ -60,7 +60,7 @@ void control(void* level) {
 template <Interface I>
 void abort_job(void* comm, void* code, void* error) {
   before_abort();
-  Wrapper<Fn::Abort, Row::abort_, I, TwinType<Fn::Abort>::Pointer>::call(comm, code, error);
+  Wrapper<Fn::Abort, Row::abort_, I, PmpiType<Fn::Abort>::Pointer>::call(comm, code, error);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
-# cpack -G DEB: one package, megascope. Made from any build; the preset deb puts it where Debian has its libraries.
+# cpack -G DEB creates one package, megascope. It works in any build; the preset deb uses Debian's directories.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME megascope)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "shows what an MPI job is doing, without changing the program")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "profiler for MPI jobs that runs applications unmodified")
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
-set(CPACK_SET_DESTDIR ON)  # files tell the prefix, not the folder in which the package is put together
+set(CPACK_SET_DESTDIR ON)  # files contain the prefix, not the staging directory
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 
-# Who made the package: as Debian's own tools ask.
+# The maintainer: from the variables that Debian's tools use.
 if(DEFINED ENV{DEBEMAIL})
   set(CPACK_DEBIAN_PACKAGE_MAINTAINER "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 else()
@@ -16,9 +16,10 @@ endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-"A library that is preloaded into MPI programs and records every MPI call,
-and a command that reports where the time went and who waited for whom,
-also of jobs that hang or were killed. Built for ${MEGASCOPE_MPI_VERSION}.")
+"MegaScope profiles MPI jobs. A library is preloaded into MPI programs and
+records every MPI call. A command reports where time goes and which ranks
+delay the others, also for jobs that hang or were killed.
+Built for ${MEGASCOPE_MPI_VERSION}.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
 if(MEGASCOPE_MPI_LIBRARY STREQUAL "mpich")

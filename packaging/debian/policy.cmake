@@ -1,4 +1,4 @@
-# Run by cpack on the files of the package, before they are packed: what Debian's policy asks and an installation has not.
+# Run by cpack on the files of the package before they are packed: changes that Debian's policy requires.
 set(share "${CPACK_TEMPORARY_DIRECTORY}/usr/share")
 set(doc "${share}/doc/megascope")
 
@@ -13,8 +13,8 @@ file(WRITE "${doc}/changelog"
 ")
 execute_process(COMMAND gzip -9nf ${pages} "${doc}/changelog" COMMAND_ERROR_IS_FATAL ANY)
 
-file(REMOVE_RECURSE "${share}/megascope/modulefiles")  # everything is in its default place
-file(REMOVE "${doc}/LICENSE")  # Debian has the text itself
+file(REMOVE_RECURSE "${share}/megascope/modulefiles")  # all files are in the default directories
+file(REMOVE "${doc}/LICENSE")  # Debian provides the text
 file(WRITE "${doc}/copyright"
 "Copyright 2026 the authors of MegaScope
 

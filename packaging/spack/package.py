@@ -1,8 +1,8 @@
-"""Spack's recipe of MegaScope.
+"""The Spack recipe of MegaScope.
 
 Put it into a repository of recipes (spack repo create), as packages/megascope/package.py, and build a source tree:
     spack dev-build -d /path/to/megascope megascope@0.1.0 ^openmpi
-Spack has no recipe for protozero, a few headers: protozero_include says where they are (Debian: libprotozero-dev).
+Spack has no recipe for protozero (headers only): protozero_include names their directory (Debian: libprotozero-dev).
 """
 
 from spack.package import *
@@ -14,18 +14,18 @@ except ImportError:  # before Spack 1.0
 
 
 class Megascope(CMakePackage):
-    """Shows what an MPI job is doing, where its time goes and who makes whom wait, without changing the program."""
+    """Profiles MPI jobs: where time goes, which ranks delay the others, and why. Applications run unmodified."""
 
     license("Apache-2.0")
 
     version("0.1.0")
 
     variant("otf2", default=True, description="Export to OTF2")
-    variant("libdw", default=True, description="Lines of call sites")
-    variant("live", default=True, description="Live view in a browser; its page where there are npm and its registry")
+    variant("libdw", default=True, description="Source lines of call sites")
+    variant("live", default=True, description="Live view in a browser; its page needs npm and the npm registry")
     variant("slurm", default=False, description="Plugin for srun --megascope")
     variant("protozero_include", default="/usr/include", values=lambda value: value.startswith("/"),
-            description="Folder that has protozero/pbf_writer.hpp")
+            description="Directory that contains protozero/pbf_writer.hpp")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")

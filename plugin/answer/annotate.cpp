@@ -10,14 +10,14 @@
 namespace megascope::answer {
 namespace {
 
-using detect::Culprit;
+using detect::RootCause;
 using detect::StepTimes;
 
-constexpr std::uint64_t kLeastWaitNs = 1'000;
-constexpr std::size_t kMostCulprits = 64;
+constexpr std::uint64_t kMinWaitNs = 1'000;
+constexpr std::size_t kMaxRootCauses = 64;
 
 /// How many steps came before the one with the program's number.
-std::size_t place_of(const AnswerView& view, std::int32_t number) {
+std::size_t call_site_of(const AnswerView& view, std::int32_t number) {
   if (view.step_numbers.empty()) return static_cast<std::size_t>(number);
   return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) -
                                   view.step_numbers.begin());
@@ -25,36 +25,37 @@ std::size_t place_of(const AnswerView& view, std::int32_t number) {
 
 /// From the first to the last step of a culprit; where steps cannot be told in time, that of the
 /// evidence.
-std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view, const Culprit& culprit) {
+std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view,
+                                                const RootCause& root_cause) {
   const auto& ranks = view.source.world_ranks();
   const auto rank = static_cast<std::size_t>(
-      std::ranges::lower_bound(ranks, culprit.evidence.world_rank) - ranks.begin());
+      std::ranges::lower_bound(ranks, root_cause.evidence.world_rank) - ranks.begin());
   const StepTimes steps = rank < view.detection.steps.size() ? view.detection.steps[rank]
                                                              : StepTimes{};
-  const std::size_t shown = place_of(view, culprit.evidence.step);
-  const std::size_t first = place_of(view, culprit.onset_step);
-  const std::size_t last = place_of(view, culprit.last_step);
+  const std::size_t shown = call_site_of(view, root_cause.evidence.step);
+  const std::size_t first = call_site_of(view, root_cause.onset_step);
+  const std::size_t last = call_site_of(view, root_cause.last_step);
   const bool is_known = last < steps.ends_ns.size() && first <= last &&
                         shown < steps.ends_ns.size() &&
-                        steps.ends_ns[shown] == culprit.evidence.end_ns;
-  if (!is_known) return {culprit.evidence.begin_ns, culprit.evidence.end_ns};
+                        steps.ends_ns[shown] == root_cause.evidence.end_ns;
+  if (!is_known) return {root_cause.evidence.begin_ns, root_cause.evidence.end_ns};
   return {steps.begin_of(first), steps.ends_ns[last]};
 }
 
-Annotation culprit_annotation(const AnswerView& view, const Culprit& culprit) {
-  const auto [begin_ns, end_ns] = time_of(view, culprit);
+Annotation root_cause_annotation(const AnswerView& view, const RootCause& root_cause) {
+  const auto [begin_ns, end_ns] = time_of(view, root_cause);
   return {.begin_ns = begin_ns,
           .end_ns = end_ns,
-          .name = culprit_title(culprit),
-          .world_ranks = culprit.ranks,
-          .arguments = {{"finding", culprit_text(view, culprit)},
-                        {"kind", detect::name_of(culprit.cause)},
-                        {"factor", {}, culprit.factor},
-                        {"cost_fraction", {}, culprit.cost_fraction},
-                        {"confidence", {}, culprit.confidence},
-                        {"onset_step", {}, static_cast<double>(culprit.onset_step)},
-                        {"last_step", {}, static_cast<double>(culprit.last_step)},
-                        {"active_steps", {}, static_cast<double>(culprit.active_steps)}}};
+          .name = root_cause_title(root_cause),
+          .world_ranks = root_cause.ranks,
+          .arguments = {{"finding", root_cause_text(view, root_cause)},
+                        {"kind", detect::name_of(root_cause.cause)},
+                        {"factor", {}, root_cause.factor},
+                        {"cost_fraction", {}, root_cause.cost_fraction},
+                        {"confidence", {}, root_cause.confidence},
+                        {"onset_step", {}, static_cast<double>(root_cause.onset_step)},
+                        {"last_step", {}, static_cast<double>(root_cause.last_step)},
+                        {"active_steps", {}, static_cast<double>(root_cause.active_steps)}}};
 }
 
 Annotation evidence_annotation(const detect::Evidence& evidence) {
@@ -75,11 +76,11 @@ Annotation evidence_annotation(const detect::Evidence& evidence) {
 
 void add_findings(const Answer& answer, Annotations& annotations) {
   const AnswerView& view = answer.view();
-  for (const Culprit& culprit : view.detection.culprits) {
-    if (annotations.findings.size() >= 2 * kMostCulprits) break;
-    annotations.findings.push_back(culprit_annotation(view, culprit));
-    if (culprit.evidence.observed_ns > 0)
-      annotations.findings.push_back(evidence_annotation(culprit.evidence));
+  for (const RootCause& root_cause : view.detection.root_causes) {
+    if (annotations.findings.size() >= 2 * kMaxRootCauses) break;
+    annotations.findings.push_back(root_cause_annotation(view, root_cause));
+    if (root_cause.evidence.observed_ns > 0)
+      annotations.findings.push_back(evidence_annotation(root_cause.evidence));
   }
 }
 
@@ -88,21 +89,21 @@ void add_waits(const Answer& answer, Annotations& annotations) {
     annotations.wait_kinds.emplace_back(kind_name(static_cast<analysis::WaitKind>(kind)));
   }
   const analysis::MatchTables& tables = answer.view().tables;
-  const analysis::WaitStates::Stops& stops = answer.states().stops();
-  for (analysis::Track track = 0; track < stops.size(); ++track) {
-    const analysis::MatchTables::Place& place = tables.place(track);
-    std::vector<WaitAnnotation>& waits = annotations.waits[place.world_rank];
-    const analysis::GrowingArray<analysis::WaitingStop>& all = stops[track];
+  const analysis::WaitStates::WaitPoints& wait_points = answer.states().wait_points();
+  for (analysis::Track track = 0; track < wait_points.size(); ++track) {
+    const analysis::MatchTables::CallSite& call_site = tables.call_site(track);
+    std::vector<WaitAnnotation>& waits = annotations.waits[call_site.world_rank];
+    const analysis::GrowingArray<analysis::WaitingPoint>& all = wait_points[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() &&
                                     all[i + 1].enter_ns < end_ns;  // a callback that waits
-      if (all[i].wait_ns < kLeastWaitNs || has_other_inside) continue;
+      if (all[i].wait_ns < kMinWaitNs || has_other_inside) continue;
       waits.push_back({.begin_ns = all[i].enter_ns,
                        .end_ns = end_ns,
-                       .location = place.location,
+                       .location = call_site.location,
                        .kind = all[i].kind_bits,
-                       .waits_for = tables.place(all[i].culprit()).world_rank});
+                       .waits_for = tables.call_site(all[i].root_cause()).world_rank});
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/match/both_sinks.h"
 #include "plugin/answer/cpu_causes.h"
+#include "plugin/answer/one_claim.h"
 
 #include <algorithm>
 #include <functional>
@@ -41,12 +42,12 @@ std::vector<double> clock_errors(std::vector<double> measured_ns,
 
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
 /// a name.
-std::vector<std::int32_t> strangers(const RecordSource& run) {
+std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run) {
   const std::string* id = nullptr;
   std::vector<std::int32_t> found;
   for (const std::int32_t rank : run.world_ranks()) {
     const ProcessInfo& info = run.process(rank).info;
-    if (info.is_solo || info.run_id.empty()) continue;
+    if (info.is_standalone || info.run_id.empty()) continue;
     if (id == nullptr) id = &info.run_id;
     if (info.run_id != *id) found.push_back(rank);
   }
@@ -54,102 +55,130 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
 }
 
 Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
-    : run_(run),
+    : recorded_(run),
       options_(options),
-      tables_(run),
+      synced_(run, analysis::parallel_groups(run).indices, options.jobs),
+      run_(synced_.source()),
+      tables_(run_),
       states_(tables_),
       clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})),
       groups_(analysis::parallel_groups(run)),
+      check_(tables_, run_.world_ranks(), groups_.indices),
       view_{run_,       tables_,    matching_,        waits_,
             causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
   note_clock_errors();
   if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
-  read(run);
-  causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time),
+  read(run_);
+  drop_wrong_groups();
+  causality_ = analysis::restore_causality(run_, tables_, matching_, measured_errors_ns(run, time),
                                            options.jobs);
-  corrected_.emplace(run, causality_);
+  shown_.emplace(recorded_, causality_);
+  corrected_.emplace(run_, causality_);
   if (causality_.violations_before != 0) {  // all again in possible times
     clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time),
                                                             causality_.anchors);
     note_clock_errors();
-    read(in_order());
+    read(corrected_->source());
   }
+  matching_.collective_count -= std::min(matching_.collective_count, synced_.meeting_count());
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (gather_) view_.advice = make_advice(view_, *gather_);
   if (view_.has_operations)
     judge_operations();
-  else if (!detection_.culprits.empty())
+  else if (!detection_.root_causes.empty())
     confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(),
                                 groups_.problems.end());
-  place_culprits();
-  pass_over_trifles();
+  call_site_root_causes();
+  drop_negligible();
+  drop_absent_wholes(detection_.root_causes);
   drop_advice_on_stages();
 }
 
 /// Where clocks were never compared, nothing can be said of the time between two ranks.
 void Answer::note_clock_errors() {
-  constexpr double kLeastNs = detect::Options{}.clock_error_ns;
-  judge_.clock_error_ns = clock_errors_ns_.empty()
-                              ? kNoIdeaNs
-                              : std::max(kLeastNs, 2 * clock_errors_ns_.back());
+  constexpr double kMinNs = detect::Options{}.clock_error_ns;
+  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs
+                                                   : std::max(kMinNs, 2 * clock_errors_ns_.back());
 }
 
 template <class Sink>
 analysis::Matching Answer::match(const RecordSource& source, Sink& sink) {
-  if (!options_.has_advice) return analysis::match_run(source, tables_, sink, options_.jobs);
+  analysis::BothSinks checked(sink, check_);
+  if (!options_.has_advice) return analysis::match_run(source, tables_, checked, options_.jobs);
   if (!gather_) gather_.emplace(run_, tables_);
-  analysis::BothSinks both(sink, *gather_);
+  analysis::BothSinks both(checked, *gather_);
   return analysis::match_run(source, tables_, both, options_.jobs);
 }
 
 /// Who is slow, then who waits for whom; steps that are replayed are known by then.
 void Answer::read(const RecordSource& source) {
   if (view_.has_operations) {
-    matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
+    analysis::BothSinks checked(states_, check_);
+    matching_ = analysis::match_run(source, tables_, checked, options_.jobs);
     return;
   }
   judge_calls(source);
-  if (!options_.has_replay && detection_.culprits.empty()) {
+  program_.reset();
+  const bool is_confirmed = !detection_.root_causes.empty();
+  whatif::StepPlan plan;
+  if (options_.has_replay || is_confirmed)
+    plan = whatif::plan_steps(detection_.steps, {.annotated = &reported_});
+  is_whole_replayed_ = plan.limitations.empty();
+  if (!options_.has_replay && !(is_confirmed && is_whole_replayed_)) {
     matching_ = match(source, states_);
     return;
   }
-  program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, {.told = &told_}));
+  program_.emplace(source, tables_, std::move(plan));
   analysis::BothSinks both(states_, *program_);
   matching_ = match(source, both);
 }
 
+/// Groups that contradict the communication are not the program's: those that it shows are taken.
+void Answer::drop_wrong_groups() {
+  std::string problem = check_.contradiction();
+  if (problem.empty()) return;
+  groups_.problems.push_back(std::move(problem));
+  groups_.indices.clear();
+  judge_.groups = nullptr;
+  if (!view_.has_operations) judge_calls(run_);
+}
+
 /// A rank that is slow by itself is told with its place in the parallel groups.
-void Answer::place_culprits() {
-  for (detect::Culprit& culprit : detection_.culprits) {
-    std::erase(culprit.hosts, "");
-    if (culprit.ranks.size() != 1 || !culprit.groups.empty()) continue;
-    for (const ParallelIndex& parallel : run_.process(culprit.ranks.front()).info.parallel) {
-      if (parallel.size > 1) culprit.groups[parallel.name] = parallel.index;
+void Answer::call_site_root_causes() {
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    std::erase(root_cause.hosts, "");
+    if (root_cause.ranks.size() != 1 || !root_cause.groups.empty()) continue;
+    for (const ParallelIndex& parallel : run_.process(root_cause.ranks.front()).info.parallel) {
+      if (parallel.size > 1 && groups_.indices.contains(parallel.name))
+        root_cause.groups[parallel.name] = parallel.index;
     }
   }
 }
 
 /// Every machine disturbs ranks a little now and then.
-void Answer::pass_over_trifles() {
-  constexpr double kLeastCost = 0.001;
-  const std::size_t before = detection_.culprits.size();
-  std::erase_if(detection_.culprits,
-                [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
-  const std::size_t trifles = before - detection_.culprits.size();
-  if (trifles == 0) return;
-  detection_.limitations.push_back(
-      (trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
-      " that cost less than 0.1 % of the run are not told.");
+void Answer::drop_negligible() {
+  constexpr double kMinListedCost = 0.001;
+  const std::size_t before = detection_.root_causes.size();
+  std::erase_if(detection_.root_causes, [](const detect::RootCause& root_cause) {
+    return root_cause.cost_fraction < kMinListedCost;
+  });
+  const std::size_t negligible = before - detection_.root_causes.size();
+  if (negligible == 0) return;
+  detection_.limitations.push_back((negligible == 1
+                                        ? std::string("One disturbance")
+                                        : std::to_string(negligible) + " disturbances") +
+                                   " that cost less than 0.1 % of the run are not told.");
 }
 
 /// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are
 /// divided. Stages that were inferred may be ranks of any program.
 void Answer::drop_advice_on_stages() {
   const bool has_stage = std::ranges::any_of(
-      detection_.culprits, [](const detect::Culprit& culprit) {
-        return culprit.cause == detect::Cause::kStageImbalance && culprit.has_specified_groups;
+      detection_.root_causes, [](const detect::RootCause& root_cause) {
+        return root_cause.cause == detect::Cause::kStageImbalance &&
+               root_cause.has_specified_groups;
       });
   if (has_stage)
     std::erase_if(view_.advice.findings,
@@ -158,17 +187,25 @@ void Answer::drop_advice_on_stages() {
 
 /// By the steps that the program tells, else by found ones.
 void Answer::judge_calls(const RecordSource& source) {
-  told_ = detect::told_steps(source);
-  judge_.steps = told_.is_there() ? &told_.marks : nullptr;
-  view_.are_steps_told = told_.is_there();
+  const bool is_first = &source == &run_;
+  reported_ = is_first ? synced_.annotated() : detect::annotated_steps(source);
+  judge_.steps = reported_.is_there() ? &reported_.marks : nullptr;
+  if (synced_.has_waits() && !reported_.is_there()) {
+    found_ = marks_of_found_steps(is_first ? recorded_ : shown_->source(), options_.jobs);
+    judge_.steps = &found_;
+  }
+  view_.are_steps_annotated = reported_.is_there();
   detection_ = detect::detect(source, judge_);
+  synced_.join(detection_.root_causes);
+  for (const std::string& note : synced_.notes()) detection_.limitations.push_back(note);
   drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
-  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(),
-                                told_.limitations.end());
+  make_one_claim_each(detection_.root_causes);
+  detection_.limitations.insert(detection_.limitations.end(), reported_.limitations.begin(),
+                                reported_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
-  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>()))
-    number_steps(told_.numbers);
+  if (reported_.is_there() && std::ranges::is_sorted(reported_.numbers, std::less_equal<>()))
+    number_steps(reported_.numbers);
 }
 
 void Answer::judge_operations() {
@@ -176,17 +213,22 @@ void Answer::judge_operations() {
                    judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
   drop_inferred_groups();
+  make_one_claim_each(detection_.root_causes);
   number_steps(regions_->step_numbers());
-  view_.are_steps_told = true;
-  if (!detection_.culprits.empty()) confirm();
+  view_.are_steps_annotated = true;
+  if (!detection_.root_causes.empty()) confirm();
 }
 
-/// Groups that were inferred have no names.
+/// Groups that were inferred have no names: stages unless "pp" was specified, replicas unless "dp".
 void Answer::drop_inferred_groups() {
-  if (!groups_.indices.empty()) return;
-  for (detect::Culprit& culprit : detection_.culprits) {
-    culprit.has_specified_groups = false;
-    culprit.groups.clear();
+  const bool has_stages = groups_.indices.contains("pp");
+  const bool has_replicas = groups_.indices.contains("dp");
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    root_cause.has_specified_groups = root_cause.cause == detect::Cause::kStageImbalance
+                                          ? has_stages
+                                          : has_replicas;
+    if (!has_stages) root_cause.groups.erase("pp");
+    if (!has_replicas) root_cause.groups.erase("dp");
   }
 }
 
@@ -202,86 +244,103 @@ double Answer::caused_fraction(std::int32_t world_rank) const {
 void Answer::confirm() {
   constexpr double kMinCost = 0.005;  // of the run
   constexpr double kSureCost = 0.02;  // of what others hide now
+  if (!is_whole_replayed_) return;
   const whatif::WhatIf what_if = play(0);
   if (!what_if.is_there()) return;
-  if (!view_.has_operations && !what_if.limitations.empty())
-    return;  // steps that were not replayed, or waits that were cut
-  std::vector<detect::Culprit> kept;
-  for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
-    detect::Culprit& culprit = detection_.culprits[i];
-    culprit.cost_fraction = what_if.asked[i].cost;
+  if (!view_.has_operations && !what_if.limitations.empty()) return;  // waits were cut
+  std::vector<detect::RootCause> kept;
+  for (std::size_t i = 0; i < detection_.root_causes.size(); ++i) {
+    detect::RootCause& root_cause = detection_.root_causes[i];
+    root_cause.cost_fraction = what_if.asked[i].cost;
     const bool shows_now = what_if.asked[i].gain >= 1.0 + kMinCost;
-    if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
-      kept.push_back(culprit);
+    if (root_cause.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
+      kept.push_back(root_cause);
     } else {
-      detection_.limitations.push_back(culprit_title(culprit) +
-                                       "; the run would hardly have been faster without that.");
+      view_.minor.push_back(root_cause);
     }
   }
-  const bool are_all_kept = kept.size() == detection_.culprits.size();
-  detection_.culprits = std::move(kept);
-  if (!are_all_kept && !detection_.culprits.empty()) {  // the loss is split over fewer
+  const bool are_all_kept = kept.size() == detection_.root_causes.size();
+  detection_.root_causes = std::move(kept);
+  if (!are_all_kept && !detection_.root_causes.empty()) {  // the loss is split over fewer
     const whatif::WhatIf again = play(0);
-    for (std::size_t i = 0; i < detection_.culprits.size(); ++i)
-      detection_.culprits[i].cost_fraction = again.asked[i].cost;
+    for (std::size_t i = 0; i < detection_.root_causes.size(); ++i)
+      detection_.root_causes[i].cost_fraction = again.asked[i].cost;
   }
-  std::ranges::stable_sort(detection_.culprits, std::greater<>(), &detect::Culprit::cost_fraction);
+  std::ranges::stable_sort(detection_.root_causes, std::greater<>(),
+                           &detect::RootCause::cost_fraction);
 }
 
 namespace {
 
 /// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise:
 /// as much as the mean is left.
-whatif::Asked asked_for(const detect::Culprit& culprit) {
-  whatif::Asked asked{culprit.ranks, culprit.links};
-  if (!culprit.links.empty()) return asked;
-  asked.factor = culprit.balance_factor;
-  asked.steps = culprit.steps;
+whatif::Asked asked_for(const detect::RootCause& root_cause) {
+  whatif::Asked asked{root_cause.ranks, root_cause.links};
+  if (!root_cause.links.empty()) return asked;
+  asked.factor = root_cause.balance_factor;
+  asked.steps = root_cause.steps;
   return asked;
 }
 
 }  // namespace
 
-whatif::WhatIf Answer::replay() { return play(whatif::WhatIfOptions{}.most_scenarios); }
+whatif::WhatIf Answer::replay() {
+  whatif::WhatIf what_if = play(whatif::WhatIfOptions{}.max_scenarios);
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.root_causes.size(); ++i) {
+    if (detection_.root_causes[i].is_in_mpi) raise_gain_to_cost(what_if.asked[i]);
+  }
+  return what_if;
+}
 
 /// Besides the culprits, so many scenarios of each kind.
-whatif::WhatIf Answer::play(std::size_t most_scenarios) {
+whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   whatif::WhatIfOptions options;
-  options.most_scenarios = most_scenarios;
+  options.max_scenarios = max_scenarios;
+  options.has_costs_only = max_scenarios == 0;
   options.graph.jobs = options_.jobs;
-  options.graph.told = &told_;
+  options.graph.annotated = &reported_;
   pieces::RegionRun moved;
   pieces::HiddenSync moved_hidden;
   if (regions_ && causality_.violations_before == 0) {
     options.graph.regions = &regions_->run();
     options.graph.hidden = &regions_->hidden();
   } else if (regions_ && !graph_) {
-    moved = pieces::read_regions(in_order(), tables_);
+    moved = pieces::read_regions(corrected_->source(), tables_);
     moved_hidden = pieces::find_hidden_sync(moved, groups_.indices);
     options.graph.regions = &moved;
     options.graph.hidden = &moved_hidden;
   }
-  for (const detect::Culprit& culprit : detection_.culprits)
-    options.asked.push_back(asked_for(culprit));
+  for (const detect::RootCause& root_cause : detection_.root_causes)
+    options.asked.push_back(asked_for(root_cause));
   if (!graph_) {
-    graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
+    graph_ = program_ ? program_->take()
+                      : whatif::build_graph(corrected_->source(), tables_, options.graph);
     program_.reset();
+    prepared_.emplace(*graph_);
   }
-  whatif::WhatIf what_if = whatif::what_if(*graph_, in_order(), options);
+  whatif::WhatIf what_if = whatif::what_if(*prepared_, corrected_->source(), options);
   add_blocked_in_mpi(what_if);
   return what_if;
+}
+
+/// What is blocked in calls costs more than the replay shows. Its gains are those of its cost then.
+void raise_gain_to_cost(whatif::Scenario& scenario) {
+  constexpr double kMaxCost = 0.999;
+  scenario.gain = std::max(scenario.gain, 1.0 / (1.0 - std::min(scenario.cost, kMaxCost)));
+  scenario.alone = std::max(scenario.alone, scenario.gain);
 }
 
 /// The replay knows when calls end, not why: who is blocked in them costs at most that, what others
 /// waited for it, and what is not explained.
 void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
-  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
-    const detect::Culprit& culprit = detection_.culprits[i];
-    if (!culprit.is_in_mpi) continue;
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.root_causes.size(); ++i) {
+    const detect::RootCause& root_cause = detection_.root_causes[i];
+    if (!root_cause.is_in_mpi) continue;
     const double unexplained = std::max(0.0, what_if.loss.total - what_if.loss.explained);
     const double replayed = what_if.asked[i].cost;
-    const double cost = std::min(
-        {culprit.cost_fraction, caused_fraction(culprit.ranks.front()), replayed + unexplained});
+    const double cost = std::min({root_cause.cost_fraction,
+                                  caused_fraction(root_cause.ranks.front()),
+                                  replayed + unexplained});
     what_if.asked[i].cost = std::max(replayed, cost);
     what_if.loss.explained += what_if.asked[i].cost - replayed;
   }
@@ -294,11 +353,11 @@ void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
     if (step >= 0 && static_cast<std::size_t>(step) < numbers.size())
       step = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(step)]);
   };
-  for (detect::Culprit& culprit : detection_.culprits) {
-    number(culprit.onset_step);
-    number(culprit.last_step);
-    number(culprit.evidence.step);
-    for (std::int64_t& step : culprit.steps) {
+  for (detect::RootCause& root_cause : detection_.root_causes) {
+    number(root_cause.onset_step);
+    number(root_cause.last_step);
+    number(root_cause.evidence.step);
+    for (std::int64_t& step : root_cause.steps) {
       if (static_cast<std::size_t>(step) < numbers.size())
         step = numbers[static_cast<std::size_t>(step)];
     }

@@ -2,13 +2,15 @@
 
 #include "analysis/advice/gather.h"
 #include "analysis/common/parallel_groups.h"
-#include "analysis/detect/told_steps.h"
+#include "analysis/detect/annotated_steps.h"
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/what_if.h"
 #include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
+#include "plugin/answer/group_check.h"
 #include "plugin/answer/judged_regions.h"
+#include "plugin/answer/synced_run.h"
 
 #include <cstdint>
 #include <optional>
@@ -35,7 +37,7 @@ class Answer {
 
   const AnswerView& view() const { return view_; }
   /// The run in possible times: those of all that is told here.
-  const RecordSource& in_order() const { return corrected_->source(); }
+  const RecordSource& in_order() const { return shown_->source(); }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the
@@ -52,38 +54,48 @@ class Answer {
   void add_blocked_in_mpi(whatif::WhatIf& what_if) const;
   double caused_fraction(std::int32_t world_rank) const;
   void confirm();
-  whatif::WhatIf play(std::size_t most_scenarios);
+  whatif::WhatIf play(std::size_t max_scenarios);
   void drop_inferred_groups();
-  void pass_over_trifles();
+  void drop_negligible();
   void drop_advice_on_stages();
-  void place_culprits();
+  void call_site_root_causes();
+  void drop_wrong_groups();
   void number_steps(const std::vector<std::int64_t>& numbers);
 
-  const RecordSource& run_;
+  const RecordSource& recorded_;
   Options options_;
+  SyncedRun synced_;
+  const RecordSource& run_;  ///< recorded_ with its hidden waits
   analysis::MatchTables tables_;
   analysis::WaitStates states_;
   analysis::Matching matching_;
   analysis::Causality causality_;
-  std::optional<analysis::InOrder> corrected_;
+  std::optional<analysis::InOrder> shown_;      ///< recorded_ in possible times
+  std::optional<analysis::InOrder> corrected_;  ///< run_ in possible times
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
   analysis::ParallelGroups groups_;
-  detect::ToldSteps told_;
+  GroupCheck check_;
+  detect::AnnotatedSteps reported_;
+  detect::StepMarks found_;  ///< only where there are hidden waits
   detect::Options judge_;
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
   std::optional<JudgedRegions> regions_;         ///< of a run of regions
-  std::optional<whatif::OperationGraph> graph_;  ///< once it was
-  std::optional<advice::Gather> gather_;         ///< where advice is asked for
+  bool is_whole_replayed_ = true;  ///< of a program: all steps, as far as it was planned
+  std::optional<whatif::OperationGraph> graph_;    ///< once it was replayed
+  std::optional<whatif::PreparedGraph> prepared_;  ///< of graph_
+  std::optional<advice::Gather> gather_;           ///< where advice is asked for
   AnswerView view_;
 };
 
+/// Of a cause whose cost is more than the replay shows (whatif::Scenario::cost): gains that agree.
+void raise_gain_to_cost(whatif::Scenario& scenario);
 /// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not
 /// compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
 /// a name.
-std::vector<std::int32_t> strangers(const RecordSource& run);
+std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run);
 
 }  // namespace megascope::answer

@@ -28,14 +28,16 @@ struct AnswerView {
                                              ///< causality pass; empty: of some it is not known
   bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are
                                 ///< seldom seen in them
-  bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that
-                                ///< come back
+  bool are_steps_annotated = false;  ///< by the program or the timeline; else inferred from calls
+                                     ///< that come back
   std::vector<cpu::RankCpu> cpu = {};  ///< by index in world_ranks(); divided between outside and
                                        ///< inside of MPI only where there are culprits
   std::vector<SharedCores> shared_cores = {};
   Advice advice = {};  ///< empty unless asked for
   std::vector<std::int64_t> step_numbers =
       {};  ///< the program's own, ascending; empty: steps were found, and count from 0
+
+  std::vector<detect::RootCause> minor = {};  ///< found, but by the replay of next to no cost
 
   const std::string& host(std::int32_t world_rank) const {
     return source.process(world_rank).info.host;
@@ -52,9 +54,15 @@ bool has_finding(const AnswerView& view);
 /// The answer in a sentence or two.
 std::string verdict_text(const AnswerView& view);
 /// Who, how slow, since when, what it costs, what shows it.
-std::string culprit_text(const AnswerView& view, const detect::Culprit& culprit);
+std::string root_cause_text(const AnswerView& view, const detect::RootCause& root_cause);
+/// So many causes are reported in sentences, the most expensive first; others are in tables.
+inline constexpr std::size_t kMaxCauseSentences = 3;
+/// A cause below this share of the run is in tables only.
+inline constexpr double kMinSentenceCost = 0.005;
+/// Is the culprit of this index in AnswerView::detection reported in a sentence?
+bool has_sentence(const AnswerView& view, std::size_t index);
 /// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
-std::string culprit_title(const detect::Culprit& culprit);
+std::string root_cause_title(const detect::RootCause& root_cause);
 /// What could not be judged, and why; sentences.
 std::vector<std::string> limits_of(const AnswerView& view);
 /// "late sender", "wait at barrier" …

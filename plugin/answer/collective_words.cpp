@@ -15,24 +15,26 @@ using analysis::Mismatch;
 
 namespace {
 
-constexpr std::size_t kMostPartiesNamed = 4;
-constexpr std::size_t kMostListedRanks = 6;
+constexpr std::size_t kMaxParticipantsNamed = 4;
+constexpr std::size_t kMaxListedRanks = 6;
 constexpr std::size_t kNameColumns = 60;
 
-std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
+std::string participant_text(const Mismatch& mismatch, const Mismatch::Participant& participant) {
   if (mismatch.what == Mismatch::What::kCount) {
-    const std::string last = party.count == 0
+    const std::string last = participant.count == 0
                                  ? ""
-                                 : ", the last is " + std::string(party.shape.function);
-    return fmt::format("{} made {} {}{}", ranks_text(party.world_ranks), party.count,
-                       party.count == 1 ? "collective" : "collectives", last);
+                                 : ", the last is " + std::string(participant.shape.function);
+    return fmt::format("{} made {} {}{}", ranks_text(participant.world_ranks), participant.count,
+                       participant.count == 1 ? "collective" : "collectives", last);
   }
-  std::string text = ranks_text(party.world_ranks) + " called " + std::string(party.shape.function);
-  if (party.shape.root != kNoPeer) text += fmt::format(" with root {}", party.shape.root);
+  std::string text = ranks_text(participant.world_ranks) + " called " +
+                     std::string(participant.shape.function);
+  if (participant.shape.root != kNoPeer)
+    text += fmt::format(" with root {}", participant.shape.root);
   if (mismatch.what == Mismatch::What::kBytes) {
     const auto blocks = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(1, party.shape.block_count));
-    text += fmt::format(" with {}", human_bytes(party.shape.bytes / blocks));
+        std::max<std::int64_t>(1, participant.shape.block_count));
+    text += fmt::format(" with {}", human_bytes(participant.shape.bytes / blocks));
   }
   return text;
 }
@@ -50,10 +52,10 @@ std::string comm_name(const CommTable& comms, CommTable::Index comm) {
                            kNameColumns);
 }
 
-std::string place_name(const CommTable& comms, CommTable::Index place) {
-  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm)
-    return "`" + comm_name(comms, place) + "`";
-  const CommTable::Entry& entry = comms.entry(place);
+std::string place_name(const CommTable& comms, CommTable::Index call_site) {
+  if (call_site == CommTable::kNone || comms.entry(call_site).what == CommTable::What::kComm)
+    return "`" + comm_name(comms, call_site) + "`";
+  const CommTable::Entry& entry = comms.entry(call_site);
   const std::string name = report::printable(entry.name, kNameColumns);
   return entry.what == CommTable::What::kWindow
              ? fmt::format("window {} (`{}`)", entry.number, name)
@@ -63,8 +65,8 @@ std::string place_name(const CommTable& comms, CommTable::Index place) {
 std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
   const std::string list = report::rank_list(ranks);
-  return ranks.size() <= kMostListedRanks ? "ranks " + list
-                                          : fmt::format("{} ranks ({})", ranks.size(), list);
+  return ranks.size() <= kMaxListedRanks ? "ranks " + list
+                                         : fmt::format("{} ranks ({})", ranks.size(), list);
 }
 
 const char* what_name(Mismatch::What what) {
@@ -73,20 +75,22 @@ const char* what_name(Mismatch::What what) {
 }
 
 std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
-  std::vector<std::string> parties;
-  for (auto party = mismatch.parties.rbegin(); party != mismatch.parties.rend(); ++party) {
-    parties.push_back(party_text(mismatch, *party));
+  std::vector<std::string> participants;
+  for (auto participant = mismatch.participants.rbegin();
+       participant != mismatch.participants.rend(); ++participant) {
+    participants.push_back(participant_text(mismatch, *participant));
   }
-  if (parties.size() > kMostPartiesNamed) {
-    const std::size_t more = parties.size() - kMostPartiesNamed;
-    parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
-    parties.push_back(fmt::format("and {} more groups of ranks differ", more));
+  if (participants.size() > kMaxParticipantsNamed) {
+    const std::size_t more = participants.size() - kMaxParticipantsNamed;
+    participants.erase(participants.begin(),
+                       participants.begin() + static_cast<std::ptrdiff_t>(more));
+    participants.push_back(fmt::format("and {} more groups of ranks differ", more));
   }
   const std::string name = place_name(comms, mismatch.comm);
   const std::string where = mismatch.what == Mismatch::What::kCount
                                 ? "On " + name
                                 : fmt::format("#{} of {}", mismatch.sequence, name);
-  return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
+  return where + ": " + joined(participants, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
 }
 
 }  // namespace megascope::answer

@@ -14,7 +14,7 @@ namespace megascope::answer {
 /// Of a communicator, of that of a window, of a file's.
 std::string comm_name(const analysis::CommTable& comms, analysis::CommTable::Index comm);
 /// "`dp`", "window 2 (`halo`)", "file `out.bin`".
-std::string place_name(const analysis::CommTable& comms, analysis::CommTable::Index place);
+std::string place_name(const analysis::CommTable& comms, analysis::CommTable::Index call_site);
 /// "rank 3", "ranks 0-2, 7", "64 ranks (0-63)" where the list is long.
 std::string ranks_text(const std::vector<std::int32_t>& ranks);
 /// "function", "root", "bytes", "count".

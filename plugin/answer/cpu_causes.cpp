@@ -14,7 +14,7 @@ namespace {
 constexpr double kWorthShowing = 0.01;  ///< of a rank's time
 constexpr double kStoodStill = 0.02;    ///< of a rank's time
 constexpr std::size_t kSentenceColumns = 160;
-constexpr std::size_t kMostSentences = 4;
+constexpr std::size_t kMaxSentences = 4;
 
 std::vector<RankCpus> cpus_in(const RecordSource& source) {
   std::vector<RankCpus> ranks;
@@ -59,7 +59,7 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
   view.cpu = cpu::cpu_sums(source);
   const bool has_readings = std::ranges::any_of(
       view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
-  const bool is_unclear = !detection.culprits.empty() || detection.judged_ranks.empty() ||
+  const bool is_unclear = !detection.root_causes.empty() || detection.judged_ranks.empty() ||
                           std::ranges::any_of(view.cpu, stood_still);
   if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
@@ -70,7 +70,7 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
 std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
   std::vector<std::string> sentences;
   for (const SharedCores& shared : view.shared_cores) {
-    if (sentences.size() == kMostSentences) break;
+    if (sentences.size() == kMaxSentences) break;
     const double waited = waited_share(view, shared.ranks);
     sentences.push_back(
         report::printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) +
@@ -78,8 +78,8 @@ std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
         (waited < 0 ? "; the kernel does not report how long they waited for one."
                     : "; they waited " + report::percent_text(waited) + " of their time for one."));
   }
-  if (view.shared_cores.size() > kMostSentences) {
-    sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMostSentences) +
+  if (view.shared_cores.size() > kMaxSentences) {
+    sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMaxSentences) +
                         " more such sets of ranks.");
   }
   return sentences;

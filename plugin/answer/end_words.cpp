@@ -18,11 +18,11 @@ using analysis::HangReport;
 using analysis::OpenEnd;
 using analysis::OpenEnds;
 
-constexpr std::size_t kMostPlaces = 4;
+constexpr std::size_t kMaxCallSites = 4;
 constexpr std::size_t kNameColumns = 60;
 
 /// "in MPI_Barrier, entered at 12.3 s"
-std::string place_text(const HangReport& report, const OpenEnd& end) {
+std::string call_site_text(const HangReport& report, const OpenEnd& end) {
   if (!end.has_called) return "before its first MPI call returned";
   const std::string name = report::printable(
       report.processes.function(end.world_rank, end.region).name, kNameColumns);
@@ -47,18 +47,20 @@ std::string have(std::size_t count) { return count == 1 ? "has" : "have"; }
 /// "Rank 1 has no end: it was killed in MPI_Barrier, entered at 12.3 s."
 std::string end_text(const HangReport& report, const OpenEnd& end) {
   const char* how = end.is_inside ? "was killed" : "ended";
-  return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how, place_text(report, end));
+  return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how,
+                     call_site_text(report, end));
 }
 
 /// The places of the ranks, that whose records stop first first; "ranks 0-3 in MPI_Recv …" where
 /// only some fit.
-std::string places_text(const HangReport& report, const OpenEnds& ends) {
+std::string call_sites_text(const HangReport& report, const OpenEnds& ends) {
   std::vector<OpenEnd> sorted = ends.ranks;
   std::ranges::stable_sort(sorted, {}, &OpenEnd::at_ns);
-  const std::size_t shown = std::min(sorted.size(), kMostPlaces);
+  const std::size_t shown = std::min(sorted.size(), kMaxCallSites);
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shown; ++i)
-    parts.push_back(fmt::format("rank {} {}", sorted[i].world_rank, place_text(report, sorted[i])));
+    parts.push_back(
+        fmt::format("rank {} {}", sorted[i].world_rank, call_site_text(report, sorted[i])));
   if (shown < sorted.size()) parts.push_back(fmt::format("and {} more", sorted.size() - shown));
   return joined(parts, "; ");
 }
@@ -82,7 +84,7 @@ std::string text_without_first(const HangReport& report, const OpenEnds& ends) {
   }
   return fmt::format(
       "{} {} no end, and the traces do not show which ended first. Their records stop: {}.", who,
-      have(ends.ranks.size()), places_text(report, ends));
+      have(ends.ranks.size()), call_sites_text(report, ends));
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
         return !std::ranges::binary_search(ends.first, end.world_rank);
       });
       text = fmt::format("{} have no end: they were killed in calls that could return ({}).",
-                         capital(ranks_text(ends.first)), places_text(report, some)) +
+                         capital(ranks_text(ends.first)), call_sites_text(report, some)) +
              awaiting_text(ends);
       break;
     }

@@ -52,28 +52,30 @@ bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_
 
 /// Slow links between the same groups are one culprit.
 void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
-                 std::vector<detect::Culprit>& culprits) {
-  std::vector<detect::Culprit> merged;
-  for (detect::Culprit& culprit : culprits) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const detect::Culprit& other) {
-      return !culprit.links.empty() && !other.links.empty() &&
-             are_lanes(groups, ranks, ascending(other.links[0]), ascending(culprit.links[0]));
-    });
+                 std::vector<detect::RootCause>& root_causes) {
+  std::vector<detect::RootCause> merged;
+  for (detect::RootCause& root_cause : root_causes) {
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const detect::RootCause& other) {
+                                     return !root_cause.links.empty() && !other.links.empty() &&
+                                            are_lanes(groups, ranks, ascending(other.links[0]),
+                                                      ascending(root_cause.links[0]));
+                                   });
     if (same == merged.end()) {
-      merged.push_back(std::move(culprit));
+      merged.push_back(std::move(root_cause));
       continue;
     }
-    same->links.insert(same->links.end(), culprit.links.begin(), culprit.links.end());
-    same->ranks.insert(same->ranks.end(), culprit.ranks.begin(), culprit.ranks.end());
+    same->links.insert(same->links.end(), root_cause.links.begin(), root_cause.links.end());
+    same->ranks.insert(same->ranks.end(), root_cause.ranks.begin(), root_cause.ranks.end());
     std::sort(same->ranks.begin(), same->ranks.end());
     same->ranks.erase(std::unique(same->ranks.begin(), same->ranks.end()), same->ranks.end());
-    same->onset_step = std::min(same->onset_step, culprit.onset_step);
-    same->last_step = std::max(same->last_step, culprit.last_step);
-    same->active_steps = std::max(same->active_steps, culprit.active_steps);
-    same->cost_fraction = std::max(same->cost_fraction, culprit.cost_fraction);
-    same->factor = std::max(same->factor, culprit.factor);
+    same->onset_step = std::min(same->onset_step, root_cause.onset_step);
+    same->last_step = std::max(same->last_step, root_cause.last_step);
+    same->active_steps = std::max(same->active_steps, root_cause.active_steps);
+    same->cost_fraction = std::max(same->cost_fraction, root_cause.cost_fraction);
+    same->factor = std::max(same->factor, root_cause.factor);
   }
-  culprits = std::move(merged);
+  root_causes = std::move(merged);
 }
 
 }  // namespace
@@ -116,11 +118,11 @@ void JudgedRegions::find_links(const RecordSource& source, const analysis::Match
 
 detect::Detection JudgedRegions::detect() const {
   detect::Detection detection = detect::detect(*own_, options_);
-  for (detect::Culprit& culprit : detection.culprits) {
-    if (culprit.cause != detect::Cause::kSlowLink) culprit.evidence.what = "what it computes";
+  for (detect::RootCause& root_cause : detection.root_causes) {
+    if (root_cause.cause != detect::Cause::kSlowLink) root_cause.evidence.what = "what it computes";
   }
   if (options_.groups != nullptr)
-    merge_links(*options_.groups, own_->world_ranks(), detection.culprits);
+    merge_links(*options_.groups, own_->world_ranks(), detection.root_causes);
   return detection;
 }
 

@@ -1,7 +1,7 @@
 #include "plugin/answer/verdict.h"
 
 #include "core/base/clock.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "plugin/answer/answer.h"
 #include "plugin/answer/bounded_source.h"
 #include "plugin/answer/collective_words.h"
@@ -19,7 +19,7 @@ Status check(const trace::RunSource& run) {
   std::vector<std::int32_t> cut_short;
   for (const std::int32_t rank : run.world_ranks()) {
     const ProcessInfo& info = run.process(rank).info;
-    if (info.end_state != EndState::kFinalized || info.is_solo) cut_short.push_back(rank);
+    if (info.end_state != EndState::kFinalized || info.is_standalone) cut_short.push_back(rank);
   }
   const std::size_t here = run.world_ranks().size();
   if (here != static_cast<std::size_t>(run.world_size())) {
@@ -28,15 +28,16 @@ Status check(const trace::RunSource& run) {
   }
   if (!cut_short.empty())
     return Status::error("the trace of " + ranks_text(cut_short) + " is not whole");
-  return strangers(run).empty() ? Status::ok()
-                                : Status::error("traces of different runs are in the run folder");
+  return ranks_of_other_runs(run).empty()
+             ? Status::ok()
+             : Status::error("traces of different runs are in the run folder");
 }
 
 Status find(const VerdictJob& job, std::string& text) {
-  const std::uint64_t until_ns = clock::monotonic_ns() + job.most_ns;
+  const std::uint64_t until_ns = clock::monotonic_ns() + job.max_ns;
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  Status status = trace::RunSource::open(job.folder, {}, run, problems);
+  Status status = trace::RunSource::open(job.directory, {}, run, problems);
   if (status.is_ok()) status = check(*run);
   if (!status.is_ok()) return status;
   const BoundedSource bounded(*run, until_ns);

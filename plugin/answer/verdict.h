@@ -10,8 +10,8 @@ namespace megascope::answer {
 /// What `megascope analyze` says first, of a run whose traces are all in one folder, of one run,
 /// and whole.
 struct VerdictJob {
-  std::string folder;         ///< the run folder
-  std::uint64_t most_ns = 0;  ///< time to work, by the wall clock
+  std::string directory;     ///< the run folder
+  std::uint64_t max_ns = 0;  ///< time to work, by the wall clock
 };
 
 /// text: a sentence or two; empty: time was up. An error: there is none, and why. By one thread,

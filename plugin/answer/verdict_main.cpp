@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
       {.file = STDOUT_FILENO, .prefix = "-", .ends_line = false, .exit_code = 0});
   megascope::answer::VerdictJob job;
   if (argc != 3) return 2;
-  job.folder = argv[1];
-  std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), job.most_ns);
+  job.directory = argv[1];
+  std::from_chars(argv[2], argv[2] + std::strlen(argv[2]), job.max_ns);
   std::string text;
   const megascope::Status status = megascope::answer::make_verdict(job, text);
   const std::string& said = status.is_ok() ? text : status.message();

@@ -16,8 +16,8 @@ using analysis::WaitKind;
 
 namespace {
 
-constexpr double kWorthTelling = 0.01;  ///< of all time: less waiting is not worth a name
-constexpr double kStandsOut = 2;        ///< times the fair share of what all ranks cause
+constexpr double kWorthReporting = 0.01;  ///< of all time: less waiting is not worth a name
+constexpr double kStandsOut = 2;          ///< times the fair share of what all ranks cause
 constexpr std::size_t kHostColumns = 40;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
@@ -47,9 +47,9 @@ double median_outside_ns(const AnswerView& view) {
 std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
-  const std::string place = host.empty() ? std::string()
-                                         : " (" + report::printable(host, kHostColumns) + ")";
-  std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, place,
+  const std::string call_site = host.empty() ? std::string()
+                                             : " (" + report::printable(host, kHostColumns) + ")";
+  std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, call_site,
                                  report::percent_text(share(rank.caused_ns, whole)),
                                  duration(rank.caused_ns));
   const double median_ns = median_outside_ns(view);
@@ -83,7 +83,12 @@ const char* reason_text(Unmatched why) {
 }  // namespace
 
 bool has_finding(const AnswerView& view) {
-  return view.matching.mismatch_count != 0 || !view.detection.culprits.empty();
+  return view.matching.mismatch_count != 0 || !view.detection.root_causes.empty();
+}
+
+bool has_sentence(const AnswerView& view, std::size_t index) {
+  return index < kMaxCauseSentences &&
+         view.detection.root_causes[index].cost_fraction >= kMinSentenceCost;
 }
 
 std::string verdict_text(const AnswerView& view) {
@@ -91,28 +96,29 @@ std::string verdict_text(const AnswerView& view) {
   if (!view.matching.mismatches.empty()) {
     return "Collectives do not match: " +
            mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
-           (view.detection.culprits.empty()
+           (view.detection.root_causes.empty()
                 ? ""
-                : " " + culprit_text(view, view.detection.culprits.front()));
+                : " " + root_cause_text(view, view.detection.root_causes.front()));
   }
   if (view.source.world_size() < 2) return "One rank: there is nobody to wait for.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }
-  const std::string culprit = view.detection.culprits.empty()
-                                  ? std::string()
-                                  : culprit_text(view, view.detection.culprits.front()) + " ";
+  const std::string root_cause = view.detection.root_causes.empty()
+                                     ? std::string()
+                                     : root_cause_text(view, view.detection.root_causes.front()) +
+                                           " ";
   const double waited = share(static_cast<double>(waits.suffered_ns),
                               static_cast<double>(waits.wall_ns));
   // Timelines of other tools seldom show where ranks wait: much of it is between operations.
-  if (view.has_operations && !culprit.empty() &&
-      waited < view.detection.culprits.front().cost_fraction)
-    return culprit.substr(0, culprit.size() - 1);
-  if (waited < kWorthTelling) {
-    return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.",
-                                 report::percent_text(waited));
+  if (view.has_operations && !root_cause.empty() &&
+      waited < view.detection.root_causes.front().cost_fraction)
+    return root_cause.substr(0, root_cause.size() - 1);
+  if (waited < kWorthReporting) {
+    return root_cause + fmt::format("Ranks hardly wait for each other: {} of their time.",
+                                    report::percent_text(waited));
   }
-  std::string text = culprit +
+  std::string text = root_cause +
                      fmt::format(
                          "Ranks wait for each other {} of their time, {} in all, mostly in {}. ",
                          report::percent_text(waited),
@@ -121,14 +127,14 @@ std::string verdict_text(const AnswerView& view) {
   const double fair = 1 / static_cast<double>(waits.ranks.size());
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) <
       std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
-    return view.detection.culprits.empty() ? text + "No rank stands out as the cause."
-                                           : text.substr(0, text.size() - 1);
+    return view.detection.root_causes.empty() ? text + "No rank stands out as the cause."
+                                              : text.substr(0, text.size() - 1);
   }
-  const auto names_first = [first](const detect::Culprit& one) {
+  const auto names_first = [first](const detect::RootCause& one) {
     return std::ranges::binary_search(one.ranks, first->world_rank);
   };
-  const bool is_other = !view.detection.culprits.empty() &&
-                        std::ranges::none_of(view.detection.culprits, names_first);
+  const bool is_other = !view.detection.root_causes.empty() &&
+                        std::ranges::none_of(view.detection.root_causes, names_first);
   if (is_other) return text.substr(0, text.size() - 1);  // it only passes on what it waited itself
   return text + main_cause_text(view, *first);
 }
@@ -173,7 +179,7 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                     "moments were moved by up to {}, {} are left.",
                     human_count(view.causality.violations_before),
                     duration(static_cast<double>(view.causality.worst_before_ns)),
-                    duration(static_cast<double>(view.causality.moved_most_ns)),
+                    duration(static_cast<double>(view.causality.max_moved_ns)),
                     human_count(view.matching.violation_count)));
   }
   const analysis::Anchors& anchors = view.causality.anchors;
@@ -181,7 +187,7 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                                               [](double error_ns) { return error_ns >= 0.0; });
   if (is_bounded && !view.clock_errors_ns.empty()) {
     const std::string set = anchors.is_any() ? "they were set by up to " +
-                                                   duration(anchors.moved_most_ns) + ", by"
+                                                   duration(anchors.max_moved_ns) + ", by"
                                              : "they contradict nothing of";
     limits.push_back(
         fmt::format("Some clocks were never compared with the others: {} what the program's own "

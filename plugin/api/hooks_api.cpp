@@ -9,8 +9,8 @@
 #include <array>
 #include <string_view>
 
-/// The hook API as libmegascope.so has it, over core/hooks: under its own names, for whoever looks
-/// them up, and as a table.
+/// The functions of megascope.h in libmegascope.so, over core/hooks. They are exported twice: under
+/// their names, for dlsym and ctypes, and as the table megascope_hooks_v1, for the stub.
 namespace megascope::api {
 namespace {
 
@@ -22,19 +22,25 @@ RegionId id_of(megascope_region region) {
   return region < kFirstReservedRegion ? static_cast<RegionId>(region) : kNoRegion;
 }
 
-/// The numbers of `where` that are told.
+/// The members of a megascope_where that apply.
 struct Numbers {
   std::array<hooks::Number, 3> all;
   std::size_t count = 0;
 };
 Numbers numbers_of(const megascope_where& where) {
   Numbers numbers{};
-  const auto tell = [&numbers](ValueName name, std::int64_t value) {
-    if (value != MEGASCOPE_NOWHERE) numbers.all[numbers.count++] = {name, value};
+  const auto add = [&numbers](ValueName name, std::int64_t value) {
+    if (value == MEGASCOPE_NOWHERE) return;
+    if (value >= 0 && value <= MEGASCOPE_MAX_INDEX)
+      numbers.all[numbers.count++] = {name, value};
+    else
+      hooks::refuse(LossCause::kRefused,
+                    "megascope_region_enter_at: a member of megascope_where is not 0 to 2147483647 "
+                    "or MEGASCOPE_NOWHERE; the region is recorded without it");
   };
-  tell(ValueName::kMicroBatch, where.micro_batch);
-  tell(ValueName::kModelChunk, where.chunk);
-  tell(ValueName::kLayer, where.layer);
+  add(ValueName::kMicroBatch, where.micro_batch);
+  add(ValueName::kModelChunk, where.chunk);
+  add(ValueName::kLayer, where.layer);
   return numbers;
 }
 
@@ -50,7 +56,7 @@ void step_begin(std::int64_t step) { hooks::begin_step(step); }
 void step_end() { hooks::end_step(); }
 megascope_counter counter_define(const char* name, const char* unit) {
   return hooks::counter(text(name), text(unit)) +
-         1;  // none is the greatest number there, and 0 here
+         1;  // the invalid counter is 0xFFFFFFFF in core/hooks and 0 here
 }
 void counter_set(megascope_counter counter, double value) {
   if (counter != MEGASCOPE_NONE) hooks::count(counter - 1, value);
@@ -84,8 +90,8 @@ void reply(const char* answer) { hooks::reply(text(answer)); }
 }  // namespace
 }  // namespace megascope::api
 
-// The table names what is above, and not the exports below: a program may have functions of those
-// names.
+// The table refers to the functions above and not to the exports below: the application's stub
+// defines functions of the exported names.
 namespace api = megascope::api;
 #define MEGASCOPE_HOOK extern "C" [[gnu::visibility("default")]]
 

@@ -14,54 +14,62 @@ static_assert(MEGASCOPE_OTHER + 1 == static_cast<int>(TensorKind::kCount) &&
               MEGASCOPE_UINT64 + 1 == static_cast<int>(ElementType::kCount));
 static_assert(MEGASCOPE_NOWHERE == kNoLayer && MEGASCOPE_NOWHERE == kNoMicroBatch);
 
-/// What is wrong with the members that a later version of the program's header does not change;
-/// nullptr: nothing.
+/// Returns whether `index` is 0 … MEGASCOPE_MAX_INDEX or MEGASCOPE_NOWHERE.
+bool is_index(std::int32_t index) { return index >= 0 || index == MEGASCOPE_NOWHERE; }
+
+/// Returns why the view is invalid, judged by the members of the first published layout; nullptr if
+/// they are valid.
 const char* problem_with(const megascope_tensor_view& view) {
   if (view.size_bytes < offsetof(megascope_tensor_view, split_group))
-    return "a tensor: size_bytes is not that of megascope_tensor_view";
-  if (view.name == nullptr || view.name[0] == '\0') return "a tensor has no name";
+    return "megascope_tensor: size_bytes is too small; set it to sizeof(megascope_tensor_view)";
+  if (view.name == nullptr || view.name[0] == '\0')
+    return "megascope_tensor: name is null or empty";
   if (view.kind < 0 || view.kind >= static_cast<int>(TensorKind::kCount))
-    return "a tensor is of a kind that there is not";
+    return "megascope_tensor: kind is not a megascope_tensor_kind";
   if (view.dtype < 0 || view.dtype >= static_cast<int>(ElementType::kCount))
-    return "a tensor has elements of a type that there is not";
+    return "megascope_tensor: dtype is not a megascope_dtype";
+  if (!is_index(view.layer)) return "megascope_tensor: layer is negative and not MEGASCOPE_NOWHERE";
+  if (!is_index(view.micro_batch))
+    return "megascope_tensor: micro_batch is negative and not MEGASCOPE_NOWHERE";
   if (view.dimensions < 0 || view.dimensions > MEGASCOPE_MAX_DIMENSIONS)
-    return "a tensor has too many dimensions, or fewer than none";
+    return "megascope_tensor: dimensions is not 0 to 8";
   if (view.is_split != 0 && (view.split_dimension < 0 || view.split_dimension >= view.dimensions)) {
-    return "a tensor is split along a dimension that it does not have";
+    return "megascope_tensor: split_dimension is not 0 to dimensions - 1";
   }
   return nullptr;
 }
 
-/// Are all elements so near to the first one that their distance in bytes is a number? No extent is
-/// 0.
+/// Returns whether every element lies within 2^48 elements of the first one, so that offsets in
+/// bytes cannot overflow. No extent is 0.
 bool is_within_reach(const TensorView& tensor) {
-  constexpr double kMostElements = 0x1p48;
+  constexpr double kMaxElements = 0x1p48;
   double reach = 0.0;
   for (std::size_t i = 0; i < tensor.shape.dimension_count; ++i) {
     reach += static_cast<double>(tensor.shape.extents[i] - 1) *
              std::abs(static_cast<double>(tensor.strides[i]));
   }
-  return reach <= kMostElements;
+  return reach <= kMaxElements;
 }
 
-/// Extents and strides. False: they cannot be.
+/// Copies extents and strides. Returns false if one is out of range or `data` is missing.
 bool set_extents(const megascope_tensor_view& view, TensorView& tensor) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
   const auto count = static_cast<std::size_t>(view.dimensions);
   std::int64_t elements = 1;
   for (std::size_t i = count; i-- > 0;) {
-    if (view.shape[i] < 0 || view.shape[i] > kMostElements) return false;
+    if (view.shape[i] < 0 || view.shape[i] > kMaxElements) return false;
     tensor.shape.extents[i] = static_cast<std::uint64_t>(view.shape[i]);
     tensor.strides[i] = view.strides != nullptr ? view.strides[i] : elements;
     if (view.strides != nullptr &&
-        (view.strides[i] < -kMostElements || view.strides[i] > kMostElements))
+        (view.strides[i] < -kMaxElements || view.strides[i] > kMaxElements))
       return false;
-    if (elements != 0 && view.shape[i] > kMostElements / elements) return false;
+    if (elements != 0 && view.shape[i] > kMaxElements / elements) return false;
     elements *= view.shape[i];
   }
   return elements == 0 || (view.data != nullptr && is_within_reach(tensor));
 }
 
+/// Copies the blocks up to the first 0. Returns false if one is negative.
 bool set_blocks(const megascope_tensor_view& view, TensorView& tensor) {
   static_assert(MEGASCOPE_MAX_BLOCKS == 4);
   for (const std::int32_t block : view.blocks) {
@@ -75,7 +83,7 @@ bool set_blocks(const megascope_tensor_view& view, TensorView& tensor) {
 }  // namespace
 
 void show(const megascope_tensor_view* view) noexcept {
-  if (view == nullptr) return hooks::refuse(LossCause::kRefused, "a tensor is null");
+  if (view == nullptr) return hooks::refuse(LossCause::kRefused, "megascope_tensor: view is null");
   if (const char* problem = problem_with(*view)) return hooks::refuse(LossCause::kRefused, problem);
   TensorView tensor;
   tensor.name = view->name;
@@ -87,9 +95,11 @@ void show(const megascope_tensor_view* view) noexcept {
       view->is_split != 0 ? view->split_dimension : -1);
   tensor.shape.dimension_count = static_cast<std::uint8_t>(view->dimensions);
   if (!set_extents(*view, tensor))
-    return hooks::refuse(LossCause::kRefused, "a tensor has an impossible shape, or no data");
+    return hooks::refuse(
+        LossCause::kRefused,
+        "megascope_tensor: data is null, or the shape or strides exceed 2^48 elements");
   if (!set_blocks(*view, tensor))
-    return hooks::refuse(LossCause::kRefused, "a tensor has a negative block");
+    return hooks::refuse(LossCause::kRefused, "megascope_tensor: an element of blocks is negative");
   if (view->size_bytes >= offsetof(megascope_tensor_view, split_group) + sizeof view->split_group &&
       view->split_group != nullptr) {
     tensor.split_group = view->split_group;
@@ -97,7 +107,7 @@ void show(const megascope_tensor_view* view) noexcept {
   tensor.data = view->data;
   tensor.is_on_device = view->is_on_device != 0;
   tensor.stream = view->stream;
-  hooks::show_slowly(tensor);
+  hooks::show_slow_path(tensor);
 }
 
 }  // namespace megascope::api

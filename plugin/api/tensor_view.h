@@ -4,8 +4,9 @@
 
 namespace megascope::api {
 
-/// Hands a tensor on as the program describes it, if it can be one; else counts it as refused.
-/// view: may be null.
+/// Checks a tensor that the application passed and hands it to core/hooks. An invalid view is
+/// ignored and counted as refused (hooks::refuse). view: may be null; read during the call only.
+/// Any thread, any phase.
 void show(const megascope_tensor_view* view) noexcept;
 
 }  // namespace megascope::api

@@ -1,4 +1,4 @@
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "plugin/answer/answer.h"
 #include "plugin/answer/collective_words.h"
 #include "plugin/cli/analyze_output.h"
@@ -10,20 +10,21 @@
 #include <cstdio>
 #include <memory>
 
-/// `megascope analyze`: the answer that a run holds.
+/// `megascope analyze`: analyzes a run and prints the result.
 namespace megascope::cli {
 
 int analyze_run(const AnalyzeArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
-  const Status status = open_run(arguments.folder, run);
+  const Status status = open_run(arguments.directory, run);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
-  const std::vector<std::int32_t> others = answer::strangers(*run);
+  const std::vector<std::int32_t> others = answer::ranks_of_other_runs(*run);
   if (!others.empty()) {
-    say("traces of different runs lie in " + arguments.folder + ": " + answer::ranks_text(others) +
-        " and rank " + std::to_string(run->world_ranks().front()) + " were not in one job");
+    say("traces of different runs are in " + arguments.directory + ": " +
+        answer::ranks_text(others) + " and rank " + std::to_string(run->world_ranks().front()) +
+        " belong to different jobs");
     return kUnusable;
   }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs
@@ -32,7 +33,7 @@ int analyze_run(const AnalyzeArguments& arguments) {
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
   const report::OpenEndFacts ends = open_ends_of(*run, jobs);
-  const ImportFacts import = read_import_facts(arguments.folder);
+  const ImportFacts import = read_import_facts(arguments.directory);
   const std::string text = arguments.as_json ? analyze_json(view, what_if, ends, import)
                                              : analyze_text(view, what_if, ends, import);
   std::fputs(text.c_str(), stdout);

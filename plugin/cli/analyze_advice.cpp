@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-/// What `megascope analyze` says of known problems of MPI programs.
+/// Output of known performance problems.
 namespace megascope::cli {
 namespace {
 

@@ -43,23 +43,23 @@ Json clock_json(const AnalyzeView& view) {
           {"p99_ns", quantile(0.99)},
           {"violations_before", view.causality.violations_before},
           {"violations", view.matching.violation_count},
-          {"moved_ns_max", view.causality.moved_most_ns},
-          {"anchored_ns_max", view.causality.anchors.moved_most_ns}};
+          {"moved_ns_max", view.causality.max_moved_ns},
+          {"anchored_ns_max", view.causality.anchors.max_moved_ns}};
 }
 
 Json mismatches_json(const AnalyzeView& view) {
   Json all = Json::array();
   for (const analysis::Mismatch& mismatch : view.matching.mismatches) {
-    Json parties = Json::array();
-    for (const analysis::Mismatch::Party& party : mismatch.parties) {
-      parties.push_back({{"ranks", party.world_ranks},
-                         {"function", std::string(party.shape.function)},
-                         {"root", party.shape.root}});
+    Json participants = Json::array();
+    for (const analysis::Mismatch::Participant& participant : mismatch.participants) {
+      participants.push_back({{"ranks", participant.world_ranks},
+                              {"function", std::string(participant.shape.function)},
+                              {"root", participant.shape.root}});
     }
     all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)},
                    {"what", answer::what_name(mismatch.what)},
                    {"sequence", mismatch.sequence},
-                   {"parties", std::move(parties)},
+                   {"parties", std::move(participants)},
                    {"text", answer::mismatch_text(view.tables.comms, mismatch)}});
   }
   return all;
@@ -126,7 +126,8 @@ Json cpu_sums_json(const cpu::CpuSums& sums, bool has_wait) {
           {"involuntary_switches", sums.switches}};
 }
 
-/// null: the thread has no readings. outside, inside of MPI: null where they were not told apart.
+/// null: the thread has no readings. outside and inside MPI are null if they were not measured
+/// separately.
 Json cpu_json(const AnalyzeView& view, std::int32_t world_rank) {
   const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
   if (rank == view.cpu.end() || !rank->has_readings()) return nullptr;
@@ -167,18 +168,18 @@ Json import_json(const ImportFacts& import) {
 
 }  // namespace
 
-nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
-  nlohmann::ordered_json json = {{"kind", detect::name_of(culprit.cause)},
-                                 {"ranks", culprit.ranks},
-                                 {"hosts", culprit.hosts},
-                                 {"groups", culprit.groups},
-                                 {"factor", culprit.factor},
-                                 {"onset_step", culprit.onset_step},
-                                 {"last_step", culprit.last_step},
-                                 {"active_steps", culprit.active_steps},
-                                 {"cost_fraction", culprit.cost_fraction},
-                                 {"confidence", culprit.confidence}};
-  const detect::Evidence& evidence = culprit.evidence;
+nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause) {
+  nlohmann::ordered_json json = {{"kind", detect::name_of(root_cause.cause)},
+                                 {"ranks", root_cause.ranks},
+                                 {"hosts", root_cause.hosts},
+                                 {"groups", root_cause.groups},
+                                 {"factor", root_cause.factor},
+                                 {"onset_step", root_cause.onset_step},
+                                 {"last_step", root_cause.last_step},
+                                 {"active_steps", root_cause.active_steps},
+                                 {"cost_fraction", root_cause.cost_fraction},
+                                 {"confidence", root_cause.confidence}};
+  const detect::Evidence& evidence = root_cause.evidence;
   json["evidence"] = {{"what", evidence.what},
                       {"rank", evidence.world_rank},
                       {"step", evidence.step},
@@ -187,10 +188,14 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
                       {"observed_ns", evidence.observed_ns},
                       {"expected_ns", evidence.expected_ns},
                       {"peers", evidence.peer_count}};
-  if (culprit.cause == detect::Cause::kBlocked) json["blocked_s"] = seconds(culprit.blocked_ns);
-  if (culprit.cause == detect::Cause::kPreempted) {
-    json["core_wait_s"] = seconds(culprit.core_wait_ns);
-    json["core_wait_reason"] = culprit.core_wait_reason;
+  if (root_cause.within.is_there())
+    json["within"] = {{"kind", detect::name_of(root_cause.within.cause)},
+                      {"ranks", root_cause.within.ranks}};
+  if (root_cause.cause == detect::Cause::kBlocked)
+    json["blocked_s"] = seconds(root_cause.blocked_ns);
+  if (root_cause.cause == detect::Cause::kPreempted) {
+    json["core_wait_s"] = seconds(root_cause.core_wait_ns);
+    json["core_wait_reason"] = root_cause.core_wait_reason;
   }
   return json;
 }
@@ -207,17 +212,20 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["steps_are"] = view.detection.step_count == 0
                           ? Json(nullptr)
-                          : Json(view.are_steps_told ? "told" : "inferred");
+                          : Json(view.are_steps_annotated ? "told" : "inferred");
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();
-  for (std::size_t i = 0; i < view.detection.culprits.size(); ++i) {
-    json["culprits"].push_back(culprit_json(view.detection.culprits[i]));
+  for (std::size_t i = 0; i < view.detection.root_causes.size(); ++i) {
+    json["culprits"].push_back(root_cause_json(view.detection.root_causes[i]));
     json["culprits"].back()["gain"] = i < what_if.asked.size() ? Json(what_if.asked[i].gain)
                                                                : Json(nullptr);
     json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone)
                                                                 : Json(nullptr);
   }
+  json["minor_findings"] = Json::array();
+  for (const detect::RootCause& root_cause : view.minor)
+    json["minor_findings"].push_back(root_cause_json(root_cause));
   json["advice"] = advice_json(view);
   json["what_if"] = what_if_json(what_if);
   json["waits"] = waits_json(view);

@@ -10,21 +10,23 @@
 #include <string>
 #include <vector>
 
-/// What `megascope analyze` prints.
+/// Output of `megascope analyze`, as text lines and as JSON.
 namespace megascope::cli {
 
 using AnalyzeView = answer::AnswerView;
 
-nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
+/// One straggler or other root cause as JSON.
+nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
 
-/// How much faster the run would have been; nothing where nothing was replayed.
+/// The result of the replay without slow operations; no lines if nothing was replayed.
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 
-/// Known problems of MPI programs, and their remedies; no lines where there are none.
+/// Known performance problems of MPI programs, with remedies; no lines if none was found.
 std::vector<std::string> advice_lines(const AnalyzeView& view);
 nlohmann::ordered_json advice_json(const AnalyzeView& view);
 
+/// The complete output.
 std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
                          const report::OpenEndFacts& ends, const ImportFacts& import);
 std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,

@@ -18,9 +18,10 @@ using analysis::RankWaits;
 using report::Lines;
 using report::Table;
 
-constexpr std::size_t kMostRanks = 8;
-constexpr std::size_t kMostFunctions = 6;
-constexpr std::size_t kMostComms = 6;
+constexpr std::size_t kMaxRanks = 8;
+constexpr std::size_t kMaxFunctions = 6;
+constexpr std::size_t kMaxComms = 6;
+constexpr std::size_t kMaxOtherFindings = 12;
 constexpr std::size_t kMaxImportNotes = 12;
 constexpr std::size_t kHostColumns = 24;
 
@@ -51,29 +52,36 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
-/// All but the first, the most expensive, with which the verdict begins. What costs next to nothing
-/// is only counted.
-void add_other_culprits(const AnalyzeView& view, Lines& lines) {
-  constexpr double kWorthTelling = 0.005;  // of the run
-  std::size_t untold = 0;
-  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
-    const detect::Culprit& culprit = view.detection.culprits[i];
-    if (culprit.cost_fraction < kWorthTelling) {
-      ++untold;
-      continue;
-    }
+/// The causes that have a sentence, except the first: the verdict begins with it.
+void add_other_root_causes(const AnalyzeView& view, Lines& lines) {
+  for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
+    if (!answer::has_sentence(view, i)) continue;
     lines.emplace_back();
-    append(lines, answer::culprit_text(view, culprit), 0);
+    append(lines, answer::root_cause_text(view, view.detection.root_causes[i]), 0);
   }
-  if (untold == 0) return;
-  lines.emplace_back();
-  append(lines,
-         fmt::format("{} more that cost less than {} each are in --json.", untold,
-                     report::percent_text(kWorthTelling)),
-         0);
 }
 
-/// "12.5 s" of CPU, and of waiting for a core; "?": not known.
+/// What was found beyond that, with its share of the run.
+void add_root_cause_table(const AnalyzeView& view, Lines& lines) {
+  std::vector<const detect::RootCause*> rows;
+  for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
+    if (!answer::has_sentence(view, i)) rows.push_back(&view.detection.root_causes[i]);
+  }
+  for (const detect::RootCause& root_cause : view.minor) rows.push_back(&root_cause);
+  if (rows.empty()) return;
+  lines.emplace_back();
+  lines.emplace_back("Other findings, and their share of the run");
+  for (std::size_t i = 0; i < std::min(rows.size(), kMaxOtherFindings); ++i) {
+    append(lines,
+           fmt::format("{:>7}  {}", report::percent_text(rows[i]->cost_fraction),
+                       answer::root_cause_title(*rows[i])),
+           2);
+  }
+  if (rows.size() > kMaxOtherFindings)
+    append(lines, fmt::format("{} more are in --json", rows.size() - kMaxOtherFindings), 2);
+}
+
+/// CPU time and time waiting for a core, e.g. "12.5 s"; "?": unknown.
 std::vector<std::string> cpu_cells(const AnalyzeView& view, std::int32_t world_rank) {
   const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
   if (rank == view.cpu.end() || !rank->has_readings()) return {"?", "?"};
@@ -87,7 +95,7 @@ void rank_table(const AnalyzeView& view, Lines& lines) {
   for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
   std::ranges::stable_sort(
       ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
-  const std::size_t shown = std::min(ranks.size(), kMostRanks);
+  const std::size_t shown = std::min(ranks.size(), kMaxRanks);
   std::vector<Table::Column> columns = {{"rank", Table::Align::kLeft},
                                         {"node", Table::Align::kLeft, kHostColumns},
                                         {"suffered"},
@@ -113,8 +121,8 @@ void rank_table(const AnalyzeView& view, Lines& lines) {
   }
   append(lines,
          shown < ranks.size()
-             ? fmt::format("Who waits for whom: the {} ranks that cause most", shown)
-             : "Who waits for whom",
+             ? fmt::format("Wait states by rank: the {} ranks that delay others most", shown)
+             : "Wait states by rank",
          table);
 }
 
@@ -126,7 +134,7 @@ void kind_table(const AnalyzeView& view, Lines& lines) {
     table.add({answer::kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count),
                duration(sum.wait_ns), percent(sum.wait_ns, view.waits.wall_ns)});
   }
-  append(lines, "Kinds of waits", table);
+  append(lines, "Wait states by kind", table);
 }
 
 template <class Key>
@@ -139,18 +147,18 @@ std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analy
   return sorted;
 }
 
-void place_tables(const AnalyzeView& view, Lines& lines) {
+void call_site_tables(const AnalyzeView& view, Lines& lines) {
   Table functions({{"function", Table::Align::kLeft}, {"waits"}, {"time"}});
-  for (const auto& [function, sum] : longest(view.waits.by_function, kMostFunctions)) {
+  for (const auto& [function, sum] : longest(view.waits.by_function, kMaxFunctions)) {
     functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
   }
-  append(lines, "Where ranks wait", functions);
+  append(lines, "Wait states by function", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
-  for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
+  for (const auto& [comm, sum] : longest(view.waits.by_comm, kMaxComms)) {
     comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count),
                duration(sum.wait_ns)});
   }
-  append(lines, "On what", comms);
+  append(lines, "Wait states by communicator", comms);
 }
 
 void collective_table(const AnalyzeView& view, Lines& lines) {
@@ -160,7 +168,7 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
   std::ranges::stable_sort(costs, [](const auto& a, const auto& b) {
     return a.second.wire_ns + a.second.skew_ns > b.second.wire_ns + b.second.skew_ns;
   });
-  if (costs.size() > kMostFunctions) costs.resize(kMostFunctions);
+  if (costs.size() > kMaxFunctions) costs.resize(kMaxFunctions);
   Table table({{"collective", Table::Align::kLeft},
                {"on", Table::Align::kLeft, 40},
                {"count"},
@@ -170,9 +178,10 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
     table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first),
                human_count(cost.count), duration(cost.wire_ns), duration(cost.skew_ns)});
   }
-  append(lines,
-         "Collectives: wire is the shortest member's time, skew what the others spent beyond",
-         table);
+  append(
+      lines,
+      "Collectives: wire is the shortest time of a member, skew the additional time of the others",
+      table);
 }
 
 void path_table(const AnalyzeView& view, Lines& lines) {
@@ -182,14 +191,14 @@ void path_table(const AnalyzeView& view, Lines& lines) {
                                                                  path.by_function_ns.end());
   std::ranges::stable_sort(functions,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (functions.size() > kMostFunctions) functions.resize(kMostFunctions);
-  table.add({"the program, and calls that never wait", duration(path.outside_ns),
+  if (functions.size() > kMaxFunctions) functions.resize(kMaxFunctions);
+  table.add({"computation and calls that never wait", duration(path.outside_ns),
              percent(path.outside_ns, path.length_ns)});
   for (const auto& [function, time_ns] : functions) {
     table.add({view.function(function), duration(time_ns), percent(time_ns, path.length_ns)});
   }
   append(lines,
-         fmt::format("Critical path: {}, over {} changes of rank", duration(path.length_ns),
+         fmt::format("Critical path: {}, with {} changes of rank", duration(path.length_ns),
                      human_count(path.switch_count)),
          table);
 }
@@ -197,26 +206,26 @@ void path_table(const AnalyzeView& view, Lines& lines) {
 void matching_lines(const AnalyzeView& view, Lines& lines) {
   lines.emplace_back();
   append(lines,
-         fmt::format("Matched: {} messages, {} collectives of {} calls; {} without their other end",
+         fmt::format("Matched: {} messages, {} collectives of {} calls; {} unmatched",
                      human_count(view.matching.message_count),
                      human_count(view.matching.collective_count),
                      human_count(view.matching.call_count), human_count(view.matching.unmatched())),
          0);
-  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms);
+  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMaxComms);
        ++i) {
     append(lines,
-           "Collectives do not match: " +
+           "Mismatched collectives: " +
                answer::mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".",
            2);
   }
   for (const std::string& limit : answer::limits_of(view)) append(lines, "Note: " + limit, 2);
 }
 
-/// Who waits for whom, where and why.
+/// Wait states: which ranks, where and why.
 void add_waits(const AnalyzeView& view, Lines& lines) {
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
-  place_tables(view, lines);
+  call_site_tables(view, lines);
   collective_table(view, lines);
   if (view.waits.path.length_ns != 0) path_table(view, lines);
 }
@@ -229,20 +238,21 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   if (!ends.text.empty()) append(lines, ends.text, 0);
   if (!ends.text.empty()) lines.emplace_back();
   append(lines, answer::verdict_text(view), 0);
-  add_other_culprits(view, lines);
+  add_other_root_causes(view, lines);
   for (const std::string& sentence : answer::shared_cores_sentences(view)) {
     lines.emplace_back();
     append(lines, "Cores: " + sentence, 0);
   }
   for (const std::string& line : advice_lines(view)) lines.push_back(line);
-  if (view.detection.step_count != 0 && !view.are_steps_told) {
+  if (view.detection.step_count != 0 && !view.are_steps_annotated) {
     lines.emplace_back();
     append(lines,
-           "The program tells no steps: " + std::to_string(view.detection.step_count) +
-               " are inferred from calls that come back.",
+           "The application annotates no steps: " + std::to_string(view.detection.step_count) +
+               " were inferred from repeating calls.",
            0);
   }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
+  add_root_cause_table(view, lines);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
   for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i)

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-/// What `megascope analyze` says of the replay with usual durations.
+/// Output of the replay with usual durations.
 namespace megascope::cli {
 namespace {
 
@@ -16,9 +16,9 @@ using report::Table;
 using whatif::Scenario;
 using whatif::WhatIf;
 
-constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kColumns = 100;
-constexpr double kWorthTelling = 1.005;
+constexpr double kWorthReporting = 1.005;
 
 const char* name_of(Scenario::Kind kind) {
   static constexpr const char* kNames[] = {"rank", "group", "operation", "culprit"};
@@ -31,16 +31,16 @@ void add_notes(const WhatIf& what_if, std::vector<std::string>& lines) {
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
-/// What was lost, and how much of it the causes that were found explain.
+/// The time lost, and the part of it that the causes explain.
 std::string loss_text(const WhatIf& what_if) {
-  const std::string steps = fmt::format("a step takes {}, without them {}",
+  const std::string steps = fmt::format("a step takes {}, without slow operations {}",
                                         duration(what_if.step_ns), duration(what_if.best_step_ns));
-  if (what_if.loss.total < kWorthTelling - 1.0)
+  if (what_if.loss.total < kWorthReporting - 1.0)
     return fmt::format("Slow operations cost less than {} of the run.",
-                       report::percent_text(kWorthTelling - 1.0));
+                       report::percent_text(kWorthReporting - 1.0));
   std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}",
                                  report::percent_text(what_if.loss.total), steps);
-  if (what_if.asked.empty()) return text + ". No cause was found that explains a part of it.";
+  if (what_if.asked.empty()) return text + ". No cause was found for it.";
   const double explained = std::min(1.0, what_if.loss.explained / what_if.loss.total);
   return text + fmt::format(". {} {:.0f} % of that.",
                             what_if.asked.size() == 1 ? "The cause above explains"
@@ -62,11 +62,11 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
   for (std::string& line : report::wrapped(loss_text(what_if), kColumns))
     lines.push_back(std::move(line));
   Table table({{"without what is slow in", Table::Align::kLeft, 40},
-               {"the run is faster"},
-               {"nothing else slow: it costs"}});
+               {"speedup"},
+               {"cost if nothing else is slow"}});
   std::size_t shown = 0;
   for (const Scenario& scenario : what_if.scenarios) {
-    if (shown == kMostRows || scenario.gain < kWorthTelling) break;
+    if (shown == kMaxRows || scenario.gain < kWorthReporting) break;
     table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain),
                fmt::format("{:.2f} ×", scenario.alone)});
     ++shown;
@@ -75,7 +75,7 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
     for (const std::string& line : table.lines(2)) lines.push_back(line);
   }
   lines.push_back(
-      fmt::format("  S = {:.3f}: time as it was / time with every operation at the mean "
+      fmt::format("  S = {:.3f}: actual time / time with every operation at the mean "
                   "(transfers: median) time of its type.",
                   what_if.slowdown));
   add_notes(what_if, lines);

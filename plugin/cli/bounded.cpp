@@ -33,10 +33,10 @@ bool unpack(const std::string& text, Findings& findings) {
 }
 
 [[noreturn]] void answer(const std::function<Findings()>& check, int out) {
-  setpgid(0, 0);  // with all that the check starts
+  setpgid(0, 0);  // a process group with everything that the check starts
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = open("/dev/null",
-                           O_RDWR);  // libraries that are loaded to be looked at may talk
+                           O_RDWR);  // libraries that are loaded for a check may print messages
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
   const std::string text = packed(check());
   for (std::size_t at = 0; at < text.size();) {
@@ -56,10 +56,10 @@ Findings bounded(const std::string& about, const std::function<Findings()>& chec
   if (pid == 0) answer(check, ends[1]);
   close(ends[1]);
   std::string text;
-  // To the line's end: what the check started may still hold the pipe.
+  // Until the newline, not end of file: processes started by the check may keep the pipe open.
   const bool is_in_time = pid > 0 && read_within(ends[0], limit_ms, kMaxAnswerBytes, "\n", text);
   close(ends[0]);
-  if (pid > 0) kill(-pid, SIGKILL);  // and what it started
+  if (pid > 0) kill(-pid, SIGKILL);  // including processes that it started
   if (pid > 0) end_child(pid);
   Findings findings;
   if (unpack(text, findings)) return findings;

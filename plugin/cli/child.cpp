@@ -27,8 +27,8 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 volatile sig_atomic_t child_pid = 0;
 
-/// A terminal sends to the whole foreground group, so also to the child: only what another process
-/// sends goes on.
+/// Forwards a signal to the child. Signals from the terminal (SI_KERNEL) have reached the child
+/// already, because they go to the whole foreground process group.
 void forward(int signal, siginfo_t* info, void*) {
   if (child_pid > 0 && info->si_code != SI_KERNEL) kill(static_cast<pid_t>(child_pid), signal);
 }
@@ -42,8 +42,8 @@ sigset_t forwarded_set() {
 
 using Actions = std::array<struct sigaction, kForwarded.size()>;
 
-/// The forwarded signals that are not ignored already (as under nohup). before: what was to be done
-/// at them.
+/// Installs forwarding for signals that are not ignored (as under nohup). before: the previous
+/// actions.
 void install_forwarding(Actions& before) {
   struct sigaction action {};
   action.sa_sigaction = forward;
@@ -69,8 +69,8 @@ Status start_error(const std::string& name, int error_number) {
   return Status::from_errno("cannot run " + name, error_number);
 }
 
-/// In the child: does not return. The error number goes through `failure`, which a successful exec
-/// closes.
+/// Runs in the child and does not return. An exec error is written to `failure`, which a successful
+/// exec closes.
 void execute(const std::vector<std::string>& command, const std::vector<Setting>& settings,
              const sigset_t& mask, int failure) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -94,7 +94,7 @@ Status become(const std::vector<std::string>& command, const std::vector<Setting
 Status run_child(const std::vector<std::string>& command, const std::vector<Setting>& settings,
                  ChildEnd& end) {
   int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0) return Status::from_errno("cannot make a pipe", errno);
+  if (pipe2(failure, O_CLOEXEC) != 0) return Status::from_errno("cannot create a pipe", errno);
   const sigset_t forwarded = forwarded_set();
   sigset_t old_mask;
   sigprocmask(SIG_BLOCK, &forwarded, &old_mask);
@@ -125,17 +125,17 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   return Status::ok();
 }
 
-bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until,
+bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view until,
                  std::string& text) {
   const std::uint64_t end_ns = clock::monotonic_ns() +
                                static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
   char buffer[4096];
-  while (text.size() < most_bytes) {
+  while (text.size() < max_bytes) {
     const std::uint64_t now_ns = clock::monotonic_ns();
     if (now_ns >= end_ns) return false;
     pollfd wait{file, POLLIN, 0};
     if (poll(&wait, 1, static_cast<int>((end_ns - now_ns) / kNsPerMs) + 1) <= 0) continue;
-    const ssize_t count = read(file, buffer, std::min(sizeof buffer, most_bytes - text.size()));
+    const ssize_t count = read(file, buffer, std::min(sizeof buffer, max_bytes - text.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return true;
     text.append(buffer, static_cast<std::size_t>(count));
@@ -145,11 +145,11 @@ bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_vie
 }
 
 void end_child(pid_t pid) {
-  constexpr int kPatienceMs = 500;
+  constexpr int kTimeoutMs = 500;
   kill(pid, SIGKILL);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd wait{handle, POLLIN, 0};
-  if (handle >= 0) (void)poll(&wait, 1, kPatienceMs);
+  if (handle >= 0) (void)poll(&wait, 1, kTimeoutMs);
   if (handle >= 0) close(handle);
   (void)waitpid(pid, nullptr, WNOHANG);
 }

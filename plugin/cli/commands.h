@@ -4,20 +4,22 @@
 #include <string>
 #include <vector>
 
-/// What `megascope <command>` does. Each returns the exit code: 0 the result is readable, 2 bad
-/// input or nothing readable; what is missing is said on stderr and in the result.
+/// The commands `megascope <command>`. Each returns the exit code: 0 if the result is usable, 2 for
+/// bad input or if there is no usable result. Missing data is reported on standard error and in the
+/// result.
 namespace megascope::cli {
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kFinding = 1;  ///< of commands that look for something
+inline constexpr int kFinding = 1;  ///< for commands that look for problems: a problem was found
 inline constexpr int kUnusable = 2;
 
 struct RunArguments {
-  std::string out;      ///< MEGASCOPE_OUT; empty: as it is
-  std::string exports;  ///< MEGASCOPE_EXPORT; empty: as it is
+  std::string out;      ///< MEGASCOPE_OUT; empty: unchanged
+  std::string exports;  ///< MEGASCOPE_EXPORT; empty: unchanged
   std::vector<std::string> command;
 };
-/// Runs a program or a launcher; the exit code, or the fatal signal, is the command's own.
+/// Runs a program or a launcher with recording. Ends with the exit code or fatal signal of the
+/// command.
 int run_command(const RunArguments& arguments);
 
 struct InfoArguments {
@@ -25,61 +27,65 @@ struct InfoArguments {
   bool as_options_markdown = false;
   bool as_functions = false;
 };
+/// Prints version, features and options of this build.
 int show_info(const InfoArguments& arguments);
 
 struct ReportArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
-  int jobs = 0;  ///< processes; 0: one a core
+  int jobs = 0;  ///< number of processes; 0: one a core
 };
+/// Prints the report of a run.
 int print_report(const ReportArguments& arguments);
 
 struct ExportArguments {
-  std::string folder;
+  std::string directory;
   std::vector<std::string> formats;
-  std::string out;       ///< empty: the run folder
-  std::string parallel;  ///< sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty:
-                         ///< as the run tells
+  std::string out;  ///< empty: the run directory
+  /// Sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as annotated in the run.
+  std::string parallel;
   int jobs = 0;
   bool leaves_out_findings = false;
 };
+/// Converts a run to other formats.
 int export_run(const ExportArguments& arguments);
 
 struct RecoverArguments {
-  std::string folder;                  ///< empty with is_for_all
-  bool is_for_all = false;             ///< every run of this user that left something on this node
-  bool is_quiet = false;               ///< says only what was brought in and what went wrong
-  std::vector<std::string> scratches;  ///< where they may have; empty: the usual places
+  std::string directory;               ///< empty if is_for_all
+  bool is_for_all = false;             ///< all runs of this user with traces on this node
+  bool is_quiet = false;               ///< prints only recovered runs and errors
+  std::vector<std::string> scratches;  ///< scratch directories to search; empty: the default ones
 };
+/// Moves traces of ended runs from scratch storage to their run directories.
 int recover_traces(const RecoverArguments& arguments);
 
 struct JoinArguments {
   std::vector<std::string> pieces;
   std::string out;
 };
-/// One run folder of pieces of one job.
+/// Combines run directories and traces of one job into one run directory.
 int join_pieces(const JoinArguments& arguments);
 
 struct HangArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
-  int jobs = 0;  ///< threads; 0: one a core
+  int jobs = 0;  ///< number of threads; 0: one a core
 };
-/// Who waits for whom; kFinding when something stops the run. Changes no file.
+/// Prints which ranks wait for which. kFinding: the run is blocked. Changes no file.
 int show_hang(const HangArguments& arguments);
 
 struct AnalyzeArguments {
-  std::string folder;
+  std::string directory;
   bool as_json = false;
-  int jobs = 0;  ///< threads; 0: one a core
+  int jobs = 0;  ///< number of threads; 0: one a core
 };
-/// Who made whom wait; kFinding when something was found. Changes no file.
+/// Prints which ranks delayed others and why. kFinding: a root cause was found. Changes no file.
 int analyze_run(const AnalyzeArguments& arguments);
 
 struct SynthArguments {
   std::string out;
-  std::string
-      truth;  ///< file for what is wrong in the run; empty: none. Never read by the analysis
+  /// File for the injected faults (ground truth); empty: none. The analysis never reads it.
+  std::string truth;
   std::string pattern = "1f1b";
   int tp = 2;
   int pp = 2;
@@ -98,39 +104,39 @@ struct SynthArguments {
   std::vector<std::string> faults;
   std::uint64_t seed = 1;
 };
-/// Writes a run that is made up (analysis/synth) as native traces.
+/// Writes a synthetic run (analysis/synth) as native traces.
 int make_synthetic_run(const SynthArguments& arguments);
 
 struct ImportArguments {
-  std::string from;  ///< "chrome", "megascan" or "pytorch"; empty: by what the source looks like
-  std::vector<std::string> sources;  ///< files, or a directory
-  std::string parallel;              ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the file shows
-  std::string operations;  ///< file that says what operations are; empty: the shipped table
+  std::string from;  ///< "chrome", "megascan" or "pytorch"; empty: detected from the source
+  std::vector<std::string> sources;  ///< files, or one directory
+  std::string parallel;              ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as in the file
+  std::string operations;  ///< file with the table of operations; empty: the built-in table
   std::string out;
-  bool is_strict = false;     ///< nothing is mended
-  bool is_for_table = false;  ///< only prints the shipped table
+  bool is_strict = false;     ///< reject timelines that need repair
+  bool is_for_table = false;  ///< only print the built-in table
 };
-/// Writes timelines of other tools as native traces into a new folder.
+/// Converts timelines of other tools to native traces in a new directory.
 int import_run(const ImportArguments& arguments);
 
 struct DoctorArguments {
-  std::vector<std::string>
-      command;  ///< program or launcher, with its arguments; empty: the machine only
+  /// Program or launcher with arguments; empty: checks of the machine only.
+  std::vector<std::string> command;
   bool as_json = false;
 };
-/// What will not work here, and what to do; kFinding when there is a problem. Starts no MPI and
-/// changes nothing.
+/// Prints what will not work on this machine and what to do. kFinding: there is a problem. Does not
+/// start MPI and changes nothing.
 int examine_machine(const DoctorArguments& arguments);
 
-/// "2 of 8 ranks miss: 3 7"; empty when none does. ranks: those that are there, ascending.
+/// "2 of 8 ranks miss: 3 7"; empty if no rank is missing. ranks: the present ranks, ascending.
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size);
 
-/// `text` as one line that is safe to print on a terminal and in a log: control characters (ESC,
-/// C1, line ends), characters that change the direction of text, and bytes that are not UTF-8
-/// become '?'. For names of files and whatever else others chose.
+/// `text` as one line that is safe for terminals and logs: control characters (ESC, C1, newlines),
+/// bidirectional formatting characters and invalid UTF-8 become '?'. For file names and other
+/// untrusted text.
 std::string printable(const std::string& text);
 
-/// "megascope: <sentence>" on stderr, printable.
+/// Writes "megascope: <sentence>" to standard error, made printable().
 void say(const std::string& sentence);
 
 }  // namespace megascope::cli

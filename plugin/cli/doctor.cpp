@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdio>
 
-/// `megascope doctor`: the checks in their order, as text or JSON.
+/// `megascope doctor`: runs the checks in order and prints the findings as text or JSON.
 namespace megascope::cli {
 namespace {
 
@@ -43,7 +43,7 @@ Findings examine(const Subject& subject) {
       {"ranks", [&] { return check_ranks(subject); }},
       {"preload", check_preloads},
       {"scratch", [&] { return check_scratch(options.values); }},
-      {"folder", [&] { return check_run_folder(options.values); }},
+      {"folder", [&] { return check_run_directory(options.values); }},
       {"clock", [&] { return check_clock(options.values); }},
       {"ptrace", [] { return check_ptrace(); }},
       {"slurm", [&] { return check_slurm(subject); }},
@@ -66,7 +66,7 @@ std::string text_of(const Findings& findings, std::size_t problem_count) {
   const std::string found = problem_count == 0 ? "No problem found"
                                                : fmt::format("{} problem{}", problem_count,
                                                              problem_count == 1 ? "" : "s");
-  return text + fmt::format("{}. More reasons for an empty run: {}\n", found,
+  return text + fmt::format("{}. For other causes of an empty run see {}\n", found,
                             page_path("nothing_recorded.md"));
 }
 
@@ -88,7 +88,7 @@ int examine_machine(const DoctorArguments& arguments) {
   subject.command = arguments.command;
   if (!subject.command.empty()) {
     if (find_program(subject.command.front()).empty()) {
-      say(subject.command.front() + " is no program that can be run");
+      say(subject.command.front() + " is not an executable program");
       return kUnusable;
     }
     subject.kind = kind_of(subject.command.front());

@@ -7,72 +7,74 @@
 #include <string>
 #include <vector>
 
-/// The checks of `megascope doctor`. Each looks at one thing, changes nothing, needs no rights and
-/// may block: it runs in a process of its own, which is ended when it takes too long (`bounded`).
+/// The checks of `megascope doctor`. Each check examines one thing, changes nothing and needs no
+/// privileges. A check may block, so it runs in a separate process with a timeout (`bounded`).
 namespace megascope::cli {
 
 enum class Verdict {
   kOk,
-  kNote,     ///< works, but not as one may expect
-  kProblem,  ///< nothing, or not everything, will be recorded
+  kNote,     ///< works, with a restriction
+  kProblem,  ///< recording will fail or be incomplete
 };
 
 struct Finding {
   Verdict verdict = Verdict::kOk;
-  std::string about;   ///< one word: what was looked at
+  std::string about;   ///< one word: the subject of the check
   std::string text;    ///< what was found
-  std::string remedy;  ///< what to do; of problems never empty
+  std::string remedy;  ///< what to do; never empty for problems
 };
 using Findings = std::vector<Finding>;
 
-/// What is to be run.
+/// The command that is to be run.
 struct Subject {
-  std::vector<std::string> command;  ///< as typed; empty: nothing was given
+  std::vector<std::string> command;  ///< as typed; empty: none given
   LauncherKind kind = LauncherKind::kNone;
   std::string program;  ///< absolute path; empty: none, or not found
 };
 
-/// The library and what it can write: can it be loaded and named in LD_PRELOAD?
+/// Checks that the library can be loaded and named in LD_PRELOAD.
 Findings check_library();
+/// Checks the export modules.
 Findings check_exports();
-/// Bad or unknown MEGASCOPE_* variables, and recording that is switched off.
+/// Checks MEGASCOPE_* variables: bad values, unknown names, recording disabled.
 Findings check_options(const config::LoadedOptions& options);
-/// The program: can a preload work on it?
+/// Checks that LD_PRELOAD works for the program.
 Findings check_subject(const Subject& subject);
-/// The MPI library that the program will get, else the one that the loader finds: is it the one
-/// this was built for, and has it what Fortran needs?
+/// Checks the MPI library that the program will load, or else the loader's default: whether
+/// MegaScope was built for it, and whether it has the Fortran procedures.
 Findings check_mpi(const Subject& subject);
-/// The launcher given, else the one in PATH: is it of that MPI?
+/// Checks that the given launcher, or else the one in PATH, belongs to that MPI.
 Findings check_launcher(const Subject& subject);
-/// Does the launcher start more ranks than there are cores for them? Nothing where that is not
-/// known.
+/// Checks that the launcher does not start more ranks than there are cores. No finding if that is
+/// unknown.
 Findings check_ranks(const Subject& subject);
-/// Open MPI's launcher, which refuses to start for root unless it is told otherwise.
+/// Checks for Open MPI's launcher, which by default refuses to run as root.
 Findings check_root(const Subject& subject);
-/// Other libraries in LD_PRELOAD that record MPI calls too, and those that are not loaded.
+/// Checks LD_PRELOAD for other MPI tools, and for libraries that were not loaded.
 Findings check_preloads();
-/// Folder for buffers: kind of file system and room.
+/// Checks the directory for buffers: kind of file system and free space.
 Findings check_scratch(const config::Options& options);
-/// Where the run folder will be: kind of file system; do other nodes see it?
-Findings check_run_folder(const config::Options& options);
-/// Which clock will be used.
+/// Checks the location of the run directory: kind of file system, visibility on other nodes.
+Findings check_run_directory(const config::Options& options);
+/// Reports the clock that will be used.
 Findings check_clock(const config::Options& options);
-/// srun: its MPI plugins; what --export hands on.
+/// Checks srun: its MPI plugins, and whether --export passes the variables on.
 Findings check_slurm(const Subject& subject);
+/// Checks for a GPU.
 Findings check_gpu();
-/// Who may look into a running process from outside.
+/// Checks whether debuggers may attach to processes (ptrace).
 Findings check_ptrace();
 
-/// What an --export list of Slurm does to our variables: values that were cut at a comma, options
-/// that are not handed on. list: as typed or as in SLURM_EXPORT_ENV; set_names: MEGASCOPE_*
-/// variables that are set. Pure.
+/// Checks a Slurm --export list: values truncated at a comma, options that are not passed on. list:
+/// as typed, or from SLURM_EXPORT_ENV; set_names: MEGASCOPE_* variables that are set. Pure.
 Findings judge_export_list(const std::string& list, const std::vector<std::string>& set_names);
 
-/// The same of a command line of srun, by its own --export. Pure.
+/// The same for the --export option of an srun command line. Pure.
 Findings judge_srun(const std::vector<std::string>& command,
                     const std::vector<std::string>& set_names);
 
-/// What `check` found; a note when it did not answer within `limit_ms` or died.
+/// Runs `check` in a separate process. Returns its findings, or a note if it crashed or did not
+/// finish within `limit_ms`.
 Findings bounded(const std::string& about, const std::function<Findings()>& check, int limit_ms);
 
 }  // namespace megascope::cli

@@ -10,50 +10,49 @@
 #include <filesystem>
 #include <system_error>
 
-/// What is installed, and how it is configured.
+/// Checks of the installation and its configuration.
 namespace megascope::cli {
 
 Findings check_library() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   if (!found.is_ok())
-    return {
-        {Verdict::kProblem, "library", found.message(), "Install MegaScope again, as a whole."}};
-  const std::string path = folder + "/" + kLibraryName;
+    return {{Verdict::kProblem, "library", found.message(), "Reinstall MegaScope completely."}};
+  const std::string path = directory + "/" + kLibraryName;
   if (path.find_first_of(" \t:") != std::string::npos) {
     return {{Verdict::kProblem, "library",
-             path + " has a blank or a colon in its path: LD_PRELOAD cannot name it",
-             "Install it elsewhere, or name it by a link without them."}};
+             path + " contains a blank or a colon, which LD_PRELOAD does not support",
+             "Install it elsewhere, or use a symbolic link without them."}};
   }
   if (dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
     return {{Verdict::kProblem, "library", std::string("cannot be loaded: ") + dlerror(),
-             "Build it on this system."}};
+             "Build MegaScope on this system."}};
   const std::string text = path + ", for " + MEGASCOPE_MPI_NAME;
   if (path.find(',') == std::string::npos) return {{Verdict::kOk, "library", text, ""}};
-  return {
-      {Verdict::kNote, "library", text + "; srun --export cannot name a path with a comma", ""}};
+  return {{Verdict::kNote, "library", text + "; srun --export does not support a path with a comma",
+           ""}};
 }
 
 Findings check_exports() {
-  std::string folder;
-  if (!find_library_folder(folder).is_ok()) return {};
+  std::string directory;
+  if (!find_library_directory(directory).is_ok()) return {};
   Findings findings;
   std::vector<std::string> loadable;
   for (const std::string& name : export_formats()) {
     std::error_code error;
-    if (!std::filesystem::exists(folder + "/libmegascope_" + name + ".so", error)) {
+    if (!std::filesystem::exists(directory + "/libmegascope_" + name + ".so", error)) {
       findings.push_back({Verdict::kNote, "exports", name + " is not part of this build", ""});
       continue;
     }
     const ModuleTable* table = nullptr;
-    const Status status = load_module(folder, name, table);
+    const Status status = load_module(directory, name, table);
     if (status.is_ok()) {
       loadable.push_back(name);
     } else {
       findings.push_back(
-          {Verdict::kProblem, "exports", name + " cannot be written: " + status.message(),
-           "Install what it needs, or export on another machine: megascope export DIR -f " + name +
-               "."});
+          {Verdict::kProblem, "exports", name + " is not available: " + status.message(),
+           "Install its dependencies, or export on another machine: megascope export DIR -f " +
+               name + "."});
     }
   }
   if (!loadable.empty())
@@ -70,8 +69,8 @@ Findings check_options(const config::LoadedOptions& options) {
   for (const std::string& problem : problems) {
     findings.push_back({Verdict::kProblem, "options", problem,
                         options.values.strict
-                            ? "Mend it: with MEGASCOPE_STRICT=1 the program will not start."
-                            : "Mend or unset it; `megascope info` says what is accepted."});
+                            ? "Correct it: with MEGASCOPE_STRICT=1 the program will not start."
+                            : "Correct or unset it; `megascope info` lists the accepted values."});
   }
   if (!options.values.enable) {
     findings.push_back({Verdict::kProblem, "options",
@@ -83,7 +82,7 @@ Findings check_options(const config::LoadedOptions& options) {
     if (options.sources[i] == config::OptionSource::kEnvironment)
       set.push_back(std::string(config::option_rows()[i].name) + "=" + options.texts[i]);
   }
-  const std::string text = set.empty() ? "all as by default" : joined(set, " ");
+  const std::string text = set.empty() ? "all defaults" : joined(set, " ");
   if (findings.empty()) findings.push_back({Verdict::kOk, "options", text, ""});
   return findings;
 }

@@ -10,20 +10,21 @@
 #include <dlfcn.h>
 #include <sstream>
 
-/// The program, its MPI library and the launcher: do they fit each other and this build?
+/// Checks of the program, its MPI library and the launcher against this build.
 namespace megascope::cli {
 namespace {
 
 constexpr std::string_view kBuiltFor = MEGASCOPE_MPI_NAME;  // "Open MPI 4.1.4"
 constexpr bool kIsForMpich = std::string_view(MEGASCOPE_MPI_LIBRARY) == "mpich";
 
-/// A line of what the loader would load, "libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)".
+/// One line of the loader's list, "libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)".
 struct Needed {
   std::string name;
   std::string path;  ///< empty: not found
 };
 
-/// Only glibc's loader lists libraries when asked so; another might start the program.
+/// Whether the loader is glibc's. Other loaders might start the program instead of listing
+/// libraries.
 bool is_of_glibc(const std::string& loader) {
   return loader.substr(loader.rfind('/') + 1).starts_with("ld-linux");
 }
@@ -33,7 +34,7 @@ std::vector<Needed> needed_by(const std::string& program) {
   const std::string loader = loader_of(program);
   if (!is_of_glibc(loader)) return all;
   config::set_environment_value("LD_TRACE_LOADED_OBJECTS",
-                                "1");  // as ldd does; in this check's own process
+                                "1");  // as ldd does; affects only this check's process
   std::istringstream lines(output_of({loader, program}));
   for (std::string line; std::getline(lines, line);) {
     const std::size_t arrow = line.find(" => ");
@@ -49,7 +50,7 @@ bool is_mpi_name(std::string_view name) {
          name.starts_with("libmpi_cray");
 }
 
-/// The C library of MPI behind a handle: where it lies and what it says it is.
+/// The C library of MPI that a handle refers to: its path and version text.
 struct MpiLibrary {
   std::string path;
   std::string version;
@@ -74,7 +75,7 @@ bool is_kind_of_build(const std::string& version) {
   return version.starts_with(kIsForMpich ? "MPICH" : "Open MPI");
 }
 
-/// "4.1.4" of "Open MPI v4.1.4".
+/// Extracts "4.1.4" from "Open MPI v4.1.4".
 std::string number_in(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_of("0123456789"), text.size());
   return std::string(text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin));
@@ -83,19 +84,18 @@ std::string number_in(std::string_view text) {
 Finding judge_library(const MpiLibrary& library) {
   const std::string text = library.version + " (" + library.path + ")";
   if (!is_kind_of_build(library.version)) {
-    return {
-        Verdict::kProblem, "mpi",
-        text + ", this MegaScope was built for " + std::string(kBuiltFor) +
-            ": nothing will be recorded",
-        "Use a MegaScope that was built for that MPI (docs/compatibility.md), or a program of " +
-            std::string(kBuiltFor) + "."};
+    return {Verdict::kProblem, "mpi",
+            text + "; this MegaScope was built for " + std::string(kBuiltFor) +
+                ": nothing will be recorded",
+            "Use a MegaScope built for that MPI (docs/compatibility.md), or a program built with " +
+                std::string(kBuiltFor) + "."};
   }
   const std::string here = number_in(library.version);
   const std::string built = number_in(kBuiltFor);
   if (here == built) return {Verdict::kOk, "mpi", text, ""};
   return {Verdict::kNote, "mpi",
-          text + ", built for " + std::string(kBuiltFor) +
-              ": not tried together (docs/compatibility.md)",
+          text + "; MegaScope was built for " + std::string(kBuiltFor) +
+              ": this combination was not tested (docs/compatibility.md)",
           ""};
 }
 
@@ -107,10 +107,10 @@ bool has_symbol(const std::string& library, const char* symbol) {
 Finding judge_fortran(const MpiLibrary& library) {
   if (kIsForMpich)
     return {Verdict::kNote, "fortran",
-            "mpif.h and `use mpi` are recorded, `use mpi_f08` of MPICH is not", ""};
-  const std::string folder = library.path.substr(0, library.path.rfind('/') + 1);
-  const bool has_f77 = has_symbol(folder + "libmpi_mpifh.so.40", "pmpi_send_");
-  const bool has_f08 = has_symbol(folder + "libmpi_usempif08.so.40", "pmpi_send_f08_");
+            "mpif.h and `use mpi` are recorded; `use mpi_f08` of MPICH is not", ""};
+  const std::string directory = library.path.substr(0, library.path.rfind('/') + 1);
+  const bool has_f77 = has_symbol(directory + "libmpi_mpifh.so.40", "pmpi_send_");
+  const bool has_f08 = has_symbol(directory + "libmpi_usempif08.so.40", "pmpi_send_f08_");
   if (has_f77 && has_f08)
     return {Verdict::kOk, "fortran", "mpif.h, `use mpi` and `use mpi_f08` can be recorded", ""};
   if (has_f77)
@@ -135,7 +135,7 @@ Findings check_mpi_of(const std::string& program) {
     if (one.path.empty()) {
       findings.push_back({Verdict::kProblem, "mpi",
                           program + " needs " + one.name + ", which is not found",
-                          "Load the program's module, or set LD_LIBRARY_PATH."});
+                          "Load the program's environment module, or set LD_LIBRARY_PATH."});
     } else if (is_mpi_name(one.name) && open_mpi_library(one.path, library)) {
       for (Finding& finding : judge_both(library)) findings.push_back(std::move(finding));
     }
@@ -147,7 +147,7 @@ Findings check_mpi_of(const std::string& program) {
 
 Findings check_mpi(const Subject& subject) {
   config::set_environment_value("LD_PRELOAD",
-                                "");  // of this check's own process: not for what it asks
+                                "");  // affects only this check's process
   Findings findings;
   if (!subject.program.empty()) {
     findings = check_mpi_of(subject.program);
@@ -156,15 +156,16 @@ Findings check_mpi(const Subject& subject) {
     if (!loader.empty() && !is_of_glibc(loader)) {
       findings.push_back(
           {Verdict::kNote, "mpi",
-           subject.program + " has a loader of its own (" + loader +
-               "): what it is linked with is not looked at; what follows is of glibc's",
+           subject.program + " uses its own loader (" + loader +
+               "): its libraries are not checked; the following checks use glibc's loader",
            ""});
     } else if (!loader.empty()) {
-      findings.push_back({Verdict::kNote, "mpi",
-                          subject.program +
-                              " is not linked with MPI: recorded if it loads MPI by itself, as "
-                              "Python does; what follows is the loader's default",
-                          ""});
+      findings.push_back(
+          {Verdict::kNote, "mpi",
+           subject.program +
+               " is not linked with MPI. It is recorded if it loads MPI at run time, as "
+               "Python does; the following checks use the loader's default MPI",
+           ""});
     }
   }
   constexpr std::array kOpenMpi = {"libmpi.so.40"};
@@ -179,7 +180,8 @@ Findings check_mpi(const Subject& subject) {
   }
   findings.push_back(
       {Verdict::kNote, "mpi",
-       "no MPI library in the loader's path; give the program: megascope doctor -- ./app", ""});
+       "no MPI library in the loader's search path; specify the program: megascope doctor -- ./app",
+       ""});
   return findings;
 }
 
@@ -190,21 +192,21 @@ Findings check_launcher(const Subject& subject) {
   if (path.empty()) return {{Verdict::kNote, "launcher", "no " + name + " in PATH", ""}};
   const LauncherKind kind = is_given ? subject.kind : kind_of(name);
   if (kind == LauncherKind::kSrun) return {{Verdict::kOk, "launcher", path, ""}};
-  const std::string of = kind == LauncherKind::kHydra ? "MPICH or its kin" : "Open MPI";
-  const std::string text = name + " (" + path + ") is of " +
-                           (kind == LauncherKind::kMpi ? "an MPI that is not known" : of);
+  const std::string of = kind == LauncherKind::kHydra ? "MPICH or a derivative" : "Open MPI";
+  const std::string text = name + " (" + path + ") belongs to " +
+                           (kind == LauncherKind::kMpi ? "an unknown MPI" : of);
   if (kind == (kIsForMpich ? LauncherKind::kHydra : LauncherKind::kOpenMpi))
     return {{Verdict::kOk, "launcher", text, ""}};
   const std::string fitting = kIsForMpich ? "mpiexec.hydra" : "mpirun.openmpi";
   return {{is_given ? Verdict::kProblem : Verdict::kNote, "launcher",
-           text + ", this MegaScope is for " + std::string(kBuiltFor),
-           "Start with that MPI's launcher (" + fitting + ", where it has that name)."}};
+           text + "; this MegaScope is for " + std::string(kBuiltFor),
+           "Use the launcher of that MPI (" + fitting + " if it has that name)."}};
 }
 
 Findings check_subject(const Subject& subject) {
   if (subject.command.empty()) return {};
   if (subject.program.empty())
-    return {{Verdict::kNote, "program", "none found behind " + subject.command.front(), ""}};
+    return {{Verdict::kNote, "program", "no program found after " + subject.command.front(), ""}};
   report::NothingRecorded facts;
   check_program(subject.program, facts);
   Findings findings;
@@ -216,7 +218,7 @@ Findings check_subject(const Subject& subject) {
   if (!findings.empty()) return findings;
   if (loader_of(subject.program).empty())
     return {{Verdict::kNote, "program",
-             subject.program + " is no binary: what it starts is not looked at", ""}};
+             subject.program + " is not a binary; what it starts is not checked", ""}};
   return {{Verdict::kOk, "program", subject.program + ", linked dynamically", ""}};
 }
 

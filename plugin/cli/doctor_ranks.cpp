@@ -12,7 +12,7 @@
 #include <optional>
 #include <unistd.h>
 
-/// Ranks against cores, and Open MPI's refusal to start for root.
+/// Checks of the number of ranks against cores, and of Open MPI's refusal to run as root.
 namespace megascope::cli {
 namespace {
 
@@ -23,13 +23,13 @@ std::uint64_t count_in(const char* variable) {
   return count && *count <= kMaxCount ? *count : 0;
 }
 
-/// Where the ranks of this launcher may run, as far as this machine can know.
-struct Room {
-  double cores = 0;  ///< 0: not known
+/// The cores available to the ranks of this launcher, as far as this machine knows.
+struct Space {
+  double cores = 0;  ///< 0: unknown
   std::string text;  ///< "2 cores of this machine"
 };
 
-Room room_for(const Subject& subject) {
+Space space_for(const Subject& subject) {
   const std::uint64_t nodes = std::max<std::uint64_t>(1, count_in("SLURM_JOB_NUM_NODES"));
   const std::uint64_t processors = count_in("SLURM_CPUS_ON_NODE");
   if (nodes > 1 || (processors != 0 && subject.kind == LauncherKind::kSrun)) {
@@ -37,15 +37,15 @@ Room room_for(const Subject& subject) {
     return {static_cast<double>(nodes * processors),
             fmt::format("{} processors of the job", nodes * processors)};
   }
-  if (subject.kind == LauncherKind::kSrun) return {};  // it asks for a node first
+  if (subject.kind == LauncherKind::kSrun) return {};  // srun would have to allocate a node first
   const NodeCpus cpus = node_cpus();
   const std::size_t cores = cpus.cores.size();
   const double granted = cpus.granted();
   if (granted > 0 && granted < static_cast<double>(cores)) {
-    return {granted, fmt::format("{:.1f} processors, which the control group grants", granted)};
+    return {granted, fmt::format("{:.1f} processors granted by the control group", granted)};
   }
   return {static_cast<double>(cores),
-          fmt::format("{} {} that may be used here", cores, cores == 1 ? "core" : "cores")};
+          fmt::format("{} usable {}", cores, cores == 1 ? "core" : "cores")};
 }
 
 bool is_root_allowed(const std::vector<std::string>& command) {
@@ -67,17 +67,16 @@ Findings check_ranks(const Subject& subject) {
     return !find_program(word).empty();
   });
   if (asked.count == 0 || asked.names_hosts) return {};
-  const Room room = room_for(subject);
-  if (room.cores == 0 || static_cast<double>(asked.count) <= room.cores) return {};
+  const Space space = space_for(subject);
+  if (space.cores == 0 || static_cast<double>(asked.count) <= space.cores) return {};
   const char* refusal = subject.kind == LauncherKind::kOpenMpi
-                            ? " (Open MPI starts more with --oversubscribe only)"
+                            ? " (Open MPI needs --oversubscribe to start more)"
                             : "";
-  return {
-      {Verdict::kNote, "ranks",
-       fmt::format("more ranks than cores: {} ranks on {}; ranks that wait for a core look slow",
-                   asked.count, room.text),
-       fmt::format("Start at most {} ranks here{}.",
-                   std::max<std::int64_t>(1, std::llround(std::floor(room.cores))), refusal)}};
+  return {{Verdict::kNote, "ranks",
+           fmt::format("more ranks than cores: {} ranks on {}; ranks waiting for a core look slow",
+                       asked.count, space.text),
+           fmt::format("Start at most {} ranks here{}.",
+                       std::max<std::int64_t>(1, std::llround(std::floor(space.cores))), refusal)}};
 }
 
 Findings check_root(const Subject& subject) {
@@ -87,8 +86,8 @@ Findings check_root(const Subject& subject) {
                                           !find_program("mpirun").empty();
   if (geteuid() != 0 || !is_open_mpi || is_root_allowed(subject.command)) return {};
   return {{is_given ? Verdict::kProblem : Verdict::kNote, "root",
-           "Open MPI's mpirun refuses to start for root",
-           "Start it as another user, or with --allow-run-as-root."}};
+           "Open MPI's mpirun refuses to run as root",
+           "Run it as another user, or with --allow-run-as-root."}};
 }
 
 }  // namespace megascope::cli

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kOurPrefix = "MEGASCOPE_";
 
-/// Could `word` be the next item of a list that an earlier comma has cut?
+/// Whether `word` can be the continuation of a list that was truncated at a comma.
 bool is_item_of(std::string_view name, std::string_view word) {
   for (const config::OptionRow& row : config::option_rows()) {
     if (row.name != name) continue;
@@ -38,8 +38,8 @@ std::vector<std::string> words_between_commas(std::string_view list) {
 Finding cut_value(const std::string& setting, const std::string& lost) {
   const std::string name = setting.substr(0, setting.find('='));
   return {Verdict::kProblem, "slurm",
-          "--export cuts at commas: the ranks see " + setting + " without " + lost,
-          "Write lists with +: " + setting + "+" + lost + "."};
+          "--export splits at commas: the ranks get " + setting + " without " + lost,
+          "Separate list items with +: " + setting + "+" + lost + "."};
 }
 
 Findings judge_plugins(const std::string& said) {
@@ -48,12 +48,11 @@ Findings judge_plugins(const std::string& said) {
     return {{Verdict::kOk, "slurm", "srun has its PMIx plugin (--mpi=pmix)", ""}};
   if (said.find("MPI plugin types") != std::string::npos ||
       said.find("pmi2") != std::string::npos) {
-    return {{Verdict::kProblem, "slurm",
-             "srun has no PMIx plugin: ranks cannot find each other by --mpi=pmix",
-             "Start the ranks with mpirun inside the job, or ask for Slurm's pmix plugin."}};
+    return {{Verdict::kProblem, "slurm", "srun has no PMIx plugin, so --mpi=pmix does not work",
+             "Start the ranks with mpirun inside the job, or have Slurm's pmix plugin installed."}};
   }
   return {{Verdict::kNote, "slurm",
-           "srun --mpi=list names no MPI plugin: " + (first.empty() ? "it printed nothing" : first),
+           "srun --mpi=list lists no MPI plugin: " + (first.empty() ? "it printed nothing" : first),
            ""}};
 }
 
@@ -89,8 +88,8 @@ Findings judge_export_list(const std::string& list, const std::vector<std::strin
   const bool has_all = std::ranges::find(words, "ALL") != words.end();
   if (!list.empty() && !has_all && !unsaid.empty()) {
     findings.push_back({Verdict::kProblem, "slurm",
-                        "--export without ALL: the ranks do not see " + joined(unsaid, " "),
-                        "Add ALL, or the names, to --export."});
+                        "--export without ALL: the ranks do not get " + joined(unsaid, " "),
+                        "Add ALL or these names to --export."});
   }
   return findings;
 }
@@ -105,16 +104,16 @@ Findings check_slurm(const Subject& subject) {
   const bool is_wanted = is_in_job || subject.kind == LauncherKind::kSrun;
   if (find_program("srun").empty()) {
     if (!is_wanted) return {{Verdict::kOk, "slurm", "no srun in PATH", ""}};
-    return {{Verdict::kProblem, "slurm", "in a job of Slurm, and no srun in PATH",
-             "Put Slurm's programs in PATH, or start with mpirun."}};
+    return {{Verdict::kProblem, "slurm", "inside a Slurm job, but srun is not in PATH",
+             "Add Slurm's programs to PATH, or use mpirun."}};
   }
   config::set_environment_value("LD_PRELOAD",
-                                "");  // of this check's own process: srun is only asked
+                                "");  // affects only this check's process, which only queries srun
   Findings findings = judge_plugins(output_of({"srun", "--mpi=list"}, OutputOf::kBoth));
   const std::string type = config::environment_value("SLURM_MPI_TYPE");
   if (type == "none" || type == "pmi2") {
     findings.push_back({Verdict::kNote, "slurm",
-                        "SLURM_MPI_TYPE=" + type + ": only pmix was tried with MegaScope", ""});
+                        "SLURM_MPI_TYPE=" + type + ": MegaScope was tested with pmix only", ""});
   }
   std::vector<std::string> names;
   for (const std::string& entry : config::environment_entries())

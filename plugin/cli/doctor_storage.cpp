@@ -13,15 +13,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/// Where buffers and run folders will lie.
+/// Checks of the locations of buffers and run directories.
 namespace megascope::cli {
 namespace {
 
-constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLittleSpace = std::uint64_t{64} << 20;
 
-/// The type of the file system that holds an existing folder, as `mount` names it; empty: not
-/// known.
-std::string file_system_of(const std::string& folder) {
+/// The type of the file system of an existing directory, as `mount` prints it; empty: unknown.
+std::string file_system_of(const std::string& directory) {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string best_type;
   std::size_t best_length = 0;
@@ -30,7 +29,7 @@ std::string file_system_of(const std::string& folder) {
     std::string field;
     std::string point;
     for (int i = 0; i < 5; ++i) fields >> point;
-    const bool is_inside = point == "/" || folder == point || folder.starts_with(point + "/");
+    const bool is_inside = point == "/" || directory == point || directory.starts_with(point + "/");
     const std::size_t tail = line.find(" - ");
     if (!is_inside || point.size() < best_length || tail == std::string::npos) continue;
     best_length = point.size();
@@ -49,12 +48,12 @@ bool is_shared(std::string_view type) {
          type.starts_with("fuse.");
 }
 
-std::uint64_t free_bytes(const std::string& folder) {
+std::uint64_t free_bytes(const std::string& directory) {
   struct statvfs info {};
-  return statvfs(folder.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
+  return statvfs(directory.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
 }
 
-/// `path`, or the nearest folder above it that exists.
+/// `path`, or its nearest existing parent directory.
 std::string existing_part(std::string path) {
   while (path.size() > 1 && access(path.c_str(), F_OK) != 0)
     path = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
@@ -71,65 +70,67 @@ bool spans_nodes() {
 }  // namespace
 
 Findings check_scratch(const config::Options& options) {
-  const std::string folder = trace::choose_scratch(options.scratch,
-                                                   config::environment_value("TMPDIR"));
-  if (!trace::is_writable_folder(folder)) {
+  const std::string directory = trace::choose_scratch(options.scratch,
+                                                      config::environment_value("TMPDIR"));
+  if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "scratch",
-             folder + " is no folder that can be written to: no trace will be kept",
-             "Set MEGASCOPE_SCRATCH to a folder that is there on every node."}};
+             directory + " is not a writable directory: no trace will be recorded",
+             "Set MEGASCOPE_SCRATCH to a directory that exists on every node."}};
   }
-  const std::string type = file_system_of(folder);
-  const std::uint64_t room = free_bytes(folder);
+  const std::string type = file_system_of(directory);
+  const std::uint64_t space = free_bytes(directory);
   const std::uint64_t most = options.buffer_size_bytes;
-  const std::string text = folder + " (" + type + "), " + human_bytes(room) +
-                           " free, a rank keeps up to " + human_bytes(most);
+  const std::string text = directory + " (" + type + "), " + human_bytes(space) +
+                           " free; a rank uses up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
-  if (room < most) {
+  if (space < most) {
     finding.text += ": recording stops when it is full";
-    finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem
-                                                                     : Verdict::kNote;
+    finding.verdict = space < kLittleSpace || !options.scratch.empty() ? Verdict::kProblem
+                                                                       : Verdict::kNote;
     finding.remedy =
-        "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is "
-        "free for each rank of a node.";
+        "Set MEGASCOPE_SCRATCH to a directory with more space, or MEGASCOPE_BUFFER_SIZE below the "
+        "space "
+        "per rank of a node.";
   } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-             room / most < cores) {
+             space / most < cores) {
     finding.verdict = Verdict::kNote;
-    finding.text += ": room for " + std::to_string(room / most) +
-                    (room / most == 1 ? " full rank" : " full ranks") + ", this node has " +
+    finding.text += ": space for " + std::to_string(space / most) +
+                    (space / most == 1 ? " full rank" : " full ranks") + ", this node has " +
                     std::to_string(cores) + " cores";
     finding.remedy =
-        "If ranks call MPI so often: MEGASCOPE_BUFFER_POLICY=flight with a smaller "
-        "MEGASCOPE_BUFFER_SIZE, or more room.";
+        "If ranks fill their buffers: use MEGASCOPE_BUFFER_POLICY=flight with a smaller "
+        "MEGASCOPE_BUFFER_SIZE, or provide more space.";
   } else if (is_memory(type)) {
     finding.verdict = Verdict::kNote;
-    finding
-        .text += "; it is memory, which the program needs too, and gone when the node starts anew";
+    finding.text += "; it uses memory that the program may need, and is lost when the node reboots";
   } else if (is_shared(type)) {
     finding.verdict = Verdict::kNote;
-    finding.text += "; a local disk is faster, and keeps every call of a killed run";
+    finding.text += "; a local disk is faster and preserves every call of a killed run";
   }
   return {finding};
 }
 
-Findings check_run_folder(const config::Options& options) {
+Findings check_run_directory(const config::Options& options) {
   const std::filesystem::path wanted = trace::absolute_path(options.out.empty() ? "."
                                                                                 : options.out);
-  std::string folder = existing_part(wanted.lexically_normal().string());
-  if (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const std::string type = file_system_of(folder);
-  const std::string text = "in " + folder + " (" + type + "), " + human_bytes(free_bytes(folder)) +
-                           " free";
-  if (!trace::is_writable_folder(folder)) {
+  std::string directory = existing_part(wanted.lexically_normal().string());
+  if (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  const std::string type = file_system_of(directory);
+  const std::string text = "in " + directory + " (" + type + "), " +
+                           human_bytes(free_bytes(directory)) + " free";
+  if (!trace::is_writable_directory(directory)) {
     return {{Verdict::kProblem, "folder",
-             folder + " cannot be written to: traces will stay in the scratch folder",
-             "Set MEGASCOPE_OUT to a folder that can be written to."}};
+             directory + " is not writable: traces will stay in the scratch directory",
+             "Set MEGASCOPE_OUT to a writable directory."}};
   }
   if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
-  if (!spans_nodes()) return {{Verdict::kOk, "folder", text + "; of this machine only", ""}};
+  if (!spans_nodes())
+    return {{Verdict::kOk, "folder", text + "; visible on this machine only", ""}};
   return {{Verdict::kProblem, "folder",
-           text + " is of this node only: the other nodes' traces will stay on them",
-           "Set MEGASCOPE_OUT to a folder that all nodes share, or bring the pieces together with "
-           "`megascope join` afterwards."}};
+           text + " is visible on this node only: traces of other nodes will stay there",
+           "Set MEGASCOPE_OUT to a directory shared by all nodes, or combine the traces afterwards "
+           "with "
+           "`megascope join`."}};
 }
 
 }  // namespace megascope::cli

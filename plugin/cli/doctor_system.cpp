@@ -10,11 +10,11 @@
 #include <link.h>
 #include <system_error>
 
-/// Clock, GPU and other libraries that are preloaded.
+/// Checks of clock, GPU and other preloaded libraries.
 namespace megascope::cli {
 namespace {
 
-/// As ld.so divides LD_PRELOAD.
+/// Splits LD_PRELOAD as ld.so does.
 std::vector<std::string> preload_entries() {
   std::vector<std::string> entries;
   std::string word;
@@ -29,7 +29,7 @@ std::vector<std::string> preload_entries() {
   return entries;
 }
 
-/// Does the object itself, and not one that it needs, define the symbol?
+/// Whether the object itself, not one of its dependencies, defines the symbol.
 bool defines(void* object, const char* symbol) {
   const void* address = dlsym(object, symbol);
   const link_map* map = nullptr;
@@ -52,26 +52,27 @@ Findings check_preloads() {
   int own_count = 0;
   for (const std::string& entry : preload_entries()) {
     void* object = dlopen(entry.c_str(),
-                          RTLD_LAZY | RTLD_NOLOAD);  // ld.so has loaded it into this process too
+                          // ld.so has loaded it into this process as well.
+                          RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) {
       findings.push_back({Verdict::kProblem, "preload",
-                          entry + " is in LD_PRELOAD and was not loaded here",
-                          "Use a path that exists on all nodes, or take it out."});
+                          entry + " is in LD_PRELOAD but was not loaded",
+                          "Use a path that exists on all nodes, or remove it."});
     } else if (defines(object, "megascope_version")) {
       ++own_count;
     } else if (records_mpi(object) && !defines(object, "PMPI_Init")) {
       findings.push_back(
           {Verdict::kProblem, "preload",
-           entry + " wraps MPI calls too: of two tools often only the first sees them",
-           "Preload one of the two."});
+           entry + " wraps MPI calls as well; usually only the first of two tools sees the calls",
+           "Preload only one of them."});
     }
   }
   if (own_count > 1)
-    findings.push_back(
-        {Verdict::kNote, "preload", "MegaScope is there more than once: the first records", ""});
+    findings.push_back({Verdict::kNote, "preload",
+                        "MegaScope is in LD_PRELOAD more than once; the first one records", ""});
   if (findings.empty()) {
     const std::string text = own_count != 0
-                                 ? "MegaScope is in LD_PRELOAD already; no other MPI tool"
+                                 ? "MegaScope is already in LD_PRELOAD; no other MPI tool"
                                  : "no other MPI tool in LD_PRELOAD";
     findings.push_back({Verdict::kOk, "preload", text, ""});
   }
@@ -85,23 +86,23 @@ Findings check_clock(const config::Options& options) {
                                              : " (the kernel's clock source is " + source + ")";
   const bool is_usable = clock::tsc_is_usable();
   if (options.clock == config::ClockChoice::kMonotonic)
-    return {{Verdict::kOk, "clock", "CLOCK_MONOTONIC, as MEGASCOPE_CLOCK says", ""}};
+    return {{Verdict::kOk, "clock", "CLOCK_MONOTONIC, selected by MEGASCOPE_CLOCK", ""}};
   if (is_usable) return {{Verdict::kOk, "clock", "TSC, invariant", ""}};
-  return {
-      {Verdict::kNote, "clock",
-       "CLOCK_MONOTONIC: the TSC is not invariant or not the kernel's clock" + kernels +
-           "; each call costs some 20 to 50 ns more, or far more where reading it is a system call",
-       ""}};
+  return {{Verdict::kNote, "clock",
+           "CLOCK_MONOTONIC: the TSC is not invariant or not the kernel's clock source" + kernels +
+               "; each call costs 20 to 50 ns more, or much more where reading the clock is a "
+               "system call",
+           ""}};
 }
 
 Findings check_ptrace() {
   const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (scope.empty() || scope == "0")
-    return {{Verdict::kOk, "ptrace", "debuggers may attach to your processes; MegaScope needs none",
-             ""}};
+    return {{Verdict::kOk, "ptrace",
+             "debuggers may attach to your processes; MegaScope does not need this", ""}};
   return {{Verdict::kOk, "ptrace",
            "debuggers may not attach to running processes (ptrace_scope is " + scope +
-               "): `megascope hang` reads what ranks left on disk and does not need to",
+               "); `megascope hang` reads traces from disk and does not need this",
            ""}};
 }
 
@@ -109,9 +110,9 @@ Findings check_gpu() {
   std::error_code error;
   const bool has_device = std::filesystem::exists("/dev/nvidiactl", error);
   const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
-  if (!has_device && !has_driver) return {{Verdict::kOk, "gpu", "no NVIDIA GPU here", ""}};
+  if (!has_device && !has_driver) return {{Verdict::kOk, "gpu", "no NVIDIA GPU", ""}};
   return {{Verdict::kNote, "gpu",
-           "an NVIDIA GPU: this version records MPI calls only, not what the GPU does", ""}};
+           "NVIDIA GPU found: this version records MPI calls only, not GPU activity", ""}};
 }
 
 }  // namespace megascope::cli

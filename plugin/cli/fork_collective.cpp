@@ -22,19 +22,20 @@ namespace {
 
 constexpr int kExceptionExit = 70;
 
-/// The edge of the tree between a member and its parent.
+/// A socket pair between a member and its parent.
 struct Edge {
   SocketEnd at_parent;
   SocketEnd at_child;
 };
 
-/// Edge i belongs to member i; that of member 0 is not used.
+/// Creates the sockets. Edge i belongs to member i; edge 0 is unused.
 Status make_edges(int members, std::vector<Edge>& edges) {
   edges.resize(static_cast<std::size_t>(members));
   for (int rank = 1; rank < members; ++rank) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-      return Status::from_errno("sockets of " + std::to_string(members) + " members", errno);
+      return Status::from_errno("cannot create sockets for " + std::to_string(members) + " members",
+                                errno);
     }
     edges[static_cast<std::size_t>(rank)] = {
         SocketEnd(ends[0], rank), SocketEnd(ends[1], BinomialTree(rank, members).parent())};
@@ -42,7 +43,7 @@ Status make_edges(int members, std::vector<Edge>& edges) {
   return Status::ok();
 }
 
-/// What is not this member's is closed: only so does a neighbour's death show.
+/// Keeps this member's sockets and closes all others, so that the death of a neighbour is detected.
 SocketCollective take_place(int rank, int members, std::vector<Edge> edges) {
   std::vector<SocketEnd> children;
   for (const int child : BinomialTree(rank, members).children()) {
@@ -55,7 +56,7 @@ SocketCollective take_place(int rank, int members, std::vector<Edge> edges) {
 [[noreturn]] void run_child(int rank, int members, std::vector<Edge> edges, pid_t caller,
                             const std::function<int(Collective&)>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != caller) ::_exit(kExceptionExit);  // it died before prctl
+  if (::getppid() != caller) ::_exit(kExceptionExit);  // the caller died before prctl took effect
   int exit_code = kExceptionExit;
   try {
     SocketCollective collective = take_place(rank, members, std::move(edges));
@@ -69,7 +70,7 @@ SocketCollective take_place(int rank, int members, std::vector<Edge> edges) {
   ::_exit(exit_code);
 }
 
-/// The forked members; reaps them, whatever happens.
+/// The forked children; the destructor reaps them.
 class Children {
  public:
   Children() = default;
@@ -79,8 +80,8 @@ class Children {
 
   void add(pid_t child) { children_.push_back(child); }
 
-  /// Waits for all. The error names the first that failed: one that a signal ended before one that
-  /// only gave up.
+  /// Waits for all children. The error names the first failure; a child killed by a signal takes
+  /// precedence over one that exited with an error.
   Status reap() {
     Status killed;
     Status failed;
@@ -95,7 +96,7 @@ class Children {
         failed.update(Status::from_errno(name, errno));
       } else if (WIFSIGNALED(state)) {
         const char* signal = ::strsignal(WTERMSIG(state));
-        killed.update(Status::error(name + " was ended by signal " +
+        killed.update(Status::error(name + " was killed by signal " +
                                     std::to_string(WTERMSIG(state)) +
                                     (signal != nullptr ? std::string(" (") + signal + ")" : "")));
       } else if (WEXITSTATUS(state) != 0) {
@@ -119,7 +120,7 @@ Status ForkGroup::run(int members, const std::function<int(Collective&)>& body) 
   std::vector<Edge> edges;
   Status status = make_edges(members, edges);
   if (!status.is_ok()) return status;
-  std::fflush(nullptr);  // or the children would write it again
+  std::fflush(nullptr);  // otherwise the children would write the buffered output again
   Children children;
   const pid_t caller = ::getpid();
   for (int rank = 1; rank < members; ++rank) {
@@ -127,7 +128,7 @@ Status ForkGroup::run(int members, const std::function<int(Collective&)>& body) 
     if (child == 0) run_child(rank, members, std::move(edges), caller, body);
     if (child < 0) {
       status = Status::from_errno("fork", errno);
-      edges.clear();  // those there see it and give up
+      edges.clear();  // children see the closed sockets and fail
       (void)children.reap().is_ok();
       return status;
     }

@@ -1,7 +1,7 @@
 #include "analysis/hang/hang.h"
 
 #include "core/base/clock.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/hang_view.h"
@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <memory>
 
-/// `megascope hang`: who waits for whom, in a run that hangs, was killed, or goes on.
+/// `megascope hang`: which ranks wait for which, in a run that hangs, was killed, or is running.
 namespace megascope::cli {
 namespace {
 
@@ -27,7 +27,7 @@ std::uint64_t now_ns(const RecordSource& source, bool is_running) {
 int show_hang(const HangArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open_as_it_is(arguments.folder, run, problems);
+  const Status status = trace::RunSource::open_as_it_is(arguments.directory, run, problems);
   for (const std::string& problem : problems) say(problem);
   if (!status.is_ok()) {
     say(status.message());
@@ -39,8 +39,8 @@ int show_hang(const HangArguments& arguments) {
                                                              static_cast<unsigned>(jobs));
   HangView view{*run, comms, report, now_ns(*run, report.is_running)};
   view.open_ends = open_ends_of(report, comms);
-  view.other_worlds = runs_started_by(*run, arguments.folder);
-  const std::string starter = run_that_started(*run, arguments.folder);
+  view.other_worlds = runs_started_by(*run, arguments.directory);
+  const std::string starter = run_that_started(*run, arguments.directory);
   if (!starter.empty()) view.other_worlds.push_back(starter);
   const std::string text = arguments.as_json ? hang_json(view) : hang_text(view);
   std::fputs(text.c_str(), stdout);

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-/// What is said of waits that are for no message and no collective: windows, files, other worlds.
+/// Texts for waits other than for messages and collectives: windows, files, other worlds.
 namespace megascope::cli {
 namespace {
 
@@ -20,8 +20,7 @@ std::string world_text(const HangView& view, std::string_view function, const Wa
     return "a connection: another world that calls MPI_Comm_connect";
   if (function == "MPI_Comm_connect") return "another world, to call MPI_Comm_accept";
   if (function == "MPI_Comm_join") return "another world, at the other end of the socket";
-  if (function.starts_with("MPI_Comm_spawn"))
-    return "the world that it starts, to come to its MPI_Init";
+  if (function.starts_with("MPI_Comm_spawn")) return "the spawned world, to reach MPI_Init";
   return "another world, through " + view.place_name(want.comm);
 }
 
@@ -48,7 +47,7 @@ std::string elsewhere_text(const HangView& view, const analysis::Waiting& waitin
                       peer_text(view, want.partner, own_rank) + " to call MPI_Win_complete");
     case Want::Kind::kLock: {
       const std::string lock = "the lock of " + part_text(view, want);
-      if (want.partner == kNoPeer) return lock + ", which no rank is seen to hold";
+      if (want.partner == kNoPeer) return lock + "; no rank is known to hold it";
       return with_end(
           view, want,
           fmt::format("{}, which {} holds{}", lock, peer_text(view, want.partner, own_rank),
@@ -58,11 +57,11 @@ std::string elsewhere_text(const HangView& view, const analysis::Waiting& waitin
       return part_text(view, want) +
              (want.target == kNoPeer
                   ? ""
-                  : fmt::format(": rank {} may have to call MPI for that", want.target));
+                  : fmt::format("; rank {} may have to call MPI for progress", want.target));
     case Want::Kind::kWorld:
       return world_text(view, function, want);
     default:
-      return function + ", which no other rank's call is known to hold up";
+      return function + "; no call of another rank is known to block it";
   }
 }
 

@@ -17,13 +17,13 @@ using analysis::ThreadState;
 using analysis::Waiting;
 using analysis::Want;
 
-/// One thread, and what it does as a key: equal for threads that do the same.
+/// A thread and its state. Threads with equal keys are in the same state.
 struct Item {
   std::int32_t world_rank = 0;
-  const ThreadState* thread = nullptr;  ///< nullptr: of a rank without a trace
+  const ThreadState* thread = nullptr;  ///< nullptr: the rank has no trace
   const Waiting* waiting = nullptr;     ///< nullptr: it does not wait
-  std::string thread_name;              ///< empty where a rank has one thread only
-  std::string key;                      ///< without whom it waits for
+  std::string thread_name;              ///< empty if the rank has one thread
+  std::string key;                      ///< state without the ranks waited for
   std::uint64_t since_ns = 0;
 };
 
@@ -35,7 +35,7 @@ std::string thread_name(const analysis::ProcessState& state, LocationId location
   return name.empty() ? fmt::format("thread {}", location) : name;
 }
 
-/// Whom a thread waits for. own_rank: relative to that rank; kNoPeer: by number.
+/// The ranks that a thread waits for, as a key. own_rank: relative to that rank; kNoPeer: absolute.
 std::string target_key(const Waiting& waiting, std::int32_t own_rank, std::int32_t world_size) {
   std::string key;
   for (const Want& want : waiting.wants) {
@@ -99,7 +99,7 @@ std::string times_text(const HangView& view, const std::vector<const Item*>& gro
 }
 
 std::string where_text(const HangView& view, const Item& item, const std::string& since) {
-  if (item.thread == nullptr) return "made no call that is known";
+  if (item.thread == nullptr) return "has no recorded call";
   const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
   const std::string function = view.function(item.world_rank, item.thread->region);
   if (standing == Standing::kFinalized) return "has finalized: in MPI_Finalize or ended " + since;
@@ -110,13 +110,13 @@ std::string where_text(const HangView& view, const Item& item, const std::string
   }
   if (item.waiting != nullptr) return "in " + call_text(view, *item.waiting) + " " + since;
   if (item.thread->is_inside) return "in " + function + " " + since;
-  return "outside of MPI " + since + ", after " + function;
+  return "outside MPI " + since + ", after " + function;
 }
 
-std::string place_text(const HangView& view, const Item& item, const std::string& since) {
+std::string call_site_text(const HangView& view, const Item& item, const std::string& since) {
   const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
   const std::string where = where_text(view, item, since);
-  return standing == Standing::kDied ? "has died: its process is gone. It was " + where : where;
+  return standing == Standing::kDied ? "has died (its process has ended). It was " + where : where;
 }
 
 RankLine line_of(const HangView& view, const std::vector<const Item*>& group,
@@ -127,7 +127,7 @@ RankLine line_of(const HangView& view, const std::vector<const Item*>& group,
     if (ranks.empty() || ranks.back() != item->world_rank) ranks.push_back(item->world_rank);
   }
   RankLine line{.who = ranks_text(ranks),
-                .where = place_text(view, first, times_text(view, group)),
+                .where = call_site_text(view, first, times_text(view, group)),
                 .what = {}};
   if (!first.thread_name.empty()) line.who += ", " + first.thread_name;
   if (first.waiting != nullptr)
@@ -137,7 +137,7 @@ RankLine line_of(const HangView& view, const std::vector<const Item*>& group,
 
 using Groups = std::map<std::string, std::vector<const Item*>>;
 
-/// Items of one kind: together when they wait for the same ranks, else when they wait for the same
+/// Groups items with equal keys: those that wait for the same ranks, or else for the same ranks
 /// relative to their own.
 void group_by_target(const HangView& view, const std::vector<const Item*>& alike,
                      std::vector<std::pair<const Item*, RankLine>>& lines) {

@@ -32,11 +32,11 @@ Json rank_or_null(std::int32_t rank) {
   return rank >= 0 ? Json(rank) : Json(nullptr);
 }
 
-/// What a call is on: its communicator, and the window or file.
-void add_place(Json& json, const HangView& view, analysis::CommTable::Index place) {
-  json["communicator"] = view.comm_name(place);
-  if (place == analysis::CommTable::kNone) return;
-  const analysis::CommTable::Entry& entry = view.comms.entry(place);
+/// Adds the communicator of a call, and its window or file.
+void add_place(Json& json, const HangView& view, analysis::CommTable::Index call_site) {
+  json["communicator"] = view.comm_name(call_site);
+  if (call_site == analysis::CommTable::kNone) return;
+  const analysis::CommTable::Entry& entry = view.comms.entry(call_site);
   if (entry.what == analysis::CommTable::What::kWindow) json["window"] = entry.name;
   if (entry.what == analysis::CommTable::What::kFile) json["file"] = entry.name;
 }
@@ -111,7 +111,7 @@ Json ranks_json(const HangView& view) {
   return ranks;
 }
 
-/// Collectives that somebody is in, and who has not come; each once.
+/// Collectives with waiting ranks, and the ranks that have not entered; each once.
 Json meetings_json(const HangView& view) {
   std::set<std::tuple<analysis::CommTable::Index, std::uint32_t, std::string>> seen;
   Json meetings = Json::array();
@@ -150,22 +150,22 @@ Json cycles_json(const HangView& view) {
 Json mismatches_json(const HangView& view) {
   Json all = Json::array();
   for (const Mismatch& mismatch : view.report.mismatches) {
-    Json parties = Json::array();
-    for (const Mismatch::Party& party : mismatch.parties) {
-      Json json = {{"ranks", party.world_ranks}};
+    Json participants = Json::array();
+    for (const Mismatch::Participant& participant : mismatch.participants) {
+      Json json = {{"ranks", participant.world_ranks}};
       if (mismatch.what == Mismatch::What::kCount) {
-        json["count"] = party.count;
+        json["count"] = participant.count;
       } else {
-        json["function"] = std::string(party.shape.function);
-        json["root"] = rank_or_null(party.shape.root);
+        json["function"] = std::string(participant.shape.function);
+        json["root"] = rank_or_null(participant.shape.root);
       }
-      parties.push_back(std::move(json));
+      participants.push_back(std::move(json));
     }
     Json json;
     add_place(json, view, mismatch.comm);
     json["what"] = what_name(mismatch.what);
     if (mismatch.what != Mismatch::What::kCount) json["sequence"] = mismatch.sequence;
-    json["parties"] = std::move(parties);
+    json["parties"] = std::move(participants);
     json["text"] = mismatch_text(view.comms, mismatch);
     all.push_back(std::move(json));
   }

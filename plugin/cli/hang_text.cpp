@@ -19,9 +19,9 @@ using analysis::ThreadState;
 using analysis::Waiting;
 using report::Lines;
 
-constexpr std::size_t kMostCycles = 4;
-constexpr std::size_t kMostSteps = 8;
-constexpr std::size_t kMostMismatches = 8;
+constexpr std::size_t kMaxCycles = 4;
+constexpr std::size_t kMaxSteps = 8;
+constexpr std::size_t kMaxMismatches = 8;
 
 std::string duration(std::uint64_t time_ns) {
   return human_duration(static_cast<std::int64_t>(time_ns));
@@ -42,26 +42,26 @@ std::string title(const HangView& view) {
   text += fmt::format(", {} {}", view.source.world_size(),
                       view.source.world_size() == 1 ? "rank" : "ranks");
   if (view.report.is_running)
-    return text + fmt::format("; it runs, {} after its start", duration(view.now_ns));
+    return text + fmt::format("; running, {} after its start", duration(view.now_ns));
   const bool has_finished = std::ranges::all_of(
       view.report.standings, [](Standing standing) { return standing == Standing::kFinalized; });
   if (has_finished)
     return text +
-           fmt::format("; all reached MPI_Finalize, {} after its start", duration(view.now_ns));
-  return text + fmt::format("; it does not run here any more, its records end {} after its start",
+           fmt::format("; all reached MPI_Finalize, {} after the start", duration(view.now_ns));
+  return text + fmt::format("; not running here; its records end {} after the start",
                             duration(view.now_ns));
 }
 
 void mismatch_section(const HangView& view, Lines& lines) {
   if (view.report.mismatches.empty()) return;
-  lines.emplace_back("Collectives that do not match:");
-  for (std::size_t i = 0; i < std::min(kMostMismatches, view.report.mismatches.size()); ++i) {
+  lines.emplace_back("Mismatched collectives:");
+  for (std::size_t i = 0; i < std::min(kMaxMismatches, view.report.mismatches.size()); ++i) {
     append(lines, mismatch_text(view.comms, view.report.mismatches[i]) + ".", 2);
   }
-  if (view.report.mismatches.size() > kMostMismatches) {
+  if (view.report.mismatches.size() > kMaxMismatches) {
     append(lines,
            fmt::format("and on {} more communicators.",
-                       view.report.mismatches.size() - kMostMismatches),
+                       view.report.mismatches.size() - kMaxMismatches),
            2);
   }
 }
@@ -69,21 +69,21 @@ void mismatch_section(const HangView& view, Lines& lines) {
 std::string step_text(const HangView& view, const CycleStep& step) {
   const Waiting& waiting = view.report.waiting[step.waiting];
   const analysis::Want& want = waiting.wants[step.want];
-  std::string whom = want_text(view, waiting, want);
+  std::string which = want_text(view, waiting, want);
   const bool is_group = want.kind == analysis::Want::Kind::kCollective ||
                         want.partner == kAnySource;
-  if (is_group && whom.find(fmt::format("rank {} ", step.next)) == std::string::npos) {
-    whom += fmt::format(", so for rank {}", step.next);
+  if (is_group && which.find(fmt::format("rank {} ", step.next)) == std::string::npos) {
+    which += fmt::format(", so for rank {}", step.next);
   }
   const ThreadState& thread = view.process(step.world_rank)->threads[waiting.location];
   const std::uint64_t since_ns = waiting.is_polling ? thread.poll_since_ns : thread.enter_ns;
   return fmt::format("rank {} {} {} for {}; {}", step.world_rank,
-                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting), whom,
-                     since_text(view, since_ns));
+                     waiting.is_polling ? "polls with" : "waits in", call_text(view, waiting),
+                     which, since_text(view, since_ns));
 }
 
-/// Ranks that wait for each other in what a mismatch has told already.
-bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
+/// Whether the cycle's ranks wait for each other because of a reported mismatch.
+bool is_annotated(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::all_of(cycle, [&](const CycleStep& step) {
     const analysis::Want& want = view.report.waiting[step.waiting].wants[step.want];
     return want.kind == analysis::Want::Kind::kCollective &&
@@ -94,7 +94,7 @@ bool is_told(const HangView& view, const std::vector<CycleStep>& cycle) {
   });
 }
 
-/// Not a deadlock for sure: one of the circle polls, or its send may be gone.
+/// Whether it may not be a deadlock: one of the ranks polls, or its send may have completed.
 bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
   return std::ranges::any_of(cycle, [&](const CycleStep& step) {
     const Waiting& waiting = view.report.waiting[step.waiting];
@@ -105,47 +105,47 @@ bool is_doubtful(const HangView& view, const std::vector<CycleStep>& cycle) {
 
 void cycle_section(const HangView& view, Lines& lines) {
   std::vector<std::vector<CycleStep>> cycles = view.report.cycles;
-  const std::size_t told = std::erase_if(cycles,
-                                         [&](const auto& cycle) { return is_told(view, cycle); });
-  if (told != 0) append(lines, "So the ranks wait for each other.", 2);
-  for (std::size_t i = 0; i < std::min(kMostCycles, cycles.size()); ++i) {
+  const std::size_t annotated = std::erase_if(
+      cycles, [&](const auto& cycle) { return is_annotated(view, cycle); });
+  if (annotated != 0) append(lines, "So the ranks wait for each other.", 2);
+  for (std::size_t i = 0; i < std::min(kMaxCycles, cycles.size()); ++i) {
     const std::vector<CycleStep>& cycle = cycles[i];
     const std::string what = is_doubtful(view, cycle) ? "Perhaps a deadlock" : "Deadlock";
     append(lines,
            cycle.size() == 1
                ? what + ": a rank waits for itself."
-               : fmt::format("{}: {} ranks wait for each other in a circle.", what, cycle.size()),
+               : fmt::format("{}: {} ranks wait for each other in a cycle.", what, cycle.size()),
            0);
     for (std::size_t k = 0; k < cycle.size(); ++k) {
-      if (cycle.size() > kMostSteps && k == kMostSteps / 2) {
-        append(lines, fmt::format("… {} more …", cycle.size() - kMostSteps), 2);
-        k = cycle.size() - kMostSteps / 2;
+      if (cycle.size() > kMaxSteps && k == kMaxSteps / 2) {
+        append(lines, fmt::format("… {} more …", cycle.size() - kMaxSteps), 2);
+        k = cycle.size() - kMaxSteps / 2;
       }
       append(lines, step_text(view, cycle[k]), 2);
     }
   }
-  if (cycles.size() > kMostCycles)
-    append(lines, fmt::format("{} more circles like these.", cycles.size() - kMostCycles), 0);
+  if (cycles.size() > kMaxCycles)
+    append(lines, fmt::format("{} more cycles like these.", cycles.size() - kMaxCycles), 0);
 }
 
 /// What a rank that others wait for does instead.
-std::string culprit_text(const HangView& view, const Blame& blame) {
+std::string root_cause_text(const HangView& view, const Blame& blame) {
   const analysis::ProcessState* state = view.process(blame.world_rank);
-  if (state == nullptr) return "left no trace";
-  // Of several threads the one that does not wait, so could help.
+  if (state == nullptr) return "has no trace";
+  // With several threads, shows the one that does not wait, because it could unblock the others.
   const std::vector<RankLine> lines = lines_of_rank(view, blame.world_rank);
   const auto idle = std::ranges::find_if(lines,
                                          [](const RankLine& line) { return line.what.empty(); });
-  if (lines.empty()) return "made no call that is known";
+  if (lines.empty()) return "has no recorded call";
   if (idle == lines.end() || lines.size() == 1) return lines.front().where;
   return "its " + idle->who.substr(idle->who.find(", ") + 2) + " is " + idle->where;
 }
 
 void blame_section(const HangView& view, Lines& lines) {
-  std::map<std::string, std::vector<const Blame*>> alike;  // by what they do
+  std::map<std::string, std::vector<const Blame*>> alike;  // by state
   std::vector<std::string> order;
   for (const Blame& blame : view.report.blames) {
-    const std::string text = culprit_text(view, blame);
+    const std::string text = root_cause_text(view, blame);
     if (!alike.contains(text)) order.push_back(text);
     alike[text].push_back(&blame);
   }
@@ -162,7 +162,7 @@ void blame_section(const HangView& view, Lines& lines) {
     append(lines,
            fmt::format("{}: {}. {} {} for {}.", who, text, most,
                        most == 1 ? "rank waits" : "ranks wait",
-                       ranks.size() == 1 ? "it" : "them, directly or through others"),
+                       ranks.size() == 1 ? "it" : "them, directly or indirectly"),
            0);
   }
 }
@@ -188,9 +188,9 @@ void rank_section(const HangView& view, Lines& lines) {
 }
 
 void note_section(const HangView& view, Lines& lines) {
-  for (const std::string& folder : view.other_worlds) {
-    append(lines, "Another world belongs to this one: see megascope hang " + shell_quoted(folder),
-           0);
+  for (const std::string& directory : view.other_worlds) {
+    append(lines,
+           "A connected world has its own run; see megascope hang " + shell_quoted(directory), 0);
   }
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ahead;
@@ -201,16 +201,17 @@ void note_section(const HangView& view, Lines& lines) {
       lossy.push_back(state.world_rank);
   }
   if (!ahead.empty()) {
-    append(lines,
-           "Note: not all calls of " + ranks_text(ahead) +
-               " are recorded (a full buffer, or functions that were left out); what is told above "
-               "is where the records stop, and the ranks may be elsewhere.",
-           0);
+    append(
+        lines,
+        "Note: not all calls of " + ranks_text(ahead) +
+            " are recorded (a full buffer, or functions that are not selected). The states above "
+            "are those at the last record; the ranks may have moved on.",
+        0);
   }
   if (!lossy.empty()) {
     append(lines,
            "Note: the first calls of " + ranks_text(lossy) +
-               " are gone; what is said of messages may be wrong.",
+               " were overwritten; statements about messages may be wrong.",
            0);
   }
   std::vector<std::int32_t> missing;
@@ -219,11 +220,12 @@ void note_section(const HangView& view, Lines& lines) {
       missing.push_back(static_cast<std::int32_t>(rank));
   }
   if (!missing.empty()) {
-    append(lines,
-           "Note: there is no trace of " + ranks_text(missing) +
-               " here. Of ranks on other nodes, `megascope recover` run there brings what they "
-               "have into the run folder.",
-           0);
+    append(
+        lines,
+        "Note: there is no trace of " + ranks_text(missing) +
+            " here. For ranks on other nodes, run `megascope recover` there to move their traces "
+            "to the run directory.",
+        0);
   }
 }
 
@@ -237,7 +239,7 @@ std::string hang_text(const HangView& view) {
   const std::size_t before = lines.size();
   mismatch_section(view, lines);
   cycle_section(view, lines);
-  if (view.report.cycles.empty()) append(lines, "No rank waits for another in a circle.", 0);
+  if (view.report.cycles.empty()) append(lines, "No ranks wait for each other in a cycle.", 0);
   blame_section(view, lines);
   if (lines.size() != before) lines.emplace_back();
   rank_section(view, lines);

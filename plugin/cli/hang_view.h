@@ -9,22 +9,23 @@
 #include <string>
 #include <vector>
 
-/// What `megascope hang` found, said for people and for programs. Ranks are world ranks; times are
-/// since the run's start.
+/// Formats the result of `megascope hang` as text and JSON. Ranks are world ranks; times are since
+/// the run's start.
 namespace megascope::cli {
 
 using answer::mismatch_text;
 using answer::ranks_text;
 using answer::what_name;
 
+/// The input of the functions below.
 struct HangView {
   const RecordSource& source;
   const analysis::CommTable& comms;
   const analysis::HangReport& report;
-  std::uint64_t now_ns = 0;  ///< of a running job; else the end of its records
+  std::uint64_t now_ns = 0;  ///< current time of a running job, else the end of its records
   report::OpenEndFacts open_ends = {};
-  std::vector<std::string> other_worlds =
-      {};  ///< folders of runs that this one started, or that started it
+  /// Directories of runs that this run spawned or that spawned it.
+  std::vector<std::string> other_worlds = {};
 
   const analysis::ProcessState* process(std::int32_t world_rank) const {
     return report.processes.find(world_rank);
@@ -32,36 +33,37 @@ struct HangView {
   std::string function(std::int32_t world_rank, RegionId region) const {
     return std::string(report.processes.function(world_rank, region).name);
   }
-  /// Of a communicator, of that of a window, of a file's.
+  /// Name of a communicator, or of the communicator of a window or file.
   std::string comm_name(analysis::CommTable::Index comm) const;
-  /// "`dp`", "window 2 (`halo`)", "file `out.bin`".
-  std::string place_name(analysis::CommTable::Index place) const;
+  /// Name of a communicator, window or file: "`dp`", "window 2 (`halo`)", "file `out.bin`".
+  std::string place_name(analysis::CommTable::Index call_site) const;
 };
 
-/// Something that stops the run: a circle, a wait for somebody who never answers, collectives that
-/// do not match.
+/// Whether the run is blocked: a wait cycle, a wait for a rank that never answers, or mismatched
+/// collectives.
 bool has_finding(const HangView& view);
 
-/// Phrases, without a final point.
+/// Phrases without a final period. since_text: "since 1.2 s (… so far)".
 std::string since_text(const HangView& view, std::uint64_t since_ns);
-/// "MPI_Allreduce #17 of `dp`": the call that a thread is in, or polls with.
+/// "MPI_Allreduce #17 of `dp`": the call that a thread is in or polls with.
 std::string call_text(const HangView& view, const analysis::Waiting& waiting);
-/// "rank 2 has finalized": of those among the ranks that do nothing more; empty when there are
-/// none.
+/// How those of the given ranks that have ended did so: "rank 2 has finalized"; empty if none has.
 std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks);
-/// "a message from rank 1 (tag 5)". own_rank: others are named relative to it; kNoPeer: by their
-/// number. Of a call on a window or another world: in hang_elsewhere.cpp.
+/// What a thread waits for: "a message from rank 1 (tag 5)". own_rank: names others relative to
+/// this rank; kNoPeer: by number. elsewhere_text: for windows, files and other worlds.
 std::string elsewhere_text(const HangView& view, const analysis::Waiting& waiting,
                            const analysis::Want& want, std::int32_t own_rank);
+/// Whether elsewhere_text() applies.
 bool is_elsewhere(const analysis::Want& want);
-/// "rank 7", or "its rank + 1" of own_rank's.
+/// "rank 7", or "its rank + 1" relative to own_rank.
 std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_rank);
 std::string want_text(const HangView& view, const analysis::Waiting& waiting,
                       const analysis::Want& want, std::int32_t own_rank = kNoPeer);
-/// All that is still open of it, and what is not known.
+/// Everything that the thread still waits for, and what is unknown.
 std::string wants_text(const HangView& view, const analysis::Waiting& waiting,
                        std::int32_t own_rank = kNoPeer);
 
+/// The complete output.
 std::string hang_text(const HangView& view);
 std::string hang_json(const HangView& view);
 

@@ -17,7 +17,7 @@ using analysis::Want;
 
 namespace {
 
-constexpr std::size_t kMostWantsNamed = 4;
+constexpr std::size_t kMaxWantsNamed = 4;
 
 std::string duration(std::uint64_t time_ns) {
   return human_duration(static_cast<std::int64_t>(time_ns));
@@ -41,7 +41,7 @@ std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_
 std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks) {
   static constexpr std::pair<analysis::Standing, const char*> kEnds[] = {
       {analysis::Standing::kFinalized, "finalized"},
-      {analysis::Standing::kDied, "died (its process is gone)"},
+      {analysis::Standing::kDied, "died (its process has ended)"},
       {analysis::Standing::kAborted, "called MPI_Abort"}};
   std::vector<std::string> parts;
   for (const auto& [standing, what] : kEnds) {
@@ -63,17 +63,15 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
   const std::vector<std::int32_t> missing = analysis::not_entered(view.report, view.comms, waiting,
                                                                   want);
   if (!view.comms.entry(want.comm).is_sure)
-    return "somebody of a communicator that was made out of sight";
+    return "a member of a communicator whose creation was not recorded";
   std::vector<std::int32_t> unknown;
   for (const std::int32_t rank : view.comms.members(want.comm)) {
     if (view.process(rank) == nullptr) unknown.push_back(rank);
   }
   std::ranges::sort(unknown);
-  const std::string not_known = unknown.empty()
-                                    ? ""
-                                    : ranks_text(unknown) + ", of which there is no trace";
+  const std::string not_known = unknown.empty() ? "" : ranks_text(unknown) + ", without a trace";
   if (missing.empty())
-    return unknown.empty() ? "nobody: all have entered it" : "perhaps " + not_known;
+    return unknown.empty() ? "no rank: all have entered it" : "perhaps " + not_known;
   std::string text = ranks_text(missing) + " to enter it";
   if (want.partner >= 0 && want.partner != waiting.world_rank &&
       std::ranges::binary_search(missing, want.partner)) {
@@ -84,17 +82,17 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
   return ends.empty() ? text : text + " (" + ends + ")";
 }
 
-/// The window or file that a call is on, else its communicator.
-CommTable::Index place_of(const HangView& view, const Waiting& waiting,
-                          const analysis::ThreadState& thread) {
+/// The window or file of a call, else its communicator.
+CommTable::Index call_site_of(const HangView& view, const Waiting& waiting,
+                              const analysis::ThreadState& thread) {
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
   for (const Fact& fact : thread.posted) {
     analysis::Slot slot = analysis::kNoSlot;
     if (names_window(fact.kind)) slot = analysis::slot_of_window(definitions, window_of(fact));
     if (fact.kind == FactKind::kFileCollective)
       slot = analysis::slot_of_file(definitions, file_of(fact));
-    const CommTable::Index place = view.comms.of(waiting.world_rank, slot);
-    if (thread.is_inside && place != CommTable::kNone) return place;
+    const CommTable::Index call_site = view.comms.of(waiting.world_rank, slot);
+    if (thread.is_inside && call_site != CommTable::kNone) return call_site;
   }
   return view.comms.of(waiting.world_rank, thread.comm);
 }
@@ -105,8 +103,8 @@ std::string HangView::comm_name(CommTable::Index comm) const {
   return answer::comm_name(comms, comm);
 }
 
-std::string HangView::place_name(CommTable::Index place) const {
-  return answer::place_name(comms, place);
+std::string HangView::place_name(CommTable::Index call_site) const {
+  return answer::place_name(comms, call_site);
 }
 
 bool has_finding(const HangView& view) {
@@ -129,8 +127,8 @@ std::string call_text(const HangView& view, const Waiting& waiting) {
                              waiting.wants.front().request == kNoRequest;
   if (is_collective) text += fmt::format(" #{}", waiting.wants.front().sequence);
   if (waiting.asked > 1) text += fmt::format(" over {} requests", waiting.asked);
-  const CommTable::Index place = place_of(view, waiting, thread);
-  if (place != CommTable::kNone) text += " of " + view.place_name(place);
+  const CommTable::Index call_site = call_site_of(view, waiting, thread);
+  if (call_site != CommTable::kNone) text += " of " + view.place_name(call_site);
   return text;
 }
 
@@ -141,13 +139,12 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
   if (is_elsewhere(want)) return elsewhere_text(view, waiting, want, own_rank);
   const std::string on = is_request ? " on " + view.place_name(want.comm) : "";
   if (want.kind == Want::Kind::kCollective) {
-    const std::string whom = collective_want(view, waiting, want);
-    return is_request ? fmt::format("{} #{}{}, that is for {}", started, want.sequence, on, whom)
-                      : whom;
+    const std::string which = collective_want(view, waiting, want);
+    return is_request ? fmt::format("{} #{}{}, i.e. {}", started, want.sequence, on, which) : which;
   }
   const std::string what = is_request ? started + ", " + tag_text(want.tag) : tag_text(want.tag);
   const std::string peer = want.partner == kAnySource ? "any rank"
-                           : want.partner == kNoPeer  ? "a rank that is not known"
+                           : want.partner == kNoPeer  ? "an unknown rank"
                                                       : peer_text(view, want.partner, own_rank);
   const std::string end = want.partner >= 0 ? ends_text(view, {want.partner}) : "";
   const std::string ended = end.empty() ? "" : "; " + end;
@@ -158,7 +155,7 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
 }
 
 std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
-  if (waiting.wants.empty()) return "somebody: the trace does not tell whom";
+  if (waiting.wants.empty()) return "an unknown rank: the trace does not say which";
   const bool meets_world = waiting.wants.back().kind == Want::Kind::kWorld;
   std::vector<std::string> open;
   std::size_t met = 0;
@@ -173,10 +170,10 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
       ++unsure;
     else
       open.push_back(want_text(view, waiting, want, own_rank) +
-                     (want.is_known ? "" : ", of which not enough is known"));
+                     (want.is_known ? "" : ", details unknown"));
   }
-  if (open.empty() && unsure == 0) return "nobody: the other side has done its part";
-  const std::size_t left_out = open.size() > kMostWantsNamed ? open.size() - kMostWantsNamed : 0;
+  if (open.empty() && unsure == 0) return "no rank: its partners have done their part";
+  const std::size_t left_out = open.size() > kMaxWantsNamed ? open.size() - kMaxWantsNamed : 0;
   open.resize(open.size() - left_out);
   std::string text = joined(open, waiting.needs_all ? "; " : "; or ");
   if (left_out != 0) text += fmt::format("; and {} more", left_out);
@@ -184,8 +181,9 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
     if (count != 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count, count == 1 ? one : several);
   };
-  note(unsure, "send that may have left", "sends that may have left");
-  note(met, "other whose partner has done its part", "others whose partners have done their part");
+  note(unsure, "send that may have completed", "sends that may have completed");
+  note(met, "operation whose partner has done its part",
+       "operations whose partners have done their part");
   return text;
 }
 

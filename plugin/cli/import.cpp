@@ -17,7 +17,7 @@
 #include <iterator>
 #include <memory>
 
-/// `megascope import`: timelines of other tools as native traces.
+/// `megascope import`: converts timelines of other tools to native traces.
 namespace megascope::cli {
 namespace {
 
@@ -28,7 +28,7 @@ Status read_chrome_file(const std::string& path, importer::Timeline& timeline) {
   if (!buffer.is_open() || fs::is_directory(path)) return Status::error("cannot open " + path);
   std::istream from(&buffer);
   const Status status = importer::read_chrome(from, timeline);
-  if (buffer.has_failed()) return Status::error(path + ": the compressed data are damaged");
+  if (buffer.has_failed()) return Status::error(path + ": the compressed data is damaged");
   return status.is_ok() ? status : Status::error(path + ": " + status.message());
 }
 
@@ -46,8 +46,8 @@ Status read_source(const ImportArguments& arguments, const std::string& format,
                    importer::Timeline& timeline) {
   if (format == "pytorch") return importer::read_pytorch(arguments.sources, timeline);
   if (arguments.sources.size() != 1)
-    return Status::error("--from " + format + " reads one file or directory, and " +
-                         std::to_string(arguments.sources.size()) + " are given");
+    return Status::error("--from " + format + " reads one file or directory, but " +
+                         std::to_string(arguments.sources.size()) + " were given");
   if (format == "megascan") return importer::read_megascan(timeline.source, timeline);
   return read_chrome_file(timeline.source, timeline);
 }
@@ -72,20 +72,20 @@ Status read_run(const ImportArguments& arguments, const std::string& format,
   return importer::TimelineRun::make(std::move(timeline), grid, table, run);
 }
 
-/// A directory that was not there; taken away again when it cannot be filled.
-Status write(const importer::TimelineRun& run, const std::string& folder,
+/// Writes the run to a new directory, which is removed again on failure.
+Status write(const importer::TimelineRun& run, const std::string& directory,
              const std::string& format) {
-  Status status = files::make_directory(folder, 0777);
+  Status status = files::make_directory(directory, 0777);
   if (!status.is_ok()) return status;
   std::vector<trace::TraceClock> clocks;
   for (const std::int32_t rank : run.world_ranks()) {
     if (!run.timeline().has_common_clock)
       clocks.push_back({.domain = "rank " + std::to_string(rank)});
   }
-  status = trace::write_run(run, folder, clocks);
-  if (status.is_ok()) status = write_import_facts(folder, run.timeline(), format);
+  status = trace::write_run(run, directory, clocks);
+  if (status.is_ok()) status = write_import_facts(directory, run.timeline(), format);
   std::error_code error;
-  if (!status.is_ok()) fs::remove_all(folder, error);
+  if (!status.is_ok()) fs::remove_all(directory, error);
   return status;
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxNotes = 256;
 
 }  // namespace
 
-Status write_import_facts(const std::string& folder, const importer::Timeline& timeline,
+Status write_import_facts(const std::string& directory, const importer::Timeline& timeline,
                           const std::string& format) {
   Json repairs = Json::object();
   for (std::size_t i = 0; i < importer::kRepairKindCount; ++i) {
@@ -32,13 +32,13 @@ Status write_import_facts(const std::string& folder, const importer::Timeline& t
                      {"repaired", timeline.repairs.total()},
                      {"repairs", std::move(repairs)},
                      {"notes", std::move(notes)}};
-  return files::write_file(folder + "/" + kImportFile,
+  return files::write_file(directory + "/" + kImportFile,
                            json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n', 0666);
 }
 
-ImportFacts read_import_facts(const std::string& folder) {
+ImportFacts read_import_facts(const std::string& directory) {
   std::string text;
-  if (!files::read_small(folder + "/" + kImportFile, kMaxBytes, text).is_ok()) return {};
+  if (!files::read_small(directory + "/" + kImportFile, kMaxBytes, text).is_ok()) return {};
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return {};
   ImportFacts facts;

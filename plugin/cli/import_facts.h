@@ -8,24 +8,25 @@
 #include <string>
 #include <vector>
 
-/// What `megascope import` did to a timeline, kept with the run for whoever reads it later.
+/// The repairs and notes of `megascope import`, stored with the run for later commands.
 namespace megascope::cli {
 
 inline constexpr char kImportFile[] = "import.json";  ///< in the run directory
 
 struct ImportFacts {
-  std::string format;  ///< as `--from` names it; empty: the run was not imported
+  std::string format;  ///< as in `--from`; empty: the run was not imported
   std::uint64_t events = 0;
-  std::map<std::string, std::uint64_t>
-      repairs;                     ///< by kind (importer::name_of); those that there are
+  /// Number of repairs by kind (importer::name_of); only kinds that occurred.
+  std::map<std::string, std::uint64_t> repairs;
   std::vector<std::string> notes;  ///< sentences
 
   bool are_there() const { return !format.empty(); }
 };
 
-Status write_import_facts(const std::string& folder, const importer::Timeline& timeline,
+/// Writes kImportFile to the run directory.
+Status write_import_facts(const std::string& directory, const importer::Timeline& timeline,
                           const std::string& format);
-/// Untrusted: what cannot be read is empty.
-ImportFacts read_import_facts(const std::string& folder);
+/// Reads kImportFile. Untrusted: unreadable fields stay empty.
+ImportFacts read_import_facts(const std::string& directory);
 
 }  // namespace megascope::cli

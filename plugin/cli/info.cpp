@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
-/// `megascope info`: what this build has, from the tables themselves.
+/// `megascope info`: prints the features of this build, from its tables.
 namespace megascope::cli {
 namespace {
 
@@ -21,22 +21,22 @@ using Json = nlohmann::ordered_json;
 
 struct Module {
   std::string name;
-  Status status;  ///< can it be loaded?
+  Status status;  ///< whether it can be loaded
 };
 
-std::string module_path(const std::string& folder, const std::string& name) {
-  return folder + "/libmegascope_" + name + ".so";
+std::string module_path(const std::string& directory, const std::string& name) {
+  return directory + "/libmegascope_" + name + ".so";
 }
 
-/// Opens a module as the library does. table: of what could be opened.
+/// Loads a module as the library does. table: of the loaded module.
 Status open_module(const std::string& name, const ModuleTable*& table) {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   if (!found.is_ok()) return found;
   std::error_code error;
-  if (!std::filesystem::exists(module_path(folder, name), error))
+  if (!std::filesystem::exists(module_path(directory, name), error))
     return Status::error("not part of this build");
-  return load_module(folder, name, table);
+  return load_module(directory, name, table);
 }
 
 std::vector<Module> export_modules() {
@@ -52,7 +52,7 @@ Module live_module() {
   const ModuleTable* table = nullptr;
   Status status = open_module("live", table);
   if (status.is_ok() && table->make_live_server == nullptr)
-    status = Status::error("the module live has no server");
+    status = Status::error("the module `live` has no server");
   return {"live", status};
 }
 
@@ -61,9 +61,9 @@ std::string answer_of(const Status& status) {
 }
 
 const char* depth_name(mpi::Depth depth) {
-  return depth == mpi::Depth::kFullMeaning ? "full"
-         : depth == mpi::Depth::kObject    ? "object"
-                                           : "enter_leave";
+  return depth == mpi::Depth::kFullSemantics ? "full"
+         : depth == mpi::Depth::kObject      ? "object"
+                                             : "enter_leave";
 }
 
 Json functions_json() {
@@ -72,7 +72,7 @@ Json functions_json() {
     wrapped.push_back({{"name", function.name},
                        {"group", function.group},
                        {"depth", depth_name(function.depth)},
-                       {"tells", function.tells},
+                       {"tells", function.annotates},
                        {"default", function.is_default}});
   }
   return {{"wrapped", std::move(wrapped)}, {"not_wrapped", mpi::functions_not_wrapped()}};
@@ -92,8 +92,8 @@ Json options_json() {
 }
 
 std::string info_json() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   Json features = Json::object();
   Json problems = Json::object();
   std::vector<Module> modules = export_modules();
@@ -107,7 +107,7 @@ std::string info_json() {
   features["cuda"] = false;  // this version has no module for it
   Json json;
   json["version"] = kVersion;
-  json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
+  json["library"] = found.is_ok() ? Json(directory + "/" + kLibraryName) : Json(nullptr);
   json["mpi"] = MEGASCOPE_MPI_NAME;
   json["features"] = std::move(features);
   json["problems"] = std::move(problems);
@@ -125,13 +125,13 @@ struct Count {
   std::size_t total() const { return full + object + plain; }
 };
 void count(Count& into, const mpi::WrappedFunction& function) {
-  (function.depth == mpi::Depth::kFullMeaning ? into.full
-   : function.depth == mpi::Depth::kObject    ? into.object
-                                              : into.plain) += 1;
+  (function.depth == mpi::Depth::kFullSemantics ? into.full
+   : function.depth == mpi::Depth::kObject      ? into.object
+                                                : into.plain) += 1;
   into.off += function.is_default ? 0U : 1U;
 }
 
-/// `words` in lines that begin with `indent` blanks.
+/// Wraps `words` into lines with `indent` leading blanks.
 std::string wrapped_lines(const std::vector<std::string>& words, std::size_t indent) {
   std::string text;
   std::string line;
@@ -154,10 +154,11 @@ std::string functions_summary() {
   }
   const std::vector<std::string> missing = mpi::functions_not_wrapped();
   std::string text = fmt::format(
-      "MPI functions  {} can be recorded: {} with full meaning, {} with the object that they are "
-      "about, {} with entry\n"
-      "               and exit ({} of them only when MEGASCOPE_MPI asks for them); {} not at all.\n"
-      "               `megascope info --functions` lists them, and what is told of each.\n",
+      "MPI functions  {} can be recorded: {} with full semantics, {} with the object they use,\n"
+      "               {} with entry and exit ({} of them only if selected by MEGASCOPE_MPI); {} "
+      "not\n"
+      "               at all. `megascope info --functions` lists them and what is recorded of "
+      "each.\n",
       all.total(), all.full, all.object, all.plain, all.off, missing.size());
   text += wrapped_lines(missing, 15);
   std::vector<std::string> names;
@@ -169,8 +170,8 @@ std::string functions_summary() {
 
 std::string depth_text(const mpi::WrappedFunction& function) {
   if (function.depth == mpi::Depth::kEnterLeave) return "entry and exit";
-  return (function.depth == mpi::Depth::kFullMeaning ? "full meaning: " : "object: ") +
-         function.tells;
+  return (function.depth == mpi::Depth::kFullSemantics ? "full meaning: " : "object: ") +
+         function.annotates;
 }
 
 std::string functions_text() {
@@ -185,20 +186,19 @@ std::string functions_text() {
 }
 
 std::string info_text() {
-  std::string folder;
-  const Status found = find_library_folder(folder);
+  std::string directory;
+  const Status found = find_library_directory(directory);
   std::string text = fmt::format("MegaScope {}\n\n", kVersion);
-  text += "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) +
+  text += "Library        " + (found.is_ok() ? directory + "/" + kLibraryName : found.message()) +
           '\n';
   text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);
   for (const Module& module : export_modules())
     text += fmt::format("Export         {:<9} {}\n", module.name, answer_of(module.status));
   text += fmt::format("Live view      {}\n", answer_of(live_module().status));
-  text += fmt::format("NVTX           {}\n",
-                      MEGASCOPE_HAS_NVTX
-                          ? "yes"
-                          : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
-  text += "GPU activity   no: not part of this version\n" + functions_summary();
+  text += fmt::format(
+      "NVTX           {}\n",
+      MEGASCOPE_HAS_NVTX ? "yes" : "no: built without nvtx3/nvToolsExt.h of the CUDA toolkit");
+  text += "GPU activity   no: not supported by this version\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {
     text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,

@@ -14,19 +14,19 @@ std::string own_path() {
   return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-Status find_library_folder(std::string& folder) {
+Status find_library_directory(std::string& directory) {
   const fs::path prefix = fs::path(own_path()).parent_path().parent_path();
   std::string tried;
   for (const char* name : {"lib", MEGASCOPE_INSTALL_LIBDIR, "lib64"}) {
     const fs::path candidate = prefix / name;
     std::error_code error;
     if (fs::exists(candidate / kLibraryName, error)) {
-      folder = candidate.string();
+      directory = candidate.string();
       return Status::ok();
     }
     tried += (tried.empty() ? "" : ", ") + candidate.string();
   }
-  return Status::error(std::string(kLibraryName) + " is in none of " + tried);
+  return Status::error(std::string(kLibraryName) + " was not found in " + tried);
 }
 
 std::string page_path(const std::string& name) {
@@ -45,7 +45,7 @@ std::vector<std::string> export_formats() {
       if (choice != "none") formats.emplace_back(choice);
     }
   }
-  formats.emplace_back("megascan");  // wants what only a reader of all ranks has
+  formats.emplace_back("megascan");  // not in the option table: it needs the traces of all ranks
   return formats;
 }
 

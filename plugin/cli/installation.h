@@ -7,18 +7,18 @@
 
 namespace megascope::cli {
 
-/// Folder with libmegascope.so and its modules, found from where this program lies. An error names
-/// the places tried.
-Status find_library_folder(std::string& folder);
-/// The library in that folder.
+/// Finds the directory of libmegascope.so and its modules, relative to this program. Errors name
+/// the directories that were tried.
+Status find_library_directory(std::string& directory);
+/// File name of the library.
 inline constexpr char kLibraryName[] = "libmegascope.so";
-/// A page of the documentation, "slurm.md": its path where it is installed with this program, else
-/// that in the sources.
+/// Path of a page of the documentation, e.g. "slurm.md": where it is installed, else in the
+/// sources.
 std::string page_path(const std::string& name);
-/// This program as the user can type it: its full path.
+/// Full path of this program, for commands shown to the user.
 std::string own_path();
 
-/// Formats that this version writes, in the option table's order; "none" is none.
+/// The export formats of this version in the option table's order, without "none".
 std::vector<std::string> export_formats();
 
 }  // namespace megascope::cli

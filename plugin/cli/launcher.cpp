@@ -13,7 +13,7 @@ constexpr std::string_view kExportOption = "--export";
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// "mpirun" of "mpirun.openmpi" and of "mpirun".
+/// Matches "mpirun" and "mpirun.openmpi" for "mpirun".
 bool is_named(std::string_view name, std::string_view wanted) {
   return name == wanted || (name.starts_with(wanted) && name[wanted.size()] == '.');
 }
@@ -33,11 +33,11 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> wante
                      [&](std::string_view one) { return is_named(name, one); });
 }
 
-/// Open MPI's -x, which goes for one of the programs between colons only. A preload that the user
-/// passes on already goes behind ours, in the same place.
+/// Open MPI's option -x, which applies to one of the programs between colons only. If the user
+/// already passes LD_PRELOAD, the user's libraries are appended to ours in the same option.
 std::vector<std::string> with_settings(const Preload& preload, std::vector<std::string> words) {
   bool is_set = false;
-  std::vector<std::string> named;  // variables that the user passes on already
+  std::vector<std::string> named;  // variables that the user already passes
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] != "-x" && words[i] != "--x") continue;
     std::string& setting = words[i + 1];
@@ -74,13 +74,13 @@ void add_open_mpi(const Preload& preload, std::vector<std::string>& command) {
   command = std::move(whole);
 }
 
-/// Hydra hands its environment on; only the preload must be told apart.
+/// Hydra passes its environment on; only LD_PRELOAD needs an option.
 void add_hydra(const Preload& preload, std::vector<std::string>& command) {
   command.insert(command.begin() + 1, {"-genv", std::string(kPreloadName), preload_value(preload)});
 }
 
-/// What srun shall export: the user's list with ours added. NONE and NIL stand alone, so they give
-/// way to the list, which without ALL exports as little.
+/// The --export list for srun: the user's list plus ours. NONE and NIL cannot be combined with
+/// names, so they are replaced by the list, which without ALL exports just as little.
 std::string export_list(const Preload& preload, const std::string& users) {
   std::vector<std::string> kept;
   std::string behind = preload.existing;
@@ -156,7 +156,7 @@ Status add_preload(LauncherKind kind, const Preload& preload, std::vector<std::s
       return Status::ok();
     case LauncherKind::kSrun:
       if (preload_value(preload).find(',') != std::string::npos) {
-        return Status::error("srun --export cannot carry a path with a comma: " +
+        return Status::error("srun --export does not support a path with a comma: " +
                              preload_value(preload));
       }
       add_srun(preload, command);
@@ -164,9 +164,9 @@ Status add_preload(LauncherKind kind, const Preload& preload, std::vector<std::s
     case LauncherKind::kMpi:
       break;
   }
-  return Status::error("cannot tell whose launcher " + command.front() +
-                       " is: start the ranks with it and MegaScope below, as in `" +
-                       command.front() + " -n 4 megascope run -- ./app`");
+  return Status::error("cannot determine the MPI of the launcher " + command.front() +
+                       "; start MegaScope from it: `" + command.front() +
+                       " -n 4 megascope run -- ./app`");
 }
 
 }  // namespace megascope::cli

@@ -8,35 +8,36 @@
 
 namespace megascope::cli {
 
-/// Programs that start the ranks of a job, and so must hand the preload on instead of loading it.
+/// Programs that start the ranks of a job. They must pass the preload on and must not load it
+/// themselves.
 enum class LauncherKind {
-  kNone,     ///< not a launcher: the program itself
+  kNone,     ///< not a launcher, but the program itself
   kOpenMpi,  ///< mpirun, mpiexec, orterun, prterun of Open MPI
-  kHydra,    ///< mpirun, mpiexec of MPICH and its kin
+  kHydra,    ///< mpirun, mpiexec of MPICH and derivatives
   kSrun,     ///< Slurm
-  kMpi,      ///< mpirun or mpiexec: its --version tells which
+  kMpi,      ///< mpirun or mpiexec of an unknown MPI; its --version tells which
 };
 
-/// By the name of the program, its links resolved. path: absolute, or as typed where it was not
-/// found.
+/// Detects a launcher by its name. resolved_path: absolute path with links resolved, or as typed if
+/// not found.
 LauncherKind launcher_kind(std::string_view typed, std::string_view resolved_path);
-/// Which one kMpi is, by what `--version` prints.
+/// Detects the kind from the output of `--version`, for kMpi.
 LauncherKind launcher_kind_by_version(std::string_view version_text);
 
-/// What is put into the environment of the ranks.
+/// What the ranks' environment must contain.
 struct Preload {
   std::string library;                 ///< absolute path of libmegascope.so
-  std::string existing;                ///< LD_PRELOAD as it is; loaded after ours
+  std::string existing;                ///< current LD_PRELOAD; loaded after the library
   std::vector<std::string> variables;  ///< names of the MEGASCOPE_* variables that are set
-  std::string slurm_export;            ///< SLURM_EXPORT_ENV as it is
+  std::string slurm_export;            ///< current SLURM_EXPORT_ENV
 };
 
-/// "ours:theirs".
+/// The value of LD_PRELOAD: "<library>:<existing>".
 std::string preload_value(const Preload& preload);
 
-/// Rewrites a launcher's command line so that the ranks, and not the launcher, get the preload and
-/// the variables. What the user says about LD_PRELOAD and about exported variables is kept. An
-/// error when it cannot be said to the launcher.
+/// Rewrites a launcher's command line so that the ranks, but not the launcher, get the preload and
+/// the variables. Keeps the user's settings for LD_PRELOAD and exported variables. Returns an error
+/// if the launcher has no way to pass them.
 Status add_preload(LauncherKind kind, const Preload& preload, std::vector<std::string>& command);
 
 }  // namespace megascope::cli

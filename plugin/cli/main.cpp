@@ -17,10 +17,10 @@ namespace megascope::cli {
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 the result is readable, 1 a finding where a command looks for one, 2 bad usage "
-    "or input.";
+    "Exit codes: 0 success, 1 a finding (commands that report findings), 2 invalid usage or input.";
 
-/// Where the command to run begins: behind `--`, else at the first word that is no option of ours.
+/// The index at which the user's command begins: at `--`, else at the first word that is not an
+/// option of `run`.
 std::size_t command_start(const std::vector<std::string>& words) {
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -30,9 +30,10 @@ std::size_t command_start(const std::vector<std::string>& words) {
   return words.size();
 }
 
-/// Everything that the user can say.
+/// The parsed command line.
 struct CommandLine {
-  CLI::App app{"Shows what an MPI job is doing, without changing the program.", "megascope"};
+  CLI::App app{"Profiles MPI jobs: where time goes, which ranks delay the others, and why.",
+               "megascope"};
   RunArguments run;
   InfoArguments info;
   ReportArguments report;
@@ -68,172 +69,171 @@ struct CommandLine {
 
   void add_run() {
     CLI::App* command = app.add_subcommand(
-        "run", "Runs an MPI program, or a launcher with it, and records it");
+        "run", "Runs and records an MPI program, directly or through its launcher");
     command->add_option("COMMAND", run.command,
-                        "Program or launcher, with its arguments; `--` may come first");
-    command->add_option("-o,--out", run.out,
-                        "Run folder to make; an existing one is not overwritten (MEGASCOPE_OUT)");
+                        "Program or launcher, with its arguments; may follow `--`");
+    command->add_option(
+        "-o,--out", run.out,
+        "Run directory to create; an existing one is not overwritten (MEGASCOPE_OUT)");
     command->add_option("-e,--export", run.exports,
-                        "Formats to write at the end, as in otf2,perfetto (MEGASCOPE_EXPORT)");
+                        "Formats to write in MPI_Finalize, e.g. otf2,perfetto (MEGASCOPE_EXPORT)");
     command->footer(
-        "  megascope run -- mpirun -n 4 ./app      the ranks are recorded, the launcher is not\n"
-        "  megascope run -- srun -n 4 ./app        the same under Slurm\n"
-        "  mpirun -n 4 megascope run -- ./app      also possible\n\n"
-        "MEGASCOPE_* variables reach the ranks (see megascope info). The exit code is the "
-        "command's own;\n"
-        "2 when it could not be started.");
+        "  megascope run -- mpirun -n 4 ./app      records the ranks, not the launcher\n"
+        "  megascope run -- srun -n 4 ./app        the same with Slurm\n"
+        "  mpirun -n 4 megascope run -- ./app      one `megascope run` per rank\n\n"
+        "MEGASCOPE_* variables are passed to the ranks (see megascope info). The exit code is\n"
+        "that of the command, or 2 if it could not be started.");
   }
 
   void add_info() {
     CLI::App* command = app.add_subcommand(
-        "info", "Shows version, formats, options, and the MPI functions recorded");
-    CLI::Option* json = command->add_flag("--json", info.as_json, "For programs");
+        "info", "Shows the version, export formats, options and recorded MPI functions");
+    CLI::Option* json = command->add_flag("--json", info.as_json, "Print JSON");
     command
         ->add_flag("--options-markdown", info.as_options_markdown,
-                   "The options as a page of documentation")
+                   "Print the options as a Markdown page")
         ->excludes(json);
     command
         ->add_flag("--functions", info.as_functions,
-                   "Every MPI function: its group and how much is recorded of it")
+                   "List all MPI functions with their group and recorded data")
         ->excludes(json);
   }
 
   void add_report() {
     CLI::App* command = app.add_subcommand("report", "Prints the report of a run from its traces");
-    command->add_option("DIR", report.folder, "Run folder")->required();
-    command->add_flag("--json", report.as_json, "For programs (docs/report.md)");
-    command->add_option("-j,--jobs", report.jobs, "Processes to work with; one a core if not given")
+    command->add_option("DIR", report.directory, "Run directory")->required();
+    command->add_flag("--json", report.as_json, "Print JSON (docs/report.md)");
+    command->add_option("-j,--jobs", report.jobs, "Number of processes (default: one per core)")
         ->check(CLI::Range(1, 1024));
   }
 
   void add_export() {
-    CLI::App* command = app.add_subcommand("export", "Writes a run in another format");
-    command->add_option("DIR", exports.folder, "Run folder")->required();
+    CLI::App* command = app.add_subcommand("export", "Exports a run to another format");
+    command->add_option("DIR", exports.directory, "Run directory")->required();
     command
         ->add_option("-f,--format", exports.formats,
-                     "otf2, perfetto, chrome or megascan; several with a comma between")
+                     "otf2, perfetto, chrome or megascan; a comma-separated list")
         ->required()
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(export_formats()));
-    command->add_option(
-        "-o,--out", exports.out,
-        "Folder to write into, the run folder if not given; nothing is overwritten");
-    command
-        ->add_option("-j,--jobs", exports.jobs, "Processes to work with; one a core if not given")
+    command->add_option("-o,--out", exports.out,
+                        "Output directory (default: the run directory); nothing is overwritten");
+    command->add_option("-j,--jobs", exports.jobs, "Number of processes (default: one per core)")
         ->check(CLI::Range(1, 1024));
     command->add_option("--parallel", exports.parallel,
-                        "Sizes of the parallel groups, where the run does not tell them: "
+                        "Sizes of the parallel groups, if the run has no annotated groups: "
                         "tp=4,pp=4,dp=4,order=tp-dp-pp (megascan)");
     command->add_flag("--no-findings", exports.leaves_out_findings,
-                      "Shows what was recorded and nothing else: not who waits for whom, nor who "
-                      "is slow (perfetto, chrome)");
+                      "Export recorded data only, without waits and findings "
+                      "(perfetto, chrome)");
   }
 
   void add_recover() {
     CLI::App* command = app.add_subcommand(
-        "recover", "Brings back the traces that a killed run left on this node");
-    CLI::Option* folder = command->add_option("DIR", recover.folder, "Run folder");
+        "recover", "Recovers the traces that a killed run left on this node");
+    CLI::Option* directory = command->add_option("DIR", recover.directory, "Run directory");
     CLI::Option* here = command->add_flag(
-        "--here", recover.is_for_all, "All runs of this user: each trace goes where it belongs");
+        "--here", recover.is_for_all,
+        "Recover all runs of this user, each trace into its run directory");
     command
         ->add_option("--scratch", recover.scratches,
-                     "Folders where runs kept their buffers; MEGASCOPE_SCRATCH, TMPDIR, /tmp, "
-                     "/var/tmp, /dev/shm if not given")
+                     "Scratch directories to search (default: MEGASCOPE_SCRATCH, TMPDIR, /tmp, "
+                     "/var/tmp, /dev/shm)")
         ->delimiter(',')
         ->allow_extra_args(false);
-    folder->excludes(here);
-    command->add_flag("-q,--quiet", recover.is_quiet,
-                      "Says only what was brought in and what went wrong");
+    directory->excludes(here);
+    command->add_flag("-q,--quiet", recover.is_quiet, "Print recovered traces and errors only");
     command->footer(
-        "Run it on every node of the run; it may be repeated. Under Slurm collect.sh does so.");
+        "Run it on every node of the run; it can be repeated. Under Slurm, use collect.sh.");
   }
 
   void add_join() {
     CLI::App* command = app.add_subcommand(
-        "join", "Makes one run folder of pieces that ranks or hosts wrote on their own");
+        "join", "Combines separately recorded traces of one job into one run directory");
     command
-        ->add_option("PIECE", join.pieces,
-                     "Run folders, a run's folders in scratch storage, or traces (rank-3.mgt)")
+        ->add_option(
+            "PIECE", join.pieces,
+            "Run directories, directories of a run in scratch storage, or traces (rank-3.mgt)")
         ->required();
     command
-        ->add_option("-o,--out", join.out, "Run folder to make; an existing one is not overwritten")
+        ->add_option("-o,--out", join.out,
+                     "Run directory to create; an existing one is not overwritten")
         ->required();
     command->footer(
-        "For a job some of whose ranks had no library, so that each other rank wrote alone, or "
-        "whose\n"
-        "hosts have no folder in common. The pieces are copied and stay as they are.");
+        "For jobs in which some ranks had no library, so that each other rank wrote a trace of "
+        "its\n"
+        "own, and for hosts without a common directory. The pieces are copied, not changed.");
   }
 
   void add_hang() {
     CLI::App* command = app.add_subcommand(
-        "hang", "Shows who waits for whom in a run that hangs, died or goes on");
-    command->add_option("DIR", hang.folder, "Run folder")->required();
+        "hang", "Shows which ranks wait for which in a hanging, killed or running job");
+    command->add_option("DIR", hang.directory, "Run directory")->required();
     command->add_option("--format", hang_format, "text or json (docs/hang.md)")
         ->check(CLI::IsMember({"text", "json"}));
-    command->add_option("-j,--jobs", hang.jobs, "Threads to work with; one a core if not given")
+    command->add_option("-j,--jobs", hang.jobs, "Number of threads (default: one per core)")
         ->check(CLI::Range(1, 1024));
     command->footer(
-        "Which call each rank and thread is in, since when, on which communicator, for whom;\n"
-        "circles of ranks that wait for each other; who is waited for and does something else;\n"
-        "collectives that do not match. A running job is read as it is now, and not disturbed.\n"
-        "Exit code: 1 when something stops the run, 0 when nothing does, 2 without a readable "
-        "trace.");
+        "Shows for each rank and thread the current call, since when, the communicator and the "
+        "peer;\n"
+        "deadlocks; ranks that others wait for and that do something else; collectives that do\n"
+        "not match. The current state of a running job is read without disturbing it.\n"
+        "Exit code: 1 a problem stops the run, 0 none does, 2 no readable trace.");
   }
 
   void add_analyze() {
     CLI::App* command = app.add_subcommand(
-        "analyze", "Says which rank makes the others wait, where, and for how long");
-    command->add_option("DIR", analyze.folder, "Run folder")->required();
-    command->add_flag("--json", analyze.as_json, "For programs (docs/analysis.md)");
-    command->add_option("-j,--jobs", analyze.jobs, "Threads to work with; one a core if not given")
+        "analyze", "Reports which ranks delay the others, where, and for how long");
+    command->add_option("DIR", analyze.directory, "Run directory")->required();
+    command->add_flag("--json", analyze.as_json, "Print JSON (docs/analysis.md)");
+    command->add_option("-j,--jobs", analyze.jobs, "Number of threads (default: one per core)")
         ->check(CLI::Range(1, 1024));
     command->footer(
-        "The answer comes first, then short tables: who waits for whom, kinds of waits, the "
-        "critical\n"
-        "path, what was matched, and what could not be judged.\n"
-        "Exit code: 1 when something was found, 0 when not, 2 without a readable trace.");
+        "Prints the verdict first, then tables: waits by rank, kinds of waits, the critical path,\n"
+        "matching, and what could not be judged.\n"
+        "Exit code: 1 something was found, 0 nothing was found, 2 no readable trace.");
   }
 
   void add_doctor() {
     CLI::App* command = app.add_subcommand(
-        "doctor", "Says what will not work on this machine or in this job, and what to do");
-    command->add_option(
-        "COMMAND", doctor.command,
-        "Program, or launcher with it, to look at; it is not run. `--` may come first");
-    command->add_flag("--json", doctor.as_json, "For programs");
+        "doctor", "Checks this machine, job and program for problems, and suggests remedies");
+    command->add_option("COMMAND", doctor.command,
+                        "Program or launcher command to examine; it is not run; may follow `--`");
+    command->add_flag("--json", doctor.as_json, "Print JSON");
     command->footer(
-        "  megascope doctor                            the machine\n"
-        "  megascope doctor -- mpirun -n 4 ./app       and what would be run\n"
-        "  srun -n 1 megascope doctor -- ./app         on a node of a job\n\n"
-        "Exit code: 0 no problem, 1 some problem, 2 bad usage.");
+        "  megascope doctor                            checks the machine\n"
+        "  megascope doctor -- mpirun -n 4 ./app       also checks the command\n"
+        "  srun -n 1 megascope doctor -- ./app         checks a node of a job\n\n"
+        "Exit code: 0 no problem, 1 a problem, 2 invalid usage.");
   }
 
   void add_import() {
     CLI::App* command = app.add_subcommand(
-        "import", "Makes a run folder of another tool's timeline of a training job");
+        "import", "Converts another tool's timeline of a training job into a run directory");
     CLI::Option* table = command->add_flag("--print-operations", import_arguments.is_for_table,
-                                           "Prints the table of known operations, to be changed");
+                                           "Print the built-in table of operations");
     command
-        ->add_option("--from", import_arguments.from,
-                     "chrome (a file), megascan (a directory) or pytorch (a directory or files, "
-                     "one a rank); by default what the source looks like")
+        ->add_option(
+            "--from", import_arguments.from,
+            "chrome (a file), megascan (a directory) or pytorch (a directory, or files, one "
+            "per rank); default: detected from the source")
         ->check(CLI::IsMember({"chrome", "megascan", "pytorch"}));
     command
         ->add_option("SOURCE", import_arguments.sources,
-                     "The file, directory or files; each may be compressed (.gz)")
+                     "File, directory or files; each may be compressed (.gz)")
         ->excludes(table);
     command->add_option(
         "--parallel", import_arguments.parallel,
-        "Sizes, and which changes fastest with the rank: tp=4,pp=4,dp=4,order=tp-dp-pp");
+        "Sizes of the parallel groups: tp=4,pp=4,dp=4,order=tp-dp-pp (order: fastest first)");
     command->add_option("--operations", import_arguments.operations,
-                        "File that says what operations are, instead of the shipped table");
+                        "Table of operations to use instead of the built-in one");
     command
         ->add_option("-o,--out", import_arguments.out,
-                     "Run folder to make; an existing one is not overwritten")
+                     "Run directory to create; an existing one is not overwritten")
         ->excludes(table);
     command->add_flag("--strict", import_arguments.is_strict,
-                      "Refuses a timeline of which an event would have to be mended");
+                      "Refuse a timeline that contains an event in need of repair");
     command->final_callback([this] {
       if (import_arguments.is_for_table) return;
       if (import_arguments.sources.empty()) throw CLI::RequiredError("SOURCE");
@@ -243,47 +243,48 @@ struct CommandLine {
 
   void add_synth() {
     CLI::App* command = app.add_subcommand("synth",
-                                           "Writes a run that is made up, to try the analysis on");
+                                           "Writes a synthetic run for tests of the analysis");
     command
         ->add_option("-o,--out", synth.out,
-                     "Run folder to make; an existing one is not overwritten")
+                     "Run directory to create; an existing one is not overwritten")
         ->required();
-    command->add_option("--truth", synth.truth,
-                        "File to write what is wrong in the run into, as JSON");
+    command->add_option("--truth", synth.truth, "JSON file to write, with the faults of the run");
     command->add_option("--pattern", synth.pattern, "1f1b, interleaved or halo")
         ->check(CLI::IsMember({"1f1b", "interleaved", "halo"}));
-    command->add_option("--tp", synth.tp, "Ranks of a tensor parallel group");
+    command->add_option("--tp", synth.tp, "Tensor parallel ranks");
     command->add_option("--pp", synth.pp, "Pipeline stages");
     command->add_option("--dp", synth.dp, "Data parallel replicas");
     command->add_option("--grid-x", synth.grid_x, "Ranks along x (halo)");
     command->add_option("--grid-y", synth.grid_y, "Ranks along y (halo)");
     command->add_option("--steps", synth.steps, "Steps");
-    command->add_option("--micro-batches", synth.micro_batches, "Micro-batches a step");
-    command->add_option("--layers", synth.layers, "Layers of a stage");
-    command->add_option("--ranks-per-host", synth.ranks_per_host, "Ranks of a host");
+    command->add_option("--micro-batches", synth.micro_batches, "Micro-batches per step");
+    command->add_option("--layers", synth.layers, "Layers per stage");
+    command->add_option("--ranks-per-host", synth.ranks_per_host, "Ranks per host");
     command
-        ->add_option("--noise", synth.noise, "Of each piece of work and each transfer: 0.02 is 2 %")
+        ->add_option("--noise", synth.noise,
+                     "Noise of each segment of work and each transfer; 0.02 is 2 %")
         ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--pareto", synth.pareto, "Share of pieces with a long tail")
+    command
+        ->add_option("--pareto", synth.pareto, "Fraction of segments with a long-tailed duration")
         ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--pauses", synth.pauses, "Share of a rank's steps with a pause")
+    command->add_option("--pauses", synth.pauses, "Fraction of a rank's steps that contain a pause")
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--clock-offset", synth.clock_offset_ns,
-                        "Hosts' clocks are off by up to so many ns");
+                        "Largest clock offset of a host, in ns");
     command->add_option("--clock-drift", synth.clock_drift_ppm,
-                        "Hosts' clocks are fast or slow by up to so many ppm");
-    command->add_option("--fault", synth.faults, "What is wrong; may be given several times");
-    command->add_option("--seed", synth.seed,
-                        "Another one makes another run; the same one the same bytes");
+                        "Largest clock drift of a host, in ppm");
+    command->add_option("--fault", synth.faults, "A fault of the run; can be repeated");
+    command->add_option("--seed", synth.seed, "Random seed; the same seed gives the same bytes");
     command->footer(
         "  --fault slow_compute@5,x=0.1,from=10            rank 5 is 10 % slower from step 10 on\n"
-        "  --fault slow_host@1,x=0.2,from=3,to=12          the ranks of host 1, for a while\n"
+        "  --fault slow_host@1,x=0.2,from=3,to=12          the ranks of host 1 are 20 % slower in "
+        "steps 3 to 12\n"
         "  --fault slow_link@2-3,x=9,every=1/3             transfers between 2 and 3 take 10 times "
         "as long, every third step\n"
-        "  --fault host_stall@4,x=0.1                      rank 4 stops for a tenth of a step's "
-        "work\n"
-        "  --fault stage_imbalance@1,x=0.15                pipeline stage 1 has more to do\n"
-        "  --fault input_imbalance@0,x=0.1                 replica 0 gets work that varies");
+        "  --fault host_stall@4,x=0.1                      rank 4 pauses for a tenth of a "
+        "step's work\n"
+        "  --fault stage_imbalance@1,x=0.15                pipeline stage 1 has 15 % more work\n"
+        "  --fault input_imbalance@0,x=0.1                 the work of replica 0 varies");
   }
 
   int dispatch() {
@@ -354,7 +355,7 @@ int run_main(std::vector<std::string> words) {
     line.app.parse(reversed);
     if (is_run && line.run.command.empty()) throw CLI::RequiredError("COMMAND");
     const bool is_recover = line.app.got_subcommand("recover");
-    if (is_recover && line.recover.folder.empty() && !line.recover.is_for_all)
+    if (is_recover && line.recover.directory.empty() && !line.recover.is_for_all)
       throw CLI::RequiredError("DIR or --here");
   } catch (const CLI::ParseError& error) {
     return refuse(line.app, error);

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxTableBytes = 1 << 20;
 constexpr std::size_t kMaxProgramHeaders = 256;
 constexpr std::size_t kMaxSymbolBytes = 64 << 20;
 
-/// A 64-bit ELF file, read piece by piece.
+/// A 64-bit ELF file, read on demand.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -48,7 +48,7 @@ class ElfFile {
   }
   bool has_segment(std::uint32_t type) const { return segment(type) != nullptr; }
 
-  /// The program that loads it; empty: none.
+  /// The dynamic loader; empty: none.
   std::string loader() const {
     const Elf64_Phdr* part = segment(PT_INTERP);
     if (part == nullptr || part->p_filesz == 0 || part->p_filesz > PATH_MAX) return {};
@@ -57,7 +57,7 @@ class ElfFile {
     return path.c_str();
   }
 
-  /// Is the function in it, as its symbol table says (which a stripped program has not)?
+  /// Whether the symbol table defines the function. A stripped program has no symbol table.
   bool has_own(std::string_view function) const {
     std::vector<Elf64_Shdr> sections(header_.e_shentsize == sizeof(Elf64_Shdr) ? header_.e_shnum
                                                                                : 0);
@@ -83,7 +83,7 @@ class ElfFile {
       if (entry.d_tag == DT_STRSZ) strings_bytes = entry.d_un.d_val;
     }
     if (strings_bytes == 0 || strings_bytes > kMaxTableBytes) return {};
-    std::vector<char> strings(strings_bytes + 1, '\0');  // ends every name
+    std::vector<char> strings(strings_bytes + 1, '\0');  // terminates every name
     if (!read(offset_of(strings_address), strings.data(), strings_bytes)) return {};
     std::vector<std::string> names;
     for (const Elf64_Dyn& entry : entries) {
@@ -174,8 +174,8 @@ std::string find_program(const std::string& name) {
     if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
     for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
       end = path.find(':', begin);
-      const std::string folder = path.substr(begin, end - begin);
-      candidates.push_back((folder.empty() ? "." : folder) + "/" + name);
+      const std::string directory = path.substr(begin, end - begin);
+      candidates.push_back((directory.empty() ? "." : directory) + "/" + name);
     }
   }
   for (const std::string& candidate : candidates) {
@@ -199,7 +199,7 @@ void check_program(const std::string& path, report::NothingRecorded& facts) {
   if (elf.is_of_other_machine()) return add(facts, NothingCause::kOtherMachine, path);
   if (!elf.is_valid()) return;
   if (!elf.has_segment(PT_INTERP))
-    return add(facts, NothingCause::kStaticProgram, path + " names no loader");
+    return add(facts, NothingCause::kStaticProgram, path + " has no dynamic loader");
   struct stat info {};
   const bool has_other_rights = stat(path.c_str(), &info) == 0 &&
                                 (info.st_mode & (S_ISUID | S_ISGID)) != 0;
@@ -210,7 +210,7 @@ void check_program(const std::string& path, report::NothingRecorded& facts) {
       facts.excluded.end(),
       {NothingCause::kStaticProgram, NothingCause::kSecureProgram, NothingCause::kOtherMachine});
   if (elf.has_own("PMPI_Init")) {
-    add(facts, NothingCause::kMpiInside, "it has PMPI_Init itself");
+    add(facts, NothingCause::kMpiInside, "it contains PMPI_Init");
   } else {
     facts.excluded.push_back(NothingCause::kMpiInside);
   }

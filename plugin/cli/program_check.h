@@ -7,16 +7,17 @@
 
 namespace megascope::cli {
 
-/// The file that a shell would run for `name`: absolute, links resolved; empty when there is none.
+/// The file that a shell would run for `name`, as absolute path with links resolved; empty if there
+/// is none.
 std::string find_program(const std::string& name);
 
-/// The loader that a program names, of an ELF program of this machine; empty: none, or another kind
-/// of file.
+/// The dynamic loader (PT_INTERP) of an ELF program for this machine; empty: none, or not such a
+/// file.
 std::string loader_of(const std::string& path);
 
-/// Looks at an ELF file for reasons why a preload does not work on it: linked statically or with
-/// MPI inside, for another machine, run with other rights, another MPI library, Fortran. Fills in
-/// `found` and `details`; files of other kinds (scripts) tell nothing. Bounded reads.
+/// Checks an ELF file for reasons why LD_PRELOAD does not work on it: statically linked, MPI linked
+/// in, other machine, setuid, other MPI library, Fortran. Adds to `found` and `details`. Other
+/// files (scripts) give no result. Bounded reads.
 void check_program(const std::string& path, report::NothingRecorded& facts);
 
 }  // namespace megascope::cli

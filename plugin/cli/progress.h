@@ -8,33 +8,34 @@
 
 namespace megascope::cli {
 
-/// Counts calls over all members of a fork group and shows count and rate on stderr while it is a
-/// terminal. Make it before the group is forked.
+/// Counts records over all members of a fork group and shows count and rate on standard error if
+/// that is a terminal. Create it before forking.
 class Progress {
  public:
-  /// what: "otf2", in front of the figures.
+  /// what: label before the figures, e.g. "otf2".
   explicit Progress(std::string what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// For a member's ExportJob or fold: adds calls; member 0 shows the sum. Refers to this object.
+  /// Callback for a member's ExportJob: adds calls; member 0 displays the sum. The callback refers
+  /// to this object.
   std::function<void(std::uint64_t)> reporter(bool is_first);
-  /// Removes what is shown.
+  /// Removes the display.
   void clear();
 
   std::uint64_t call_count() const {
     return calls_ != nullptr ? calls_->load(std::memory_order_relaxed) : 0;
   }
   double elapsed_s() const;
-  /// "12.3 M calls, 4.5 M/s".
+  /// The figures as text: "12.3 M calls, 4.5 M/s".
   std::string figures() const;
 
  private:
   void add(std::uint64_t calls, bool is_first);
 
   std::string what_;
-  std::atomic<std::uint64_t>* calls_ = nullptr;  ///< shared between the processes
+  std::atomic<std::uint64_t>* calls_ = nullptr;  ///< in memory shared by the processes
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point shown_;
   bool is_terminal_ = false;

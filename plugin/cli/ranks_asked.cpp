@@ -34,7 +34,7 @@ std::int64_t count_of(std::string_view word) {
   return count && *count <= kMaxRanks ? static_cast<std::int64_t>(*count) : 0;
 }
 
-/// The count that the word at `i` gives, or that the one behind it does; 0: none.
+/// The count given by the word at `i`, or by the next one; 0: none.
 std::int64_t count_at(std::span<const std::string> words, std::size_t i, LauncherKind kind) {
   const std::string_view word = words[i];
   const auto options = kind == LauncherKind::kSrun
@@ -53,7 +53,7 @@ std::int64_t count_at(std::span<const std::string> words, std::size_t i, Launche
 RanksAsked ranks_asked(const std::vector<std::string>& command, LauncherKind kind,
                        const std::function<bool(const std::string&)>& is_program) {
   RanksAsked asked;
-  bool are_all_said = true;
+  bool are_all_reported = true;
   for (std::size_t begin = 1; begin < command.size();) {
     const std::size_t end = static_cast<std::size_t>(
         std::find(command.begin() + static_cast<std::ptrdiff_t>(begin), command.end(), ":") -
@@ -67,11 +67,11 @@ RanksAsked ranks_asked(const std::vector<std::string>& command, LauncherKind kin
       asked.names_hosts = asked.names_hosts ||
                           std::ranges::find(kHostOptions, name) != kHostOptions.end();
     }
-    are_all_said = are_all_said && count != 0;
+    are_all_reported = are_all_reported && count != 0;
     asked.count += count;
     begin = end + 1;
   }
-  if (!are_all_said) asked.count = 0;
+  if (!are_all_reported) asked.count = 0;
   return asked;
 }
 

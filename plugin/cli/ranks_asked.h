@@ -9,14 +9,14 @@
 
 namespace megascope::cli {
 
-/// What a launcher's command line says of ranks.
+/// The number of ranks that a launcher's command line requests.
 struct RanksAsked {
-  std::int64_t count = 0;  ///< of all programs between colons together; 0: not said, or not of all
-  bool names_hosts = false;  ///< where they run is given by the user: a list or a file of hosts
+  std::int64_t count = 0;    ///< over all programs between colons; 0: not given for all of them
+  bool names_hosts = false;  ///< the command line names the hosts
 };
 
-/// By the launcher's own options, which end where the program is named. is_program: can a word be
-/// started? Pure but for that.
+/// Parses the launcher's options, which end at the program's name. is_program: whether a word can
+/// be executed. Pure apart from it.
 RanksAsked ranks_asked(const std::vector<std::string>& command, LauncherKind kind,
                        const std::function<bool(const std::string&)>& is_program);
 

@@ -2,7 +2,7 @@
 
 #include "core/base/text.h"
 #include "core/config/environment.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "plugin/cli/commands.h"
 
 #include <algorithm>
@@ -14,32 +14,33 @@
 namespace megascope::cli {
 namespace {
 
-/// Which ranks' traces are not in the run folder, and where they may be.
-void say_missing(const std::string& folder, const trace::RecoverResult& result) {
+/// Reports which ranks' traces are missing and where they may be.
+void report_missing(const std::string& directory, const trace::RecoverResult& result) {
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (missing.empty()) return;
   trace::RunId id;
-  const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
+  const bool has_nodes = trace::read_run_id(directory, id) && !id.nodes.empty();
   say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") +
-      ": run this there" + (has_nodes ? ", or collect.sh" : ""));
+      ": run this command there" + (has_nodes ? ", or collect.sh" : ""));
 }
 
-/// For root, which may not write to run directories of others: the command that does. Empty:
-/// `folder` is this user's.
-std::string command_of_owner(const std::string& folder) {
+/// For root, which may not write to run directories of other users: the command to run as the
+/// owner. Empty: `folder` belongs to this user.
+std::string command_of_owner(const std::string& directory) {
   struct stat info {};
-  if (geteuid() != 0 || stat(folder.c_str(), &info) != 0 || info.st_uid == 0) return {};
+  if (geteuid() != 0 || stat(directory.c_str(), &info) != 0 || info.st_uid == 0) return {};
   const std::string user = std::to_string(info.st_uid);
   const passwd* const entry = getpwuid(
-      info.st_uid);  // the directory's group may be that of a project
+      // The directory's group may be that of a project, so groups are initialized from the user.
+      info.st_uid);
   const std::string group = std::to_string(entry == nullptr ? info.st_gid : entry->pw_gid);
   return ": setpriv --reuid=" + user + " --regid=" + group +
          (entry == nullptr ? " --clear-groups" : " --init-groups") + " megascope recover " +
-         shell_quoted(folder);
+         shell_quoted(directory);
 }
 
-int print_result(const RecoverArguments& arguments, const std::string& folder, const Status& status,
-                 const trace::RecoverResult& result) {
+int print_result(const RecoverArguments& arguments, const std::string& directory,
+                 const Status& status, const trace::RecoverResult& result) {
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
     if (!arguments.is_quiet || !result.problems.empty()) say(status.message());
@@ -49,31 +50,33 @@ int print_result(const RecoverArguments& arguments, const std::string& folder, c
     std::printf("recovered %s\n", printable(path).c_str());
   if (arguments.is_quiet || result.trace_count == 0) return kSuccess;
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
-              result.trace_count == 1 ? "trace" : "traces", printable(folder).c_str(),
-              printable(shell_quoted(folder)).c_str());
-  say_missing(folder, result);
+              result.trace_count == 1 ? "trace" : "traces", printable(directory).c_str(),
+              printable(shell_quoted(directory)).c_str());
+  report_missing(directory, result);
   return kSuccess;
 }
 
-/// Where runs keep their buffers unless MEGASCOPE_SCRATCH says otherwise.
+/// Default directories of buffers, used without MEGASCOPE_SCRATCH.
 std::vector<std::string> usual_scratches() {
-  std::vector<std::string> folders;
-  for (const std::string& folder :
+  std::vector<std::string> directories;
+  for (const std::string& directory :
        {config::environment_value("MEGASCOPE_SCRATCH"), config::environment_value("TMPDIR"),
         std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
-    const bool is_new = std::ranges::find(folders, folder) == folders.end();
-    if (!folder.empty() && is_new) folders.push_back(folder);
+    const bool is_new = std::ranges::find(directories, directory) == directories.end();
+    if (!directory.empty() && is_new) directories.push_back(directory);
   }
-  return folders;
+  return directories;
 }
 
-void say_unproven(const trace::Leftover& left, std::size_t count) {
+void report_unproven(const trace::Leftover& left, std::size_t count) {
   if (count == 0) return;
-  const std::string who = count == 1 ? "1 trace stays, its process"
-                                     : std::to_string(count) + " traces stay, their processes";
-  say(left.scratch_folder + ": " + who +
-      " may still run on another machine or in another PID namespace; `megascope recover " +
-      shell_quoted(left.run_folder) + "` copies what there is");
+  const std::string who = count == 1
+                              ? "1 trace was not moved: its process"
+                              : std::to_string(count) + " traces were not moved: their processes";
+  say(left.scratch_directory + ": " + who +
+      " may still be running on another machine or in another PID namespace; use `megascope "
+      "recover " +
+      shell_quoted(left.run_directory) + "` to copy them");
 }
 
 int recover_all(const RecoverArguments& arguments, const std::vector<std::string>& scratches) {
@@ -84,15 +87,15 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
   for (const trace::Leftover& left : all) {
     if (left.is_running) {
       if (!arguments.is_quiet)
-        say(left.scratch_folder + " is of a run that goes on: left where it is");
-    } else if (left.run_folder.empty()) {
-      say(left.scratch_folder + " stays: its run folder is not to be seen from here");
+        say(left.scratch_directory + " belongs to a run that is still active; it was not moved");
+    } else if (left.run_directory.empty()) {
+      say(left.scratch_directory + " was not moved: its run directory is not visible here");
       worst = kUnusable;
     } else {
       trace::RecoverResult result;
       const Status status = trace::recover_leftover(left, result);
-      worst = std::max(worst, print_result(arguments, left.run_folder, status, result));
-      if (!arguments.is_quiet) say_unproven(left, result.unproven_count);
+      worst = std::max(worst, print_result(arguments, left.run_directory, status, result));
+      if (!arguments.is_quiet) report_unproven(left, result.unproven_count);
     }
   }
   return worst;
@@ -105,9 +108,10 @@ int recover_traces(const RecoverArguments& arguments) {
                                                                          : arguments.scratches;
   if (arguments.is_for_all) return recover_all(arguments, scratches);
   trace::RecoverResult result;
-  const Status status = trace::recover_run(arguments.folder, result, scratches);
-  const std::string command = status.is_ok() ? std::string() : command_of_owner(arguments.folder);
-  return print_result(arguments, arguments.folder,
+  const Status status = trace::recover_run(arguments.directory, result, scratches);
+  const std::string command = status.is_ok() ? std::string()
+                                             : command_of_owner(arguments.directory);
+  return print_result(arguments, arguments.directory,
                       command.empty() ? status : Status::error(status.message() + command), result);
 }
 

@@ -2,7 +2,7 @@
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
-#include "core/lifecycle/call_places.h"
+#include "core/lifecycle/locate_call_sites.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "exporters/report/table.h"
@@ -25,7 +25,7 @@
 #include <system_error>
 #include <utility>
 
-/// `megascope report`: from the native traces, by all cores.
+/// `megascope report`: computes the report from the native traces, on all cores.
 namespace megascope::cli {
 namespace {
 
@@ -53,17 +53,17 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
   return status;
 }
 
-/// The run's own report, made when it ended; null where there is none that can be read.
-json stored_report(const std::string& folder) {
+/// The report written at the end of the run; null if there is none or it cannot be read.
+json stored_report(const std::string& directory) {
   std::string text;
-  if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
+  if (!files::read_small(directory + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok())
     return {};
   json stored = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return stored.is_object() ? stored : json();
 }
 
-/// The exports that it names and that are still there.
-std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& folder) {
+/// The exports in the stored report that still exist.
+std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& directory) {
   std::error_code error;
   std::vector<report::ExportRow> rows;
   if (!stored.contains("exports") || !stored["exports"].is_array()) return rows;
@@ -76,29 +76,28 @@ std::vector<report::ExportRow> stored_exports(const json& stored, const std::str
     if (!format.is_string() || !file_path.is_string() || !records.is_number_unsigned() ||
         !bytes.is_number_unsigned())
       continue;
-    if (!fs::exists(folder + "/" + file_path.get<std::string>(), error)) continue;
+    if (!fs::exists(directory + "/" + file_path.get<std::string>(), error)) continue;
     rows.push_back({format.get<std::string>(), file_path.get<std::string>(),
                     records.get<std::uint64_t>(), bytes.get<std::uint64_t>()});
   }
   return rows;
 }
 
-/// What the analysis said when the run ended.
+/// The verdict in the stored report.
 std::string stored_verdict(const json& stored) {
-  constexpr std::size_t kMostBytes = 4096;
+  constexpr std::size_t kMaxBytes = 4096;
   if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true ||
       !stored.contains("verdict"))
     return {};
   const json& verdict = stored["verdict"];
-  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes)
+  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMaxBytes)
                              : std::string();
 }
 
-/// Where ranks without an end stopped, and the first collective of each communicator that ranks did
-/// not call alike, where the sums show some difference, or cannot show it because ranks came
-/// unequally far.
+/// Adds where ranks without an end stopped, and mismatched collectives. Searches for mismatches
+/// only if call counts differ, or cannot be compared because ranks stopped at different points.
 void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& report) {
-  constexpr std::size_t kMostNamed = 4;
+  constexpr std::size_t kMaxNamed = 4;
   const bool is_cut_short = has_open_ends(run);
   const bool may_differ = report.ranks.size() > 1 &&
                           (is_cut_short || !report::comms_that_differ(report).empty());
@@ -107,56 +106,57 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
   const auto members = static_cast<unsigned>(member_count(jobs, run.world_ranks().size()));
   const analysis::HangReport found = analysis::analyze_hang(run, comms, life_of, members);
   report.open_ends = open_ends_of(found, comms);
-  for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxNamed, found.mismatches.size()); ++i) {
     report.notes.insert(
         report.notes.begin() + static_cast<std::ptrdiff_t>(i),
-        "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
+        "mismatched collectives: " + answer::mismatch_text(comms, found.mismatches[i]));
   }
 }
 
-void resolve_places_of(report::RunReport& report) {
+void locate_call_sites_of(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
-  for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
-  std::string folder;
-  if (sites.empty() || !find_library_folder(folder).is_ok()) return;
-  resolve_places(folder, sites, report.start_realtime_ns, report.notes);
+  for (report::CallSiteRow& row : report.call_sites) sites.push_back(&row.site);
+  std::string directory;
+  if (sites.empty() || !find_library_directory(directory).is_ok()) return;
+  locate_call_sites(directory, sites, report.start_realtime_ns, report.notes);
 }
 
-/// Device and inode of directories.
+/// Identifies directories by device and inode.
 using VisitedRuns = std::set<std::pair<dev_t, ino_t>>;
 
-/// False: it has been visited, or is not there. Runs may name each other as the one that started
-/// them.
-bool visit(const std::string& folder, VisitedRuns& visited) {
+/// Marks a directory as visited. False: already visited, or it does not exist. Prevents cycles of
+/// runs that name each other as parent.
+bool visit(const std::string& directory, VisitedRuns& visited) {
   struct stat info {};
-  return stat(folder.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
+  return stat(directory.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
 }
 
-/// All that is printed of one run.
-Status make_report(const ReportArguments& arguments, const std::string& folder,
+/// Makes the report of one run and of the runs that it spawned.
+Status make_report(const ReportArguments& arguments, const std::string& directory,
                    VisitedRuns& visited, report::RunReport& report) {
-  visit(folder, visited);
+  visit(directory, visited);
   std::unique_ptr<trace::RunSource> run;
-  Status status = open_run(folder, run);
+  Status status = open_run(directory, run);
   if (!status.is_ok()) return status;
   status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()),
                               report);
   if (!status.is_ok()) return status;
-  resolve_places_of(report);
-  report.folder = folder;
+  locate_call_sites_of(report);
+  report.directory = directory;
   report.clocks = report::clock_facts(run->time());
-  const json stored = stored_report(folder);
-  report.exports = stored_exports(stored, folder);
+  const json stored = stored_report(directory);
+  report.exports = stored_exports(stored, directory);
   report.verdict = stored_verdict(stored);
-  report.verdict_command = "megascope analyze " + shell_quoted(folder);
+  report.verdict_command = "megascope analyze " + shell_quoted(directory);
   std::error_code error;
-  if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
-    report.notes.push_back(std::string(trace::kReportTextFile) +
-                           " in the run folder, made when the run ended, counts all calls");
+  if (!report.covers_all_calls && fs::exists(directory + "/" + trace::kReportTextFile, error)) {
+    report.notes.push_back(
+        std::string(trace::kReportTextFile) +
+        " in the run directory, written at the end of the run, includes all calls");
   }
   add_hang_facts(*run, arguments.jobs, report);
-  report.started_by = run_that_started(*run, folder);
-  for (const std::string& spawned : runs_started_by(*run, folder)) {
+  report.started_by = run_that_started(*run, directory);
+  for (const std::string& spawned : runs_started_by(*run, directory)) {
     if (!visit(spawned, visited)) continue;
     Status of_spawned = make_report(arguments, spawned, visited, report.spawned.emplace_back());
     if (of_spawned.is_ok()) continue;
@@ -169,8 +169,8 @@ Status make_report(const ReportArguments& arguments, const std::string& folder,
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nStarted by " + report::printable(report.folder, 60) +
-            " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
+    text += "\nSpawned by " + report::printable(report.directory, 60) +
+            " with MPI_Comm_spawn: " + report::printable(spawned.directory, 60) + "\n\n" +
             all_texts(spawned);
   }
   return text;
@@ -181,7 +181,7 @@ std::string all_texts(const report::RunReport& report) {
 int print_report(const ReportArguments& arguments) {
   report::RunReport report;
   VisitedRuns visited;
-  const Status status = make_report(arguments, arguments.folder, visited, report);
+  const Status status = make_report(arguments, arguments.directory, visited, report);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;

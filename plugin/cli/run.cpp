@@ -4,7 +4,7 @@
 #include "core/config/options.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "exporters/report/nothing_recorded.h"
 #include "plugin/cli/child.h"
 #include "plugin/cli/commands.h"
@@ -24,7 +24,7 @@
 #include <system_error>
 #include <unistd.h>
 
-/// `megascope run`: the preload for the ranks, and only for them.
+/// `megascope run`: preloads the library into the ranks, and only into them.
 namespace megascope::cli {
 namespace {
 
@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 using config::environment_value;
 
 constexpr std::uint64_t
-    kFirstPseudoStep = 4'294'967'290;  // Slurm's batch and interactive steps are no ranks
+    kFirstPseudoStep = 4'294'967'290;  // Slurm's batch and interactive steps have no ranks
 
-/// Was this process itself started as a rank of a job?
+/// Whether this process was itself started as a rank of a job.
 bool is_started_as_rank() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     if (!environment_value(name).empty()) return true;
@@ -52,8 +52,8 @@ std::vector<std::string> variable_names(const std::vector<Setting>& settings) {
 }
 
 /// MEGASCOPE_OUT as the ranks will see it: from our option, the launcher's command line or the
-/// environment; empty when it is not set.
-std::string wanted_folder(const RunArguments& arguments) {
+/// environment; empty: not set.
+std::string wanted_directory(const RunArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   constexpr std::string_view kSetting = "MEGASCOPE_OUT=";
   for (const std::string& word : arguments.command) {
@@ -62,20 +62,21 @@ std::string wanted_folder(const RunArguments& arguments) {
   return environment_value("MEGASCOPE_OUT");
 }
 
-/// How the path of the run folder will begin.
-struct FolderPrefix {
+/// The beginning of the run directory's path.
+struct DirectoryPrefix {
   std::string path;
-  bool is_of_step = false;  ///< under srun, without a name from the user: the name ends with job
-                            ///< and step
+  /// Under srun without a name from the user: the path ends with job and step.
+  bool is_of_step = false;
 };
 
-/// The first rank makes it, wherever that is and whatever folder it has changed to. So that it can
-/// be found here, it gets an absolute name, except under srun, where the default names the step.
-FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind,
-                           std::vector<Setting>& settings) {
+/// The first rank creates the run directory, possibly on another node and with another working
+/// directory. The path is therefore made absolute, so that it can be found here; except under srun,
+/// where the default name contains the step.
+DirectoryPrefix directory_prefix(const RunArguments& arguments, LauncherKind kind,
+                                 std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  const std::string wanted = wanted_folder(arguments);
+  const std::string wanted = wanted_directory(arguments);
   if (!wanted.empty()) return {(here / wanted).lexically_normal().string()};
   if (kind == LauncherKind::kSrun)
     return {.path = (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string(),
@@ -92,10 +93,10 @@ void drop_digits(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
 }
 
-/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2",
-/// "-3" …? For the name of a step the number of the job, where srun starts one of its own, and the
-/// step come in between: "megascope-1234.0-2".
-bool is_name_for(std::string_view name, const FolderPrefix& wanted) {
+/// Whether `name` is a run directory that the library creates for `wanted`: the name itself or with
+/// suffix "-2", "-3", … For the name of a step, the step and (if srun starts a job of its own) the
+/// job number come in between: "megascope-1234.0-2".
+bool is_name_for(std::string_view name, const DirectoryPrefix& wanted) {
   if (!name.starts_with(wanted.path)) return false;
   std::string_view rest = name.substr(wanted.path.size());
   if (wanted.is_of_step) {
@@ -116,24 +117,24 @@ bool is_own_directory(const std::string& path) {
 }
 
 /// Directories of this user that may be run directories of this run.
-std::set<std::string> folders_from(FolderPrefix wanted) {
+std::set<std::string> directories_from(DirectoryPrefix wanted) {
   while (wanted.path.size() > 1 && wanted.path.ends_with('/')) wanted.path.pop_back();
   const fs::path parent = fs::path(wanted.path).parent_path();
-  std::set<std::string> folders;
+  std::set<std::string> directories;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
     const std::string path = entry.path().string();
-    if (is_name_for(path, wanted) && is_own_directory(path)) folders.insert(path);
+    if (is_name_for(path, wanted) && is_own_directory(path)) directories.insert(path);
   }
-  return folders;
+  return directories;
 }
 
 void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
-                     const FolderPrefix& prefix, const ChildEnd& end) {
+                     const DirectoryPrefix& prefix, const ChildEnd& end) {
   report::NothingRecorded facts;
   facts.subject = command.front();
   if (end.signal != 0)
-    facts.subject += ", ended by signal " + std::to_string(end.signal);
+    facts.subject += ", killed by signal " + std::to_string(end.signal);
   else if (end.exit_code != 0)
     facts.subject += ", ended with exit code " + std::to_string(end.exit_code);
   if (parse_bool(environment_value("MEGASCOPE_ENABLE")).value_or(true)) {
@@ -147,12 +148,12 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
   const std::string page = report::nothing_recorded_text(facts);
   std::fputs(page.c_str(), stderr);
   if (facts.found.empty())
-    say("there is no new run folder " + prefix.path + (prefix.is_of_step ? "*" : ""));
+    say("no new run directory " + prefix.path + (prefix.is_of_step ? "*" : ""));
 }
 
-/// Processes may need a moment to end after their launcher; a trace is moved only when its process
-/// is gone. False: some go on, as those of another job that writes into a directory of the same
-/// name.
+/// Waits until the writers of the traces have ended; processes may outlive their launcher briefly,
+/// and a trace is moved only when its process has ended. False: some are still running, e.g. those
+/// of another job with the same directory name.
 bool have_writers_ended(const trace::RunId& id) {
   constexpr int kMaxTries = 20;
   constexpr useconds_t kPauseUs = 100'000;
@@ -162,62 +163,64 @@ bool have_writers_ended(const trace::RunId& id) {
            trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
   };
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    if (!std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written)) return true;
+    if (!std::ranges::any_of(trace::find_traces(id.scratch_directory), is_written)) return true;
     usleep(kPauseUs);
   }
   return false;
 }
 
-/// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this
-/// node into the run directory. Ends in bounded time where the run directory does; ctrl-C ends it,
-/// and nothing is lost by that.
-void recover_cut_short(const std::string& folder) {
+/// Recovers a run whose ranks were killed or ended without MPI_Finalize: moves the traces on this
+/// node to the run directory. Takes bounded time if the file system responds. Interrupting it with
+/// ctrl-C loses nothing.
+void recover_cut_short(const std::string& directory) {
   trace::RunId id;
   trace::OpenDirectory run;
-  const bool has_id = trace::open_given_directory(folder, run).is_ok() &&
+  const bool has_id = trace::open_given_directory(directory, run).is_ok() &&
                       trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
   if (has_id && !have_writers_ended(id)) {
-    say("processes that write to " + folder + " go on; once they have ended: `megascope recover " +
-        shell_quoted(folder) + "`");
+    say("processes still write to " + directory +
+        "; when they have ended, run `megascope recover " + shell_quoted(directory) + "`");
     return;
   }
   trace::RecoverResult result;
-  const Status status = trace::recover_run(folder, result);
+  const Status status = trace::recover_run(directory, result);
   for (const std::string& problem : result.problems) say(problem);
-  const std::string command = "`megascope recover " + shell_quoted(folder) + "`";
+  const std::string command = "`megascope recover " + shell_quoted(directory) + "`";
   if (!status.is_ok()) {
     const bool is_elsewhere = has_id &&
                               !is_own_directory(
-                                  id.scratch_folder);  // or of another job that began meanwhile
-    say(folder +
+                                  // Or the directory of another job that started meanwhile.
+                                  id.scratch_directory);
+    say(directory +
         (is_elsewhere
-             ? " has no trace yet, and none is in scratch storage here: the job goes on elsewhere, "
-               "or was killed or did not call MPI_Finalize; "
+             ? " has no trace yet, and scratch storage here has none: the job is running "
+               "elsewhere, "
+               "was killed or did not call MPI_Finalize; "
              : " has no trace yet: the program was killed or did not call MPI_Finalize; ") +
-        command + " on its nodes brings in what it left");
+        command + " on its nodes recovers its traces");
     return;
   }
-  const std::string of = shell_quoted(folder);
-  say("the run was cut short: recovered " + std::to_string(result.recovered.size()) +
-      (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
+  const std::string of = shell_quoted(directory);
+  say("the run ended early: recovered " + std::to_string(result.recovered.size()) +
+      (result.recovered.size() == 1 ? " trace" : " traces") + " into " + directory +
       "; see `megascope report " + of + "` and `megascope analyze " + of + "`");
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
 }
 
-/// Of the new run directories those without a report: rank 0 writes it last. Where the job ended
-/// well and traces are there, it may only not be seen yet from here.
-void recover_all_cut_short(const std::set<std::string>& folders,
+/// Recovers the new run directories without a report, which rank 0 writes last. If the job
+/// succeeded and there are traces, the report may just not be visible here yet.
+void recover_all_cut_short(const std::set<std::string>& directories,
                            const std::set<std::string>& before, const ChildEnd& end) {
-  for (const std::string& folder : folders) {
+  for (const std::string& directory : directories) {
     std::error_code error;
     const bool has_ended_well = end.signal == 0 && end.exit_code == 0 &&
-                                !trace::find_traces(folder).empty();
+                                !trace::find_traces(directory).empty();
     if (has_ended_well) continue;
-    const bool is_run = fs::exists(fs::path(folder) / trace::kRunIdFile, error);
-    if (!before.contains(folder) && is_run &&
-        !fs::exists(fs::path(folder) / trace::kReportTextFile, error))
-      recover_cut_short(folder);
+    const bool is_run = fs::exists(fs::path(directory) / trace::kRunIdFile, error);
+    if (!before.contains(directory) && is_run &&
+        !fs::exists(fs::path(directory) / trace::kReportTextFile, error))
+      recover_cut_short(directory);
   }
 }
 
@@ -231,8 +234,8 @@ std::vector<Setting> wanted_settings(const RunArguments& arguments) {
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  std::string folder;
-  Status status = find_library_folder(folder);
+  std::string directory;
+  Status status = find_library_directory(directory);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
@@ -240,8 +243,8 @@ int run_command(const RunArguments& arguments) {
   std::vector<Setting> settings = wanted_settings(arguments);
   constexpr const char* kInjection = "NVTX_INJECTION64_PATH";
   if (MEGASCOPE_HAS_NVTX && environment_value(kInjection).empty())
-    settings.push_back({kInjection, folder + "/" + kLibraryName});
-  Preload preload{.library = folder + "/" + kLibraryName,
+    settings.push_back({kInjection, directory + "/" + kLibraryName});
+  Preload preload{.library = directory + "/" + kLibraryName,
                   .existing = environment_value("LD_PRELOAD"),
                   .variables = {},
                   .slurm_export = environment_value("SLURM_EXPORT_ENV")};
@@ -253,21 +256,21 @@ int run_command(const RunArguments& arguments) {
     return kUnusable;
   }
   const LauncherKind kind = kind_of(command.front());
-  const FolderPrefix prefix = folder_prefix(arguments, kind, settings);
+  const DirectoryPrefix prefix = directory_prefix(arguments, kind, settings);
   preload.variables = variable_names(settings);
   if (kind == LauncherKind::kNone) settings.push_back(own_preload);
   if (kind == LauncherKind::kSrun) {
     for (const Finding& one : judge_srun(command, {})) say(one.text + ". " + one.remedy);
   }
   status = add_preload(kind, preload, command);
-  const std::set<std::string> before = folders_from(prefix);
+  const std::set<std::string> before = directories_from(prefix);
   ChildEnd end;
   if (status.is_ok()) status = run_child(command, settings, end);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
-  const std::set<std::string> after = folders_from(prefix);
+  const std::set<std::string> after = directories_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
   {
     const WriteSignalsBlocked blocked;

@@ -41,21 +41,22 @@ RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::si
   return RunShare(seen, std::vector<std::int32_t>(begin, end));
 }
 
-Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run) {
+Status open_run(const std::string& directory_path, std::unique_ptr<trace::RunSource>& run) {
   trace::OpenDirectory directory;
-  const Status status = trace::open_given_directory(folder, directory);
+  const Status status = trace::open_given_directory(directory_path, directory);
   return status.is_ok() ? open_run(directory, run) : status;
 }
 
-Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSource>& run) {
+Status open_run(const trace::OpenDirectory& directory_path,
+                std::unique_ptr<trace::RunSource>& run) {
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(folder, {}, run, problems);
+  const Status status = trace::RunSource::open(directory_path, {}, run, problems);
   for (const std::string& problem : problems) say(problem);
   if (status.is_ok()) return status;
   trace::RunId id;
-  if (!trace::read_run_id(folder.base(), id)) return status;
-  return Status::error(status.message() + "; if the run was killed, `megascope recover " +
-                       shell_quoted(folder.path) + "` on its nodes brings back what it left");
+  if (!trace::read_run_id(directory_path.base(), id)) return status;
+  return Status::error(status.message() + "; if the run was killed, run `megascope recover " +
+                       shell_quoted(directory_path.path) + "` on its nodes to recover its traces");
 }
 
 }  // namespace megascope::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <memory>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace megascope::cli {
 
-/// Some processes of a run; time and world are those of the whole run.
+/// A subset of the processes of a run. Time and world size are those of the whole run.
 class RunShare final : public RecordSource {
  public:
-  /// whole: outlives the object. world_ranks: ascending, of `whole`.
+  /// whole: must outlive this object. world_ranks: ascending; members of `whole`.
   RunShare(const RecordSource& whole, std::vector<std::int32_t> world_ranks)
       : whole_(whole), ranks_(std::move(world_ranks)) {}
 
@@ -34,25 +34,24 @@ class RunShare final : public RecordSource {
   std::vector<std::int32_t> ranks_;
 };
 
-/// Divides items of the given weights into `part_count` runs of about equal weight, none empty.
-/// Result: the first item of each part, ascending, beginning with 0. part_count: 1 … number of
-/// items.
+/// Divides items into `part_count` contiguous, non-empty parts of about equal weight. Returns the
+/// first item of each part, ascending, starting with 0. 1 <= part_count <= number of items.
 std::vector<std::size_t> divide(const std::vector<std::uint64_t>& weights, std::size_t part_count);
 
-/// How many processes to use: `wanted` (0: one a core), at most one a rank.
+/// Number of processes to use: `wanted` (0: one a core), at most one for each rank.
 std::size_t member_count(int wanted, std::size_t rank_count);
 
-/// The share of one of `members`, by size of the traces. seen: the run as it is to be read;
-/// outlives the share.
+/// The subset for one of `members`, balanced by trace size. seen: the source to read from; must
+/// outlive the result.
 RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member,
                   std::size_t members);
 inline RunShare share_of(const trace::RunSource& run, std::size_t member, std::size_t members) {
   return share_of(run, run, member, members);
 }
 
-/// Opens a run folder for a command. Unreadable traces are named on stderr; nothing readable is an
-/// error with what to do.
-Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run);
-Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSource>& run);
+/// Opens a run directory. Reports unreadable traces on standard error. Returns an error with advice
+/// if there is no readable trace.
+Status open_run(const std::string& directory, std::unique_ptr<trace::RunSource>& run);
+Status open_run(const trace::OpenDirectory& directory, std::unique_ptr<trace::RunSource>& run);
 
 }  // namespace megascope::cli

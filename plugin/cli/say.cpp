@@ -14,15 +14,15 @@ void say(const std::string& sentence) {
 }
 
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size) {
-  constexpr std::size_t kMostNamed = 32;
+  constexpr std::size_t kMaxNamed = 32;
   std::vector<std::string> missing;
-  for (std::int32_t rank = 0; rank < world_size && missing.size() <= kMostNamed; ++rank) {
+  for (std::int32_t rank = 0; rank < world_size && missing.size() <= kMaxNamed; ++rank) {
     if (!std::ranges::binary_search(ranks, rank)) missing.push_back(std::to_string(rank));
   }
   if (missing.empty()) return {};
   const std::string count = std::to_string(static_cast<std::size_t>(world_size) - ranks.size()) +
                             " of " + std::to_string(world_size);
-  if (missing.size() > kMostNamed) missing.back() = "...";
+  if (missing.size() > kMaxNamed) missing.back() = "...";
   return count + " ranks miss: " + joined(missing, " ");
 }
 

@@ -11,8 +11,8 @@
 
 namespace megascope::cli {
 
-/// One end of a stream socket pair, closed with the object. Sends and receives whole messages: a
-/// length, then bytes. Blocks; never raises SIGPIPE. One thread.
+/// One end of a stream socket pair; closed by the destructor. Sends and receives messages, each a
+/// length followed by bytes. Blocking; never raises SIGPIPE. One thread.
 class SocketEnd {
  public:
   SocketEnd() = default;
@@ -23,7 +23,7 @@ class SocketEnd {
   ~SocketEnd() { close(); }
 
   Status send(std::span<const std::byte> message) const;
-  /// message: resized.
+  /// Receives one message; `message` is resized.
   Status receive(Collective::Bytes& message) const;
   void close();
   bool is_open() const { return descriptor_ >= 0; }
@@ -33,13 +33,13 @@ class SocketEnd {
   Status receive_all(void* to, std::size_t count) const;
 
   int descriptor_ = -1;
-  int peer_ = -1;  ///< rank at the other end, for messages
+  int peer_ = -1;  ///< rank of the peer, for error texts
 };
 
-/// A Collective of processes joined by a tree of sockets.
+/// A Collective over a tree of socket pairs.
 class SocketCollective final : public TreeCollective {
  public:
-  /// children: one end for each of BinomialTree::children(), in their order. parent: closed for
+  /// children: one end for each of BinomialTree::children(), in that order. parent: not open for
   /// rank 0.
   SocketCollective(int rank, int size, SocketEnd parent, std::vector<SocketEnd> children)
       : TreeCollective(rank, size), parent_(std::move(parent)), children_(std::move(children)) {}
@@ -51,7 +51,7 @@ class SocketCollective final : public TreeCollective {
     return end_to(to).send(message);
   }
   Status receive(Bytes& message, int from) override { return end_to(from).receive(message); }
-  /// Child k is 2^k ranks above.
+  /// Child k has rank + 2^k.
   const SocketEnd& end_to(int peer) const;
 
   SocketEnd parent_;

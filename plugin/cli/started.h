@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-/// What a command line starts.
+/// Analyzes the command line to be run.
 namespace megascope::cli {
 
-/// Is `command` a launcher, and whose? Where only it can tell, it is run with --version.
+/// The kind of launcher of `command`. Runs `command --version` if the name does not tell.
 LauncherKind kind_of(const std::string& command);
 
-/// The program that a launcher's command line starts: its first word that is a program, behind the
-/// launcher. Empty: not found.
+/// The program that a launcher's command line starts: the first word after the launcher that is an
+/// executable. Empty: not found.
 std::string started_program(const std::vector<std::string>& command, LauncherKind kind);
 
 }  // namespace megascope::cli

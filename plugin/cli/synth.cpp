@@ -45,6 +45,7 @@ std::optional<FaultKind> kind_of(const std::string& name) {
   return std::nullopt;
 }
 
+/// Parses
 /// "<kind>@<where>[-<to>][,x=<severity>][,from=<step>][,to=<step>][,every=<active>/<period>]".
 bool read_fault(const std::string& text, Fault& fault) {
   const std::vector<std::string> parts = split(text, ',');
@@ -95,23 +96,24 @@ Status read_spec(const SynthArguments& arguments, RunSpec& spec) {
   for (const std::string& text : arguments.faults) {
     Fault fault;
     if (!read_fault(text, fault)) {
-      return Status::error("cannot read the fault " + text +
-                           "; as in slow_compute@5,x=0.1,from=10,every=1/3 or slow_link@2-3,x=9");
+      return Status::error(
+          "cannot read the fault " + text +
+          "; examples: slow_compute@5,x=0.1,from=10,every=1/3 and slow_link@2-3,x=9");
     }
     spec.faults.push_back(fault);
   }
   return synth::check(spec);
 }
 
-nlohmann::ordered_json json_of(const synth::TrueCulprit& culprit) {
+nlohmann::ordered_json json_of(const synth::TrueRootCause& root_cause) {
   nlohmann::ordered_json json;
-  json["kind"] = synth::name_of(culprit.kind);
-  json["ranks"] = culprit.ranks;
-  json["hosts"] = culprit.hosts;
-  json["groups"] = culprit.groups;
-  json["factor"] = culprit.factor;
-  json["onset_step"] = culprit.onset_step;
-  json["last_step"] = culprit.last_step;
+  json["kind"] = synth::name_of(root_cause.kind);
+  json["ranks"] = root_cause.ranks;
+  json["hosts"] = root_cause.hosts;
+  json["groups"] = root_cause.groups;
+  json["factor"] = root_cause.factor;
+  json["onset_step"] = root_cause.onset_step;
+  json["last_step"] = root_cause.last_step;
   return json;
 }
 
@@ -121,8 +123,8 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   json["steps"] = spec.steps;
   json["seed"] = spec.seed;
   json["culprits"] = nlohmann::ordered_json::array();
-  for (const synth::TrueCulprit& culprit : synth::truth_of(spec))
-    json["culprits"].push_back(json_of(culprit));
+  for (const synth::TrueRootCause& root_cause : synth::truth_of(spec))
+    json["culprits"].push_back(json_of(root_cause));
   json["clocks"] = nlohmann::ordered_json::array();
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     json["clocks"].push_back({{"offset_ns", clock.offset_ns}, {"drift_ppm", clock.drift_ppm}});
@@ -130,16 +132,16 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   return files::write_file(path, json.dump(1) + '\n', 0666);
 }
 
-Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::string& folder) {
+Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::string& directory) {
   std::vector<trace::TraceClock> clocks;
   const bool is_one_clock = spec.clocks.offset_ns == 0.0 && spec.clocks.drift_ppm == 0.0;
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     clocks.push_back({clock.offset_ns, clock.drift_ppm,
                       is_one_clock ? "common" : synth::Layout::host_name(clock.host), 0});
   }
-  const Status status = files::make_directory(folder, 0777);
+  const Status status = files::make_directory(directory, 0777);
   if (!status.is_ok()) return status;
-  return trace::write_run(run, folder, clocks);
+  return trace::write_run(run, directory, clocks);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ constexpr std::string_view kBearer = "bearer ";
 
 struct HostPort {
   std::string name;       ///< lower case
-  std::string_view port;  ///< empty: none was said
+  std::string_view port;  ///< empty: not given
 };
 
-/// "localhost:80", "[::1]:80", "name".
+/// Splits "localhost:80", "[::1]:80" or "name".
 std::optional<HostPort> split_host(std::string_view text) {
   const std::size_t name_end = text.starts_with('[') ? text.find(']') + 1
                                                      : std::min(text.find(':'), text.size());
@@ -38,7 +38,7 @@ bool is_loopback(std::string_view name) {
   return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
 }
 
-/// `allowed` may leave the port open.
+/// Compares a host with an allowed one. `allowed` without a port matches any port.
 bool is_same_host(const HostPort& asked, std::string_view allowed) {
   const std::optional<HostPort> one = split_host(allowed);
   return one && one->name == asked.name && (one->port.empty() || one->port == asked.port);
@@ -51,7 +51,7 @@ Status make_token(std::string& token) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t got = getrandom(bytes.data() + done, bytes.size() - done, 0);
     if (got < 0 && errno != EINTR)
-      return Status::from_errno("random numbers for the live view's token", errno);
+      return Status::from_errno("cannot get random numbers for the live view's token", errno);
     if (got > 0) done += static_cast<std::size_t>(got);
   }
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -99,8 +99,8 @@ bool Access::is_known_host(std::string_view host) const {
          });
 }
 
-/// The page that this server gave out, by the name it was asked for; or one of the names that the
-/// user allows, behind TLS or not.
+/// Whether the page came from this server, under the name in Host, or from a name that the user
+/// allowed. http and https are accepted.
 bool Access::is_known_origin(std::string_view origin, std::string_view host) const {
   const std::size_t scheme_end = origin.find("://");
   if (scheme_end == std::string_view::npos) return false;
@@ -130,24 +130,25 @@ bool Access::has_token(const Credentials& credentials) const {
 Refusal Access::judge(const Credentials& credentials) const {
   if (!credentials.has_one_host || !is_known_host(credentials.host))
     return {403,
-            "Host is no name of this server: ask for it as 127.0.0.1, or name it in "
+            "The Host header is not a name of this server. Use 127.0.0.1, or add the name to "
             "MEGASCOPE_LIVE_HOSTS."};
   if (credentials.has_origin && !is_known_origin(credentials.origin, credentials.host))
-    return {403, "Origin is a page of another site."};
+    return {403, "The Origin header names another site."};
   if (!has_token(credentials))
-    return {401,
-            "The run's token is needed: open the URL that was printed at start, or see live_url in "
-            "the run folder."};
+    return {
+        401,
+        "An access token is required. Open the URL printed at start, or see the file live_url in "
+        "the run directory."};
   return {};
 }
 
 Refusal Access::judge_compat(const Credentials& credentials) const {
   if (!credentials.has_one_host || !is_known_host(credentials.host))
     return {403,
-            "Host is no name of this server: ask for it as localhost, or name it in "
+            "The Host header is not a name of this server. Use localhost, or add the name to "
             "MEGASCOPE_LIVE_HOSTS."};
   if (credentials.has_origin && !is_local_origin(credentials.origin))
-    return {403, "Origin is a page of another machine's."};
+    return {403, "The Origin header names another machine."};
   return {};
 }
 

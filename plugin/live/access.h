@@ -7,44 +7,49 @@
 #include <string_view>
 #include <vector>
 
-/// Who may ask (docs/live_protocol.md, "Who may"). Pure, but for make_token().
+/// Access control of the live view's server (docs/live_protocol.md, "Who may"). Pure functions,
+/// except make_token().
 namespace megascope::live {
 
-/// 128 bits from the kernel, as 32 hexadecimal digits.
+/// Creates an access token: 128 random bits from the kernel, as 32 hexadecimal digits.
 Status make_token(std::string& token);
 
-/// Takes as long for any two texts of one length.
+/// Compares two texts. The duration depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;
 
-/// The value of `token` in a request's target, "/ws/v1?token=1234"; empty: there is none.
+/// The value of the parameter `token` in a request target such as "/ws/v1?token=1234"; empty if
+/// absent.
 std::string_view token_in_target(std::string_view target) noexcept;
-/// The target without what follows `?`.
+/// The target up to `?`.
 std::string_view path_of(std::string_view target) noexcept;
 
-/// What of an HTTP request tells who asks; as the client wrote it, any bytes.
+/// The parts of an HTTP request that access control reads. Untrusted; any bytes.
 struct Credentials {
   std::string_view target;
   std::string_view authorization;
   std::string_view host;
   std::string_view origin;
   bool has_origin = false;
-  bool has_one_host = true;  ///< HTTP/1.1 asks for exactly one such header
+  bool has_one_host = true;  ///< exactly one Host header, as HTTP/1.1 requires
 };
 
+/// The result of an access check.
 struct Refusal {
-  unsigned status = 0;  ///< of HTTP; 0: come in
-  std::string text;     ///< a sentence
+  unsigned status = 0;  ///< HTTP status of the refusal; 0: access is granted
+  std::string text;     ///< sentence for the client
 };
 
-/// Host against DNS rebinding, Origin against other sites' pages, token against other users of the
-/// node. Any thread.
+/// Checks requests: Host against DNS rebinding, Origin against pages of other sites, token against
+/// other users of the node. Any thread.
 class Access {
  public:
-  /// hosts: names beside loopback's, with or without a port (then any).
+  /// hosts: names accepted in addition to the loopback names, with or without a port (without: any
+  /// port).
   Access(std::string token, std::vector<std::string> hosts);
+  /// Checks a request to the live view.
   Refusal judge(const Credentials& credentials) const;
-  /// The same for the compatibility endpoint, which knows no token and whose clients' pages come
-  /// from other servers of this machine.
+  /// Checks a request to the compatibility endpoint, which has no token and whose clients' pages
+  /// come from other servers on this machine.
   Refusal judge_compat(const Credentials& credentials) const;
 
  private:

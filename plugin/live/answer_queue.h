@@ -9,18 +9,19 @@
 
 namespace megascope::live {
 
-/// What the program answered to a client's requests and the client did not take yet, in order.
-/// Answers that others stand for (a text's tokens, which its end has too) are kept up to
-/// kMostAnswerBytes; beside them the begin and the end of each request. One thread.
+/// Queue of the application's answers to a client's requests, in order. Answers that may be omitted
+/// (a text's tokens, which its end repeats) are kept up to kMaxAnswerBytes; begin and end of each
+/// request are always kept. One thread.
 class AnswerQueue {
  public:
-  /// False: it may be left out, and there is no room.
+  /// Appends an answer. False: it may be omitted and there is no room.
   bool put(std::string text, bool may_be_left_out) {
-    if (may_be_left_out && bytes_ + text.size() > kMostAnswerBytes) return false;
+    if (may_be_left_out && bytes_ + text.size() > kMaxAnswerBytes) return false;
     bytes_ += text.size();
     texts_.push_back(std::move(text));
     return true;
   }
+  /// Removes the oldest answer. False: the queue is empty.
   bool take(std::string& text) {
     if (texts_.empty()) return false;
     text = std::move(texts_.front());
@@ -28,8 +29,8 @@ class AnswerQueue {
     bytes_ -= text.size();
     return true;
   }
-  /// Who asks now does not read.
-  bool is_full() const { return bytes_ > kMostAnswerBytes; }
+  /// Whether the client does not read its answers. Further requests of it are rejected.
+  bool is_full() const { return bytes_ > kMaxAnswerBytes; }
   void clear() { *this = {}; }
 
  private:

@@ -4,7 +4,7 @@
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/live/page.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 
 constexpr std::array kMethods{"mean", "max", "min", "std", "norm", "sum", "absmax", "rms"};
 
-Json control_json(const RequestDesk& desk) {
-  const std::string why = desk.why_not();
+Json control_json(const RequestQueue& request_queue) {
+  const std::string why = request_queue.why_not();
   return why.empty() ? Json{{"generate", true}} : Json{{"generate", false}, {"why", why}};
 }
 
@@ -30,30 +30,30 @@ Json run_json(const Hub& hub) {
   for (const LiveRank& rank : settings.ranks) hosts.insert(rank.host);
   return {{"program", settings.program},
           {"command", settings.command_line},
-          {"directory", settings.run_folder},
+          {"directory", settings.run_directory},
           {"run_id", settings.run_id},
           {"ranks", settings.world_size},
           {"hosts", hosts},
           {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
           {"running", hub.is_running()},
-          {"megascope", MEGASCOPE_VERSION},
-          {"control", control_json(hub.desk())}};
+          {"megascope", MEGASCOPE_VERSION_TEXT},
+          {"control", control_json(hub.request_queue())}};
 }
 
 Json bounds_json() {
-  return {{"clients", kMostClients},
-          {"panels", kMostPanels},
-          {"names", kMostNames},
-          {"name_bytes", tensors::kWishNameBytes - 1},
-          {"wishes", tensors::kMostWishes},
-          {"credits", kMostCredits},
-          {"message_bytes", kMostMessageBytes},
+  return {{"clients", kMaxClients},
+          {"panels", kMaxSubscriptions},
+          {"names", kMaxNames},
+          {"name_bytes", tensors::kCaptureRequestNameBytes - 1},
+          {"wishes", tensors::kMaxCaptureRequests},
+          {"credits", kMaxCredits},
+          {"message_bytes", kMaxMessageBytes},
           {"messages_per_second", kMessagesPerSecond},
-          {"frame_bytes", kMostFrameBytes},
-          {"steps", kMostSteps},
-          {"series_bytes", kMostSeriesBytes},
-          {"tiles", tensors::kMostTiles},
-          {"whole_elements", tensors::kMostWholeElements}};
+          {"frame_bytes", kMaxFrameBytes},
+          {"steps", kMaxSteps},
+          {"series_bytes", kMaxSeriesBytes},
+          {"tiles", tensors::kMaxTiles},
+          {"whole_elements", tensors::kMaxWholeElements}};
 }
 
 Json ranks_json(const LiveSettings& settings) {
@@ -83,7 +83,7 @@ Json counters_json(const CounterCatalog& catalog) {
 std::string hello_text(const Hub& hub) {
   return dumped({{"type", "hello"},
                  {"protocol", 1},
-                 {"megascope", MEGASCOPE_VERSION},
+                 {"megascope", MEGASCOPE_VERSION_TEXT},
                  {"run", run_json(hub)},
                  {"bounds", bounds_json()}});
 }
@@ -99,13 +99,13 @@ Answer no_token_answer() {
       "<style>:root{color-scheme:light dark}body{font:16px/1.5 "
       "system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 "
       "1em}code{background:#8882;padding:1px 5px;border-radius:4px}</style>\n"
-      "<h1>This address lacks the run's token</h1>\n"
-      "<p>MegaScope's live view is here, but the token in this address is wrong or missing. Each "
-      "run has another token.</p>\n"
+      "<h1>This address has no valid access token</h1>\n"
+      "<p>This is MegaScope's live view. The access token in the address is wrong or missing; each "
+      "run has its own token.</p>\n"
       "<p>The right address is in the file <code>live_url</code> in the run directory, on the "
       "machine where the job was started; only the user who runs the job can read "
       "it:</p>\n<p><code>cat RUN_DIRECTORY/live_url</code></p>\n"
-      "<p>Behind a tunnel keep <code>?token=</code> and what follows, and replace the port by the "
+      "<p>Through a tunnel, keep <code>?token=</code> and its value, and replace the port by the "
       "tunnel's. More: "
       "<code>docs/live.md</code>, <code>megascope --help</code>.</p></html>\n";
   return {.status = 401, .type = "text/html; charset=utf-8", .body = std::string(kPage)};
@@ -122,8 +122,8 @@ Answer answer_to(std::string_view path, const Hub& hub) {
   if (path == "/api/v1/options")
     return {.body = dumped(
                 {{"bounds", bounds_json()}, {"methods", kMethods}, {"kinds", kTensorKindNames}})};
-  if (path == "/ws/v1") return error_answer(426, "This path is for WebSocket.");
-  return error_answer(404, "There is no such path.");
+  if (path == "/ws/v1") return error_answer(426, "This path accepts WebSocket connections only.");
+  return error_answer(404, "Unknown path.");
 }
 
 }  // namespace megascope::live

@@ -3,28 +3,29 @@
 #include <string>
 #include <string_view>
 
-/// What the server says of itself and of the run, as texts. Pure; the hub's thread.
+/// Builds the texts that describe the server and the run. Called on the hub's thread.
 namespace megascope::live {
 
 class Hub;
 
-/// The message `hello`.
+/// The message `hello` (docs/live_protocol.md).
 std::string hello_text(const Hub& hub);
 
-/// An answer to GET; status 404 with a JSON error where there is no such path.
+/// A response to GET. For an unknown path: status 404 with a JSON error.
 struct Answer {
   unsigned status = 200;
   std::string type = "application/json";
   std::string body;
 };
-/// path: of the target, without a query.
+/// The response for a path (the target without its query).
 Answer answer_to(std::string_view path, const Hub& hub);
-/// Status 401, for a browser that was given an address without the token: a page that says where
-/// the right one is.
+/// Status 401 for a browser whose address lacks the token: a page that says where the right address
+/// is.
 Answer no_token_answer();
+/// A JSON error with the given status. text: a sentence.
 Answer error_answer(unsigned status, const std::string& text);
 
-/// Prometheus' text format, version 0.0.4.
+/// The metrics in Prometheus text format, version 0.0.4.
 std::string metrics_text(const Hub& hub);
 
 }  // namespace megascope::live

@@ -22,14 +22,14 @@ std::vector<float> times_of_ranks(std::span<const std::byte> block, std::uint32_
 
 bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
   const std::span<const std::byte> tail = tensors::tail_of(block);
-  bool is_said = false;
+  bool is_announced = false;
   for (std::uint32_t rank = 0; rank < ranks && !tail.empty(); ++rank) {
     const tensors::RankTimes of_rank = tensors::times_of(tail, rank);
-    if (of_rank.is_said == 0) continue;
-    is_said = true;
-    if ((of_rank.is_said & tensors::kIdle) == 0) return false;
+    if (of_rank.is_announced == 0) continue;
+    is_announced = true;
+    if ((of_rank.is_announced & tensors::kIdle) == 0) return false;
   }
-  return is_said;
+  return is_announced;
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks) {
   if (block.size() < sizeof(tensors::StepHeader)) return std::nullopt;
   const tensors::StepHeader header = tensors::header_of(block);
-  const bool is_whole = header.slots <= tensors::kMostSlots && header.used <= header.slots &&
-                        header.tail_ranks <= tensors::kMostLiveRanks &&
+  const bool is_whole = header.slots <= tensors::kMaxSlots && header.used <= header.slots &&
+                        header.tail_ranks <= tensors::kMaxLiveRanks &&
                         block.size() >= tensors::bytes_of_block(header.slots, header.tail_ranks);
   if (!is_whole || header.lowest_step > header.highest_step) return std::nullopt;
   BlockFacts facts;

@@ -11,18 +11,18 @@
 
 namespace megascope::live {
 
-/// What a block says of a step (plugin/tensors/step_block.h), as the live view shows it.
+/// The contents of a step block (plugin/tensors/step_block.h) as used by the live view.
 struct BlockFacts {
   StepEntry times;
-  bool has_statistics = false;  ///< false: ranks disagree on the step, and those of its tensors are
-                                ///< not used
+  /// False: ranks disagree on the step, so the tensor statistics are ignored.
+  bool has_statistics = false;
   std::vector<tensors::TensorSlot> slots;
-  bool is_idle = false;  ///< on all ranks the step was a poll for requests that found none, and
-                         ///< nothing else
-  std::uint64_t dropped = 0;  ///< tensors for which the block had no room
+  bool is_idle = false;  ///< on all ranks the step was only a poll for requests that found none
+  std::uint64_t dropped = 0;  ///< tensors that had no slot in the block
 };
 
-/// ranks: of whom there are times. nullopt: the bytes are no block, or it is of no step.
+/// Decodes a block. ranks: number of ranks with times. nullopt: the bytes are not a valid block, or
+/// it describes no step.
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks);
 
 }  // namespace megascope::live

@@ -20,7 +20,8 @@ void take_from(CallSum& sum, const CallSum& less) {
   sum.bytes_sent -= less.bytes_sent;
   sum.bytes_received -= less.bytes_received;
 }
-/// Sums of one rank never shrink; what a damaged update says is not used.
+/// Whether `sum` can follow `before`. Totals of a rank never decrease; others come from damaged
+/// updates.
 bool is_later(const CallSum& sum, const CallSum& before) {
   return sum.calls >= before.calls && sum.bytes_sent >= before.bytes_sent &&
          sum.bytes_received >= before.bytes_received && sum.time_ms >= 0.0 && sum.time_ms < 1e18;
@@ -75,7 +76,8 @@ void CallTable::add_function(Source& source, Rank& rank, const std::string& name
   if (!is_later(sum, before)) return;
   CallSum grown = sum;
   take_from(grown, before);
-  grown.time_ms = std::max(grown.time_ms, 0.0);  // the clock's rate is measured anew each time
+  // The tick rate is measured again each time, so the total may decrease slightly.
+  grown.time_ms = std::max(grown.time_ms, 0.0);
   before = sum;
   add_to(functions_[id].total, grown);
   add_to(functions_[id].newest, grown);

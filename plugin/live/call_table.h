@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,47 +11,49 @@
 
 namespace megascope::live {
 
-/// MPI calls of a program that begins no steps: functions summed over ranks, of the run so far and
-/// of each rank's newest interval; time in MPI by rank; point-to-point bytes by sender and
-/// receiver. One thread.
+/// MPI calls of an application that annotates no steps: totals of each function over ranks, for the
+/// whole run and for each rank's latest interval; time in MPI by rank; point-to-point bytes by
+/// sender and receiver. One thread.
 class CallTable {
  public:
-  static constexpr std::uint32_t kMaxCells = 256;  ///< of the matrix, along each side
+  static constexpr std::uint32_t kMaxCells = 256;  ///< limit for rows and for columns of the matrix
   static constexpr std::size_t kMaxFunctions = 512;
-  static constexpr std::size_t kMaxPairs = 1 << 18;  ///< of sender and receiver that are told
-                                                     ///< apart; of others nothing is kept
+  /// sender-receiver pairs; further pairs are ignored and counted.
+  static constexpr std::size_t kMaxPairs = 1 << 18;
 
-  /// ranks: of whom sums are taken.
+  /// Adds a report. ranks: size of the world. Totals that decrease (damaged reports) are ignored.
   void add(std::int32_t world_rank, std::uint32_t ranks, const tensors::CallSums& sums);
 
+  /// One MPI function, summed over ranks.
   struct Function {
     std::string name;
     tensors::CallSum total;
     tensors::CallSum newest;
   };
+  /// Time in MPI of one rank.
   struct Rank {
-    double elapsed_ms = 0.0;  ///< that is accounted for; 0: nothing is known
+    double elapsed_ms = 0.0;  ///< since the rank's first call; 0: unknown
     double mpi_ms = 0.0;
   };
   const std::vector<Function>& functions() const { return functions_; }
   const std::vector<Rank>& ranks() const { return ranks_; }
-  /// Ranks a cell of the matrix stands for, and cells along a side.
+  /// Number of ranks combined into one matrix cell, and number of cells along a side.
   std::uint32_t cell_ranks() const { return cell_ranks_; }
   std::uint32_t cells() const { return cells_; }
-  /// [cells][cells], sender first.
+  /// Matrix [cells][cells], sender first.
   const std::vector<double>& bytes() const { return bytes_; }
   const std::vector<double>& messages() const { return messages_; }
-  /// Counts up with each change.
+  /// Increments with each change.
   std::uint64_t version() const { return version_; }
-  /// The newest interval of any rank, from 0.
+  /// Index of the latest interval of any rank, starting with 0; -1: none.
   std::int64_t newest() const { return newest_; }
   std::uint64_t ignored_pairs() const { return ignored_pairs_; }
 
  private:
   struct Source {
     std::int64_t index = 0;
-    std::unordered_map<std::uint32_t, tensors::CallSum> totals;  ///< by function
-    std::unordered_map<std::uint32_t, tensors::CallSum> newest;  ///< of the rank's last interval
+    std::unordered_map<std::uint32_t, tensors::CallSum> totals;  ///< by function id
+    std::unordered_map<std::uint32_t, tensors::CallSum> newest;  ///< of the rank's latest interval
     std::unordered_map<std::int32_t, tensors::PeerSum> peers;
   };
   void begin(std::uint32_t ranks);

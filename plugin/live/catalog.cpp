@@ -11,7 +11,7 @@
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostLearned = 4 * kMostEntries;
+constexpr std::size_t kMaxLearned = 4 * kMaxEntries;
 
 bool is_like_any(std::string_view name, const std::vector<std::string>& patterns) {
   return std::ranges::any_of(
@@ -27,7 +27,7 @@ std::optional<std::uint32_t> TensorCatalog::find(std::uint64_t key) const {
 
 std::optional<std::uint32_t> TensorCatalog::id_of(std::uint64_t key) {
   if (const std::optional<std::uint32_t> known = find(key)) return known;
-  if (tensors_.size() >= kMostEntries) return std::nullopt;
+  if (tensors_.size() >= kMaxEntries) return std::nullopt;
   const auto id = static_cast<std::uint32_t>(tensors_.size());
   tensors_.emplace_back().name.key = key;
   ids_.emplace(key, id);
@@ -39,7 +39,7 @@ void TensorCatalog::learn(const tensors::TensorName& name) {
   if (!id) return;
   KnownTensor& known = tensors_[*id];
   const bool is_news = !known.is_named || (known.name.shape != name.shape && !name.shape.empty());
-  if (!is_news || learned_.size() >= kMostLearned) return;
+  if (!is_news || learned_.size() >= kMaxLearned) return;
   known.name = name;
   known.is_named = true;
   learned_.push_back(*id);
@@ -70,7 +70,7 @@ std::optional<std::uint32_t> CounterCatalog::id_of(std::int32_t world_rank,
 }
 
 void CounterCatalog::learn(std::int32_t world_rank, const tensors::CounterName& name) {
-  if (counters_.size() >= kMostEntries) return;
+  if (counters_.size() >= kMaxEntries) return;
   const auto [at, is_new] = ids_.try_emplace({world_rank, name.id},
                                              static_cast<std::uint32_t>(counters_.size()));
   if (is_new) counters_.push_back({.name = name.name, .unit = name.unit, .world_rank = world_rank});

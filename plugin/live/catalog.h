@@ -2,7 +2,7 @@
 
 #include "plugin/live/bounds.h"
 #include "plugin/live/requests.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,28 +13,31 @@
 #include <utility>
 #include <vector>
 
-/// What tensors and counters there are, under the ids that clients see: 0, 1, … as they were first
-/// heard of. One thread.
+/// The known tensors and counters, with the ids that clients see: 0, 1, … in order of first
+/// appearance. One thread.
 namespace megascope::live {
 
 struct KnownTensor {
   tensors::TensorName name;
-  bool is_named = false;  ///< false: its name did not come yet
+  bool is_named = false;  ///< false: the name has not arrived yet
 };
 
-/// At most kMostEntries.
+/// At most kMaxEntries tensors.
 class TensorCatalog {
  public:
-  /// nullopt: there is no more room.
+  /// The tensor's id; adds the tensor if it is new. nullopt: the catalog is full.
   std::optional<std::uint32_t> id_of(std::uint64_t key);
-  /// nullopt: it was not heard of.
+  /// The tensor's id; nullopt: not in the catalog.
   std::optional<std::uint32_t> find(std::uint64_t key) const;
+  /// Sets the name of a tensor.
   void learn(const tensors::TensorName& name);
   const KnownTensor& operator[](std::uint32_t id) const { return tensors_[id]; }
   std::size_t size() const { return tensors_.size(); }
-  /// Ids in the order in which something was learned of them: a reader goes on where it was.
+  /// Ids in the order in which names arrived, for readers that resume where they stopped.
   const std::vector<std::uint32_t>& learned() const { return learned_; }
+  /// The entry of a tensor in the message `tensors`.
   nlohmann::json json_of(std::uint32_t id) const;
+  /// Whether the tensor is selected by the subscription.
   bool matches(std::uint32_t id, const Subscribe& subscribe) const;
 
  private:
@@ -47,19 +50,19 @@ struct KnownCounter {
   std::string name;
   std::string unit;
   std::int32_t world_rank = 0;
-  std::optional<double> value{};  ///< the last one
-  bool is_alerted = false;        ///< the last one is no finite number
-  bool has_new = false;  ///< it was set since somebody looks: what is past does not replace it
+  std::optional<double> value{};  ///< the latest value
+  bool is_alerted = false;        ///< the latest value is not finite
+  bool has_new = false;           ///< has a current value, so past values must not replace it
 };
 
-/// At most kMostEntries.
+/// At most kMaxEntries counters.
 class CounterCatalog {
  public:
-  /// As the rank numbers it; nullopt: its name did not come.
+  /// The counter's id. counter: id on that rank. nullopt: the name has not arrived.
   std::optional<std::uint32_t> id_of(std::int32_t world_rank, std::uint32_t counter) const;
   void learn(std::int32_t world_rank, const tensors::CounterName& name);
-  /// is_past: of the time before somebody looked, in order.
-  /// True: it is not finite any more.
+  /// Sets the value. is_past: a value from before the first subscription, in step order. Returns
+  /// true if the value has just become non-finite.
   bool set(std::uint32_t id, double value, bool is_past);
   const KnownCounter& operator[](std::uint32_t id) const { return counters_[id]; }
   std::size_t size() const { return counters_.size(); }

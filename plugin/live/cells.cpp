@@ -16,8 +16,8 @@ TileState state_at(const TileMethod& method, std::uint64_t width, const float* c
   return kernels::unpacked_tile(method, width, {.count = cell[0], .a = cell[1], .b = cell[2]});
 }
 
-/// Row by row, as the last tile may be narrower. width: of the grid; count: elements of these
-/// tiles.
+/// Converts the cells of one row or of its last tile, which may be narrower. width: tile width of
+/// the grid; count: elements in each of these tiles.
 void finish_row(const TileMethod& method, std::uint64_t width, double count,
                 std::span<float> cells) {
   for (float& cell : cells)
@@ -25,7 +25,8 @@ void finish_row(const TileMethod& method, std::uint64_t width, double count,
         method, kernels::unpacked_tile(method, width, {.count = count, .a = cell})));
 }
 
-/// By far the most asked for: as finish_row(), in lanes. scaled_count: times packing_scale().
+/// Vectorizable version of finish_row() for means, the most common method. scaled_count: count
+/// times packing_scale().
 void finish_means(double scaled_count, std::span<float> cells) {
   for (float& cell : cells) cell = static_cast<float>(static_cast<double>(cell) / scaled_count);
 }
@@ -37,7 +38,8 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid,
   for (std::size_t i = 0; i < count; ++i) {
     TileState state = state_at(method, grid.width, cells.data() + 3 * i, 3);
     state.count = static_cast<double>(grid.width_of(
-        i % columns));  // what came is a float32, which has no odd numbers beyond 2^24
+        // The count was sent as float32, which cannot represent odd numbers above 2^24.
+        i % columns));
     cells[i] = static_cast<float>(kernels::finish_tile(method, state));
   }
   cells.resize(count);

@@ -13,66 +13,67 @@ namespace beast = boost::beast;
 namespace websocket = beast::websocket;
 using boost::system::error_code;
 
-constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::seconds kTimeout{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 constexpr std::uint64_t
-    kPongBytes = 64;  ///< what the answer to a ping costs, about: Beast sends it inside of a read
+    kPongBytes = 64;  ///< approximate size of a reply to a ping, which Beast sends while reading
 constexpr std::uint64_t kPongCpuNs = 20'000;
-constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by
-                                        ///< something newer
+/// Kernel send buffer; data in it can no longer be replaced by newer data.
+constexpr int kSendBuffer = 256 << 10;
 
 }  // namespace
 
-ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
+ClientSession::ClientSession(Loop& loop, ProtocolEndpoint& endpoint, CountedStream stream,
+                             ProtocolEndpoint::ClientId id)
     : loop_(loop),
-      party_(party),
+      endpoint_(endpoint),
       id_(id),
       socket_(std::move(stream)),
-      buffer_(kMostMessageBytes),
-      patience_(loop.context()),
-      read_turn_(party.budget()),
+      buffer_(kMaxMessageBytes),
+      timeout_(loop.context()),
+      read_turn_(endpoint.budget()),
       budget_timer_(loop.context()),
       idle_timer_(loop.context()) {
-  loop_.count_connection(party_, 1);
+  loop_.count_connection(endpoint_, 1);
   loop_.add(this);
 }
 
 ClientSession::~ClientSession() {
-  loop_.count_connection(party_, -1);
+  loop_.count_connection(endpoint_, -1);
   loop_.remove(this);
   try {
-    party_.disconnect(id_);
+    endpoint_.disconnect(id_);
     loop_.publish();
   } catch (const std::exception&) {
-    // Memory ran out: the next one that goes, or the next tick, tells what is not wanted any more.
+    // Out of memory: capture requests are released by the next disconnect or tick.
   }
 }
 
 void ClientSession::set_options() {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
-  const bool is_guest = party_.budget() != nullptr;
-  timeout.idle_timeout = is_guest ? websocket::stream_base::none()
-                                  : kPatience;  // a ping goes out at half of it
-  timeout.keep_alive_pings = !is_guest;
+  const bool is_unauthenticated = endpoint_.budget() != nullptr;
+  timeout.idle_timeout = is_unauthenticated ? websocket::stream_base::none()
+                                            : kTimeout;  // Beast sends a ping after half of it
+  timeout.keep_alive_pings = !is_unauthenticated;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
     response.set(beast::http::field::cache_control, "no-store");
   }));
-  socket_.read_message_max(kMostMessageBytes);
+  socket_.read_message_max(kMaxMessageBytes);
   socket_.auto_fragment(false);
   error_code ignored;
   beast::get_lowest_layer(socket_).socket().set_option(
       boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
-  // Pings count as messages, as each is answered.
+  // Pings count as messages, because each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
-    // Who has the token may send nothing but pings for weeks. Of others no control frame makes a
-    // message that never ends shorter.
-    if (GuestBudget* const budget = party_.budget())
+    // Authenticated clients may send only pings for a long time. For others, control frames do not
+    // reset the limit of an incomplete message.
+    if (UnauthenticatedBudget* const budget = endpoint_.budget())
       budget->spend(kPongBytes, kPongCpuNs);
     else
       beast::get_lowest_layer(socket_).rate_policy().note_message();
-    if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
+    if (!endpoint_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
 
@@ -82,7 +83,7 @@ void ClientSession::start(beast::http::request<beast::http::empty_body> request)
   socket_.async_accept(*kept, [self = shared_from_this(), kept](const error_code& error) {
     if (error) return;
     self->is_open_ = true;
-    if (self->party_.budget() != nullptr) self->watch_idleness();
+    if (self->endpoint_.budget() != nullptr) self->watch_idleness();
     self->read_on();
     self->serve();
   });
@@ -90,7 +91,7 @@ void ClientSession::start(beast::http::request<beast::http::empty_body> request)
 
 void ClientSession::read() {
   socket_.async_read(buffer_, [self = shared_from_this()](const error_code& error, std::size_t) {
-    if (error) return self->give_up();  // Beast has said why: 1002, 1007, 1009
+    if (error) return self->give_up();  // Beast has sent the close code: 1002, 1007 or 1009
     self->on_message();
   });
 }
@@ -98,23 +99,24 @@ void ClientSession::read() {
 void ClientSession::on_message() {
   beast::get_lowest_layer(socket_).rate_policy().note_message();
   if (is_closing_ || is_refused_) return;
-  if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
+  if (socket_.got_binary())
+    return close(websocket::close_code::unknown_data, "only text messages are accepted");
   if (!take_message()) return refuse();
   serve();
   read_on();
 }
 
 bool ClientSession::take_message() {
-  GuestCharge charge(party_.budget());
+  UnauthenticatedCharge charge(endpoint_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
-  const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()},
-                                       now_since_epoch_ns());
+  const bool may_stay = endpoint_.receive(
+      id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();
   return may_stay;
 }
 
-/// The next message, once the budget allows for it.
+/// Reads the next message, once the budget allows it.
 void ClientSession::read_on() {
   if (!loop_.hub().is_running() || read_turn_.has_come(now_since_epoch_ns())) return read();
   budget_timer_.expires_after(kBudgetLook);
@@ -123,10 +125,10 @@ void ClientSession::read_on() {
   });
 }
 
-/// Beast's own timeout takes a client whose bytes wait for the budget for one that is silent.
+/// Replaces Beast's idle timeout, which would close a client whose bytes wait for the budget.
 void ClientSession::watch_idleness() {
-  idle_timer_.expires_after(kPatience /
-                            4);  // a ping goes out between half and three quarters of it
+  // A ping is sent between half and three quarters of the timeout.
+  idle_timer_.expires_after(kTimeout / 4);
   idle_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || self->is_closing_) return;
@@ -140,9 +142,9 @@ void ClientSession::look_whether_idle() {
   if (stream.rate_policy().is_endless()) return give_up();
   error_code error;
   const bool has_spoken = stream.socket().available(error) != 0;
-  const Clock::duration silence = Clock::now() - stream.rate_policy().said_at();
-  if (error || (!has_spoken && silence > kPatience)) return give_up();
-  if (has_spoken || silence < kPatience / 2 || std::exchange(is_pinging_, true)) return;
+  const Clock::duration silence = Clock::now() - stream.rate_policy().reported_at();
+  if (error || (!has_spoken && silence > kTimeout)) return give_up();
+  if (has_spoken || silence < kTimeout / 2 || std::exchange(is_pinging_, true)) return;
   socket_.async_ping({},
                      [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
 }
@@ -154,28 +156,28 @@ void ClientSession::refuse() {
 
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
-  GuestBudget* const budget = party_.budget();
+  UnauthenticatedBudget* const budget = endpoint_.budget();
   const bool is_held = budget != nullptr &&
                        !budget->is_open(
-                           now_since_epoch_ns());  // to be told so, at each step, is free
-  GuestCharge charge(is_held ? nullptr : budget);
+                           now_since_epoch_ns());  // notices about the closed budget are free
+  UnauthenticatedCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
-    message_.is_text = party_.next_reply(id_, message_.text);
+    message_.is_text = endpoint_.next_reply(id_, message_.text);
     return message_.is_text ? send()
                             : close(websocket::close_code::policy_error, "too many messages");
   }
-  if (party_.next(id_, now_since_epoch_ns(), message_)) {
+  if (endpoint_.next(id_, now_since_epoch_ns(), message_)) {
     charge.add_bytes(message_.text.size() + message_.frame.size());
     return send();
   }
-  if (party_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
+  if (endpoint_.has_received_all(id_)) close(websocket::close_code::normal, "the run has ended");
 }
 
 void ClientSession::send() {
   is_sending_ = true;
   began_ = Clock::now();
-  wait_for_client(kPatience);
+  wait_for_client(kTimeout);
   socket_.text(message_.is_text);
   const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text)
                                                            : boost::asio::buffer(message_.frame);
@@ -184,14 +186,14 @@ void ClientSession::send() {
   });
 }
 
-/// A slow one may take as long as it takes something.
+/// A slow client is not closed as long as it accepts bytes.
 void ClientSession::wait_for_client(Clock::duration delay) {
-  patience_.expires_after(delay);
-  patience_.async_wait([weak = weak_from_this()](const error_code& error) {
+  timeout_.expires_after(delay);
+  timeout_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
     if (error || !self || !self->is_sending_) return;
-    if (const Clock::duration waited = self->waited(); waited < kPatience)
-      self->wait_for_client(kPatience - waited);
+    if (const Clock::duration waited = self->waited(); waited < kTimeout)
+      self->wait_for_client(kTimeout - waited);
     else
       self->give_up();
   });
@@ -204,7 +206,7 @@ ClientSession::Clock::duration ClientSession::waited() const {
 void ClientSession::give_up_if_stuck() {
   constexpr std::chrono::milliseconds kStuck{100};
   const bool is_idle = !is_sending_ && !is_closing_;
-  if (is_idle && !party_.is_waiting_for_verdict(id_)) return;
+  if (is_idle && !endpoint_.is_waiting_for_verdict(id_)) return;
   const std::optional<int> left = unsent();
   if (!left) return give_up();
   if (is_idle && *left == 0) return;
@@ -221,12 +223,13 @@ std::optional<int> ClientSession::unsent() {
 }
 
 void ClientSession::give_up_if_behind() {
-  if (is_sending_ || is_closing_ || !party_.is_waiting_for_verdict(id_) || unsent() != 0) give_up();
+  if (is_sending_ || is_closing_ || !endpoint_.is_waiting_for_verdict(id_) || unsent() != 0)
+    give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {
   is_sending_ = false;
-  patience_.cancel();
+  timeout_.cancel();
   if (error) return give_up();
   serve();
 }
@@ -238,10 +241,10 @@ void ClientSession::close(websocket::close_code code, const char* reason) {
                       [self = shared_from_this()](const error_code&) { self->give_up(); });
 }
 
-/// All that is under way ends with an error, and with it the session.
+/// Closes the socket: all pending operations fail, which ends the session.
 void ClientSession::give_up() {
   is_closing_ = true;
-  patience_.cancel();
+  timeout_.cancel();
   budget_timer_.cancel();
   idle_timer_.cancel();
   beast::get_lowest_layer(socket_).close();

@@ -12,9 +12,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t
-    kTopTokens = 20;  ///< MegatronApp's page cuts the list into pieces of this length
+    kTopTokens = 20;  ///< MegatronApp's page splits the list into rows of this length
 
-/// A list of lists, whatever the program wrote.
+/// Reads a list of lists; tolerates any JSON, as the application wrote it.
 std::vector<Json> lists_in(const Json& reply, const char* name) {
   std::vector<Json> lists;
   const auto found = reply.find(name);

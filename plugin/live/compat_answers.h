@@ -5,19 +5,22 @@
 #include <cstdint>
 #include <string>
 
-/// What the program answers to `generate` (docs/live_protocol.md), in the words of MegatronApp.
-/// Pure.
+/// Converts the application's answers to `generate` (docs/live_protocol.md) to MegatronApp's
+/// messages. Pure functions.
 namespace megascope::live {
 
+/// An error message.
 /// {"type":"error","message":…}
 std::string compat_error_text(const std::string& message);
 
-/// Tokens of the shortest prompt of the program's `start`: so many of each prompt are told.
+/// Length of the shortest prompt in the application's `start`; this many tokens of each prompt are
+/// sent.
 std::uint64_t shortest_prompt(const nlohmann::json& reply);
-/// layers: as far as known, where the reply does not say.
+/// The message `start`. layers: number of known layers, used if the reply has none.
 std::string compat_start_text(const nlohmann::json& reply, std::int32_t layers);
-/// An update of type Result: the sampled token of each prompt, and kTopTokens of each.
+/// An update of type Result: the sampled token of each prompt, with its kTopTokens candidates.
 std::string compat_result_text(const nlohmann::json& reply);
+/// The message `finish`.
 std::string compat_finish_text(nlohmann::json reply);
 
 }  // namespace megascope::live

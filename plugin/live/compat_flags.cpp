@@ -49,14 +49,15 @@ int number_of(CompatFlag flag, CompatForm form) {
   return form == CompatForm::kTracer ? row.tracer_number : row.megatron_app_number;
 }
 
-std::vector<tensors::Wish> wishes_of(CompatFlag flag, tensors::Wish wish) {
+std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         tensors::CaptureRequest capture_request) {
   const CompatFlagRow& row = row_of(flag);
-  wish.tensor_kind = static_cast<std::uint8_t>(row.kind);
-  std::vector<tensors::Wish> wishes;
+  capture_request.tensor_kind = static_cast<std::uint8_t>(row.kind);
+  std::vector<tensors::CaptureRequest> capture_requests;
   for (const std::string_view pattern : row.patterns) {
-    if (tensors::set_pattern(wish, pattern)) wishes.push_back(wish);
+    if (tensors::set_pattern(capture_request, pattern)) capture_requests.push_back(capture_request);
   }
-  return wishes;
+  return capture_requests;
 }
 
 }  // namespace megascope::live

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <array>
 #include <cstddef>
@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-/// What clients of the compatibility endpoint call tensors (docs/live_compat.md). Pure.
+/// Tensor names of the compatibility protocols (docs/live_compat.md). Pure functions.
 namespace megascope::live {
 
-/// The two protocols, which number their flags differently.
+/// The two protocols. They number their flags differently.
 enum class CompatForm : std::uint8_t { kMegatronApp, kTracer };
 
-/// In the order of the table.
+/// Flags, in the order of the table of rows.
 enum class CompatFlag : std::uint8_t {
   kQkv,
   kScores,
@@ -28,28 +28,29 @@ enum class CompatFlag : std::uint8_t {
   kCount
 };
 
-/// A row of the table: a flag, and which tensors a program shows are its.
+/// A row of the table: a flag and the tensors that it selects.
 struct CompatFlagRow {
   CompatFlag flag = CompatFlag::kQkv;
   std::string_view name;
-  std::string_view group;       ///< of MegatronApp's configuration; empty: it has none
-  int megatron_app_number = 0;  ///< 0: it has no such flag
+  std::string_view group;       ///< key in MegatronApp's configuration; empty: none
+  int megatron_app_number = 0;  ///< flag number; 0: MegatronApp has no such flag
   int tracer_number = 0;
   bool is_on_by_default = false;
   TensorKind kind = TensorKind::kActvOut;
-  std::array<std::string_view, 2> patterns;  ///< of names; empty: none
+  std::array<std::string_view, 2> patterns;  ///< name patterns; empty: none
 };
 
-/// FlagType 6 of MegatronApp: the token that was sampled.
+/// FlagType 6 of MegatronApp: the sampled token.
 inline constexpr int kResultNumber = 6;
 
 const CompatFlagRow& row_of(CompatFlag flag);
 std::optional<CompatFlag> flag_named(std::string_view name);
-/// Known in the references, and shown otherwise or not at all: passed over.
+/// Flags known to the reference implementations that are ignored here.
 bool is_passed_over(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
-/// `wish` for each pattern of the flag.
-std::vector<tensors::Wish> wishes_of(CompatFlag flag, tensors::Wish wish);
+/// One capture request for each pattern of the flag, based on `wish`.
+std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         tensors::CaptureRequest capture_request);
 
 }  // namespace megascope::live

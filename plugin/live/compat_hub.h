@@ -3,12 +3,12 @@
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
-#include "plugin/live/onlooker.h"
-#include "plugin/live/party.h"
+#include "plugin/live/observer.h"
+#include "plugin/live/protocol_endpoint.h"
 #include "plugin/live/text_progress.h"
-#include "plugin/live/vector_shelf.h"
+#include "plugin/live/unauthenticated_budget.h"
+#include "plugin/live/vector_cache.h"
 
 #include <cstdint>
 #include <deque>
@@ -21,10 +21,10 @@
 
 namespace megascope::live {
 
-/// Clients of MegatronApp and of Megatron's tensor tracer (docs/live_compat.md), beside the hub,
-/// whose views they see. Nothing waits for them: of each tensor the newest view goes out when a
-/// client can take it. One thread, the hub's.
-class CompatHub final : public Party, public Onlooker {
+/// Server side of the compatibility protocols: MegatronApp and Megatron's tensor tracer
+/// (docs/live_compat.md). Uses the views that Hub assembles. Never blocks on a client: when a
+/// client can receive, it gets the latest view of each tensor. The hub's thread.
+class CompatHub final : public ProtocolEndpoint, public Observer {
  public:
   explicit CompatHub(Hub& hub);
   ~CompatHub() override;
@@ -37,60 +37,59 @@ class CompatHub final : public Party, public Onlooker {
   bool count_message(ClientId client, std::int64_t now_ns) override;
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
-  bool has_heard_all(ClientId client) const override;
-  GuestBudget* budget() override { return &budget_; }
+  bool has_received_all(ClientId client) const override;
+  UnauthenticatedBudget* budget() override { return &budget_; }
 
-  void hear_of(const Shelf::Place& place, std::int64_t now_ns) override;
-  void hear(const tensors::Notice& notice) override;
-  void hear(const Asker& asker, const nlohmann::json& reply) override;
-  void hear_end() override { has_ended_ = true; }
-  /// Now and then: tells of flags of which nothing comes.
+  void receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) override;
+  void handle(const tensors::Notice& notice) override;
+  void handle(const Asker& asker, const nlohmann::json& reply) override;
+  void receive_end() override { has_ended_ = true; }
+  /// Call periodically: reports flags for which no views arrive.
   void tick(std::int64_t now_ns);
 
  private:
-  /// A flag that a client wants to see.
+  /// A flag that a client has switched on.
   struct Seen {
     CompatLens lens;
-    std::vector<std::uint32_t> wishes;
-    std::map<std::uint64_t, std::uint64_t>
-        sent_tokens;  ///< by tensor, of the text that is generated
+    std::vector<std::uint32_t> capture_requests;
+    /// Tokens already sent, by tensor, of the text being generated.
+    std::map<std::uint64_t, std::uint64_t> sent_tokens;
     bool has_view = false;
     bool has_complained = false;
   };
   enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
-  /// A view that is to be told.
+  /// A view to be sent.
   struct Waiting {
-    Shelf::Place place;
-    ViewPointer view;  ///< null: the newest that there is when it is told
+    LatestViewCache::Place place;
+    ViewPointer view;  ///< null: use the latest view at the time of sending
   };
 
   struct Client {
-    explicit Client(GuestBudget& budget) : turn(&budget) {}
+    explicit Client(UnauthenticatedBudget& budget) : turn(&budget) {}
 
-    GuestTurn turn;  ///< to be sent something
+    UnauthenticatedTurn turn;  ///< turn of the budget for sending
     Mode mode = Mode::kIdle;
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;
     std::deque<Waiting> waiting;
-    std::size_t waiting_bytes = 0;  ///< of the views in it
+    std::size_t waiting_bytes = 0;  ///< bytes of the views in `waiting`
     std::deque<std::string> replies;
     std::size_t reply_bytes = 0;
     AnswerQueue answers;
     MessageRate rate;
-    bool has_started = false;  ///< it was told `start`
-    bool wants_pca = false;    ///< while a text is generated
-    std::string finish;        ///< to be told once the last step's views are; empty: not yet
-    std::optional<std::int64_t> finish_ns;  ///< when it first could be told
+    bool has_started = false;  ///< `start` was sent
+    bool wants_pca = false;    ///< during generation
+    std::string finish;        ///< `finish`, sent after the views of the last step; empty: not yet
+    std::optional<std::int64_t> finish_ns;  ///< when `finish` could first have been sent
     TextProgress progress;
     std::optional<std::int64_t> first_step;
     std::int64_t last_step = 0;
-    std::int64_t first_ns = 0;  ///< when the first view came
-    std::int64_t since_ns = 0;  ///< when it asked
+    std::int64_t first_ns = 0;  ///< arrival of the first view
+    std::int64_t since_ns = 0;  ///< time of the request
     std::uint64_t since_steps = 0;
-    bool is_held = false;  ///< the budget of clients without token kept it waiting when it last
-                           ///< asked
-    bool has_been_told_of_budget = false;
-    bool has_heard_end = false;
+    bool is_held = false;  ///< the budget was closed when the client was last served
+    bool has_been_reported_of_budget = false;
+    bool has_received_end = false;
   };
 
   Client* find(ClientId id);
@@ -99,12 +98,12 @@ class CompatHub final : public Party, public Onlooker {
   void complain(Client& client, Seen& seen, const std::string& problem);
   static void forget_views(Client& client);
   void stop(ClientId id, Client& client);
-  /// False: it was refused.
+  /// Starts showing the flags. False: the request was refused.
   bool watch(Client& client, const CompatWatch& request, std::int64_t now_ns);
   bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
   bool ask_ranks(Seen& seen);
   void generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns);
-  void hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns);
+  void receive_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns);
   void wait(Client& client, Waiting&& waiting);
   void skip_update(Client& client);
   bool may_show(Client& client, std::int64_t now_ns);
@@ -115,12 +114,12 @@ class CompatHub final : public Party, public Onlooker {
   std::string start_text(const Client& client) const;
   std::int32_t layer_count() const;
   std::string names_of(CompatFlag flag) const;
-  /// Of a tensor that ranks named; empty: none did.
+  /// Global shape of a tensor with the flag's name; empty: none is known.
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;
-  GuestBudget budget_;
-  VectorShelf vectors_;
+  UnauthenticatedBudget budget_;
+  VectorCache vectors_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   bool has_ended_ = false;

@@ -6,13 +6,13 @@
 namespace megascope::live {
 namespace {
 
-using tensors::Wish;
-using tensors::WishKind;
+using tensors::CaptureRequest;
+using tensors::CaptureRequestKind;
 
-/// Leading dimensions of a tensor of a transformer that stay: sequences and tokens.
+/// Leading dimensions that are kept: sequences and tokens.
 constexpr std::uint32_t kKept = 2;
 
-/// The input tokens, and under them where each stands.
+/// Appends the position of each input token.
 void stack_positions(Numbers& numbers) {
   const std::uint64_t tokens = numbers.shape.empty() ? 1 : numbers.shape.back();
   const std::size_t count = numbers.values.size();
@@ -26,20 +26,20 @@ CompatLens::CompatLens(const WantedFlag& wanted, CompatForm form,
                        std::shared_ptr<const NpyArray> vector)
     : wanted_(wanted), form_(form), vector_(std::move(vector)), is_known_(!is_fused_wanted()) {}
 
-Wish CompatLens::wish() const {
-  if (fused_) return fused_->wish();
-  Wish wish{.kind = WishKind::kTile};
+CaptureRequest CompatLens::capture_request() const {
+  if (fused_) return fused_->capture_request();
+  CaptureRequest capture_request{.kind = CaptureRequestKind::kTile};
   const bool is_attention = wanted_.flag == CompatFlag::kScores;
   if (!is_known_ || wanted_.compressor.kind == CompressorKind::kEmpty) {
-    wish.tiles = 1;
+    capture_request.tiles = 1;
   } else if (wanted_.compressor.kind == CompressorKind::kTile) {
-    wish.tiles = wanted_.compressor.tiles;
-    wish.keep = is_attention ? 0 : kKept;
-    set_method(wish, wanted_.compressor.method);
+    capture_request.tiles = wanted_.compressor.tiles;
+    capture_request.keep = is_attention ? 0 : kKept;
+    set_method(capture_request, wanted_.compressor.method);
   } else {
-    wish.tiles = tensors::kMostTiles;  // each element by itself
+    capture_request.tiles = tensors::kMaxTiles;  // one element for each tile
   }
-  return wish;
+  return capture_request;
 }
 
 bool CompatLens::learn(const std::vector<std::uint64_t>& shape) {
@@ -68,8 +68,8 @@ std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_
     const std::string have = vector_ == nullptr ? "none"
                                                 : "[" + std::to_string(vector_->rows) + ", " +
                                                       std::to_string(vector_->columns) + "]";
-    problem = "the projection's vectors are " + have + ", and layer " + std::to_string(layer + 1) +
-              " of size " + std::to_string(size) + " has none among them";
+    problem = "the projection's vectors are " + have + " and do not include layer " +
+              std::to_string(layer + 1) + " of size " + std::to_string(size) + "";
     return std::nullopt;
   }
   const float* const vector = vector_->values.data() + static_cast<std::uint64_t>(layer) * size;
@@ -84,24 +84,25 @@ std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_
   return made;
 }
 
-/// Before anything is made of it.
+/// Checks a view before it is converted. Empty: it can be shown.
 std::string CompatLens::why_not(const View& view) const {
   const CompressorKind kind = wanted_.compressor.kind;
   const bool is_as_it_is = kind == CompressorKind::kNoOp || kind == CompressorKind::kProjection;
   if (!problem_.empty()) return problem_;
   if (is_as_it_is && view.tile_width > 1 && !view.full_shape.empty())
-    return "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " +
-           std::to_string(tensors::kMostTiles) + " can be sent as they are";
+    return "its last dimension has " + std::to_string(view.full_shape.back()) +
+           " elements; at most " + std::to_string(tensors::kMaxTiles) +
+           " can be sent without reduction";
   const std::size_t dimensions = std::min(view.shape.size(), view.full_shape.size());
   if (wanted_.flag == CompatFlag::kScores && dimensions < 3)
     return "of " + std::to_string(dimensions) +
-           " dimensions, and attention has at least heads, queries and keys";
+           " dimensions; attention needs heads, queries and keys";
   const std::uint64_t numbers = numbers_of(view);
-  if (numbers <= kMostCompatNumbers) return {};
-  return std::to_string(numbers) + " numbers are more than an update holds: ask for fewer tiles";
+  if (numbers <= kMaxCompatNumbers) return {};
+  return std::to_string(numbers) + " values exceed the size of an update; request fewer tiles";
 }
 
-/// How many look() makes of it.
+/// Number of values that look() produces.
 std::uint64_t CompatLens::numbers_of(const View& view) const {
   const CompressorKind kind = wanted_.compressor.kind;
   if (kind == CompressorKind::kEmpty) return 0;
@@ -120,7 +121,7 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer,
   Numbers numbers{.shape = view.shape, .values = view.values};
   if (fused_) {
     std::optional<Numbers> tiles = fused_->tiles_of(numbers);
-    if (!tiles) problem = "its shape has changed: ask for it again";
+    if (!tiles) problem = "its shape has changed; request it again";
     return tiles;
   }
   if (kind == CompressorKind::kEmpty) numbers.shape = view.full_shape;
@@ -134,7 +135,8 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer,
   }
   if (kind == CompressorKind::kProjection) return projected(numbers, layer, problem);
   if (has_pixels())
-    widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
+    // MegatronApp's page expects rows of this length.
+    widen_rows(numbers, wanted_.compressor.tiles);
   return numbers;
 }
 

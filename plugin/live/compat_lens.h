@@ -3,8 +3,8 @@
 #include "plugin/live/compat_numbers.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/fused_qkv.h"
-#include "plugin/live/joiner.h"
 #include "plugin/live/npy_file.h"
+#include "plugin/live/view_assembler.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,41 +14,41 @@
 
 namespace megascope::live {
 
-/// The most numbers that one `update` holds.
-inline constexpr std::uint64_t kMostCompatNumbers = std::uint64_t{1} << 20;
+/// Maximum number of values in one `update`.
+inline constexpr std::uint64_t kMaxCompatNumbers = std::uint64_t{1} << 20;
 
-/// How the tensors of one flag become what a client of the compatibility endpoint expects of it.
-/// Pure.
+/// Converts the tensors of one flag to the values that a client of the compatibility endpoint
+/// expects. Pure.
 class CompatLens {
  public:
-  /// vector: of a projection, rows normalised; else null.
+  /// vector: projection vectors with normalized rows; null if the compressor is not a projection.
   CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector);
   CompatFlag flag() const { return wanted_.flag; }
-  /// What to ask the ranks for now, without a name.
-  tensors::Wish wish() const;
-  /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that
-  /// were asked for before are none to show.
+  /// The capture request for the current knowledge of the shape, without a name.
+  tensors::CaptureRequest capture_request() const;
+  /// Reports the shape of a tensor. Returns true if wish() has changed; views captured for the
+  /// earlier request must then be ignored.
   bool learn(const std::vector<std::uint64_t>& shape);
-  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most
-  /// kMostCompatNumbers come.
+  /// Converts a view. layer: from 0. On success the result has at least 3 dimensions and at most
+  /// kMaxCompatNumbers values. nullopt: `problem` says why the view cannot be shown.
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
-  /// Dimensions of what comes that are tokens of the text: of which rows there are, and those that
-  /// say how far the text goes (of attention: keys).
+  /// The token dimensions of a result: `rows` is the dimension whose entries are sent, `counted`
+  /// the one that shows the length of the text (for attention: keys).
   struct TokenDimensions {
     std::size_t rows = 0;
     std::size_t counted = 0;
   };
   TokenDimensions token_dimensions(const Numbers& numbers) const;
-  /// What comes has positions under its tokens ([2, sequences, tokens]).
+  /// Whether the result has positions below its tokens, as [2, sequences, tokens].
   bool has_positions() const {
     const CompressorKind kind = wanted_.compressor.kind;
     return wanted_.flag == CompatFlag::kInputTokens &&
            (kind == CompressorKind::kNoOp || kind == CompressorKind::kEmpty);
   }
-  /// An update's `args`.
+  /// The field `args` of an update.
   std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
 
-  /// Known once a view came: sequences and tokens.
+  /// Number of sequences, and of tokens; 0 before the first view.
   std::uint64_t sequences() const { return sequences_; }
   std::uint64_t tokens() const { return tokens_; }
 
@@ -68,7 +68,7 @@ class CompatLens {
   CompatForm form_;
   std::shared_ptr<const NpyArray> vector_;
   std::optional<FusedQkv> fused_;
-  bool is_known_ = false;  ///< whether it is fused
+  bool is_known_ = false;  ///< whether the tensor is a fused QKV tensor is known
   std::string problem_;
   std::uint64_t sequences_ = 0;
   std::uint64_t tokens_ = 0;

@@ -6,28 +6,30 @@
 #include <string>
 #include <vector>
 
-/// Numbers on their way to clients of the compatibility endpoint. Pure.
+/// Arrays of numbers for clients of the compatibility endpoint. Pure functions.
 namespace megascope::live {
 
-/// values: of `shape`, last dimension fastest; NaN: not a number, or of no element.
+/// A dense array, last dimension fastest. NaN: the value is NaN or has no element.
 struct Numbers {
   std::vector<std::uint64_t> shape;
   std::vector<float> values;
 };
 
+/// The product of the extents.
 std::uint64_t product_of(const std::vector<std::uint64_t>& shape);
 
-/// One dimension instead of all behind the first two; [tokens, …] gets a first dimension of 1.
+/// Reshapes to three dimensions: merges the dimensions after the second; [tokens, …] gets a first
+/// dimension of 1.
 void make_three_dimensions(Numbers& numbers);
-/// Rows of `cells` numbers, if they are shorter: those that lack are NaN.
+/// Widens the last dimension to `cells`, filled with NaN. No effect if it is at least as large.
 void widen_rows(Numbers& numbers, std::uint64_t cells);
-/// Rows of a dimension before the first one, of one value, so that it has `count`; none if it has
-/// as many.
+/// Inserts entries with one value at the front of a dimension, so that it has `count`. No effect if
+/// it has at least as many.
 void pad_front(Numbers& numbers, std::size_t dimension, std::uint64_t count, float value);
-/// Of a dimension its last `count`, if it has more.
+/// Keeps the last `count` entries of a dimension. No effect if it has no more.
 void keep_last(Numbers& numbers, std::size_t dimension, std::uint64_t count);
 
-/// An `update`: what is not finite is `null`, as JSON has no word for it.
+/// The message `update`. Non-finite values become `null`, because JSON cannot express them.
 std::string update_text(int update_type, std::int32_t layer_id,
                         const std::vector<std::uint64_t>& args, const std::vector<float>& values);
 

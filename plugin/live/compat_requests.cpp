@@ -21,9 +21,9 @@ constexpr const char* kCompressors = "compressor_config";
 constexpr const char* kPerturbations = "disturbance_configs";
 constexpr std::uint32_t kQkvPixels = 96;
 constexpr std::uint32_t kMlpPixels = 64;
-constexpr std::size_t kMostPath = 4096;
+constexpr std::size_t kMaxPath = 4096;
 
-/// The references write True and False as texts too.
+/// The reference implementations also send "True" and "False" as texts.
 std::optional<bool> truth_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (!value.is_string()) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<bool> truth_of(const Json& value) {
   return text == "false" ? std::optional(false) : std::nullopt;
 }
 
-/// Absent: an empty object.
+/// The object in a field; an empty object if the field is absent.
 const Json& object_named(Fields& fields, const char* name) {
   static const Json kNothing = Json::object();
   if (!fields.has(name)) return kNothing;
@@ -47,22 +47,22 @@ void read_method(Fields& fields, const std::string& where, kernels::TileMethod& 
   std::string problem;
   const bool is_empty = fields["method"].is_string() &&
                         fields["method"].get_ref<const std::string&>().empty();
-  if (!is_empty) fields.text("method", tensors::kMostMethodBytes, text);
+  if (!is_empty) fields.text("method", tensors::kMaxMethodBytes, text);
   if (!fields.problem().empty()) return;
   const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
   if (parsed)
     method = *parsed;
   else
     fields.fail(
-        "The method of " + where + " is refused: " + problem +
-        ". The text is parsed, not evaluated: `data.mean(dim=-1)` and its like are accepted.");
+        "The method of " + where + " is rejected: " + problem +
+        ". The text is parsed, not evaluated: `data.mean(dim=-1)`, for example, is accepted.");
 }
 
-/// {"pixels": 96, "method": "data.mean(dim=-1)"}, or nothing.
+/// Parses {"pixels": 96, "method": "data.mean(dim=-1)"}; all fields are optional.
 Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRow& row,
                                    std::string& problem) {
   Compressor compressor;
-  if (row.group.empty()) {  // attention is sent as it is
+  if (row.group.empty()) {  // attention is sent without reduction
     compressor.kind = CompressorKind::kNoOp;
     return compressor;
   }
@@ -70,17 +70,17 @@ Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRo
   const auto group = configuration.find(row.group);
   if (group == configuration.end()) return compressor;
   if (!group->is_object()) {
-    problem = "`" + std::string(row.group) + "` in `compressor_config` is to be an object.";
+    problem = "`" + std::string(row.group) + "` in `compressor_config` must be an object.";
     return compressor;
   }
   Fields fields(*group);
-  fields.number("pixels", 1, tensors::kMostTiles, compressor.tiles);
+  fields.number("pixels", 1, tensors::kMaxTiles, compressor.tiles);
   read_method(fields, std::string(row.group), compressor.method);
   problem = fields.problem();
   return compressor;
 }
 
-/// False: there is none of that name.
+/// Finds a compressor kind by name. False: unknown.
 bool kind_named(std::string_view name, CompressorKind& kind) {
   constexpr std::string_view kSuffix = "Compressor";
   constexpr std::array<std::pair<std::string_view, CompressorKind>, 4> kKinds{
@@ -95,8 +95,8 @@ bool kind_named(std::string_view name, CompressorKind& kind) {
   return found != kKinds.end();
 }
 
-/// {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}, or nothing:
-/// Empty.
+/// Parses {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}. Without it
+/// the compressor is Empty.
 Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row,
                              std::string& problem) {
   Compressor compressor;
@@ -111,23 +111,23 @@ Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row
                         kind_named(type.get_ref<const std::string&>(), compressor.kind);
   if (!is_named || !settings.is_object()) {
     problem = where +
-              " is to be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", "
+              " must be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", "
               "\"compressor_configs\": an object}.";
     return compressor;
   }
   Fields fields(settings);
   if (compressor.kind == CompressorKind::kTile) {
-    fields.number("tiles", 1, tensors::kMostTiles, compressor.tiles);
+    fields.number("tiles", 1, tensors::kMaxTiles, compressor.tiles);
     read_method(fields, where, compressor.method);
   }
   if (compressor.kind == CompressorKind::kProjection)
-    fields.text("vector_path", kMostPath, compressor.vector_path);
+    fields.text("vector_path", kMaxPath, compressor.vector_path);
   problem = fields.problem();
   return compressor;
 }
 
-/// Whose configuration it is: that of the tracer says `compressor_type`, and only it knows some
-/// flags.
+/// Detects the protocol of a configuration: only the tracer's has `compressor_type`, and some flags
+/// are the tracer's only.
 CompatForm form_of(const Json& flags, const Json& configuration) {
   const auto is_tracers = [](const Json& entry) {
     return entry.is_object() && entry.contains("compressor_type");
@@ -144,19 +144,19 @@ CompatForm form_of(const Json& flags, const Json& configuration) {
 void check_names(const Json& flags, Fields& fields) {
   for (const auto& [name, value] : flags.items()) {
     if (!flag_named(name) && !is_passed_over(name))
-      return fields.fail("There is no flag `" + name.substr(0, 64) + "`.");
+      return fields.fail("Unknown flag `" + name.substr(0, 64) + "`.");
     if (!truth_of(value)) return fields.fail(name.substr(0, 64), "true or false");
   }
 }
 
-/// To show what was not perturbed as if it were would mislead.
+/// Rejects perturbations: showing unperturbed values instead would mislead.
 void check_perturbations(Fields& fields) {
   const Json& wanted = object_named(fields, kPerturbations);
   for (const auto& [name, value] : wanted.items()) {
     if (name.ends_with("_perturbation") && truth_of(value).value_or(false))
       return fields.fail(
           "`" + name.substr(0, 64) +
-          "` is refused: this version perturbs nothing. The program runs on as it is.");
+          "` is rejected: perturbation is not supported. The application continues unchanged.");
   }
 }
 
@@ -192,10 +192,9 @@ CompatRequest read_object(const Json& message) {
   if (!fields.problem().empty()) return CompatBad{fields.problem()};
   if (type == "ping") return CompatPing{};
   if (type == "worker_forward")
-    return CompatBad{"`worker_forward` is refused: ranks speak to each other over MPI here."};
+    return CompatBad{"`worker_forward` is rejected: ranks communicate through MPI."};
   if (type != "run_training_step" && type != "generate")
-    return CompatBad{"There is no message `" + type +
-                     "`: run_training_step, generate and ping are."};
+    return CompatBad{"Unknown message `" + type + "`; use run_training_step, generate or ping."};
   CompatGenerate generate{.watch = read_watch(fields), .request = {}};
   if (!fields.problem().empty()) return CompatBad{fields.problem()};
   if (type == "run_training_step") return std::move(generate.watch);
@@ -208,7 +207,7 @@ CompatRequest read_object(const Json& message) {
 }  // namespace
 
 CompatRequest read_compat_request(std::string_view text) {
-  if (text.size() > kMostMessageBytes) return CompatBad{"A message has at most 64 KiB."};
+  if (text.size() > kMaxMessageBytes) return CompatBad{"The message is larger than 64 KiB."};
   std::string problem;
   const Json message = parsed_object(text, problem);
   return problem.empty() ? read_object(message) : CompatBad{problem};

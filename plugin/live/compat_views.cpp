@@ -1,8 +1,8 @@
 #include "plugin/live/bounds.h"
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/json_fields.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <algorithm>
@@ -10,25 +10,25 @@
 #include <set>
 #include <utility>
 
-/// What becomes of the views that come.
+/// Handling of assembled views.
 namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks have told of the
-                                                      ///< first step that is shown
+/// After this time all ranks have reported the first step.
+constexpr std::int64_t kFirstStepNs = 1'500'000'000;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
-constexpr std::size_t kMostNamesSaid = 12;
-constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the program finished a text
-                                                      ///< its views are waited for
+constexpr std::size_t kMaxNamesReported = 12;
+/// How long after the end of a text its last views are awaited.
+constexpr std::int64_t kLastViewsNs = 1'000'000'000;
 
-bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) {
-  return std::ranges::find(wishes, wish) != wishes.end();
+bool has(const std::vector<std::uint32_t>& capture_requests, std::uint32_t capture_request) {
+  return std::ranges::find(capture_requests, capture_request) != capture_requests.end();
 }
 
-/// Input tokens that begin behind so many others.
+/// Adds an offset to the positions of input tokens.
 void move_positions(Numbers& numbers, std::uint64_t others) {
   const auto second_half = numbers.values.begin() +
                            static_cast<std::ptrdiff_t>(numbers.values.size() / 2);
@@ -37,17 +37,18 @@ void move_positions(Numbers& numbers, std::uint64_t others) {
 
 }  // namespace
 
-void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
+void CompatHub::receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place)
-                                                             : nullptr;
-      if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
+      const ViewPointer view = has(seen.capture_requests, place.first)
+                                   ? hub_.store().cache.find(place)
+                                   : nullptr;
+      if (view != nullptr) receive_view(client, seen, {place, view}, now_ns);
     }
   }
 }
 
-void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns) {
+void CompatHub::receive_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns) {
   const View& view = *waiting.view;
   seen.has_view = true;
   if (!client.first_step) {
@@ -57,17 +58,17 @@ void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::in
   client.last_step = std::max(client.last_step, view.step);
   if (seen.lens.learn(view.full_shape)) {
     if (!ask_ranks(seen))
-      complain(client, seen, "all clients together want too many different things");
+      complain(client, seen, "too many capture requests of all clients together");
     return;
   }
   wait(client, std::move(waiting));
 }
 
-/// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond
-/// kMostTextViewBytes, the newest view counts.
+/// Queues a view. During generation every step's rows are sent, even to a slow client, up to
+/// kMaxTextViewBytes; otherwise only the latest view is kept.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
   const std::size_t bytes = bytes_of(*waiting.view);
-  if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
+  if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMaxTextViewBytes) {
     client.waiting_bytes += bytes;
     return client.waiting.push_back(std::move(waiting));
   }
@@ -85,17 +86,17 @@ void CompatHub::forget_views(Client& client) {
   client.waiting_bytes = 0;
 }
 
-/// The newest view of a tensor replaces one that the budget kept back.
+/// Counts a view that was replaced while the budget was closed.
 void CompatHub::skip_update(Client& client) {
   budget_.count_skipped();
-  if (!std::exchange(client.has_been_told_of_budget, true))
-    refuse(client, "Updates are left out: " + budget_text(hub_.settings()) + ".");
+  if (!std::exchange(client.has_been_reported_of_budget, true))
+    refuse(client, "Updates are skipped: " + budget_text(hub_.settings()) + ".");
 }
 
-void CompatHub::hear(const tensors::Notice& notice) {
+void CompatHub::handle(const tensors::Notice& notice) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
-      if (has(seen.wishes, notice.wish)) complain(client, seen, notice.text);
+      if (has(seen.capture_requests, notice.capture_request)) complain(client, seen, notice.text);
     }
   }
 }
@@ -116,20 +117,20 @@ void CompatHub::tick(std::int64_t now_ns) {
   }
 }
 
-/// What there is, where a flag finds nothing.
+/// Error text for a flag without views, with the names of similar tensors.
 std::string CompatHub::names_of(CompatFlag flag) const {
   const CompatFlagRow& row = row_of(flag);
-  std::string text = "no tensor comes whose name is like " + std::string(row.patterns[0]);
+  std::string text = "no tensor matches the name " + std::string(row.patterns[0]);
   if (!row.patterns[1].empty()) text += " or " + std::string(row.patterns[1]);
-  text += " and whose kind is " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
+  text += " and the kind " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
   std::set<std::string> names;
   const TensorCatalog& known = hub_.store().tensors;
-  for (std::uint32_t id = 0; id < known.size() && names.size() < kMostNamesSaid; ++id) {
+  for (std::uint32_t id = 0; id < known.size() && names.size() < kMaxNamesReported; ++id) {
     if (known[id].is_named) names.insert(known[id].name.name);
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list.empty() ? text : text + "; there are " + list;
+  return list.empty() ? text : text + "; available: " + list;
 }
 
 std::vector<std::uint64_t> CompatHub::known_shape(CompatFlag flag) const {
@@ -156,8 +157,8 @@ std::int32_t CompatHub::layer_count() const {
   return layers;
 }
 
-/// In training `start` says how many layers there are: all ranks have told of theirs by the third
-/// step, or never will.
+/// Whether views may be sent. During training, `start` must come first and has the number of
+/// layers, so it is delayed until all ranks can have reported theirs (three steps).
 bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
   if (client.has_started) return true;
   if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
@@ -184,9 +185,10 @@ bool CompatHub::next_view(Client& client, std::string& text) {
     const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
-    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
-    const auto seen = std::ranges::find_if(
-        client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
+    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.place);
+    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& other) {
+      return has(other.capture_requests, one.place.first);
+    });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;
@@ -196,9 +198,9 @@ bool CompatHub::next_view(Client& client, std::string& text) {
   return false;
 }
 
-/// While a text is generated its tokens come one by one, though the program may compute all of them
-/// each time: only new ones are told. Where it looks at the text's end only, rows count from the
-/// text's begin all the same, as those who read them do. False: they are too many.
+/// During generation, removes the tokens that were already sent: the application may compute all
+/// tokens in every step. Rows are numbered from the start of the text, even if the application
+/// computes only its end. False: the result is too large.
 bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers) {
   const bool is_attention = seen.lens.flag() == CompatFlag::kScores;
   const auto [rows, counted] = seen.lens.token_dimensions(numbers);
@@ -210,21 +212,22 @@ bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Nu
   if (seen.lens.has_positions()) move_positions(numbers, reach - extent);
   keep_last(numbers, rows, fresh);
   const std::uint64_t wanted = is_attention ? reach : fresh;
-  if (numbers.values.size() / numbers.shape[counted] * wanted > kMostCompatNumbers) return false;
+  if (numbers.values.size() / numbers.shape[counted] * wanted > kMaxCompatNumbers) return false;
   pad_front(numbers, counted, wanted,
             is_attention ? 0.0F : std::numeric_limits<float>::quiet_NaN());
   return true;
 }
 
-/// Views of the last step come later than the answer of another rank that the text is whole.
+/// Whether the views of the last step have arrived. They may arrive after `finish`, which comes
+/// from another rank.
 bool CompatHub::has_last_views(Client& client, std::int64_t now_ns) const {
   if (!client.finish_ns) client.finish_ns = now_ns;
   if (has_ended_ || now_ns - *client.finish_ns > kLastViewsNs) return true;
   const auto layers = static_cast<std::size_t>(layer_count());
   return std::ranges::all_of(client.seen, [&](const Seen& seen) {
-    const auto is_told = [&](const auto& sent) { return sent.second >= client.progress.end(); };
+    const auto is_reported = [&](const auto& sent) { return sent.second >= client.progress.end(); };
     const std::size_t tensors = seen.lens.flag() == CompatFlag::kInputTokens ? 1 : layers;
-    return seen.sent_tokens.size() >= tensors && std::ranges::all_of(seen.sent_tokens, is_told);
+    return seen.sent_tokens.size() >= tensors && std::ranges::all_of(seen.sent_tokens, is_reported);
   });
 }
 
@@ -232,14 +235,14 @@ std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const 
   const std::optional<std::uint32_t> id = hub_.store().tensors.find(view.key);
   const std::int32_t layer = id ? hub_.store().tensors[*id].name.layer : kNoLayer;
   std::string problem;
-  (void)seen.lens.learn(view.full_shape);  // there may be newer views, of more tokens
+  (void)seen.lens.learn(view.full_shape);  // newer views may have more tokens
   std::optional<Numbers> numbers = seen.lens.look(view, layer, problem);
   if (!numbers) {
     complain(client, seen, problem);
     return std::nullopt;
   }
   if (client.mode == Mode::kGenerating && !keep_new_tokens(client, seen, view, *numbers)) {
-    complain(client, seen, "the text is too long to show it");
+    complain(client, seen, "the text is too long to be shown");
     return std::nullopt;
   }
   return update_text(number_of(seen.lens.flag(), client.form), layer + 1,

@@ -1,16 +1,16 @@
 #include "plugin/live/counted_stream.h"
 
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <cstdint>
 
 namespace megascope::live {
 namespace {
 
-/// What reading costs the thread before anything is done with a message: epoll, recvmsg, the
-/// handler, Beast's parser. Measured with frames without payload and with headers that come byte by
-/// byte (docs/security.md); a fixed price, as the clock itself costs as much.
+/// CPU time charged for a read, before a message is processed: epoll, recvmsg, handler, Beast's
+/// parser. Measured with empty frames and with headers sent byte by byte (docs/security.md). A
+/// fixed price, because reading the CPU clock costs as much.
 constexpr std::uint64_t kCpuNsOfRead = 20'000;
 constexpr std::uint64_t kCpuNsOfByte = 8;
 
@@ -24,7 +24,7 @@ std::size_t LastTaken::available_read_bytes() const noexcept {
 
 void LastTaken::transfer_read_bytes(std::size_t bytes) noexcept {
   message_bytes_ += bytes;
-  if (bytes != 0) said_at_ = std::chrono::steady_clock::now();
+  if (bytes != 0) reported_at_ = std::chrono::steady_clock::now();
   if (budget_ != nullptr) budget_->spend(bytes, kCpuNsOfRead + bytes * kCpuNsOfByte);
 }
 

@@ -10,27 +10,28 @@
 
 namespace megascope::live {
 
-class GuestBudget;
+class UnauthenticatedBudget;
 
-/// A policy of Beast's streams: remembers when the other side last took something; stops reading
-/// where more bytes come without a whole message than any that is allowed takes, however they are
-/// cut into frames (such a connection is ended within its idle time); charges all that is read to a
-/// budget, and does not read while that is closed: then Beast reads one byte a second.
+/// Rate policy for Beast's streams.
+/// - Remembers when the peer last accepted bytes.
+/// - Stops reading when an incomplete message exceeds kMaxBytesOfMessage, however it is split into
+///   frames. The idle timeout then closes the connection.
+/// - Charges bytes read to a budget, and stops reading while the budget is closed (Beast then reads
+///   one byte a second).
 class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
-  /// When the other side's bytes were last read; at first: now.
-  std::chrono::steady_clock::time_point said_at() const noexcept { return said_at_; }
-  /// More bytes came without a whole message than any that is allowed takes: nothing is read any
-  /// more.
+  /// When bytes were last read; initially the time of construction.
+  std::chrono::steady_clock::time_point reported_at() const noexcept { return reported_at_; }
+  /// An incomplete message exceeded kMaxBytesOfMessage: nothing more is read.
   bool is_endless() const noexcept { return message_bytes_ >= kMaxBytesOfMessage; }
-  /// A whole message has been read, or a control frame that is to count as one.
+  /// A complete message was read, or a control frame that counts as one.
   void note_message() noexcept { message_bytes_ = 0; }
-  /// What is read is charged to `budget` from now on. nullptr: to none.
-  void charge(GuestBudget* budget) noexcept { budget_ = budget; }
+  /// Charges further reads to `budget`; nullptr: to none.
+  void charge(UnauthenticatedBudget* budget) noexcept { budget_ = budget; }
 
  private:
-  // 64 KiB in frames of one byte have seven times as many.
+  // A 64 KiB message in one-byte frames has seven times as many bytes.
   static constexpr std::size_t kMaxBytesOfMessage = std::size_t{1} << 20;
 
   friend class boost::beast::rate_policy_access;
@@ -45,12 +46,12 @@ class LastTaken {
   static void on_timer() noexcept {}
 
   std::chrono::steady_clock::time_point at_;
-  std::chrono::steady_clock::time_point said_at_ = std::chrono::steady_clock::now();
-  std::size_t message_bytes_ = 0;  ///< read since the last whole message
-  GuestBudget* budget_ = nullptr;
+  std::chrono::steady_clock::time_point reported_at_ = std::chrono::steady_clock::now();
+  std::size_t message_bytes_ = 0;  ///< read since the last complete message
+  UnauthenticatedBudget* budget_ = nullptr;
 };
 
-/// As boost::beast::tcp_stream.
+/// boost::beast::tcp_stream with this policy.
 using CountedStream = boost::beast::basic_stream<boost::asio::ip::tcp, boost::asio::any_io_executor,
                                                  LastTaken>;
 

@@ -9,10 +9,12 @@
 
 namespace megascope::live {
 
-/// Watches one counter of a training for values that run away (docs/live.md, "Alerts"). The bound
-/// is `factor` times the smaller of two: the largest of the first kFirst values, and the largest of
-/// the last kWindow values that were within the bound. kInRow values in a row above it are an
-/// alert, one until a value is within the bound again. The first 2 kFirst values are not judged.
+/// Detects divergence of one training counter (docs/live.md, "Alerts").
+/// - Bound: `factor` times the smaller of the maximum of the first kFirst values and the maximum of
+///   the last kWindow values that were within the bound.
+/// - Alert: kInRow consecutive values above the bound; one alert until a value is within the bound
+///   again.
+/// - The first 2 kFirst values raise no alert.
 /// One thread.
 class Divergence {
  public:
@@ -20,8 +22,8 @@ class Divergence {
   static constexpr std::size_t kWindow = 50;
   static constexpr std::size_t kInRow = 5;
 
-  /// How many times above the bound is too much for a counter of this name; nullopt: it is not
-  /// watched. Names with `loss`: 1.5; with `norm` and `grad`: 10.
+  /// The factor for a counter of this name: 1.5 if it contains `loss`, 10 if it contains `norm` and
+  /// `grad`. nullopt: the counter is not watched.
   static std::optional<double> factor_of(const std::string& name) {
     std::string lower = name;
     std::ranges::transform(lower, lower.begin(), [](char c) {
@@ -35,8 +37,8 @@ class Divergence {
 
   explicit Divergence(double factor) : factor_(factor) {}
 
-  /// The next value. Returns the bound where this is the kInRow-th value in a row above it. Values
-  /// that are not finite are ignored.
+  /// Adds a value. Returns the bound if this is the kInRow-th consecutive value above it.
+  /// Non-finite values are ignored.
   std::optional<double> add(double value) {
     if (!(value - value == 0.0)) return std::nullopt;
     if (count_ < kFirst) first_ = count_ == 0 ? value : std::max(first_, value);
@@ -49,7 +51,7 @@ class Divergence {
         is_alerted_ = true;
         return bound;
       }
-      return std::nullopt;  // does not raise the window's bound
+      return std::nullopt;  // is not part of the window
     }
     in_row_ = 0;
     is_alerted_ = false;
@@ -69,7 +71,7 @@ class Divergence {
   double factor_;
   double first_ = 0.0;
   std::uint64_t count_ = 0;
-  std::deque<double> window_;  ///< values within the bound, the newest last
+  std::deque<double> window_;  ///< values within the bound, newest last
   std::size_t in_row_ = 0;
   bool is_alerted_ = false;
 };

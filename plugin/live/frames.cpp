@@ -23,20 +23,20 @@ struct Header {
 };
 static_assert(sizeof(Header) == kHeadBytes);
 
-/// All cases are computed and one is chosen, so that a compiler makes lanes of it.
+/// Computes all cases and selects one, so that compilers can vectorize it.
 inline std::uint16_t to_half(float value) {
   constexpr std::uint32_t kInfinity = 0x7F800000;
-  constexpr std::uint32_t kTooLarge = 0x47800000;     // 2^16
-  constexpr std::uint32_t kLeastNormal = 0x38800000;  // 2^-14
-  constexpr std::uint32_t kRebias = 0x38000000;       // 127 - 15 as an exponent
+  constexpr std::uint32_t kTooLarge = 0x47800000;   // 2^16
+  constexpr std::uint32_t kMinNormal = 0x38800000;  // 2^-14
+  constexpr std::uint32_t kRebias = 0x38000000;     // 127 - 15 as an exponent
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
   const std::uint32_t normal = (magnitude - kRebias + 0xFFF + (magnitude >> 13 & 1)) >>
-                               13;  // a carry goes into the exponent
-  // The last place of 0.5 is binary16's smallest number: the sum is rounded there.
+                               13;  // a carry increments the exponent
+  // The last bit of 0.5F is binary16's smallest subnormal, so this addition rounds correctly.
   const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
                               std::bit_cast<std::uint32_t>(0.5F);
-  std::uint32_t half = magnitude < kLeastNormal ? small : normal;
+  std::uint32_t half = magnitude < kMinNormal ? small : normal;
   half = magnitude >= kTooLarge ? 0x7C00 : half;
   half = magnitude > kInfinity ? 0x7E00 : half;
   return static_cast<std::uint16_t>(half | (bits >> 16 & 0x8000));
@@ -63,7 +63,7 @@ std::byte* Frame::next_array(std::size_t bytes) {
 
 float half_scale(std::span<const float> values) noexcept {
   constexpr std::uint32_t kInfinity = 0x7F800000;
-  std::uint32_t largest = 0;  // in the order of magnitudes
+  std::uint32_t largest = 0;  // as bits of |x|, which have the same order
   for (const float value : values) {
     const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF;
     largest = std::max(largest, magnitude < kInfinity ? magnitude : 0);
@@ -71,11 +71,11 @@ float half_scale(std::span<const float> values) noexcept {
   if (largest == 0) return 1.0F;
   constexpr int kLargestExponent = 14;
   return std::ldexp(1.0F, std::max(std::ilogb(std::bit_cast<float>(largest)) - kLargestExponent,
-                                   -126));  // 1 / scale is a float, too
+                                   -126));  // so that 1 / scale is a float
 }
 
 void to_halves(std::span<const float> values, std::byte* halves, float scale) noexcept {
-  const float factor = 1.0F / scale;  // exact, as is the product but for what is far too small
+  const float factor = 1.0F / scale;  // exact; so is the product, unless it underflows
   std::array<std::uint16_t, kBatch> batch;
   while (!values.empty()) {
     const std::size_t count = std::min(values.size(), kBatch);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// Binary frames (docs/live_protocol.md). Pure; machines are little-endian.
+/// Binary frames of the protocol (docs/live_protocol.md). Pure; little-endian machines only.
 namespace megascope::live {
 
 enum class FrameKind : std::uint8_t {
@@ -18,23 +18,21 @@ enum class FrameKind : std::uint8_t {
   kCalls = 5
 };
 
-/// What stands in a frame's header.
+/// Variable fields of a frame's header.
 struct FrameHead {
   FrameKind kind = FrameKind::kSteps;
-  bool has_loss = false;     ///< something of the panel was left out before this frame
-  std::uint32_t number = 0;  ///< on the connection
+  bool has_loss = false;     ///< data of the panel was dropped before this frame
+  std::uint32_t number = 0;  ///< sequence number on the connection
 };
 
 constexpr std::size_t rounded_up(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// A frame that is being written: header and metadata, then arrays one behind the other, each at a
-/// multiple of 8.
+/// Builds a frame: header and metadata, then arrays, each padded to a multiple of 8 bytes.
 class Frame {
  public:
   /// payload_bytes: of all arrays, each rounded up to 8.
   Frame(const FrameHead& head, std::string_view metadata, std::size_t payload_bytes);
-  /// Room for the next array, zeros; what there was no room for in payload_bytes is a defect of the
-  /// caller.
+  /// Returns zeroed memory for the next array. The sum of all arrays must not exceed payload_bytes.
   std::byte* next_array(std::size_t bytes);
   template <class Value>
   void add_array(std::span<const Value> values) {
@@ -48,14 +46,12 @@ class Frame {
   std::size_t at_ = 0;
 };
 
-/// The power of two by which finite values are divided so that the largest is below 2^15, where
-/// binary16 has most of its range below it; 1 if all are 0. Nothing finite becomes infinite by
-/// that, and small numbers stay apart from 0.
+/// A power of two such that the largest finite value divided by it is below 2^15, which uses
+/// binary16's range best; 1 if all values are 0. No finite value overflows.
 float half_scale(std::span<const float> values) noexcept;
 
-/// To IEEE-754 binary16, to the nearest, halves to even; too large is infinity, NaN stays one.
-/// halves: as many as values, any alignment. scale: a power of two; the halves times it are the
-/// values.
+/// Converts values / scale to IEEE-754 binary16, rounding to nearest even. Overflow gives infinity;
+/// NaN stays NaN. halves: one for each value, any alignment. scale: a power of two.
 void to_halves(std::span<const float> values, std::byte* halves, float scale = 1.0F) noexcept;
 
 }  // namespace megascope::live

@@ -12,7 +12,7 @@ using kernels::TileState;
 
 constexpr std::size_t kDimensions = 5;
 
-/// What is asked for of a cell, so that cells can be merged.
+/// The reduction requested for cells, such that cells can be merged into tiles.
 TileMethod of_cells(const TileMethod& method) {
   TileMethod cells{.reduction = TileReduction::kSum, .has_abs_before = method.has_abs_before};
   if (method.reduction == TileReduction::kMax || method.reduction == TileReduction::kMin)
@@ -22,7 +22,7 @@ TileMethod of_cells(const TileMethod& method) {
   return cells;
 }
 
-/// A cell's number as the state of its elements; of a standard deviation a cell is one element.
+/// The state of a cell from its number. For a standard deviation a cell has one element.
 TileState state_of(const TileMethod& method, std::uint64_t cell, double value) {
   const bool is_of_squares = method.reduction == TileReduction::kNorm ||
                              method.reduction == TileReduction::kRms;
@@ -51,23 +51,23 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
                         .width;
     fused.cell_ = std::gcd(fused.cell_, section.width);
   }
-  if (fused.size_ / fused.cell_ <= tensors::kMostTiles) return fused;
-  problem = "a head has " + std::to_string(fused.size_) + " elements, and " +
-            std::to_string(tensors::kMostTiles) + " can be told apart";
+  if (fused.size_ / fused.cell_ <= tensors::kMaxTiles) return fused;
+  problem = "a head has " + std::to_string(fused.size_) + " elements; at most " +
+            std::to_string(tensors::kMaxTiles) + " can be distinguished";
   return std::nullopt;
 }
 
-tensors::Wish FusedQkv::wish() const {
-  tensors::Wish wish{.kind = tensors::WishKind::kTile,
-                     .tiles = static_cast<std::uint32_t>(size_ / cell_)};
-  set_method(wish, of_cells(method_));
-  return wish;
+tensors::CaptureRequest FusedQkv::capture_request() const {
+  tensors::CaptureRequest capture_request{.kind = tensors::CaptureRequestKind::kTile,
+                                          .tiles = static_cast<std::uint32_t>(size_ / cell_)};
+  set_method(capture_request, of_cells(method_));
+  return capture_request;
 }
 
-/// row: the cells of a token.
+/// row: the cells of one token.
 void FusedQkv::add_section(const Section& section, const float* row, float* to) const {
   if (section.tiles == 0) return;
-  const std::uint64_t cells = size_ / cell_;  // of a head
+  const std::uint64_t cells = size_ / cell_;  // cells in a head
   std::vector<TileState> states(section.tiles);
   std::uint64_t element = 0;
   for (std::uint64_t group = 0; group < groups_; ++group) {
@@ -83,7 +83,7 @@ void FusedQkv::add_section(const Section& section, const float* row, float* to) 
 }
 
 std::uint64_t FusedQkv::numbers_of(const std::vector<std::uint64_t>& shape) const {
-  if (shape.size() != kDimensions) return 0;  // it makes none of it
+  if (shape.size() != kDimensions) return 0;  // the view is not fused
   return shape[0] * shape[1] * (sections_[0].tiles + sections_[1].tiles + sections_[2].tiles);
 }
 

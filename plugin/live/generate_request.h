@@ -7,7 +7,7 @@
 
 namespace megascope::live {
 
-/// What two protocols call the fields of a request to generate.
+/// Names of the fields of a generate request in the two protocols.
 struct GenerateNames {
   const char* tokens;
   const char* seed;
@@ -15,13 +15,13 @@ struct GenerateNames {
 inline constexpr GenerateNames kOwnNames{"tokens", "seed"};
 inline constexpr GenerateNames kCompatNames{"tokens_to_generate", "random_seed"};
 
-inline constexpr std::size_t kMostPrompts = 128;
-inline constexpr std::int64_t kMostGeneratedTokens = 1 << 20;
+inline constexpr std::size_t kMaxPrompts = 128;
+inline constexpr std::int64_t kMaxGeneratedTokens = 1 << 20;
 
-/// The request as the program gets it, without its `id`:
+/// Converts a client's generate request to the form that the application gets, without its `id`:
 /// {"type":"generate","prompts":[…],"tokens":…,"temperature":…,"top_k":…,"top_p":…,"seed":…}
-/// (docs/live_protocol.md). message: an object of a client. problem: a sentence on the first field
-/// that is wrong; then the result is nothing.
+/// (docs/live_protocol.md). message: an object from a client. On error returns null, and `problem`
+/// has a sentence about the first wrong field.
 nlohmann::json generate_request(const nlohmann::json& message, const GenerateNames& names,
                                 std::string& problem);
 

@@ -11,29 +11,29 @@
 #include <utility>
 #include <vector>
 
-/// What of a run is kept for clients that come later or are behind. One thread.
+/// Data of a run that is kept for clients that connect late or read slowly. One thread.
 namespace megascope::live {
 
-/// The newest entries that fit; each has a number, counted from 0, under which readers remember how
-/// far they are.
+/// Bounded log of the latest entries. Entries are numbered from 0, so that readers can remember
+/// their position.
 template <class Entry>
 class Log {
  public:
   Log() = default;
-  Log(std::size_t most_bytes, std::size_t most_steps)
-      : most_bytes_(most_bytes), most_steps_(most_steps) {}
+  Log(std::size_t max_bytes, std::size_t max_steps)
+      : max_bytes_(max_bytes), max_steps_(max_steps) {}
 
   void add(Entry entry) {
     if (entries_.empty() || entries_.back().step != entry.step) ++steps_;
     bytes_ += entry.bytes();
     entries_.push_back(std::move(entry));
-    while (entries_.size() > 1 && (bytes_ > most_bytes_ || steps_ > most_steps_)) forget_first();
+    while (entries_.size() > 1 && (bytes_ > max_bytes_ || steps_ > max_steps_)) forget_first();
   }
   std::uint64_t first() const { return first_; }
   std::uint64_t end() const { return first_ + entries_.size(); }
   const Entry& at(std::uint64_t number) const { return entries_[number - first_]; }
   std::size_t size() const { return entries_.size(); }
-  /// Of the first that is kept from this number on.
+  /// Index of the first kept entry with this number or a higher one.
   std::size_t index_of(std::uint64_t number) const {
     return static_cast<std::size_t>(std::max(number, first_) - first_);
   }
@@ -41,6 +41,7 @@ class Log {
   const Entry& entry(std::size_t index) const { return entries_[index]; }
   bool is_empty() const { return entries_.empty(); }
   const Entry& back() const { return entries_.back(); }
+  /// Number of the first kept entry with this step or a later one.
   std::uint64_t since(std::int64_t step) const {
     std::uint64_t number = first_;
     while (number < end() && at(number).step < step) ++number;
@@ -56,10 +57,10 @@ class Log {
   }
 
   std::deque<Entry> entries_;
-  std::size_t most_bytes_ = kMostSeriesBytes;
-  std::size_t most_steps_ = kMostSteps;
+  std::size_t max_bytes_ = kMaxSeriesBytes;
+  std::size_t max_steps_ = kMaxSteps;
   std::size_t bytes_ = 0;
-  std::size_t steps_ = 0;  ///< how often the step changes from one entry to the next, and 1
+  std::size_t steps_ = 0;  ///< number of step changes between adjacent entries, plus 1
   std::uint64_t first_ = 0;
 };
 
@@ -67,10 +68,11 @@ inline constexpr std::array<std::string_view, 3> kTimeColumns{"step_ms", "mpi_ms
 inline constexpr std::array<std::string_view, 7> kStatisticsColumns{
     "count", "nan", "infinite", "min", "max", "mean", "norm"};
 
+/// Times of all ranks in one step.
 struct StepEntry {
   std::int64_t step = 0;
-  double begin_ms = 0.0;     ///< since the epoch; NaN: not known
-  std::vector<float> times;  ///< [kTimeColumns][ranks], NaN: not known
+  double begin_ms = 0.0;     ///< since the epoch; NaN: unknown
+  std::vector<float> times;  ///< [kTimeColumns][ranks]; NaN: unknown
   std::size_t bytes() const { return sizeof *this + times.size() * sizeof(float); }
 };
 struct CounterEntry {

@@ -18,10 +18,11 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
-constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::seconds kTimeout{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
-constexpr std::uint64_t kCpuNsOfConnection = 150'000;  ///< to take, answer and close it, beyond
-                                                       ///< what is measured or charged as reading
+/// CPU time to accept, answer and close a connection, in addition to what is measured or charged
+/// for reading.
+constexpr std::uint64_t kCpuNsOfConnection = 150'000;
 
 std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -36,8 +37,8 @@ Credentials credentials_of(const Request& request) {
                           request.count(http::field::origin) <= 1};
 }
 
-/// host: as the client named this server, known by then; empty: it was refused. One-file pages have
-/// their scripts and styles inline.
+/// Sets the response headers. host: the accepted name of this server in the request; empty: the
+/// request was refused. Scripts and styles of the page are inline.
 template <class Fields>
 void set_headers(Fields& fields, const Answer& answer, const std::string& host) {
   const std::string socket = host.empty() ? std::string() : " ws://" + host + " wss://" + host;
@@ -57,7 +58,7 @@ void set_headers(Fields& fields, const Answer& answer, const std::string& host) 
   if (answer.status == 426) fields.set(http::field::upgrade, "websocket");
 }
 
-/// As browsers ask. Its `*/*` alone is what programs send.
+/// Whether the client is a browser: programs send only `*/*`.
 bool accepts_html(std::string_view accept) {
   return lower_case(accept).find("text/html") != std::string::npos;
 }
@@ -68,15 +69,15 @@ HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool i
     : loop_(loop),
       is_compat_(is_compat),
       stream_(std::move(socket)),
-      turn_(party().budget()),
+      turn_(endpoint().budget()),
       timer_(loop.context()),
-      buffer_(2 * kMostHeaderBytes) {
-  loop_.count_connection(party(), 1);
+      buffer_(2 * kMaxHeaderBytes) {
+  loop_.count_connection(endpoint(), 1);
 }
 
-HttpSession::~HttpSession() { loop_.count_connection(party(), -1); }
+HttpSession::~HttpSession() { loop_.count_connection(endpoint(), -1); }
 
-Party& HttpSession::party() const {
+ProtocolEndpoint& HttpSession::endpoint() const {
   if (is_compat_) return *loop_.compat();
   return loop_.hub();
 }
@@ -85,10 +86,10 @@ void HttpSession::start() {
   error_code ignored;
   stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
   parser_.emplace();
-  parser_->header_limit(kMostHeaderBytes);
+  parser_->header_limit(kMaxHeaderBytes);
   parser_->body_limit(0);
-  stream_.rate_policy().charge(party().budget());
-  GuestBudget* const budget = party().budget();
+  stream_.rate_policy().charge(endpoint().budget());
+  UnauthenticatedBudget* const budget = endpoint().budget();
   if (budget == nullptr) return read_request();
   budget->spend(0, kCpuNsOfConnection);
   await_request();
@@ -99,7 +100,8 @@ void HttpSession::give_up() {
   stream_.close();
 }
 
-/// Until the first byte: time that others' debts take must not count as this client's slowness.
+/// Waits for the first byte. The handshake timeout starts afterwards, so that waiting for the
+/// budget does not count.
 void HttpSession::await_request() {
   timer_.expires_after(kHandshake);
   timer_.async_wait([self = shared_from_this()](const error_code& error) {
@@ -122,7 +124,7 @@ void HttpSession::read_when_open() {
 }
 
 void HttpSession::read_request() {
-  stream_.expires_after(kHandshake);  // for all of it, however slowly it comes
+  stream_.expires_after(kHandshake);  // limit for the whole request
   http::async_read_header(stream_, buffer_, *parser_,
                           [self = shared_from_this()](const error_code& error, std::size_t) {
                             self->on_request(error);
@@ -131,10 +133,10 @@ void HttpSession::read_request() {
 
 void HttpSession::on_request(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow)
-    return send(error_answer(431, "The request's header has more than 8 KiB."), true, {});
+    return send(error_answer(431, "The request header is larger than 8 KiB."), true, {});
   if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message)
-    return send(error_answer(400, "The request is no HTTP/1.1."), true, {});
+    return send(error_answer(400, "The request is not HTTP/1.1."), true, {});
   if (error) return;
   if (is_compat_)
     judge_compat(parser_->release());
@@ -150,45 +152,47 @@ void HttpSession::judge(Request&& request) {
                           accepts_html(view_of(request[http::field::accept]));
   if (refusal.status == 401 && wants_page) return send(no_token_answer(), has_body, {});
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
-  is_stranger_ = false;
+  is_unauthenticated_ = false;
   const std::string host(view_of(request[http::field::host]));
   if (!is_get && has_body)
-    return send(error_answer(405, "Only GET and HEAD are there."), true, host);
+    return send(error_answer(405, "Only GET and HEAD are supported."), true, host);
   const std::string path(path_of(view_of(request.target())));
   if (path != "/ws/v1" || !beast::websocket::is_upgrade(request))
     return send(answer_to(path, loop_.hub()), has_body, host);
   serve(std::move(request), host);
 }
 
-/// Whatever the path: the references' servers look at none.
+/// Accepts any path, as the reference servers do.
 void HttpSession::judge_compat(Request&& request) {
-  GuestCharge charge(party().budget());
+  UnauthenticatedCharge charge(endpoint().budget());
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
   const std::string host(view_of(request[http::field::host]));
   if (beast::websocket::is_upgrade(request)) return serve(std::move(request), host);
-  send(error_answer(426,
-                    "This port speaks WebSocket only, in the words of MegatronApp and of "
-                    "Megatron's tensor tracer."),
+  send(error_answer(
+           426,
+           "This port accepts WebSocket connections only, with the protocol of MegatronApp or of "
+           "Megatron's tensor tracer."),
        has_body, host);
 }
 
 void HttpSession::serve(Request&& request, const std::string& host) {
   if (buffer_.size() != 0)
-    return send(error_answer(400, "A client speaks before it is answered."), true, host);
-  const std::optional<Party::ClientId> id = loop_.hub().is_running()
-                                                ? party().connect(now_since_epoch_ns())
-                                                : std::nullopt;
+    return send(error_answer(400, "The client sent data before the upgrade was accepted."), true,
+                host);
+  const std::optional<ProtocolEndpoint::ClientId> id = loop_.hub().is_running()
+                                                           ? endpoint().connect(
+                                                                 now_since_epoch_ns())
+                                                           : std::nullopt;
   if (!id)
-    return send(
-        error_answer(503, "There are " +
-                              std::to_string(is_compat_ ? kMostCompatClients : kMostClients) +
-                              " clients already, or the run has ended."),
-        true, host);
+    return send(error_answer(503, "The limit of " +
+                                      std::to_string(is_compat_ ? kMaxCompatClients : kMaxClients) +
+                                      " clients is reached, or the run has ended."),
+                true, host);
   stream_.expires_never();
-  is_stranger_ = false;
-  std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)
+  is_unauthenticated_ = false;
+  std::make_shared<ClientSession>(loop_, endpoint(), std::move(stream_), *id)
       ->start(std::move(request));
 }
 
@@ -214,15 +218,15 @@ void HttpSession::send(Answer answer, bool has_body, const std::string& host) {
 
 template <class Response>
 void HttpSession::write(std::shared_ptr<Response> response) {
-  stream_.expires_after(kPatience);
+  stream_.expires_after(kTimeout);
   Response& content = *response;
   http::async_write(
       stream_, content,
       [self = shared_from_this(), response](const error_code&, std::size_t) { self->finish(); });
 }
 
-/// What the client still sends is read before the socket goes, as the kernel would reset the
-/// connection and it may lose the answer.
+/// Reads the rest of the request before closing. Otherwise the kernel would reset the connection,
+/// and the client could lose the answer.
 void HttpSession::finish() {
   error_code ignored;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);

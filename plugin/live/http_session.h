@@ -2,8 +2,8 @@
 
 #include "plugin/live/answers.h"
 #include "plugin/live/counted_stream.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,19 +16,20 @@
 
 namespace megascope::live {
 
-/// One connection: one request, which is judged, and answered or becomes a ClientSession. The
-/// loop's thread.
+/// One connection with one HTTP request. After the access check the request is answered, or the
+/// connection becomes a ClientSession. The loop's thread.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  /// is_compat: it came to the compatibility endpoint.
+  /// is_compat: the connection came to the compatibility endpoint.
   HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
+  /// Starts reading the request.
   void start();
-  /// Did not show that it may speak here, or may not.
-  bool is_stranger() const { return is_stranger_; }
+  /// Whether the connection is unauthenticated: no token yet, or access refused.
+  bool is_unauthenticated() const { return is_unauthenticated_; }
   /// Closes the socket.
   void give_up();
 
@@ -46,15 +47,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   template <class Response>
   void write(std::shared_ptr<Response> response);
   void finish();
-  Party& party() const;
+  ProtocolEndpoint& endpoint() const;
 
   Loop& loop_;
   bool is_compat_;
-  bool is_stranger_ = true;
+  bool is_unauthenticated_ = true;
   CountedStream stream_;
-  GuestTurn turn_;
-  boost::asio::steady_timer
-      timer_;  ///< until a request of who shows no token begins, then until the budget is open
+  UnauthenticatedTurn turn_;
+  /// Handshake timeout of an unauthenticated client, then polling of the budget.
+  boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
 };

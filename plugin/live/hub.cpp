@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-/// What clients say, and what each is to get next.
+/// Messages from clients, and selection of the next message for each.
 namespace megascope::live {
 namespace {
 
@@ -21,26 +21,26 @@ using Json = nlohmann::json;
 constexpr std::size_t kNamesAMessage = 256;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-std::string error_text(const std::string& text, const std::string& panel) {
+std::string error_text(const std::string& text, const std::string& subscription) {
   Json message{{"type", "error"}, {"text", text}};
-  if (!panel.empty()) message["panel"] = panel;
+  if (!subscription.empty()) message["panel"] = subscription;
   return dumped(message);
 }
 
 }  // namespace
 
 Hub::Hub(LiveSettings settings)
-    : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
+    : settings_(std::move(settings)), request_queue_(settings_.is_control_allowed) {
   store_.ranks = static_cast<std::uint32_t>(
-      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks)));
+      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMaxLiveRanks)));
 }
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
-  if (clients_.size() >= kMostClients) return std::nullopt;
+  if (clients_.size() >= kMaxClients) return std::nullopt;
   const ClientId id = next_client_++;
   Client& client = clients_[id];
   client.rate = MessageRate(now_ns);
-  client.told_events = first_event_;
+  client.reported_events = first_event_;
   reply(client, hello_text(*this));
   return id;
 }
@@ -48,14 +48,16 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
 void Hub::disconnect(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  for (const auto& [name, panel] : found->second.panels) release(panel.wishes(), From::kClient);
+  for (const auto& [name, subscription] : found->second.subscriptions)
+    release(subscription.capture_requests(), From::kClient);
   clients_.erase(found);
-  desk_.forget(false, id);
+  request_queue_.forget(false, id);
 }
 
-/// What it asked for: one that asks on without reading is closed (receive()).
+/// Queues the answer to a client's message. A client that sends messages without reading is closed
+/// (receive()).
 void Hub::reply(Client& client, std::string text) {
-  if (client.reply_bytes > kMostReplyBytes)
+  if (client.reply_bytes > kMaxReplyBytes)
     return count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
   client.replies.push_back(std::move(text));
@@ -71,91 +73,96 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   if (found == clients_.end()) return false;
   Client& client = found->second;
   if (!client.rate.may_speak(now_ns)) {
-    reply(client, error_text("More than 100 messages a second.", {}));
+    reply(client, error_text("The client sent more than 100 messages in a second.", {}));
     return false;
   }
-  if (client.has_heard_end) return true;
+  if (client.has_received_end) return true;
   Request request = read_request(text);
   if (const auto* bad = std::get_if<BadRequest>(&request)) {
-    reply(client, error_text(bad->text, bad->panel));
+    reply(client, error_text(bad->text, bad->subscription));
   } else if (const auto* wanted = std::get_if<Subscribe>(&request)) {
     subscribe(client, *wanted);
   } else if (const auto* unwanted = std::get_if<Unsubscribe>(&request)) {
-    if (!client.panels.contains(unwanted->panel))
-      reply(client, error_text("There is no such panel.", unwanted->panel));
-    unsubscribe(client, unwanted->panel);
+    if (!client.subscriptions.contains(unwanted->subscription))
+      reply(client, error_text("Unknown panel.", unwanted->subscription));
+    unsubscribe(client, unwanted->subscription);
   } else if (const auto* credit = std::get_if<Credit>(&request)) {
-    const auto panel = client.panels.find(credit->panel);
-    if (panel == client.panels.end())
-      reply(client, error_text("There is no such panel.", credit->panel));
+    const auto subscription = client.subscriptions.find(credit->subscription);
+    if (subscription == client.subscriptions.end())
+      reply(client, error_text("Unknown panel.", credit->subscription));
     else
-      panel->second.add_credits(credit->frames);
+      subscription->second.add_credits(credit->frames);
   } else if (const auto* ping = std::get_if<Ping>(&request)) {
     reply(client,
           ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
   } else if (auto* asked = std::get_if<Ask>(&request)) {
     ask(id, client, std::move(*asked));
   }
-  return client.reply_bytes <= kMostReplyBytes;
+  return client.reply_bytes <= kMaxReplyBytes;
 }
 
-void Hub::release(const std::vector<std::uint32_t>& wishes, From from) {
-  store_.wishes.release(wishes, from);
-  for (const std::uint32_t wish : wishes) {
-    if (store_.wishes.find(wish) != nullptr) continue;
-    store_.shelf.forget(wish);
-    too_large_.erase(wish);
-    notices_.erase(wish);
-    joiner_.forget(wish);
+void Hub::release(const std::vector<std::uint32_t>& capture_requests, From from) {
+  store_.capture_requests.release(capture_requests, from);
+  for (const std::uint32_t capture_request : capture_requests) {
+    if (store_.capture_requests.find(capture_request) != nullptr) continue;
+    store_.cache.forget(capture_request);
+    too_large_.erase(capture_request);
+    notices_.erase(capture_request);
+    assembler_.forget(capture_request);
   }
 }
 
-void Hub::unsubscribe(Client& client, const std::string& panel) {
-  const auto found = client.panels.find(panel);
-  if (found == client.panels.end()) return;
-  release(found->second.wishes(), From::kClient);
-  client.panels.erase(found);
+void Hub::unsubscribe(Client& client, const std::string& subscription) {
+  const auto found = client.subscriptions.find(subscription);
+  if (found == client.subscriptions.end()) return;
+  release(found->second.capture_requests(), From::kClient);
+  client.subscriptions.erase(found);
 }
 
 void Hub::subscribe(Client& client, const Subscribe& request) {
-  const auto former = client.panels.find(request.panel);
-  if (former == client.panels.end() && client.panels.size() >= kMostPanels)
-    return reply(client, error_text("There are " + std::to_string(kMostPanels) +
-                                        " panels, and no more are allowed.",
-                                    request.panel));
-  const std::vector<std::uint32_t> former_wishes = former == client.panels.end()
-                                                       ? std::vector<std::uint32_t>()
-                                                       : former->second.wishes();
-  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(
-      wishes_of(request), From::kClient, former_wishes);
-  if (!wishes) {
-    const std::string most = std::to_string(tensors::kMostWishes);
-    return reply(client, error_text("All clients together want " + most +
-                                        " different things, and no more are allowed.",
-                                    request.panel));
+  const auto former = client.subscriptions.find(request.subscription);
+  if (former == client.subscriptions.end() && client.subscriptions.size() >= kMaxSubscriptions)
+    return reply(client, error_text("The limit of " + std::to_string(kMaxSubscriptions) +
+                                        " panels is reached. Remove one first.",
+                                    request.subscription));
+  const std::vector<std::uint32_t> former_capture_requests = former == client.subscriptions.end()
+                                                                 ? std::vector<std::uint32_t>()
+                                                                 : former->second
+                                                                       .capture_requests();
+  std::optional<std::vector<std::uint32_t>> capture_requests = store_.capture_requests.add(
+      capture_requests_of(request), From::kClient, former_capture_requests);
+  if (!capture_requests) {
+    const std::string most = std::to_string(tensors::kMaxCaptureRequests);
+    return reply(client, error_text("The limit of " + most +
+                                        " capture requests of all clients together is reached.",
+                                    request.subscription));
   }
-  unsubscribe(client, request.panel);  // after, so that what both want goes on
-  const Panel& panel = client.panels
-                           .emplace(request.panel, Panel(request, std::move(*wishes), store_))
-                           .first->second;
+  // Released after adding, so that shared capture requests continue.
+  unsubscribe(client, request.subscription);
+  const Subscription& subscription = client.subscriptions
+                                         .emplace(
+                                             request.subscription,
+                                             Subscription(request, std::move(*capture_requests),
+                                                          store_))
+                                         .first->second;
   reply(client, dumped({{"type", "subscribed"},
-                        {"panel", request.panel},
-                        {"matches", panel.matches(store_)}}));
-  tell_again(client, request.panel, panel.wishes());
+                        {"panel", request.subscription},
+                        {"matches", subscription.matches(store_)}}));
+  report_again(client, request.subscription, subscription.capture_requests());
 }
 
 bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return false;
   Client& client = found->second;
-  if (client.has_heard_end) return next_last(client, message);
+  if (client.has_received_end) return next_last(client, message);
   message.is_text = next_text(client, now_ns, message.text);
   if (message.is_text || next_frame(client, now_ns, message.frame)) {
     sent_bytes_ += message.is_text ? message.text.size() : message.frame.size();
     return true;
   }
   if (!has_ended_) return false;
-  client.has_heard_end = true;
+  client.has_received_end = true;
   message.is_text = true;
   message.text = end_text_;
   return true;
@@ -170,14 +177,14 @@ bool Hub::next_last(Client& client, Outgoing& message) const {
 
 bool Hub::is_waiting_for_verdict(ClientId id) const {
   const auto found = clients_.find(id);
-  return found != clients_.end() && found->second.has_heard_end && !is_closing_;
+  return found != clients_.end() && found->second.has_received_end && !is_closing_;
 }
 
-bool Hub::has_heard_all(ClientId id) const {
+bool Hub::has_received_all(ClientId id) const {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return true;
   const Client& client = found->second;
-  return client.has_heard_end && is_closing_ &&
+  return client.has_received_end && is_closing_ &&
          (verdict_text_.empty() || client.has_received_verdict);
 }
 
@@ -203,9 +210,9 @@ bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
     return true;
   }
   if (next_names(client, text)) return true;
-  client.told_events = std::max(client.told_events, first_event_);
-  if (client.told_events < first_event_ + events_.size()) {
-    text = events_[client.told_events++ - first_event_];
+  client.reported_events = std::max(client.reported_events, first_event_);
+  if (client.reported_events < first_event_ + events_.size()) {
+    text = events_[client.reported_events++ - first_event_];
     return true;
   }
   return next_drops(client, now_ns, text);
@@ -214,67 +221,67 @@ bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
 bool Hub::next_names(Client& client, std::string& text) {
   const std::vector<std::uint32_t>& learned = store_.tensors.learned();
   Json list = Json::array();
-  for (; client.told_tensors < learned.size() && list.size() < kNamesAMessage;
-       ++client.told_tensors)
-    list.push_back(store_.tensors.json_of(learned[client.told_tensors]));
+  for (; client.reported_tensors < learned.size() && list.size() < kNamesAMessage;
+       ++client.reported_tensors)
+    list.push_back(store_.tensors.json_of(learned[client.reported_tensors]));
   if (!list.empty()) {
     text = dumped({{"type", "tensors"}, {"tensors", std::move(list)}});
     return true;
   }
-  for (; client.told_counters < store_.counters.size() && list.size() < kNamesAMessage;
-       ++client.told_counters)
-    list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.told_counters)));
+  for (; client.reported_counters < store_.counters.size() && list.size() < kNamesAMessage;
+       ++client.reported_counters)
+    list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.reported_counters)));
   if (list.empty()) return false;
   text = dumped({{"type", "counters"}, {"counters", std::move(list)}});
   return true;
 }
 
-/// Reasons in turn, so that none that grows all the time hides the others.
+/// Cycles through the reasons, so that a fast growing one does not hide the others.
 bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
-  if (now_ns - client.drops_told_ns < kSecondNs) return false;
+  if (now_ns - client.drops_reported_ns < kSecondNs) return false;
   auto at = drops_.upper_bound(client.last_drop);
   for (std::size_t tried = 0; tried < drops_.size(); ++tried, ++at) {
     if (at == drops_.end()) at = drops_.begin();
     const auto& [reason, count] = *at;
-    std::uint64_t& told = client.told_drops[reason];
-    if (told == count) continue;
-    told = count;
+    std::uint64_t& reported = client.reported_drops[reason];
+    if (reported == count) continue;
+    reported = count;
     client.last_drop = reason;
-    client.drops_told_ns = now_ns;
+    client.drops_reported_ns = now_ns;
     text = dumped({{"type", "drops"}, {"reason", reason}, {"count", count}});
     return true;
   }
   return false;
 }
 
-/// At the end the last rows and the end itself come before views, which are large: of these as many
-/// as can be had in a moment.
+/// After the end, sends the last rows and the end before views, which are large; then as many views
+/// as possible within 200 ms.
 bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>& frame) {
   constexpr std::int64_t kMomentNs = 200'000'000;
   if (!has_ended_)
     return next_frame_of(
-        client, [](const Panel&) { return true; }, frame);
-  const auto shows_views = [](const Panel& panel) {
-    return panel.request().what == Subject::kTensor;
+        client, [](const Subscription&) { return true; }, frame);
+  const auto shows_views = [](const Subscription& subscription) {
+    return subscription.request().what == Subject::kTensor;
   };
   if (next_frame_of(client, std::not_fn(shows_views), frame)) return true;
   return now_ns - ended_ns_ < kMomentNs && next_frame_of(client, shows_views, frame);
 }
 
-/// Panels in turn, beginning behind the one that was served last.
+/// Cycles through the panels, starting after the one served last.
 template <class Condition>
 bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>& frame) {
-  auto at = client.panels.upper_bound(client.last_panel);
-  for (std::size_t tried = 0; tried < client.panels.size(); ++tried, ++at) {
-    if (at == client.panels.end()) at = client.panels.begin();
+  auto at = client.subscriptions.upper_bound(client.last_subscription);
+  for (std::size_t tried = 0; tried < client.subscriptions.size(); ++tried, ++at) {
+    if (at == client.subscriptions.end()) at = client.subscriptions.begin();
     if (!may_be(at->second)) continue;
     std::string problem;
     std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number,
                                                                  problem);
-    if (!problem.empty()) tell(client, at->first, problem);
+    if (!problem.empty()) report(client, at->first, problem);
     if (!made) continue;
     frame = std::move(*made);
-    client.last_panel = at->first;
+    client.last_subscription = at->first;
     ++client.frame_number;
     ++sent_frames_;
     return true;

@@ -7,14 +7,15 @@
 #include <numeric>
 #include <utility>
 
-/// What the ranks tell.
+/// Data from the ranks.
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostEvents = 1000;
-constexpr std::size_t kMostEventText = 512;
-constexpr std::size_t kMostNotices = 64;                       ///< different ones of a wish
-constexpr std::uint64_t kMostViewCells = kMostFrameBytes / 2;  ///< as f16
+constexpr std::size_t kMaxEvents = 1000;
+constexpr std::size_t kMaxEventText = 512;
+/// Different notices for a capture request.
+constexpr std::size_t kMaxNotices = 64;
+constexpr std::uint64_t kMaxViewCells = kMaxFrameBytes / 2;  ///< encoded as f16
 
 std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorStatistics& found) {
   return {static_cast<double>(found.count),
@@ -29,17 +30,17 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
 }  // namespace
 
 void Hub::take_block(std::span<const std::byte> block) {
-  joiner_.hear_block();
+  assembler_.receive_block();
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
-  if (!facts || facts->times.step < 0) return;  // what was before the first step is none
-  if (facts->is_idle) return;                   // a poll for requests is no step either
+  if (!facts || facts->times.step < 0) return;  // activity before the first step
+  if (facts->is_idle) return;                   // a poll for requests is not a step
   ++steps_;
   if (facts->has_statistics)
     add_statistics(*facts);
   else
-    count_drop("steps without statistics, as ranks disagreed on them", 1);
+    count_drop("steps without statistics, because ranks disagreed on the step", 1);
   if (facts->dropped != 0)
-    count_drop("tensors for which a step's statistics had no room", facts->dropped);
+    count_drop("tensor statistics that did not fit into the step exchange", facts->dropped);
   store_.history.steps.add(std::move(facts->times));
 }
 
@@ -49,9 +50,8 @@ void Hub::add_statistics(const BlockFacts& facts) {
                                                 ? store_.tensors.id_of(slot.key)
                                                 : std::nullopt;
     if (!id) {
-      count_drop(slot.parts == slot.wanted_parts
-                     ? "tensors beyond the most that are kept"
-                     : "statistics of tensors of which parts were missing",
+      count_drop(slot.parts == slot.wanted_parts ? "tensors beyond the limit of tensors"
+                                                 : "tensor statistics with missing parts",
                  1);
       continue;
     }
@@ -70,7 +70,7 @@ void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_
                                 ? std::string()
                                 : ", layer " + std::to_string(tensor.name.layer);
   const std::string name = tensor.is_named ? tensor.name.name + layer
-                                           : "a tensor whose name did not come yet";
+                                           : "a tensor without a name so far";
   const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " +
                            std::to_string(slot.statistics.infinity_count) + " infinite of " +
                            std::to_string(slot.statistics.count);
@@ -91,16 +91,16 @@ void Hub::alert(std::int64_t step, const KnownCounter& counter) {
 
 void Hub::announce(std::string text) {
   events_.push_back(std::move(text));
-  if (events_.size() <= kMostEvents) return;
+  if (events_.size() <= kMaxEvents) return;
   events_.pop_front();
   ++first_event_;
 }
 
-void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter,
-                      std::int64_t now_ns) {
-  tensors::LetterReader reader(letter);
+void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
+                           std::int64_t now_ns) {
+  tensors::RankUpdateReader reader(rank_update);
   std::vector<ViewPointer> whole;
-  using Item = tensors::LetterReader::Item;
+  using Item = tensors::RankUpdateReader::Item;
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
     switch (item) {
       case Item::kTensorName:
@@ -123,16 +123,16 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
         notify(reader.notice);
         break;
       case Item::kPolls:
-        hear_polls();
+        receive_polls();
         break;
       case Item::kLeftOut:
-        count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts);
+        count_drop("view parts that did not fit into rank updates", reader.left_out.parts);
         break;
       case Item::kRequestFailed:
         fail_request(reader.request_failed.text);
         break;
       case Item::kReply:
-        hear_reply(reader.reply.text, now_ns);
+        receive_reply(reader.reply.text, now_ns);
         break;
       case Item::kRankFacts:
         learn_rank(world_rank, reader.rank_facts);
@@ -141,7 +141,7 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
         add_part(world_rank, std::move(reader.view_part), now_ns, whole);
         break;
       default:
-        count_drop("letters of ranks that were damaged", 1);
+        count_drop("damaged rank updates", 1);
         return shelve(whole, now_ns);
     }
   }
@@ -157,44 +157,46 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
                    std::vector<ViewPointer>& whole) {
-  const tensors::Wish* const wish = store_.wishes.find(part.wish);
-  if (wish == nullptr) return;  // nobody wants it any more
+  const tensors::CaptureRequest* const capture_request = store_.capture_requests.find(
+      part.capture_request);
+  if (capture_request == nullptr) return;  // no client requests it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
-  if (cells > kMostViewCells) {
-    if (too_large_.insert(part.wish).second)
-      notify({part.wish, "A view of " + std::to_string(cells) +
-                             " numbers is too large for a frame: ask for fewer tiles."});
+  if (cells > kMaxViewCells) {
+    if (too_large_.insert(part.capture_request).second)
+      notify({part.capture_request, "A view of " + std::to_string(cells) +
+                                        " values is too large for a frame; request fewer tiles."});
     return;
   }
-  const std::uint32_t wish_id = part.wish;
+  const std::uint32_t capture_request_id = part.capture_request;
   const std::uint64_t key = part.key;
-  count_fate(joiner_.add(world_rank, std::move(part), wish->method(), now_ns, whole), wish_id, key);
+  count_fate(assembler_.add(world_rank, std::move(part), capture_request->method(), now_ns, whole),
+             capture_request_id, key);
 }
 
-void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
+void Hub::count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, std::uint64_t key) {
   switch (fate) {
-    case Joiner::Fate::kTaken:
-    case Joiner::Fate::kCopy:
+    case ViewAssembler::Fate::kTaken:
+    case ViewAssembler::Fate::kCopy:
       return;
-    case Joiner::Fate::kInstead:
-      return count_drop(
-          "views of which another copy is shown, as the first one's parts come no more", 1);
-    case Joiner::Fate::kPast:
-      return count_drop("parts of views of steps that were over", 1);
-    case Joiner::Fate::kTwice:
-      return count_drop("parts of views that a rank told twice in a step", 1);
-    case Joiner::Fate::kTooMany:
-      return count_drop("views beyond the most tensors that are joined", 1);
-    case Joiner::Fate::kUnlike:
+    case ViewAssembler::Fate::kInstead:
+      return count_drop("views of another replica, because the first one stopped sending", 1);
+    case ViewAssembler::Fate::kPast:
+      return count_drop("view parts that arrived too late", 1);
+    case ViewAssembler::Fate::kTwice:
+      return count_drop("view parts that a rank sent twice in one step", 1);
+    case ViewAssembler::Fate::kTooMany:
+      return count_drop("views beyond the limit of assembled tensors", 1);
+    case ViewAssembler::Fate::kUnlike:
       break;
   }
-  count_drop("parts of views that do not fit the others", 1);
+  count_drop("view parts with inconsistent shapes", 1);
   const std::optional<std::uint32_t> id = store_.tensors.find(key);
   const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name
                                                               : "A tensor";
-  notify({wish, name + " has parts that do not fit together: ranks have unequal shares of it, or "
-                       "told it with other shapes"});
+  notify({capture_request, name +
+                               " has parts with inconsistent shapes: ranks have unequal parts, or "
+                               "reported different shapes"});
 }
 
 void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
@@ -202,7 +204,7 @@ void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& 
   for (std::size_t i = 0; i < readings.ids.size(); ++i) {
     const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
     if (!id) {
-      count_drop("values of counters whose name did not come, or beyond the most that are kept", 1);
+      count_drop("values of counters without a name or beyond the limit of counters", 1);
       continue;
     }
     store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
@@ -212,7 +214,7 @@ void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& 
   }
 }
 
-/// Alerts where a loss or a gradient's norm runs away.
+/// Raises an alert if a loss or gradient norm diverges.
 void Hub::watch(std::int64_t step, std::uint32_t id, double value) {
   const KnownCounter& counter = store_.counters[id];
   auto known = divergences_.find(id);
@@ -224,7 +226,7 @@ void Hub::watch(std::int64_t step, std::uint32_t id, double value) {
   const std::optional<double> bound = known->second.add(value);
   if (!bound) return;
   const std::string text = counter.name + " diverges: " + std::to_string(Divergence::kInRow) +
-                           " values in a row above " +
+                           " consecutive values above " +
                            nlohmann::json(std::round(*bound * 1e4) / 1e4).dump();
   announce(
       dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", text}}));
@@ -240,50 +242,52 @@ void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interva
 
 void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
   for (ViewPointer& view : views) {
-    const Shelf::Place place{view->wish, view->key};
-    if (view->missing != 0) count_drop("parts of views that did not come", view->missing);
-    store_.shelf.put(std::move(view));
+    const LatestViewCache::Place place{view->capture_request, view->key};
+    if (view->missing != 0) count_drop("missing view parts", view->missing);
+    store_.cache.put(std::move(view));
     for (auto& [id, client] : clients_) {
-      for (auto& [name, panel] : client.panels) {
-        if (panel.wants(place.first)) panel.hear_of(place);
+      for (auto& [name, subscription] : client.subscriptions) {
+        if (subscription.wants(place.first)) subscription.receive_key(place);
       }
     }
-    if (onlooker_ != nullptr) onlooker_->hear_of(place, now_ns);
+    if (observer_ != nullptr) observer_->receive_key(place, now_ns);
   }
 }
 
 void Hub::notify(const tensors::Notice& notice) {
-  const std::string text = notice.text.substr(0, kMostEventText);
-  if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
-  if (store_.wishes.find(notice.wish) == nullptr) return;  // nobody wants it any more
-  std::vector<std::string>& told = notices_[notice.wish];
-  if (std::ranges::find(told, text) != told.end()) return;
-  if (told.size() >= kMostNotices) return count_drop("notices beyond the most of a wish", 1);
-  told.push_back(text);
-  if (onlooker_ != nullptr) onlooker_->hear(notice);
+  const std::string text = notice.text.substr(0, kMaxEventText);
+  if (notice.capture_request == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
+  if (store_.capture_requests.find(notice.capture_request) == nullptr)
+    return;  // no client requests it any more
+  std::vector<std::string>& reported = notices_[notice.capture_request];
+  if (std::ranges::find(reported, text) != reported.end()) return;
+  if (reported.size() >= kMaxNotices)
+    return count_drop("notices beyond the limit of a capture request", 1);
+  reported.push_back(text);
+  if (observer_ != nullptr) observer_->handle(notice);
   for (auto& [id, client] : clients_) {
-    for (auto& [name, panel] : client.panels) {
-      if (panel.wants(notice.wish)) tell(client, name, text);
+    for (auto& [name, subscription] : client.subscriptions) {
+      if (subscription.wants(notice.capture_request)) report(client, name, text);
     }
   }
 }
 
-/// Unasked: a client that does not read loses it, and is not closed for it.
-void Hub::tell(Client& client, const std::string& panel, const std::string& text) {
-  std::string message = dumped({{"type", "notice"}, {"panel", panel}, {"text", text}});
-  if (client.notice_bytes + message.size() > kMostReplyBytes)
+/// Queues an unsolicited notice. A client that does not read loses the notice, but is not closed.
+void Hub::report(Client& client, const std::string& subscription, const std::string& text) {
+  std::string message = dumped({{"type", "notice"}, {"panel", subscription}, {"text", text}});
+  if (client.notice_bytes + message.size() > kMaxReplyBytes)
     return count_drop("notices for clients that do not read", 1);
   client.notice_bytes += message.size();
   client.notices.push_back(std::move(message));
 }
 
-/// What was said of a wish before the panel came.
-void Hub::tell_again(Client& client, const std::string& panel,
-                     const std::vector<std::uint32_t>& wishes) {
-  for (const std::uint32_t wish : wishes) {
-    const auto told = notices_.find(wish);
-    if (told == notices_.end()) continue;
-    for (const std::string& text : told->second) tell(client, panel, text);
+/// Sends the notices about the panel's capture requests that were raised before the panel existed.
+void Hub::report_again(Client& client, const std::string& subscription,
+                       const std::vector<std::uint32_t>& capture_requests) {
+  for (const std::uint32_t capture_request : capture_requests) {
+    const auto reported = notices_.find(capture_request);
+    if (reported == notices_.end()) continue;
+    for (const std::string& text : reported->second) report(client, subscription, text);
   }
 }
 
@@ -291,10 +295,10 @@ void Hub::count_drop(const std::string& reason, std::uint64_t count) { drops_[re
 
 void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
-  joiner_.expire(now_ns, has_ended_, whole);
+  assembler_.expire(now_ns, has_ended_, whole);
   shelve(whole, now_ns);
-  if (desk_.is_overdue(now_ns))
-    fail_request("The program gave no answer for a minute, so the request is given up.");
+  if (request_queue_.is_overdue(now_ns))
+    fail_request("The application did not answer for a minute; the request was abandoned.");
 }
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
@@ -304,10 +308,10 @@ void Hub::end(bool is_aborted, std::int64_t now_ns) {
   end_text_ = dumped({{"type", "end"},
                       {"reason", is_aborted ? "aborted" : "finished"},
                       {"steps", steps_},
-                      {"directory", settings_.run_folder}});
-  desk_.end();
+                      {"directory", settings_.run_directory}});
+  request_queue_.end();
   tick(now_ns);
-  if (onlooker_ != nullptr) onlooker_->hear_end();
+  if (observer_ != nullptr) observer_->receive_end();
 }
 
 void Hub::close(const std::optional<std::string>& verdict) {

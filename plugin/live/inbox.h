@@ -14,8 +14,8 @@
 
 namespace megascope::live {
 
-/// What the application's thread hands to the live view's: at most kMostInboxBytes. Neither waits
-/// for the other. Any number of threads may put, one takes.
+/// Queue from the application's threads to the live view's thread, at most kMaxInboxBytes.
+/// Lock-free; any number of producers, one consumer.
 class Inbox {
  public:
   struct Item {
@@ -33,21 +33,21 @@ class Inbox {
     delete_all(taken_);
   }
 
-  /// Puts a copy. False: there is no room, or no memory.
+  /// Appends a copy. False: the queue is full or memory ran out; the item is counted as refused.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
     try {
-      return has_room(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
-                                    : refuse();
+      return has_space(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
+                                     : refuse();
     } catch (const std::bad_alloc&) {
       return refuse();
     }
   }
-  /// Puts it itself. False: the same, and it is as it was.
+  /// Appends without copying. False: as put(), and `bytes` is unchanged.
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
-    const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
-                          kMostInboxBytes;
-    Item* const item = has_room ? new (std::nothrow) Item : nullptr;
+    const bool has_space = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=
+                           kMaxInboxBytes;
+    Item* const item = has_space ? new (std::nothrow) Item : nullptr;
     if (item == nullptr) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);
       return refuse();
@@ -62,8 +62,8 @@ class Inbox {
     return true;
   }
 
-  /// Calls function(item) for each in the order in which they were put. Should it throw, that one
-  /// is gone and the others come next time.
+  /// Calls function(item) for each item in insertion order. If it throws, that item is removed and
+  /// the rest stays queued.
   template <class Function>
   void take_all(Function function) {
     Item* oldest = nullptr;
@@ -81,12 +81,12 @@ class Inbox {
       function(std::as_const(*item));
     }
   }
-  /// How many were refused since the last time.
+  /// Number of refused items since the last call.
   std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
  private:
-  bool has_room(std::size_t size) const noexcept {
-    return bytes_.load(std::memory_order_relaxed) + size <= kMostInboxBytes;
+  bool has_space(std::size_t size) const noexcept {
+    return bytes_.load(std::memory_order_relaxed) + size <= kMaxInboxBytes;
   }
   bool refuse() noexcept {
     refused_.fetch_add(1, std::memory_order_relaxed);
@@ -96,9 +96,9 @@ class Inbox {
     while (list != nullptr) delete std::exchange(list, list->next);
   }
 
-  std::atomic<Item*> first_{nullptr};  ///< the newest
-  Item*
-      taken_ = nullptr;  ///< the oldest of those that were not handed on; of the thread that takes
+  std::atomic<Item*> first_{nullptr};  ///< newest item
+  /// Oldest item that was taken from first_ but not yet handed to the callback; consumer only.
+  Item* taken_ = nullptr;
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

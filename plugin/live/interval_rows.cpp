@@ -8,7 +8,7 @@
 namespace megascope::live {
 namespace {
 
-constexpr std::size_t kMostOpen = 4;  ///< 2 s
+constexpr std::size_t kMaxOpen = 4;  ///< rows; 2 s
 
 }  // namespace
 
@@ -31,19 +31,19 @@ void IntervalRows::put(std::int32_t world_rank, std::uint32_t ranks, std::int64_
 
 std::vector<StepEntry> IntervalRows::add(std::int32_t world_rank, std::uint32_t ranks,
                                          const tensors::Interval& interval) {
-  constexpr std::int64_t kMostIndex = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxIndex = std::int64_t{1} << 40;
   if (world_rank < 0 || static_cast<std::uint32_t>(world_rank) >= ranks || interval.index < 0 ||
-      interval.index > kMostIndex)
+      interval.index > kMaxIndex)
     return {};
   if (!first_index_) first_index_ = interval.index;
-  // A rank that was long in one call tells all of it at once: each of the rows that it covers gets
-  // an equal share.
+  // An interval longer than kIntervalMs (a rank was in one long call) is distributed evenly over
+  // the rows that it covers.
   const float covered = std::round(interval.length_ms / static_cast<float>(tensors::kIntervalMs));
   const float rows = std::isfinite(covered)
-                         ? std::clamp(covered, 1.0F, static_cast<float>(kMostIndex))
+                         ? std::clamp(covered, 1.0F, static_cast<float>(kMaxIndex))
                          : 1.0F;
   const auto kept = static_cast<std::int64_t>(
-      std::min(rows, static_cast<float>(kMostOpen)));  // older ones are not waited for any more
+      std::min(rows, static_cast<float>(kMaxOpen)));  // older rows are complete already
   const tensors::Interval share{.index = 0,
                                 .length_ms = interval.length_ms / rows,
                                 .mpi_ms = interval.mpi_ms / rows,
@@ -51,7 +51,7 @@ std::vector<StepEntry> IntervalRows::add(std::int32_t world_rank, std::uint32_t 
   for (std::int64_t index = interval.index - kept + 1; index <= interval.index; ++index)
     put(world_rank, ranks, index, share);
   std::vector<StepEntry> done;
-  while (!open_.empty() && (open_.begin()->second.said == ranks || open_.size() > kMostOpen)) {
+  while (!open_.empty() && (open_.begin()->second.said == ranks || open_.size() > kMaxOpen)) {
     last_done_ = std::max(last_done_, open_.begin()->second.entry.step);
     done.push_back(std::move(open_.begin()->second.entry));
     open_.erase(open_.begin());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plugin/live/history.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <map>
@@ -10,19 +10,20 @@
 
 namespace megascope::live {
 
-/// What ranks of a program without steps say of stretches of time, as rows of all ranks. Rows are
-/// numbered from 0. One thread.
+/// Collects the intervals that ranks report (applications without annotated steps) into rows with
+/// one column a rank. Rows are numbered from 0. One thread.
 class IntervalRows {
  public:
-  /// Rows that are done with by that: all ranks have said something, or are not waited for any
-  /// more.
+  /// Adds one rank's interval. Returns the rows completed by it: every rank has reported, or the
+  /// row is no longer waited for.
   std::vector<StepEntry> add(std::int32_t world_rank, std::uint32_t ranks,
                              const tensors::Interval& interval);
 
  private:
+  /// A row that is being filled.
   struct Row {
     StepEntry entry;
-    std::uint32_t said = 0;
+    std::uint32_t said = 0;  ///< ranks that have reported
   };
   void put(std::int32_t world_rank, std::uint32_t ranks, std::int64_t index,
            const tensors::Interval& share);

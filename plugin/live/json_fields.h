@@ -11,36 +11,35 @@
 
 namespace megascope::live {
 
-/// JSON text of what may hold bytes that are no UTF-8.
+/// Serializes JSON; invalid UTF-8 is replaced.
 inline std::string dumped(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// An object that somebody else wrote; problem: why it is none, and then it is empty. Nothing nests
-/// deeper than kMostNesting, as copies of JSON and its text are made by functions that call
-/// themselves.
+/// Parses an untrusted JSON object. On error `problem` is set and the result is empty. Nesting is
+/// limited to kMaxNesting, because copying and serializing JSON is recursive.
 inline nlohmann::json parsed_object(std::string_view text, std::string& problem) {
-  constexpr int kMostNesting = 16;
+  constexpr int kMaxNesting = 16;
   using Json = nlohmann::json;
   bool is_deep = false;
   Json message = Json::parse(
       text,
       [&](int depth, Json::parse_event_t, Json&) {
-        is_deep = is_deep || depth > kMostNesting;
+        is_deep = is_deep || depth > kMaxNesting;
         return !is_deep;
       },
       false);
   if (is_deep)
-    problem = "The message nests deeper than " + std::to_string(kMostNesting) + " levels.";
+    problem = "The message is nested deeper than " + std::to_string(kMaxNesting) + " levels.";
   else if (message.is_discarded())
-    problem = "The message is no JSON.";
+    problem = "The message is not valid JSON.";
   else if (!message.is_object())
-    problem = "The message is no JSON object.";
+    problem = "The message is not a JSON object.";
   return problem.empty() ? message : Json::object();
 }
 
-/// Fields of an object that a client wrote; the first that is wrong is kept as the problem, and
-/// then nothing more is read.
+/// Reads fields of an untrusted object. The first wrong field sets problem(); later reads have no
+/// effect. Absent or null fields leave the target unchanged.
 class Fields {
  public:
   using Json = nlohmann::json;
@@ -49,6 +48,7 @@ class Fields {
   bool has(const char* name) const { return object_.contains(name) && !object_[name].is_null(); }
   const Json& operator[](const char* name) const { return object_[name]; }
 
+  /// An integer in [least, most].
   template <class Number>
   void number(const char* name, std::int64_t least, std::int64_t most, Number& to) {
     if (!problem_.empty() || !has(name)) return;
@@ -58,7 +58,7 @@ class Fields {
                   "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     to = static_cast<Number>(*value);
   }
-  /// Above `least` it may be, or as large.
+  /// A number in [least, most].
   void real(const char* name, double least, double most, double& to) {
     if (!problem_.empty() || !has(name)) return;
     const double value = object_[name].is_number() ? object_[name].get<double>()
@@ -67,15 +67,16 @@ class Fields {
       return fail(name, "a number from " + Json(least).dump() + " to " + Json(most).dump());
     to = value;
   }
-  void text(const char* name, std::size_t most_bytes, std::string& to) {
+  /// A required text of 1 to max_bytes bytes.
+  void text(const char* name, std::size_t max_bytes, std::string& to) {
     if (!problem_.empty()) return;
     if (!has(name) || !object_[name].is_string()) return fail(name, "a text");
     to = object_[name].get<std::string>();
-    if (to.empty() || to.size() > most_bytes)
-      fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
+    if (to.empty() || to.size() > max_bytes)
+      fail(name, "a text of 1 to " + std::to_string(max_bytes) + " bytes");
   }
   void fail(const std::string& name, const std::string& expected) {
-    if (problem_.empty()) problem_ = "`" + name + "` is to be " + expected + ".";
+    if (problem_.empty()) problem_ = "`" + name + "` must be " + expected + ".";
   }
   void fail(std::string sentence) {
     if (problem_.empty()) problem_ = std::move(sentence);

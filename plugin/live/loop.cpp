@@ -24,17 +24,16 @@ using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::milliseconds kAcceptLater{200};
-constexpr int kMostFailures = 1000;
+constexpr int kMaxFailures = 1000;
 
-/// Of the longest start of `text` with at most so many bytes that ends no UTF-8 character in its
-/// middle.
+/// Length of the longest prefix with at most `most` bytes that does not split a UTF-8 character.
 std::size_t length_of_start(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
   return most;
 }
 
-/// The error that stands for what was taken or refused.
+/// Listens on an endpoint; returns the first error.
 error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   error_code error;
   acceptor.open(endpoint.protocol(), error);
@@ -43,23 +42,24 @@ error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (endpoint.protocol() == tcp::v6()) acceptor.set_option(boost::asio::ip::v6_only(true), error);
   acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(static_cast<int>(kMostConnections), error);
+  if (!error) acceptor.listen(static_cast<int>(kMaxConnections), error);
   error_code ignored;
   if (error) acceptor.close(ignored);
   return error;
 }
 
-/// option: that says the port. tries: of a port that is free, at most.
+/// option: the variable that sets the port, for messages. tries: maximum number of free ports to
+/// try.
 Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option,
                           std::uint16_t& port, int tries = 16) {
   const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
-  const std::string advice = " is taken: give " + option +
-                             " another one, or 0 for any that is free";
+  const std::string advice = " is in use; set " + option +
+                             " to another port, or to 0 for any free port";
   const error_code error = listen_at(acceptors[0], {boost::asio::ip::address_v4::loopback(), port});
   if (error == boost::asio::error::address_in_use) return Status::error(what + advice);
   if (error) return Status::error(what + ": " + error.message());
-  // A browser may go to either by `localhost`, so another's server there is none of ours; without
-  // IPv6 there is nobody.
+  // Both addresses are needed, because a browser may resolve `localhost` to either, and another
+  // user's server could listen on the other. Without IPv6 the second is not needed.
   const std::uint16_t wanted = std::exchange(port, acceptors[0].local_endpoint().port());
   if (listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port}) !=
       boost::asio::error::address_in_use)
@@ -91,7 +91,8 @@ Loop::Loop(const LiveSettings& settings, std::string token)
 
 Status Loop::open_wake() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (descriptor < 0) return Status::from_errno("the live view's eventfd", errno);
+  if (descriptor < 0)
+    return Status::from_errno("cannot create an eventfd for the live view", errno);
   wake_.assign(descriptor);
   return Status::ok();
 }
@@ -108,7 +109,7 @@ Status Loop::listen_compat(std::uint16_t& port) {
 }
 
 void Loop::run() noexcept {
-  for (int failures = 0; failures < kMostFailures; ++failures) {
+  for (int failures = 0; failures < kMaxFailures; ++failures) {
     try {
       if (failures == 0) {
         wait_for_wake();
@@ -121,7 +122,7 @@ void Loop::run() noexcept {
       is_over_ = true;
       return;
     } catch (const std::exception&) {
-      // Of one session, which is gone by that, or lack of memory: the others go on.
+      // An exception of one session, which is closed by it, or lack of memory: the loop continues.
     }
   }
   is_over_ = true;
@@ -140,7 +141,9 @@ bool Loop::take_whole(LiveKind kind, std::int32_t world_rank,
   return is_taken;
 }
 
-bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept { return wishes_.take(wishes); }
+bool Loop::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept {
+  return capture_requests_.take(capture_requests);
+}
 
 bool Loop::next_request(std::string& request) noexcept { return request_.take(request); }
 
@@ -155,10 +158,10 @@ void Loop::conclude(std::string_view verdict) noexcept {
   if (is_to_close_) return;
   try {
     verdict_.put(std::make_unique<std::string>(
-        verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
+        verdict.substr(0, length_of_start(verdict, kMaxVerdictBytes))));
     ask_to_close();
   } catch (const std::bad_alloc&) {
-    // As without a verdict.
+    // As if there were no verdict.
   }
 }
 
@@ -170,7 +173,9 @@ void Loop::ask_to_close() noexcept {
 void Loop::wake() noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_.native_handle(), &one,
-                                                 sizeof one);  // full: it is awake
+                                                 // If the counter is full, the thread is awake
+                                                 // already.
+                                                 sizeof one);
 }
 
 void Loop::wait_for_wake() {
@@ -193,7 +198,7 @@ void Loop::wait_for_tick() {
     hub_.tick(now_since_epoch_ns());
     if (compat_) compat_->tick(now_since_epoch_ns());
     publish();
-    take_in_and_end();  // what is left where memory ran out before
+    take_in_and_end();  // processes what is left if memory ran out before
     serve_all();
   });
 }
@@ -204,30 +209,35 @@ void Loop::take_in() {
     if (item.kind == LiveKind::kBlock)
       hub_.take_block(item.bytes);
     else
-      hub_.take_letter(item.world_rank, item.bytes, now_ns);
+      hub_.take_rank_update(item.world_rank, item.bytes, now_ns);
   });
   if (const std::uint64_t refused = inbox_.take_refused(); refused != 0)
-    hub_.count_drop("what ranks told while the live view was behind", refused);
-  publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes
-              // decide
+    hub_.count_drop("data of ranks that arrived faster than the live view could process", refused);
+  // Answers may allow the next request, and tensor shapes determine the requests of the
+  // compatibility endpoint.
+  publish();
 }
 
-/// The session that was served longest ago is first: what is left of a budget goes to all in turn.
+/// Serves the session that was served longest ago first, so that the remaining budget is shared in
+/// turn.
 void Loop::serve_all() {
-  std::vector<ClientSession*> sessions(sessions_.begin(), sessions_.end());  // one that fails goes
+  // A copy, because a failing session removes itself.
+  std::vector<ClientSession*> sessions(sessions_.begin(), sessions_.end());
   std::ranges::stable_sort(sessions, {}, &ClientSession::served_at);
   for (ClientSession* session : sessions) {
     if (sessions_.contains(session)) session->serve();
   }
 }
 
-/// Wishes first, so that what is to be seen of an answer is captured by then.
+/// Publishes capture requests before the client request, so that views for the answer are captured.
 void Loop::publish() {
-  auto wishes = std::make_unique<std::vector<std::byte>>();
+  auto capture_requests = std::make_unique<std::vector<std::byte>>();
   auto request = std::make_unique<std::string>();
-  if (hub_.take_changed_wishes(*wishes)) wishes_.put(std::move(wishes));
-  if (hub_.desk().is_unwanted() && request_.take(*request)) hub_.desk().take_back();
-  if (hub_.desk().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
+  if (hub_.take_changed_capture_requests(*capture_requests))
+    capture_requests_.put(std::move(capture_requests));
+  if (hub_.request_queue().is_unwanted() && request_.take(*request))
+    hub_.request_queue().take_back();
+  if (hub_.request_queue().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
 }
 
 void Loop::accept(Acceptor& acceptor, bool is_compat) {
@@ -235,15 +245,15 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
   acceptor.async_accept([this, &acceptor, is_compat](const error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted) return;
     if (error)
-      return accept_later(acceptor, is_compat);  // no descriptor is free: the program's affair
+      return accept_later(acceptor, is_compat);  // out of file descriptors; try again later
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    GuestCharge charge(is_compat ? compat_->budget() : nullptr);
-    accept_on(acceptor, is_compat);  // first: for the next one memory may be there
+    UnauthenticatedCharge charge(is_compat ? compat_->budget() : nullptr);
+    accept_on(acceptor, is_compat);  // first, because memory may be available for the next one
     welcome(std::move(socket), is_compat);
   });
 }
 
-/// The next connection; of clients without token once their budget allows for it.
+/// Accepts the next connection; for unauthenticated clients, once their budget allows it.
 void Loop::accept_on(Acceptor& acceptor, bool is_compat) {
   if (is_compat && hub_.is_running() && !accept_turn_->has_come(now_since_epoch_ns()))
     accept_later(acceptor, is_compat);
@@ -258,27 +268,28 @@ void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
   });
 }
 
-/// Where there is no room who has been a stranger for longest goes, so that those without token
-/// cannot keep out who has it.
-bool Loop::has_room(bool is_compat) {
+/// If the limit is reached, closes the oldest unauthenticated connection, so that unauthenticated
+/// clients cannot block authenticated ones.
+bool Loop::has_space(bool is_compat) {
   Connections& there = of(is_compat);
-  const int most = static_cast<int>(is_compat ? kMostCompatConnections : kMostConnections);
-  while (there.connections >= most && !there.strangers.empty()) {
-    const std::shared_ptr<HttpSession> oldest = there.strangers.front().lock();
-    there.strangers.pop_front();
-    if (oldest && oldest->is_stranger()) oldest->give_up();
-    if (oldest && oldest->is_stranger()) return true;  // it is gone as soon as its operations are
+  const int most = static_cast<int>(is_compat ? kMaxCompatConnections : kMaxConnections);
+  while (there.connections >= most && !there.unauthenticated.empty()) {
+    const std::shared_ptr<HttpSession> oldest = there.unauthenticated.front().lock();
+    there.unauthenticated.pop_front();
+    if (oldest && oldest->is_unauthenticated()) oldest->give_up();
+    // Closed as soon as its operations have ended.
+    if (oldest && oldest->is_unauthenticated()) return true;
   }
   return there.connections < most;
 }
 
 void Loop::welcome(tcp::socket socket, bool is_compat) {
-  if (!has_room(is_compat)) return;
-  std::deque<std::weak_ptr<HttpSession>>& strangers = of(is_compat).strangers;
-  std::erase_if(strangers,
+  if (!has_space(is_compat)) return;
+  std::deque<std::weak_ptr<HttpSession>>& unauthenticated = of(is_compat).unauthenticated;
+  std::erase_if(unauthenticated,
                 [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });
   const auto session = std::make_shared<HttpSession>(*this, std::move(socket), is_compat);
-  strangers.push_back(session);
+  unauthenticated.push_back(session);
   session->start();
 }
 
@@ -287,7 +298,7 @@ void Loop::remove(ClientSession* session) {
   if (is_ending_ && !is_over_ && sessions_.empty()) context_.stop();
 }
 
-/// What came while the rest is taken in is taken in too, as the end is asked for behind it.
+/// Also processes items that arrive meanwhile, because the request to end was made after them.
 void Loop::take_in_and_end() {
   const bool is_to_end = is_to_end_;
   take_in();
@@ -314,7 +325,8 @@ void Loop::wait_for_clients() {
     if (error) return;
     if (Clock::now() >= until_) return end_linger();
     wait_for_clients();
-    const std::set<ClientSession*> sessions = sessions_;  // those that are given up go
+    // A copy, because closing removes sessions.
+    const std::set<ClientSession*> sessions = sessions_;
     for (ClientSession* session : sessions) {
       if (sessions_.contains(session)) session->give_up_if_stuck();
     }
@@ -329,7 +341,7 @@ void Loop::end_linger() {
   }
 }
 
-/// The time is set first, so that the thread ends even if memory runs out.
+/// Sets the deadline first, so that the thread ends even if memory runs out.
 void Loop::begin_close() {
   constexpr std::chrono::milliseconds kForVerdict{100};
   until_ = std::max(until_, std::chrono::steady_clock::now() + kForVerdict);

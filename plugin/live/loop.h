@@ -4,9 +4,9 @@
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/access.h"
 #include "plugin/live/compat_hub.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/inbox.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <array>
 #include <atomic>
@@ -32,10 +32,11 @@ namespace megascope::live {
 class ClientSession;
 class HttpSession;
 
+/// Current time in ns since the epoch.
 std::int64_t now_since_epoch_ns();
 
-/// Sockets around the hub, and the thread's work. What the application's thread may call is said;
-/// all else is the thread's.
+/// Event loop of the live view: sockets, timers and the hub. Functions for the application's
+/// threads are marked; everything else is for the loop's thread.
 class Loop {
  public:
   Loop(const LiveSettings& settings, std::string token);
@@ -43,51 +44,52 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Before the thread: listens on loopback. port: 0 becomes the one that was free.
+  /// Before run(): listens on the loopback interface. port: 0 is replaced by the chosen port.
   Status listen(std::uint16_t& port);
-  /// The same for the compatibility endpoint; without it there is none.
+  /// The same for the compatibility endpoint. Optional.
   Status listen_compat(std::uint16_t& port);
-  /// The thread: returns when the run is over and clients were told, or are given up.
+  /// The thread's function. Returns after the end of the run, when clients have received it or were
+  /// given up.
   void run() noexcept;
 
-  // Of the application's thread; none of these waits.
+  // For the application's threads; none of these blocks.
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
   bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept;
-  bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
+  bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
-  /// After ask_to_end(): the verdict for the clients, of which this is the end. Nothing happens
-  /// where memory runs out.
+  /// After ask_to_end(): passes the verdict to send to the clients before closing them. Ignored if
+  /// memory runs out.
   void conclude(std::string_view verdict) noexcept;
-  /// After ask_to_end(): no verdict follows, if none came before.
+  /// After ask_to_end(): no verdict follows. No effect after conclude().
   void ask_to_close() noexcept;
-  /// The thread is done.
+  /// Whether run() has returned.
   bool is_over() const noexcept { return is_over_; }
 
-  // Of sessions.
+  // For sessions.
   Hub& hub() { return hub_; }
-  /// Null: it is not served.
+  /// Null: the endpoint is not served.
   CompatHub* compat() { return compat_.get(); }
   const Access& access() const { return access_; }
   boost::asio::io_context& context() { return context_; }
   void add(ClientSession* session) { sessions_.insert(session); }
   void remove(ClientSession* session);
-  /// One connection more or less of those who speak with this party.
-  void count_connection(const Party& party, int difference) {
-    of(&party == compat_.get()).connections += difference;
+  /// Adjusts the number of connections of a protocol.
+  void count_connection(const ProtocolEndpoint& endpoint, int difference) {
+    of(&endpoint == compat_.get()).connections += difference;
   }
-  /// After a client spoke or went, or ranks told something: what all want may have changed, and
-  /// what they ask for.
+  /// Publishes capture requests and the next client request for the application's threads. Call
+  /// after a client's message, a disconnect, or data from ranks.
   void publish();
 
  private:
-  /// The last thing that the application's thread did not fetch yet.
+  /// Mailbox for the latest value that the application's thread has not fetched yet.
   template <class Content>
   struct Newest {
     std::atomic<Content*> content{nullptr};
     ~Newest() { delete content.exchange(nullptr); }
     void put(std::unique_ptr<Content> news) noexcept { delete content.exchange(news.release()); }
-    /// False: there is nothing new.
+    /// False: there is no new value.
     bool take(Content& to) noexcept {
       const std::unique_ptr<Content> news(content.exchange(nullptr));
       if (news) to = std::move(*news);
@@ -107,19 +109,20 @@ class Loop {
   void serve_all();
   void take_in_and_end();
   void begin_end();
-  /// Those that take nothing are not waited for.
+  /// Gives up clients that accept no data.
   void wait_for_clients();
-  /// Who has received the end stays connected until the verdict; the others are given up.
+  /// Keeps clients that have received the end connected until the verdict, and gives up the others.
   void end_linger();
   void begin_close();
 
-  // Before the context, which may hold sessions until it goes.
+  // Declared before the context, which may hold sessions until it is destroyed.
   Hub hub_;
   std::unique_ptr<CompatHub> compat_;
-  std::optional<GuestTurn> accept_turn_;  ///< of its acceptors
+  std::optional<UnauthenticatedTurn>
+      accept_turn_;  ///< for the acceptors of the compatibility endpoint
   Access access_;
   Inbox inbox_;
-  Newest<std::vector<std::byte>> wishes_;
+  Newest<std::vector<std::byte>> capture_requests_;
   Newest<std::string> request_;
   Newest<std::string> verdict_;
   std::atomic<bool> is_to_end_{false};
@@ -127,19 +130,18 @@ class Loop {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
-  /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the
-  /// other's out.
+  /// Connections of one port. Separate limits, so that one port cannot block the other.
   struct Connections {
     int connections = 0;
-    std::deque<std::weak_ptr<HttpSession>>
-        strangers;  ///< who did not show yet that they may, the oldest first
+    /// Unauthenticated connections, oldest first.
+    std::deque<std::weak_ptr<HttpSession>> unauthenticated;
   };
   Connections& of(bool is_compat) { return connections_[is_compat ? 1 : 0]; }
-  bool has_room(bool is_compat);
+  bool has_space(bool is_compat);
   void welcome(boost::asio::ip::tcp::socket socket, bool is_compat);
   std::array<Connections, 2> connections_;
   bool is_ending_ = false;
-  bool is_closing_ = false;  ///< clients do not wait for a verdict any more
+  bool is_closing_ = false;  ///< clients no longer wait for a verdict
   std::atomic<bool> is_over_{false};
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor wake_;
@@ -147,7 +149,7 @@ class Loop {
   boost::asio::steady_timer deadline_;
   std::chrono::steady_clock::time_point until_;  ///< when clients are given up at the end
   using Acceptors = std::array<Acceptor, 2>;
-  Acceptors acceptors_;  ///< IPv4, and IPv6 if it is there
+  Acceptors acceptors_;  ///< IPv4, and IPv6 if available
   Acceptors compat_acceptors_;
 };
 

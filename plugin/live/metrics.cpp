@@ -1,6 +1,6 @@
 #include "plugin/live/answers.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
+#include "plugin/live/unauthenticated_budget.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace megascope::live {
 namespace {
 
-/// A label's value: \, " and line ends are written with a \.
+/// Escapes a label value: backslash, double quote and newline.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -43,15 +43,15 @@ void add_single(std::string& text, std::string_view name, std::string_view type,
   text += fmt::format("{} {}\n", name, number(value));
 }
 
-/// Of the last step that ended, each rank.
+/// Times of the last complete step, for each rank.
 void add_times(std::string& text, const Store& store) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, kTimeColumns.size()> kNames{
-      {{"megascope_step_seconds", "The last step."},
-       {"megascope_step_mpi_seconds", "Of the last step in calls of MPI."},
-       {"megascope_step_own_seconds", "Of the last step MegaScope's own time."}}};
+      {{"megascope_step_seconds", "Duration of the last step."},
+       {"megascope_step_mpi_seconds", "Time in MPI calls during the last step."},
+       {"megascope_step_own_seconds", "Measurement overhead during the last step."}}};
   if (store.history.steps.is_empty()) return;
   const StepEntry& last = store.history.steps.back();
-  add_single(text, "megascope_step", "gauge", "Number of the last step that ended.",
+  add_single(text, "megascope_step", "gauge", "Number of the last complete step.",
              static_cast<double>(last.step));
   for (std::size_t column = 0; column < kNames.size(); ++column) {
     add_head(text, kNames[column].first, "gauge", kNames[column].second);
@@ -70,22 +70,23 @@ void add_counters(std::string& text, const Store& store) {
     if (!counter.value) continue;
     if (!std::exchange(has_head, true))
       add_head(text, "megascope_counter", "gauge",
-               "What the program counts, the last value; those that somebody looks at.");
+               "Latest value of each application counter that a client has requested.");
     text += fmt::format("megascope_counter{{name=\"{}\",rank=\"{}\",unit=\"{}\"}} {}\n",
                         escaped(counter.name), counter.world_rank, escaped(counter.unit),
                         number(*counter.value));
   }
 }
 
-/// Clients of the compatibility endpoint.
-void add_guests(std::string& text, const GuestBudget& budget) {
+/// Metrics of the compatibility endpoint.
+void add_unauthenticated(std::string& text, const UnauthenticatedBudget& budget) {
   add_single(text, "megascope_live_guest_bytes_total", "counter",
-             "Bytes to and from clients without token.", static_cast<double>(budget.spent_bytes()));
+             "Bytes to and from unauthenticated clients.",
+             static_cast<double>(budget.spent_bytes()));
   add_single(text, "megascope_live_guest_cpu_seconds_total", "counter",
-             "CPU time of the live view's thread for clients without token.",
+             "CPU time of the live view's thread for unauthenticated clients.",
              static_cast<double>(budget.spent_cpu_ns()) * 1e-9);
   add_single(text, "megascope_live_guest_skipped_total", "counter",
-             "Updates left out because clients without token had used up their budget.",
+             "Updates skipped because the budget of unauthenticated clients was used up.",
              static_cast<double>(budget.skipped_updates()));
 }
 
@@ -93,24 +94,26 @@ void add_guests(std::string& text, const GuestBudget& budget) {
 
 std::string metrics_text(const Hub& hub) {
   std::string text;
-  add_head(text, "megascope_run_info", "gauge", "The run.");
+  add_head(text, "megascope_run_info", "gauge", "Facts about the run.");
   text += fmt::format("megascope_run_info{{program=\"{}\",run_id=\"{}\",version=\"{}\"}} 1\n",
                       escaped(hub.settings().program), escaped(hub.settings().run_id),
-                      MEGASCOPE_VERSION);
-  add_single(text, "megascope_ranks", "gauge", "Ranks of the run.", hub.settings().world_size);
+                      MEGASCOPE_VERSION_TEXT);
+  add_single(text, "megascope_ranks", "gauge", "Number of ranks.", hub.settings().world_size);
   add_times(text, hub.store());
   add_counters(text, hub.store());
-  add_single(text, "megascope_live_clients", "gauge", "Clients of the live view.",
+  add_single(text, "megascope_live_clients", "gauge", "Number of connected clients.",
              static_cast<double>(hub.client_count()));
-  add_single(text, "megascope_live_frames_total", "counter", "Frames that were sent to clients.",
+  add_single(text, "megascope_live_frames_total", "counter", "Frames sent to clients.",
              static_cast<double>(hub.sent_frames()));
-  add_single(text, "megascope_live_bytes_total", "counter", "Bytes that were sent to clients.",
+  add_single(text, "megascope_live_bytes_total", "counter", "Bytes sent to clients.",
              static_cast<double>(hub.sent_bytes()));
-  add_head(text, "megascope_live_dropped_total", "counter", "What the live view could not show.");
+  add_head(text, "megascope_live_dropped_total", "counter",
+           "Data that the live view dropped, by reason.");
   for (const auto& [reason, count] : hub.drops())
     text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason),
                         count);
-  if (hub.guest_budget() != nullptr) add_guests(text, *hub.guest_budget());
+  if (hub.unauthenticated_budget() != nullptr)
+    add_unauthenticated(text, *hub.unauthenticated_budget());
   return text;
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-/// What stands behind 'key': in the header, a Python dictionary of literals; empty: nothing.
+/// The value of a key in the header, which is a Python dictionary literal; empty if absent.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const std::size_t at = header.find("'" + std::string(key) + "':");
   if (at == std::string_view::npos) return {};
@@ -30,7 +30,7 @@ std::string_view value_of(std::string_view header, std::string_view key) {
   return rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
 }
 
-/// "(12, 768)".
+/// Parses a shape such as "(12, 768)".
 std::optional<std::array<std::uint64_t, 2>> shape_in(std::string_view text) {
   std::array<std::uint64_t, 2> shape{};
   if (!text.starts_with('(')) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<ElementType> type_in(std::string_view text) {
   return text.starts_with("'<f8'") ? std::optional(ElementType::kFloat64) : std::nullopt;
 }
 
-/// The header and what is behind it; false: it is none.
+/// Splits a file into header and content. False: not a .npy file.
 bool split(std::span<const std::byte> bytes, std::string_view& header,
            std::span<const std::byte>& content) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -78,15 +78,15 @@ struct Closer {
 Status read_all(int descriptor, const std::string& path, std::vector<std::byte>& bytes) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) return Status::from_errno(path, errno);
-  if (!S_ISREG(facts.st_mode)) return Status::error(path + " is no file");
-  if (facts.st_size > static_cast<off_t>(kMostNpyBytes))
-    return Status::error(path + " has more than " + std::to_string(kMostNpyBytes >> 20) + " MiB");
+  if (!S_ISREG(facts.st_mode)) return Status::error(path + " is not a regular file");
+  if (facts.st_size > static_cast<off_t>(kMaxNpyBytes))
+    return Status::error(path + " is larger than " + std::to_string(kMaxNpyBytes >> 20) + " MiB");
   bytes.resize(static_cast<std::size_t>(facts.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = read(descriptor, bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return Status::error(path + " could not be read to its end");
+    if (got <= 0) return Status::error(path + " could not be read completely");
     done += static_cast<std::size_t>(got);
   }
   return Status::ok();
@@ -103,11 +103,11 @@ std::string real_path(const std::string& path) {
 Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
   std::string_view header;
   std::span<const std::byte> content;
-  if (!split(bytes, header, content)) return Status::error("it is no .npy file");
+  if (!split(bytes, header, content)) return Status::error("it is not a .npy file");
   const std::optional<ElementType> type = type_in(value_of(header, "descr"));
-  if (!type) return Status::error("its numbers are not float16, float32 or float64, little-endian");
+  if (!type) return Status::error("its values are not little-endian float16, float32 or float64");
   if (!value_of(header, "fortran_order").starts_with("False"))
-    return Status::error("its order is not C's");
+    return Status::error("it is not in C order");
   const std::optional<std::array<std::uint64_t, 2>> shape = shape_in(value_of(header, "shape"));
   if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0)
     return Status::error("its shape is not [layers, size]");
@@ -115,7 +115,7 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
   const std::size_t count = content.size() / element;
   if ((*shape)[0] > count || (*shape)[1] > count / (*shape)[0] ||
       (*shape)[0] * (*shape)[1] * element != content.size())
-    return Status::error("its shape and its length do not fit each other");
+    return Status::error("its length does not match its shape");
   array = {.rows = (*shape)[0], .columns = (*shape)[1], .values = {}};
   array.values.resize(count);
   kernels::with_elements(*type, [&](auto kind) {
@@ -129,20 +129,20 @@ Status read_npy(std::span<const std::byte> bytes, NpyArray& array) {
   return Status::ok();
 }
 
-Status load_npy(const std::string& folder, const std::string& path, NpyArray& array) {
-  if (folder.empty())
+Status load_npy(const std::string& directory, const std::string& path, NpyArray& array) {
+  if (directory.empty())
     return Status::error(
-        "no vector can be read: MEGASCOPE_LIVE_VECTORS, when the program is started, names their "
+        "vectors are disabled: set MEGASCOPE_LIVE_VECTORS, before the program starts, to their "
         "folder");
   const bool has_zero = path.find('\0') != std::string::npos;
-  const std::string root = real_path(folder);
+  const std::string root = real_path(directory);
   const std::string file = has_zero || root.empty()
                                ? std::string()
                                : real_path(path.starts_with('/') ? path : root + "/" + path);
-  // One sentence for what is not there and what is elsewhere: nobody learns what other folders
-  // hold.
-  const Status refusal = Status::error(
-      "`" + path.substr(0, 256) + "` is no file in the folder that MEGASCOPE_LIVE_VECTORS names");
+  // The same sentence whether the file is missing or elsewhere, so that clients cannot probe other
+  // directories.
+  const Status refusal = Status::error("`" + path.substr(0, 256) +
+                                       "` is not a file in the directory MEGASCOPE_LIVE_VECTORS");
   if (has_zero || ("/" + path + "/").find("/../") != std::string::npos || file.empty() ||
       !file.starts_with(root + "/"))
     return refusal;

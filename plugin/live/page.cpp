@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// MEGASCOPE_PAGE_FILE: the path of the page as it was built, in quotes.
+// MEGASCOPE_PAGE_FILE: path of the built page, in quotes.
 __asm__(
     ".pushsection .rodata\n"
     ".hidden megascope_live_page_begin\n"

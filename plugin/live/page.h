@@ -4,8 +4,8 @@
 
 namespace megascope::live {
 
-/// The page that `GET /` answers: viewer/'s, as one HTML document; a notice how to build it where
-/// this build has none.
+/// The document for `GET /`: the page built from viewer/, one HTML file; if the build has none, a
+/// page that says how to build it.
 std::string_view page() noexcept;
 
 }  // namespace megascope::live

@@ -3,8 +3,8 @@
 #include "plugin/live/bounds.h"
 #include "plugin/live/generate_request.h"
 #include "plugin/live/json_fields.h"
+#include "plugin/tensors/capture_request.h"
 #include "plugin/tensors/tile_method.h"
-#include "plugin/tensors/wish.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,23 +16,23 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostName = tensors::kWishNameBytes - 1;
-constexpr std::int64_t kInt32Least = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kInt32Most = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxName = tensors::kCaptureRequestNameBytes - 1;
+constexpr std::int64_t kInt32Min = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 bool is_pattern(const Json& value) {
   if (!value.is_string()) return false;
   const auto& text = value.get_ref<const std::string&>();
-  return !text.empty() && text.size() <= kMostName && text.find('\0') == std::string::npos;
+  return !text.empty() && text.size() <= kMaxName && text.find('\0') == std::string::npos;
 }
 
 void read_names(Fields& fields, Subscribe& to) {
   if (!fields.has("names")) return;
   const Json& names = fields["names"];
-  if (!names.is_array() || names.empty() || names.size() > kMostNames ||
+  if (!names.is_array() || names.empty() || names.size() > kMaxNames ||
       !std::ranges::all_of(names, is_pattern))
-    return fields.fail("names", "a list of 1 to " + std::to_string(kMostNames) +
-                                    " patterns of 1 to " + std::to_string(kMostName) + " bytes");
+    return fields.fail("names", "a list of 1 to " + std::to_string(kMaxNames) +
+                                    " patterns of 1 to " + std::to_string(kMaxName) + " bytes");
   to.names = names.get<std::vector<std::string>>();
 }
 
@@ -43,7 +43,7 @@ void read_layers(Fields& fields, Subscribe& to) {
   const std::optional<std::int64_t> first = is_pair ? Fields::whole_number(layers[0])
                                                     : std::nullopt;
   const std::optional<std::int64_t> last = is_pair ? Fields::whole_number(layers[1]) : std::nullopt;
-  if (!first || !last || *first > *last || *first < kInt32Least || *last > kInt32Most)
+  if (!first || !last || *first > *last || *first < kInt32Min || *last > kInt32Max)
     return fields.fail("layers", "[first, last], whole numbers");
   to.first_layer = static_cast<std::int32_t>(*first);
   to.last_layer = static_cast<std::int32_t>(*last);
@@ -63,7 +63,7 @@ void read_kinds(Fields& fields, Subscribe& to) {
   const bool is_list = kinds.is_array() && kinds.size() <= kTensorKindNames.size();
   if (!is_list ||
       !std::ranges::all_of(kinds, [&](const Json& kind) { return add_kind(kind, to.kinds); }))
-    fields.fail("kinds", "a list of kinds of tensors, as in /api/v1/options");
+    fields.fail("kinds", "a list of tensor kinds, see /api/v1/options");
 }
 
 void read_view(Fields& fields, Subscribe& to) {
@@ -75,14 +75,14 @@ void read_view(Fields& fields, Subscribe& to) {
   to.is_whole = type == "whole";
   if (!to.is_whole && type != "tile") view.fail("type", "`tile` or `whole`");
   if (!to.is_whole) {
-    view.number("tiles", 1, tensors::kMostTiles, to.tiles);
+    view.number("tiles", 1, tensors::kMaxTiles, to.tiles);
     view.number("keep", 0, kMaxTensorDimensions, to.keep);
     std::string method = "mean";
-    if (view.has("method")) view.text("method", tensors::kMostMethodBytes, method);
+    if (view.has("method")) view.text("method", tensors::kMaxMethodBytes, method);
     std::string problem;
     const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(method, problem);
     if (!parsed)
-      view.fail("`method` is not understood: " + problem + ".");
+      view.fail("`method` is not valid: " + problem + ".");
     else
       to.method = *parsed;
   }
@@ -91,13 +91,13 @@ void read_view(Fields& fields, Subscribe& to) {
 
 void read_tensor(Fields& fields, Subscribe& to) {
   to.names.resize(1);
-  fields.text("name", kMostName, to.names[0]);
+  fields.text("name", kMaxName, to.names[0]);
   if (to.names[0].find('\0') != std::string::npos) fields.fail("name", "a text without zeros");
   if (fields.has("kind") && !add_kind(fields["kind"], to.kinds))
-    fields.fail("kind", "a kind of tensor, as in /api/v1/options");
+    fields.fail("kind", "a tensor kind, see /api/v1/options");
   read_layers(fields, to);
-  fields.number("micro_batch", -1, kInt32Most, to.micro_batch);
-  fields.number("replica", 0, kInt32Most, to.replica);
+  fields.number("micro_batch", -1, kInt32Max, to.micro_batch);
+  fields.number("replica", 0, kInt32Max, to.replica);
   fields.number("every", 1, 1'000'000, to.every);
   read_view(fields, to);
   if (!fields.has("encoding")) return;
@@ -132,9 +132,9 @@ void read_subscribe(Fields& fields, Subscribe& to) {
   }
 }
 
-Request checked(const Fields& fields, const std::string& panel, Request request) {
+Request checked(const Fields& fields, const std::string& subscription, Request request) {
   if (fields.problem().empty()) return request;
-  return BadRequest{fields.problem(), panel};
+  return BadRequest{fields.problem(), subscription};
 }
 
 std::string id_of(const Json& message) {
@@ -150,7 +150,7 @@ Request read_ask(const Json& message) {
   std::string problem;
   fields.text("request", 32, what);
   if (fields.problem().empty() && what != "generate")
-    fields.fail("There is no request `" + what + "`: generate is.");
+    fields.fail("Unknown request `" + what + "`; use generate.");
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
   ask.request = generate_request(message, kOwnNames, problem);
   if (!problem.empty()) return BadRequest{problem, {}};
@@ -166,27 +166,26 @@ Request read_object(const Json& message) {
   if (type == "request") return read_ask(message);
   if (type != "subscribe" && type != "unsubscribe" && type != "credit")
     return BadRequest{
-        "There is no message `" + type + "`: subscribe, unsubscribe, credit, request and ping are.",
-        {}};
-  std::string panel;
-  fields.text("panel", kMostPanelName, panel);
+        "Unknown message `" + type + "`; use subscribe, unsubscribe, credit, request or ping.", {}};
+  std::string subscription;
+  fields.text("panel", kMaxSubscriptionName, subscription);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
-  if (type == "unsubscribe") return Unsubscribe{panel};
+  if (type == "unsubscribe") return Unsubscribe{subscription};
   if (type == "credit") {
-    Credit credit{.panel = panel};
-    fields.number("frames", 1, kMostCredits, credit.frames);
-    return checked(fields, panel, credit);
+    Credit credit{.subscription = subscription};
+    fields.number("frames", 1, kMaxCredits, credit.frames);
+    return checked(fields, subscription, credit);
   }
   Subscribe subscribe;
-  subscribe.panel = panel;
+  subscribe.subscription = subscription;
   read_subscribe(fields, subscribe);
-  return checked(fields, panel, subscribe);
+  return checked(fields, subscription, subscribe);
 }
 
 }  // namespace
 
 Request read_request(std::string_view text) {
-  if (text.size() > kMostMessageBytes) return BadRequest{"A message has at most 64 KiB.", {}};
+  if (text.size() > kMaxMessageBytes) return BadRequest{"The message is larger than 64 KiB.", {}};
   std::string problem;
   const Json message = parsed_object(text, problem);
   return problem.empty() ? read_object(message) : BadRequest{problem, {}};

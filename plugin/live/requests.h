@@ -13,24 +13,25 @@
 #include <variant>
 #include <vector>
 
-/// What clients say (docs/live_protocol.md, "Text messages from the client"). Pure; any bytes may
-/// be read.
+/// Parses client messages (docs/live_protocol.md, "Text messages from the client"). Pure functions;
+/// accept any bytes.
 namespace megascope::live {
 
 enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor, kCalls };
 
+/// A `subscribe` message.
 struct Subscribe {
-  std::string panel;
+  std::string subscription;
   Subject what = Subject::kSteps;
   std::int64_t since = std::numeric_limits<std::int64_t>::min();
-  std::vector<std::string> names{"*"};  ///< patterns; of a tensor one
-  std::vector<TensorKind> kinds;        ///< none: any
+  std::vector<std::string> names{"*"};  ///< name patterns; exactly one for a tensor panel
+  std::vector<TensorKind> kinds;        ///< empty: all kinds
   std::int32_t first_layer = std::numeric_limits<std::int32_t>::min();
   std::int32_t last_layer = std::numeric_limits<std::int32_t>::max();
   std::int32_t micro_batch = 0;
   std::uint32_t replica = 0;
   std::uint32_t every = 1;
-  bool is_whole = false;  ///< the view is no tile
+  bool is_whole = false;  ///< the view is not tiled
   std::uint32_t tiles = 96;
   std::uint32_t keep = 0;  ///< tensors::Wish::keep
   kernels::TileMethod method;
@@ -38,31 +39,33 @@ struct Subscribe {
 };
 
 struct Unsubscribe {
-  std::string panel;
+  std::string subscription;
 };
 
 struct Credit {
-  std::string panel;
+  std::string subscription;
   std::uint32_t frames = 1;
 };
 
 struct Ping {
-  std::string id;  ///< as JSON; empty: there was none
+  std::string id;  ///< JSON; empty: none
 };
 
-/// Something that the program is asked to do.
+/// A `request` message: a request to the application.
 struct Ask {
-  std::string id;          ///< the client's, as JSON; empty: there was none
-  nlohmann::json request;  ///< as the program gets it, without the server's `id`
+  std::string id;          ///< the client's id, JSON; empty: none
+  nlohmann::json request;  ///< as handed to the application, without the server's `id`
 };
 
+/// A message that was not accepted.
 struct BadRequest {
-  std::string text;   ///< a sentence that names what is wrong
-  std::string panel;  ///< empty: it is no panel's
+  std::string text;          ///< sentence that says what is wrong
+  std::string subscription;  ///< empty: not about a panel
 };
 
 using Request = std::variant<BadRequest, Subscribe, Unsubscribe, Credit, Ping, Ask>;
 
+/// Parses one message.
 Request read_request(std::string_view text);
 
 }  // namespace megascope::live

@@ -1,9 +1,9 @@
 #include "plugin/live/service.h"
 
 #include "plugin/live/access.h"
-#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
 #include "plugin/live/thread_place.h"
+#include "plugin/live/unauthenticated_budget.h"
 #include "plugin/live/url_file.h"
 
 #include <cerrno>
@@ -18,10 +18,11 @@ namespace megascope::live {
 namespace {
 
 constexpr std::uint64_t kJoinMarginMs = 2000;
-constexpr std::size_t kStackBytes = std::size_t{2} << 20;  ///< whatever the user's limit is
+/// Independent of the user's stack limit.
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
-/// What the thread is given; it holds the loop, so that one that is given up never touches what is
-/// gone.
+/// Argument of the thread. It shares ownership of the loop, so that a thread that is given up never
+/// uses freed memory.
 struct Start {
   std::shared_ptr<Loop> loop;
   cpu_set_t busy;
@@ -34,7 +35,7 @@ void* run(void* argument) {
   return nullptr;
 }
 
-/// A thread inherits the mask: signals are for the application's threads.
+/// Starts the thread with all signals blocked, because signals are for the application's threads.
 int start_thread(pthread_t& thread, std::unique_ptr<Start> start) {
   sigset_t all;
   sigset_t before;
@@ -64,8 +65,8 @@ timespec in_ms(std::uint64_t delay_ms) {
 
 Service::~Service() {
   close(true, 0);
-  // The parent's thread, sockets and eventfd: a child touches nothing of it, and the memory is left
-  // as it is.
+  // In a forked child the thread, sockets and eventfd belong to the parent: leaks the object
+  // instead of destroying it.
   if (loop_ != nullptr && !is_at_home())
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::move(loop_)));
 }
@@ -82,34 +83,35 @@ Status Service::open(const LiveSettings& settings, std::string& url) {
 }
 
 Status Service::start(const LiveSettings& settings, std::string& url) {
-  if (loop_ != nullptr) return Status::error("the live view is open already");
+  if (loop_ != nullptr) return Status::error("the live view is already open");
   std::string token;
   Status status = make_token(token);
   if (!status.is_ok()) return status;
   std::uint16_t port = settings.port;
   LiveSettings shown = settings;
-  if (!shown.run_folder.empty())
-    shown.run_folder = std::filesystem::absolute(shown.run_folder).lexically_normal().string();
+  if (!shown.run_directory.empty())
+    shown
+        .run_directory = std::filesystem::absolute(shown.run_directory).lexically_normal().string();
   auto loop = std::make_shared<Loop>(shown, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;
   open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
-  if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
-  if (!status.is_ok()) notes_.push_back("the live view has no file live_url: " + status.message());
+  if (!settings.run_directory.empty()) status = write_url_file(settings.run_directory, url);
+  if (!status.is_ok()) notes_.push_back("cannot write live_url: " + status.message());
   const int problem = start_thread(
       thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
-    remove_url_file(settings.run_folder);
-    return Status::from_errno("the live view's thread", problem);
+    remove_url_file(settings.run_directory);
+    return Status::from_errno("cannot start the live view's thread", problem);
   }
-  run_folder_ = settings.run_folder;
+  run_directory_ = settings.run_directory;
   process_ = getpid();
   loop_ = std::move(loop);
   return Status::ok();
 }
 
-/// Without it the live view is served all the same.
+/// Opens the compatibility endpoint. On failure the live view works without it.
 void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   if (!settings.compat_port) return;
   std::uint16_t port = *settings.compat_port;
@@ -117,8 +119,9 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   notes_.push_back(
       status.is_ok()
           ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" +
-                std::to_string(port) + " takes no token: every user of this machine can read it" +
-                (settings.is_control_allowed ? ", and ask the program to generate" : "") + "; " +
+                std::to_string(port) +
+                " needs no access token: every user of this machine can read it" +
+                (settings.is_control_allowed ? ", and request text generation" : "") + "; " +
                 budget_text(settings)
           : "no live view for clients of MegatronApp and Megatron's tensor tracer: " +
                 status.message());
@@ -134,8 +137,8 @@ bool Service::take_whole(LiveKind kind, std::int32_t world_rank,
   return is_open() && loop_->take_whole(kind, world_rank, std::move(bytes));
 }
 
-bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept {
-  return is_open() && loop_->changed_wishes(wishes);
+bool Service::changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept {
+  return is_open() && loop_->changed_capture_requests(capture_requests);
 }
 
 bool Service::next_request(std::string& request) noexcept {
@@ -144,7 +147,7 @@ bool Service::next_request(std::string& request) noexcept {
 
 void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (!is_at_home() || is_ending_.exchange(true)) return;
-  if (!run_folder_.empty()) remove_url_file(run_folder_);
+  if (!run_directory_.empty()) remove_url_file(run_directory_);
   loop_->ask_to_end(is_aborted, linger_ms);
 }
 
@@ -155,8 +158,8 @@ void Service::conclude(std::string_view verdict) noexcept {
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;
   if (!is_at_home()) {
-    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left
-    // as it is.
+    // In a forked child the thread, sockets and eventfd belong to the parent: leaks the object
+    // instead of destroying it.
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
     return;
   }
@@ -171,11 +174,11 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (pthread_timedjoin_np(thread_, nullptr, &deadline) != 0) pthread_detach(thread_);
 }
 
-/// An abort waits for nothing but a word to the clients.
+/// After an abort, waits at most 100 ms for the last message to clients.
 void Service::wait_shortly() const noexcept {
-  constexpr int kMostMs = 100;
+  constexpr int kMaxMs = 100;
   constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
-  for (int waited_ms = 0; waited_ms < kMostMs && !loop_->is_over(); ++waited_ms)
+  for (int waited_ms = 0; waited_ms < kMaxMs && !loop_->is_over(); ++waited_ms)
     nanosleep(&kMillisecond, nullptr);
 }
 

@@ -13,11 +13,12 @@ namespace megascope::live {
 
 class Loop;
 
-/// The loop and its thread.
+/// LiveServer implementation: starts and joins the thread that runs the loop. Interface:
+/// core/lifecycle/live_server.h.
 class Service final : public LiveServer {
  public:
   Service() = default;
-  ~Service() override;  // when no other thread is in here
+  ~Service() override;  // only when no other thread uses the object
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -27,7 +28,7 @@ class Service final : public LiveServer {
             std::span<const std::byte> bytes) noexcept override;
   bool take_whole(LiveKind kind, std::int32_t world_rank,
                   std::vector<std::byte>&& bytes) noexcept override;
-  bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
+  bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept override;
   bool next_request(std::string& request) noexcept override;
   void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
   void conclude(std::string_view verdict) noexcept override;
@@ -37,18 +38,18 @@ class Service final : public LiveServer {
   Status start(const LiveSettings& settings, std::string& url);
   void open_compat(Loop& loop, const LiveSettings& settings);
   void wait_shortly() const noexcept;
-  /// False in a forked child, which has no such thread.
+  /// False in a forked child, which does not have the thread.
   bool is_at_home() const noexcept;
-  /// Not after close(): another thread of the application may still be in take() by then, so that
-  /// the loop is there all the same.
+  /// False after close(). The loop still exists then, because another application thread may be
+  /// inside take().
   bool is_open() const noexcept {
     return is_at_home() && !is_closed_.load(std::memory_order_relaxed);
   }
 
-  std::shared_ptr<Loop> loop_;  ///< null: was never open
+  std::shared_ptr<Loop> loop_;  ///< null: open() has not succeeded
   std::atomic<bool> is_ending_{false}, is_closed_{false};
   std::vector<std::string> notes_;
-  std::string run_folder_;
+  std::string run_directory_;
   pthread_t thread_{};
   pid_t process_ = 0;
 };

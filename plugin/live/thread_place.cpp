@@ -21,13 +21,13 @@ cpu_set_t processors_of_this_thread() noexcept {
 void settle_this_thread(const char* name, const cpu_set_t& busy) noexcept {
   prctl(PR_SET_NAME, name, 0, 0, 0);
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()),
-              kNiceness);  // of this thread alone, on Linux
+              kNiceness);  // on Linux, of this thread only
   cpu_set_t others;
   CPU_ZERO(&others);
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &busy)) CPU_SET(cpu, &others);
   }
-  // The kernel takes those that are there and in the process's cpuset, and refuses if that is none.
+  // The kernel intersects the mask with the process's cpuset, and fails if the result is empty.
   if (CPU_COUNT(&busy) != 0) sched_setaffinity(0, sizeof others, &others);
 }
 

@@ -4,11 +4,12 @@
 
 namespace megascope::live {
 
-/// The processors that the calling thread may use; none: not known.
+/// CPU affinity of the calling thread; empty set: unknown.
 cpu_set_t processors_of_this_thread() noexcept;
 
-/// Makes the calling thread a guest: named, behind others in priority, and not on `busy` where the
-/// process may use others. What cannot be had is left as it is.
+/// Sets up the calling thread as a background thread: sets its name, lowers its scheduling
+/// priority, and removes the processors `busy` from its affinity if the process may use others.
+/// Failures are ignored.
 void settle_this_thread(const char* name, const cpu_set_t& busy) noexcept;
 
 }  // namespace megascope::live

@@ -7,13 +7,13 @@
 namespace megascope::live {
 namespace {
 
-std::string path_in(const std::string& folder) { return folder + "/live_url"; }
+std::string path_in(const std::string& directory) { return directory + "/live_url"; }
 
 }  // namespace
 
-Status write_url_file(const std::string& folder, const std::string& url) {
+Status write_url_file(const std::string& directory, const std::string& url) {
   constexpr mode_t kOnlyOwner = 0600;
-  const std::string path = path_in(folder);
+  const std::string path = path_in(directory);
   files::FreshFile file;
   Status status = file.create(path, kOnlyOwner);
   if (status.is_ok()) status = files::write_all(file.number(), url + "\n", path);
@@ -21,11 +21,11 @@ Status write_url_file(const std::string& folder, const std::string& url) {
   return status;
 }
 
-void remove_url_file(const std::string& folder) noexcept {
+void remove_url_file(const std::string& directory) noexcept {
   try {
-    unlink(path_in(folder).c_str());
+    unlink(path_in(directory).c_str());
   } catch (...) {
-    // No memory for a path: it stays.
+    // Out of memory for the path: the file stays.
   }
 }
 

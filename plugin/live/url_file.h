@@ -6,9 +6,8 @@
 
 namespace megascope::live {
 
-/// `folder`/live_url, which only its owner can read; what was there is replaced. An error names the
-/// file.
-Status write_url_file(const std::string& folder, const std::string& url);
-void remove_url_file(const std::string& folder) noexcept;
+/// Writes `folder`/live_url with mode 0600, replacing an existing file. Errors name the file.
+Status write_url_file(const std::string& directory, const std::string& url);
+void remove_url_file(const std::string& directory) noexcept;
 
 }  // namespace megascope::live

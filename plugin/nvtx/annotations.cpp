@@ -25,12 +25,12 @@ RegionId region_of_wide(DomainId domain, std::uint32_t category, const wchar_t* 
   return region_of(message(MessageKey{domain, category, utf8.view()}));
 }
 
-/// A registered string belongs to its own domain.
+/// Returns the region of a registered string, which belongs to the domain it was registered in.
 RegionId region_of_registered(std::uint64_t number, DomainId domain,
                               std::uint32_t category) noexcept {
   const Message* registered = message_of_number(number);
   if (registered == nullptr) [[unlikely]] {
-    hooks::refuse(LossCause::kRefused, "an NVTX string was used that is not registered");
+    hooks::refuse(LossCause::kRefused, "an NVTX string handle was used that is not registered");
     return region_of(message(MessageKey{domain, category, {}}));
   }
   if (category == registered->key.category) [[likely]]
@@ -43,10 +43,10 @@ RegionId region_of(std::uint64_t handle, const Event& event) noexcept {
   const std::uint32_t category = event.attributes != nullptr ? event.attributes->category : 0;
   if (event.registered != 0) return region_of_registered(event.registered, domain, category);
   if (event.wide != nullptr) return region_of_wide(domain, category, event.wide);
-  return region_of(message(SaidText{domain, category, event.text}));
+  return region_of(message(ReportedText{domain, category, event.text}));
 }
 
-/// Numbers that an event carries.
+/// Numbers attached to an event.
 struct Numbers {
   std::array<hooks::Number, 3> all;
   std::size_t count = 0;
@@ -85,7 +85,7 @@ struct Numbers {
   }
 };
 
-/// How many ranges of the domain the thread has open.
+/// Returns the number of open ranges of the domain on this thread.
 int level_in(const hooks::HookThread& thread, DomainId domain) noexcept {
   int level = static_cast<int>(thread.beyond);
   for (std::uint32_t i = 0; i < thread.depth; ++i)
@@ -146,7 +146,7 @@ int pop(std::uint64_t handle) noexcept {
     return level;
   }
   hooks::refuse(LossCause::kUnbalanced,
-                "an NVTX range was popped on a thread that has pushed none in the domain");
+                "an NVTX range was popped, but none is open in its domain on this thread");
   return kNoRange;
 }
 
@@ -174,7 +174,7 @@ MEGASCOPE_NVTX_FROM(const wchar_t*)
 
 std::uint64_t register_text(std::uint64_t domain, std::string_view text) noexcept {
   const Message* const registered = message(
-      MessageKey{known_domain(domain), 0, text.substr(0, kMostMessageBytes)});
+      MessageKey{known_domain(domain), 0, text.substr(0, kMaxMessageBytes)});
   return registered != nullptr ? registered->number : 0;
 }
 

@@ -12,14 +12,14 @@
 namespace megascope::nvtx {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 200;
-constexpr std::size_t kMostCategories = 1U << 16;
+constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::size_t kMaxCategories = 1U << 16;
 
 std::atomic<std::uint32_t> g_count{1};
 
 struct Names {
-  hooks::ProcessLock lock;               ///< never held while the caller's memory is read
-  std::vector<std::string> domains{""};  ///< the default one has no name
+  hooks::ProcessLock lock;               ///< not held while memory of the application is read
+  std::vector<std::string> domains{""};  ///< the default domain has no name
   std::map<std::pair<DomainId, std::uint32_t>, std::string> categories;
 };
 Names& names() {
@@ -33,25 +33,25 @@ void refuse(const char* reason) { hooks::refuse(LossCause::kRefused, reason); }
 
 DomainId domain(std::string_view name) noexcept {
   if (name.empty()) {
-    refuse("an NVTX domain has no name: the default one is taken");
+    refuse("an NVTX domain has no name: the default domain is used");
     return kDefaultDomain;
   }
   try {
-    const std::string wanted(name.substr(0, kMostNameBytes));
+    const std::string wanted(name.substr(0, kMaxNameBytes));
     const hooks::ProcessGuard locked(names().lock);
     if (!locked) return kDefaultDomain;
     std::vector<std::string>& all = names().domains;
     for (std::size_t i = 1; i < all.size(); ++i) {
       if (all[i] == wanted) return static_cast<DomainId>(i);
     }
-    if (all.size() < kMostDomains) {
+    if (all.size() < kMaxDomains) {
       all.push_back(wanted);
       g_count.store(static_cast<std::uint32_t>(all.size()), std::memory_order_release);
       return static_cast<DomainId>(all.size() - 1);
     }
   } catch (const std::bad_alloc&) {
   }
-  refuse("there are too many NVTX domains: the default one is taken");
+  refuse("there are too many NVTX domains: the default domain is used");
   return kDefaultDomain;
 }
 
@@ -62,13 +62,13 @@ DomainId known_domain(std::uint64_t number) noexcept {
 
 void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept {
   try {
-    std::string wanted(name.substr(0, kMostNameBytes));
+    std::string wanted(name.substr(0, kMaxNameBytes));
     const hooks::ProcessGuard locked(names().lock);
     if (!locked || wanted.empty()) return;
-    if (names().categories.size() < kMostCategories)
+    if (names().categories.size() < kMaxCategories)
       names().categories[{domain, category}] = std::move(wanted);
   } catch (const std::bad_alloc&) {
-    refuse("there is no memory for a name");
+    refuse("a name was not defined: memory is exhausted");
   }
 }
 

@@ -6,23 +6,25 @@
 
 namespace megascope::nvtx {
 
-/// A domain's number: 0 is the default one. What NVTX calls its handle.
+/// Number of a domain, which is its NVTX handle. 0 is the default domain.
 using DomainId = std::uint16_t;
 inline constexpr DomainId kDefaultDomain = 0;
-inline constexpr std::size_t kMostDomains = 4096;
+inline constexpr std::size_t kMaxDomains = 4096;
 
-/// The domain of this name, made where it is new. The default one where there are too many, or the
-/// name is empty: that is counted. Any thread; takes a lock.
+/// Returns the domain of a name, and creates it if it is new. Returns the default domain if the
+/// name is empty or there are too many (counted as refused). Any thread; takes a lock.
 DomainId domain(std::string_view name) noexcept;
-/// The domain of this number; the default one where it was never given.
+/// Returns the domain of an NVTX handle; the default domain if the handle was never returned.
 DomainId known_domain(std::uint64_t number) noexcept;
 
-/// What a category of a domain is called from now on. Takes a lock.
+/// Sets the name of a category in a domain. Takes a lock.
 void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept;
 
-/// "domain:message"; of the default domain "message". Takes a lock; may throw std::bad_alloc.
+/// Returns "domain:message"; "message" for the default domain. Takes a lock; may throw
+/// std::bad_alloc.
 std::string full_name(DomainId domain, std::string_view message);
-/// The category's name; "category 7" if it has none; "nvtx" of category 0. As full_name().
+/// Returns the name of a category; "category 7" if it has none; "nvtx" for category 0. Takes a
+/// lock; may throw std::bad_alloc.
 std::string category_name(DomainId domain, std::uint32_t category);
 
 }  // namespace megascope::nvtx

@@ -10,8 +10,8 @@
 #include <nvtx3/nvToolsExt.h>
 #include <string.h>
 
-/// The functions that NVTX calls in place of its own, and the one by which it gets them. Handles
-/// are numbers.
+/// The functions that NVTX calls in place of its own, and the entry point by which it gets them.
+/// Handles are numbers.
 namespace megascope::nvtx {
 namespace {
 
@@ -24,11 +24,11 @@ Handle handle_of(std::uint64_t number) noexcept {
 }
 std::string_view text_of(const char* text) noexcept {
   return text == nullptr ? std::string_view()
-                         : std::string_view(text, strnlen(text, kMostMessageBytes));
+                         : std::string_view(text, strnlen(text, kMaxMessageBytes));
 }
 constexpr std::uint64_t kDefault = kDefaultDomain;
 
-/// As NVTX names them: with attributes, with a text, with a wide one.
+/// The variants of NVTX: with attributes, with text, with wide text.
 template <class From>
 void mark_event(From from) {
   mark(kDefault, from);
@@ -89,7 +89,8 @@ nvtxDomainHandle_t create_domain_wide(const wchar_t* name) {
   return handle_of<nvtxDomainHandle_t>(domain(WideText(name).view()));
 }
 
-/// One module's table of pointers; what it has no place for is left out, as in an older NVTX.
+/// The function table of one NVTX module. Functions that it has no entry for (older NVTX) are
+/// omitted.
 class Table {
  public:
   Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {
@@ -140,8 +141,8 @@ void set_domains(const Table& table) {
 
 }  // namespace
 
-/// A MegaScope that was preloaded is the one that records, should NVTX have been told of another
-/// copy.
+/// Returns the entry point of a preloaded MegaScope, which is the one that records, if NVTX loaded
+/// another copy.
 NvtxInitializeInjectionNvtxFunc_t preloaded_other() noexcept {
   void* const other = found_by_program("megascope_version");
   if (other == nullptr || is_of_this_library(other)) return nullptr;
@@ -149,7 +150,7 @@ NvtxInitializeInjectionNvtxFunc_t preloaded_other() noexcept {
       found_by_program("InitializeInjectionNvtx2"));
 }
 
-/// Else NVTX makes calls that do nothing of what the program has: no cost at all.
+/// Returns whether NVTX is recorded. If not, its calls stay no-ops at no cost.
 bool is_wanted() noexcept {
   try {
     const config::Options options = config::load_options(config::environment_entries()).values;
@@ -179,8 +180,8 @@ bool attach(NvtxGetExportTableFunc_t export_table) noexcept {
 
 }  // namespace megascope::nvtx
 
-/// NVTX calls it once for each program or library that has functions of NVTX of its own. 0: it
-/// shall do without us.
+/// Entry point. NVTX calls it once for each executable or library that contains NVTX functions.
+/// Returns 0 if NVTX must not use this library.
 extern "C" [[gnu::visibility("default")]] int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t export_table) {
   if (const auto other = megascope::nvtx::preloaded_other()) return other(export_table);

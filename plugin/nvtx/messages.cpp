@@ -15,19 +15,20 @@
 namespace megascope::nvtx {
 namespace {
 
-constexpr std::size_t kPlaces = 1U << 17;  ///< of a table that is never more than half full
-static_assert(kMostMessages <= kPlaces / 2);
-constexpr int kMostAlike = 8;
+constexpr std::size_t kPlaces = 1U << 17;  ///< size of a table that is at most half full
+static_assert(kMaxMessages <= kPlaces / 2);
+constexpr int kMaxAlike = 8;
 constexpr std::size_t kRecent = 1U << 12;
 
-// Pages of these are there once they are used.
+// Pages are allocated at first use.
 constinit std::atomic<const Message*> g_table[kPlaces];
-constinit std::atomic<const Message*> g_by_number[kMostMessages + 1];
-constinit std::atomic<const Message*> g_recent[kRecent];  ///< by the address of what was said
+constinit std::atomic<const Message*> g_by_number[kMaxMessages + 1];
+constinit std::atomic<const Message*>
+    g_recent[kRecent];  ///< by the address of the application's text
 constinit std::atomic<DomainId>
-    g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: no message's
+    g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: not a message
 std::uint32_t g_count = 0;
-hooks::ProcessLock g_lock;  ///< of what is added
+hooks::ProcessLock g_lock;  ///< guards insertions
 
 template <class Word>
 std::uint64_t word_at(const char* bytes) noexcept {
@@ -36,7 +37,7 @@ std::uint64_t word_at(const char* bytes) noexcept {
   return word;
 }
 
-/// All bytes of less than nine, some of them twice.
+/// Reads up to eight bytes as a number; bytes may be read twice.
 std::uint64_t short_word(const char* bytes, std::size_t size) noexcept {
   if (size >= 4)
     return word_at<std::uint32_t>(bytes) | word_at<std::uint32_t>(bytes + size - 4) << 32;
@@ -45,7 +46,7 @@ std::uint64_t short_word(const char* bytes, std::size_t size) noexcept {
          word_at<std::uint8_t>(bytes + size - 1) << 16;
 }
 
-/// Contents are compared anyhow.
+/// Hash of a key; the contents are compared as well.
 std::uint64_t hash_of(const MessageKey& key) noexcept {
   constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
   std::uint64_t hash = (key.text.size() ^ std::uint64_t{key.domain} << 48 ^
@@ -67,7 +68,7 @@ bool is(const Message& message, const MessageKey& key, std::uint64_t hash) noexc
          message.key.category == key.category && message.key.text == key.text;
 }
 
-/// The message, or nullptr and the place where it would be.
+/// Returns the message; or nullptr, with the free entry in `place`.
 const Message* find(const MessageKey& key, std::uint64_t hash, std::size_t& place) noexcept {
   for (place = hash % kPlaces;; place = (place + 1) % kPlaces) {
     const Message* known = g_table[place].load(std::memory_order_acquire);
@@ -75,21 +76,21 @@ const Message* find(const MessageKey& key, std::uint64_t hash, std::size_t& plac
   }
 }
 
-/// "a:b" may be what domain a says or what the default one does: such regions differ by their
-/// group.
+/// Returns the region of a message. "a:b" may be message "b" of domain "a", or "a:b" of the default
+/// domain; such regions differ by their group.
 RegionId region_for(const MessageKey& key) {
   const std::string name = full_name(key.domain, key.text);
   std::string group = category_name(key.domain, key.category);
-  for (int i = 0; i < kMostAlike; ++i, group = "'" + group) {
+  for (int i = 0; i < kMaxAlike; ++i, group = "'" + group) {
     const RegionId region = hooks::region(name, group);
     if (region == kNoRegion) return kNoRegion;
     const DomainId known = domain_of(region);
-    if (known == key.domain || known == kMostDomains) return region;
+    if (known == key.domain || known == kMaxDomains) return region;
   }
   return kNoRegion;
 }
 
-/// Under the lock.
+/// Adds a message. Call with the lock held.
 const Message* add(const MessageKey& key, std::uint64_t hash, std::size_t place) {
   const RegionId region = region_for(key);
   if (region == kNoRegion) return nullptr;
@@ -111,10 +112,10 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   const hooks::ProcessGuard locked(g_lock);
   if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
-  const bool has_room = g_count < kMostMessages - kMostDomains ||
-                        (key.text == kOtherText && g_count < kMostMessages);
+  const bool has_space = g_count < kMaxMessages - kMaxDomains ||
+                         (key.text == kOtherText && g_count < kMaxMessages);
   try {
-    if (found == nullptr && has_room) found = add(key, hash, place);
+    if (found == nullptr && has_space) found = add(key, hash, place);
   } catch (const std::bad_alloc&) {
     found = nullptr;
   }
@@ -128,14 +129,15 @@ const Message* message(const MessageKey& key) noexcept {
   if (const Message* found = find_or_add(wanted)) [[likely]]
     return found;
   if (hooks::is_forked_child())
-    return nullptr;  // which must not wait for the lock, and tells nothing anyhow
-  hooks::refuse(LossCause::kRefused,
-                "there are too many different NVTX messages: further ones are told as \"(further "
-                "messages)\"");
+    return nullptr;  // must not wait for the lock, and is not recorded anyway
+  hooks::refuse(
+      LossCause::kRefused,
+      "there are too many different NVTX messages: further ones are recorded as \"(further "
+      "messages)\"");
   return find_or_add({key.domain, 0, kOtherText});
 }
 
-const Message* message(const SaidText& said) noexcept {
+const Message* message(const ReportedText& said) noexcept {
   if (said.text == nullptr) return message(MessageKey{said.domain, said.category, {}});
   std::atomic<const Message*>&
       recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) %
@@ -147,20 +149,20 @@ const Message* message(const SaidText& said) noexcept {
   if (is_it) [[likely]]
     return known;
   const Message* const found = message(
-      {said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
+      {said.domain, said.category, {said.text, strnlen(said.text, kMaxMessageBytes)}});
   if (found != nullptr) recent.store(found, std::memory_order_release);
   return found;
 }
 
 const Message* message_of_number(std::uint64_t number) noexcept {
-  return number <= kMostMessages ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+  return number <= kMaxMessages ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
 }
 
 DomainId domain_of(RegionId region) noexcept {
   const DomainId after = region < kFirstReservedRegion
                              ? g_domain_after[region].load(std::memory_order_relaxed)
                              : DomainId{0};
-  return after == 0 ? static_cast<DomainId>(kMostDomains) : static_cast<DomainId>(after - 1);
+  return after == 0 ? static_cast<DomainId>(kMaxDomains) : static_cast<DomainId>(after - 1);
 }
 
 }  // namespace megascope::nvtx

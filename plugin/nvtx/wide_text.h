@@ -6,14 +6,14 @@
 
 namespace megascope::nvtx {
 
-/// Of a message: what is behind does not count.
-inline constexpr std::size_t kMostMessageBytes = 1000;
+/// Largest size of a message; the rest is ignored.
+inline constexpr std::size_t kMaxMessageBytes = 1000;
 
-/// Text of `wchar_t` (UTF-32) as UTF-8, whole characters up to kMostMessageBytes; what is no
-/// character becomes U+FFFD. No allocation.
+/// Converts `wchar_t` text (UTF-32) to UTF-8: whole characters up to kMaxMessageBytes; invalid
+/// characters become U+FFFD. Allocates nothing.
 class WideText {
  public:
-  /// text: ends with a zero, or null.
+  /// text: zero-terminated, or null.
   explicit WideText(const wchar_t* text) noexcept {
     if (text == nullptr) return;
     while (*text != 0 && append(static_cast<char32_t>(*text))) ++text;
@@ -35,7 +35,7 @@ class WideText {
     return true;
   }
 
-  std::array<char, kMostMessageBytes> bytes_;
+  std::array<char, kMaxMessageBytes> bytes_;
   std::size_t size_ = 0;
 };
 

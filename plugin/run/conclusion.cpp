@@ -9,7 +9,7 @@
 namespace megascope::run {
 namespace {
 
-constexpr std::size_t kMostSharedSamples = 16'384;  // of all clocks; the traces have all of them
+constexpr std::size_t kMaxSharedSamples = 16'384;  // over all clocks; the traces have every sample
 
 Collective::Bytes bytes_of(const std::string& text) {
   const std::span bytes = std::as_bytes(std::span(text));
@@ -39,25 +39,26 @@ Status bcast_text(Collective& group, std::string& text) {
   return status;
 }
 
-/// Afterwards rank 0 has the clocks of all, one a domain.
+/// Merges the clocks of all ranks on rank 0, one for each clock domain.
 Status merge_clocks_up(Collective& group, Collective::Bytes& clocks) {
   return group.merge_up(clocks, [](Collective::Bytes& lower, std::span<const std::byte> higher) {
     std::vector<ClockDomain> all = domains_in(lower);
     merge_clock_domains(all, domains_in(higher));
-    thin_out(all, kMostSharedSamples);
+    thin_out(all, kMaxSharedSamples);
     lower = bytes_of(all);
   });
 }
 
-/// Rank 0's on all; where that fails, our own. O(clock domains + samples) bytes on every rank.
+/// Broadcasts rank 0's clocks; returns `mine` on failure. O(clock domains + samples) bytes on every
+/// rank.
 std::vector<ClockDomain> share_clocks(Collective& group, Collective::Bytes clocks,
                                       const ClockDomain& mine) {
   const Status status = group.bcast_resized(clocks, 0);
   return status.is_ok() ? domains_in(clocks) : std::vector{mine};
 }
 
-/// is_sound: of rank 0, whether it has the report of all. What went wrong on another rank alone
-/// keeps nobody from coming here.
+/// Agrees on the export formats. is_sound: on rank 0, whether it has the merged report. Called on
+/// every rank, even after a local error.
 std::vector<std::string> agree_on_formats(Collective& group, RunPart& part,
                                           const report::RunReport& report, bool is_sound) {
   std::string text = group.rank() == 0 && is_sound ? joined(part.wanted_formats(report), ",")
@@ -78,10 +79,10 @@ Status agree(Collective& group, const Status& mine) {
 }
 
 Status conclude(Collective& group, RunPart& part) {
-  std::string folder = part.own_folder();
-  Status status = bcast_text(group, folder);
+  std::string directory = part.own_directory();
+  Status status = bcast_text(group, directory);
   if (!status.is_ok()) return status;
-  part.enter_folder(folder);
+  part.enter_directory(directory);
   const ClockDomain clock = part.clock();
   Collective::Bytes clocks = bytes_of(std::vector{clock});
   status = merge_clocks_up(group, clocks);

@@ -7,37 +7,39 @@
 #include <string>
 #include <vector>
 
-/// The end of a run as all ranks go through it together: what is said by whom, and in which order.
+/// The end of a run as a collective operation of all ranks: the order of the steps and who reports
+/// what.
 namespace megascope::run {
 
-/// What one process does at the end of a run, a step at a time. Steps are called in the order in
-/// which they stand here.
+/// One process's part in the end of a run. conclude() calls the functions in the order in which
+/// they are declared.
 class RunPart {
  public:
   virtual ~RunPart() = default;
 
-  /// The run folder, if this process knows it; that of rank 0 counts.
-  virtual std::string own_folder() = 0;
-  /// Brings the native trace to the run folder; empty: there is none.
-  virtual void enter_folder(const std::string& folder) = 0;
+  /// The run directory, if this process knows it, else empty. Rank 0's value is used on all ranks.
+  virtual std::string own_directory() = 0;
+  /// Moves the native trace to the run directory. folder: empty if there is no run directory.
+  virtual void enter_directory(const std::string& directory) = 0;
   virtual ClockDomain clock() = 0;
   virtual report::RunReport report() = 0;
-  /// Only of rank 0. report: of all ranks.
+  /// The export formats. Called on rank 0 only. report: of all ranks.
   virtual std::vector<std::string> wanted_formats(const report::RunReport& report) = 0;
-  /// Together. Not called where no format is wanted. clocks: of the run, one a clock domain.
-  /// report: of all ranks on rank 0.
+  /// Writes the exports. Collective; not called if no format is wanted. clocks: of the run, one for
+  /// each clock domain. report: on rank 0, of all ranks.
   virtual void run_exports(Collective& group, const std::vector<std::string>& formats,
                            const std::vector<ClockDomain>& clocks, report::RunReport& report) = 0;
-  /// Together. clocks, report: of the run on rank 0.
+  /// Writes the report. Collective. clocks, report: on rank 0, of the run.
   virtual void close(Collective& group, const std::vector<ClockDomain>& clocks,
                      report::RunReport& report) = 0;
 };
 
-/// Goes through the steps, O(log size) messages a rank beside what the steps themselves send. An
-/// error: the ranks could not even agree on a folder, and nothing else was done.
+/// Runs the end of a run. Collective; O(log size) messages a rank in addition to those of the
+/// RunPart functions. Returns an error if the ranks could not agree on a run directory; nothing
+/// else is done then.
 Status conclude(Collective& group, RunPart& part);
 
-/// The first error of all members, on all of them.
+/// Returns on every rank the first error in rank order, or ok. Collective.
 Status agree(Collective& group, const Status& mine);
 
 }  // namespace megascope::run

@@ -15,19 +15,20 @@ namespace {
 
 struct Line {
   std::string text;
-  std::string folder;
+  std::string directory_path;
 };
 
-// Plain memory that no destructor takes away: exit() may be called while other threads, or what a
-// signal interrupted, are anywhere.
+// Plain memory without a destructor: exit() may run while other threads, or a function interrupted
+// by a signal, are anywhere.
 std::atomic<const Line*> current{nullptr};
-std::atomic<pid_t> process{0};  ///< that is to write it; 0: none
+std::atomic<pid_t> process{0};  ///< process that writes the line; 0: none
 
-/// System calls only.
-bool is_first_of(const char* folder) noexcept {
-  const files::Descriptor directory(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+/// Uses only system calls.
+bool is_first_of(const char* directory_path) noexcept {
+  const files::Descriptor directory(
+      open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
-  // Who has the lock is about to write the line.
+  // The process that holds the lock is about to write the line.
   if (!directory.is_open() || flock(directory.number(), LOCK_EX | LOCK_NB) != 0 ||
       fstat(directory.number(), &info) != 0)
     return false;
@@ -35,19 +36,20 @@ bool is_first_of(const char* folder) noexcept {
          fchmod(directory.number(), (info.st_mode & 0777) | S_ISVTX) == 0;
 }
 
-/// A destructor of the library, which runs after handlers of atexit() and the program's static
-/// objects: one of them may call MPI_Finalize.
+/// A destructor of the library. It runs after atexit() handlers and destructors of the application,
+/// one of which may call MPI_Finalize.
 [[gnu::destructor]] void write_at_exit() noexcept {
   const Line* const line = current.load();
-  if (line != nullptr && process.load() == getpid() && is_first_of(line->folder.c_str()))
+  if (line != nullptr && process.load() == getpid() && is_first_of(line->directory_path.c_str()))
     standard_error::write(line->text);
 }
 
 }  // namespace
 
-void set(const std::string& line, const std::string& folder) {
+void set(const std::string& line, const std::string& directory_path) {
   if (current.load() == nullptr)
-    current.store(new Line{"megascope: " + report::printable(line, line.size()) + "\n", folder});
+    current.store(
+        new Line{"megascope: " + report::printable(line, line.size()) + "\n", directory_path});
   process.store(getpid());
 }
 

@@ -2,15 +2,15 @@
 
 #include <string>
 
-/// A line on standard error for the case that the program ends, by exit() or at the end of main,
-/// without MPI_Finalize.
+/// A line on standard error for a process that ends by exit(), or returns from main, without
+/// MPI_Finalize.
 namespace megascope::run::exit_line {
 
-/// From now on `line` is written when this process exits, after the program's own exit handlers;
-/// not in its forked children, and by one process only of those that give the same `folder`, a
-/// directory of theirs: the first, which sets its sticky bit.
-void set(const std::string& line, const std::string& folder);
-/// Nothing is written any more.
+/// Arms the line. It is written once, after the application's own exit handlers, and not in forked
+/// children. Of the processes that pass the same `folder`, only the first writes it; that process
+/// marks the directory by setting its sticky bit.
+void set(const std::string& line, const std::string& directory);
+/// Disarms the line.
 void clear() noexcept;
 
 }  // namespace megascope::run::exit_line

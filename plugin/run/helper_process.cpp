@@ -16,16 +16,16 @@ namespace megascope::run {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr std::size_t kMostBytes = 64 * 1024;
+constexpr std::size_t kMaxBytes = 64 * 1024;
 
 struct Program {
   char* const* words;
   int output;
-  char* stack;  ///< top of it
+  char* stack;  ///< top of the stack
   pid_t child;
 };
 
-/// In the child, which shares our memory until it has become the program: system calls only.
+/// Runs in the child, which shares our memory until execve: uses only system calls.
 int become(void* argument) {
   const auto& program = *static_cast<const Program*>(argument);
   const int nothing = open("/dev/null", O_RDWR);
@@ -38,16 +38,17 @@ int become(void* argument) {
   return 127;
 }
 
-/// Between us and it: a process that became another program tells its parent of its end by SIGCHLD,
-/// whatever it was made with. This one never does, and is gone at once.
+/// Intermediate process that starts the program and exits at once. After execve a child always
+/// sends SIGCHLD to its parent, whatever clone() flags it has; so the application must not be the
+/// parent.
 int start_it(void* argument) {
   auto& program = *static_cast<Program*>(argument);
   program.child = clone(become, program.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
   return 0;
 }
 
-/// The number of the process that became the program, which is no child of ours any more; or −1. It
-/// has all signals blocked.
+/// Returns the process id of the program, which is not a child of this process, or −1. The program
+/// starts with all signals blocked.
 pid_t start(const std::vector<std::string>& words, int output) {
   struct alignas(16) Stack {
     std::array<char, kStackBytes> bytes;
@@ -61,7 +62,7 @@ pid_t start(const std::vector<std::string>& words, int output) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // a handler must not run in the child
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler may run in the child
   constexpr int kNoSignalAtEnd = 0;
   const pid_t between = clone(start_it, (*stacks)[1].top(), CLONE_VM | CLONE_VFORK | kNoSignalAtEnd,
                               &program);
@@ -71,7 +72,7 @@ pid_t start(const std::vector<std::string>& words, int output) {
   return program.child;
 }
 
-/// Until its end; true when time was up before.
+/// Reads until end of file. Returns true if the deadline passed first.
 bool read_all(int input, std::uint64_t until_ns, std::string& output) {
   std::array<char, 4096> bytes{};
   for (;;) {
@@ -84,18 +85,18 @@ bool read_all(int input, std::uint64_t until_ns, std::string& output) {
     const ssize_t count = read(input, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
-    if (output.size() < kMostBytes) output.append(bytes.data(), static_cast<std::size_t>(count));
+    if (output.size() < kMaxBytes) output.append(bytes.data(), static_cast<std::size_t>(count));
   }
 }
 
 }  // namespace
 
-Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, std::string& output,
+Status run_helper(const std::vector<std::string>& words, std::uint64_t max_ns, std::string& output,
                   bool& is_late) {
   is_late = false;
-  const std::uint64_t until_ns = clock::monotonic_ns() + most_ns;
+  const std::uint64_t until_ns = clock::monotonic_ns() + max_ns;
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Status::from_errno("cannot make a pipe", errno);
+  if (pipe2(ends, O_CLOEXEC) != 0) return Status::from_errno("cannot create a pipe", errno);
   const pid_t child = start(words, ends[1]);
   const int error = errno;
   close(ends[1]);
@@ -105,7 +106,8 @@ Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, 
   }
   is_late = read_all(ends[0], until_ns, output);
   close(ends[0]);
-  if (is_late) kill(child, SIGKILL);  // it is there: else nobody held the pipe
+  // The process id is still valid: only that process holds the pipe open.
+  if (is_late) kill(child, SIGKILL);
   return Status::ok();
 }
 

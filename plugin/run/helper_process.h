@@ -8,13 +8,14 @@
 
 namespace megascope::run {
 
-/// Runs a program of ours beside the application and collects what it writes to its standard
-/// output, 64 KiB at most. Whatever happens to it (a crash, no memory), the application sees
-/// nothing of it: no SIGCHLD, no child that its own wait() could find, no handler of
-/// pthread_atfork. It has an empty environment and no other descriptor of the application. words:
-/// path and arguments. Past `most_ns` it is killed: ok, and is_late. How it ended is not told: its
-/// output must say.
-Status run_helper(const std::vector<std::string>& words, std::uint64_t most_ns, std::string& output,
+/// Runs a program as a separate process and collects its standard output, at most 64 KiB. The
+/// application cannot observe the process, even if it crashes: there is no SIGCHLD, no child that
+/// the application's wait() could return, and no pthread_atfork handler runs.
+/// words: path and arguments. The process gets an empty environment and none of the application's
+/// file descriptors.
+/// max_ns: timeout. After it the process is killed; the result is ok and is_late is true.
+/// The exit status is not available: the output must show whether the program succeeded.
+Status run_helper(const std::vector<std::string>& words, std::uint64_t max_ns, std::string& output,
                   bool& is_late);
 
 }  // namespace megascope::run

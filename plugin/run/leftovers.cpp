@@ -25,7 +25,7 @@ std::uint64_t bytes_of(const files::Base& directory, const std::string& name) {
   return is_file ? static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes : 0;
 }
 
-/// Takes no lease on the file: the signal that breaks one could reach the application.
+/// Takes no lease on the file, because breaking a lease could send a signal to the application.
 bool is_writer_gone(const files::Base& directory, const std::string& name) {
   files::Descriptor file;
   trace::FileHeader header{};
@@ -39,10 +39,10 @@ bool is_writer_gone(const files::Base& directory, const std::string& name) {
   return trace::liveness_of(writer) == trace::Liveness::kGone;
 }
 
-/// Bytes of the files for which is_counted(directory, name) holds; looks at kMaxEntries files at
-/// most.
+/// Sums the bytes of the files for which is_counted(directory, name) holds. Examines at most
+/// kMaxEntries files.
 template <class Predicate>
-std::uint64_t bytes_below(const std::string& scratch, const std::string& own_folder,
+std::uint64_t bytes_below(const std::string& scratch, const std::string& own_directory,
                           Predicate is_counted) {
   std::uint64_t sum = 0;
   std::size_t count = 0;
@@ -51,7 +51,7 @@ std::uint64_t bytes_below(const std::string& scratch, const std::string& own_fol
        trace::open_scratch_homes(scratch, ignored, kMaxEntries)) {
     for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
       trace::OpenDirectory run;
-      const bool is_own = home.path + "/" + run_id == own_folder;
+      const bool is_own = home.path + "/" + run_id == own_directory;
       if (is_own || !trace::open_scratch_run(home.base(), run_id, run, ignored)) continue;
       for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
         if (++count > kMaxEntries) return sum;
@@ -64,11 +64,11 @@ std::uint64_t bytes_below(const std::string& scratch, const std::string& own_fol
 
 }  // namespace
 
-std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_folder,
+std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_directory,
                              std::uint64_t min_bytes) {
   const auto any = [](const files::Base&, const std::string&) { return true; };
-  if (bytes_below(scratch, own_folder, any) <= min_bytes) return 0;
-  return bytes_below(scratch, own_folder, is_writer_gone);
+  if (bytes_below(scratch, own_directory, any) <= min_bytes) return 0;
+  return bytes_below(scratch, own_directory, is_writer_gone);
 }
 
 }  // namespace megascope::run

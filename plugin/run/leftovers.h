@@ -5,10 +5,11 @@
 
 namespace megascope::run {
 
-/// Bytes on disk of traces of this user that runs have left in the scratch directory: their
-/// processes are gone, and nobody has recovered them; 0 if all traces there together have not more
-/// than `min_bytes`. Looks at 1024 files at most. own_folder: of this run, which does not count.
-std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_folder,
+/// Disk space, in bytes, of unrecovered traces of this user in the scratch directory whose
+/// processes have ended. Returns 0 if the traces, including those of live processes, do not exceed
+/// `min_bytes`. Examines at most 1024 files. own_directory: the directory of this run, which is not
+/// counted.
+std::uint64_t leftover_bytes(const std::string& scratch, const std::string& own_directory,
                              std::uint64_t min_bytes);
 
 }  // namespace megascope::run

@@ -1,7 +1,7 @@
 #include "plugin/run/live.h"
 
 #include "core/lifecycle/module_loader.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <new>
 
@@ -12,22 +12,23 @@ LiveSettings live_settings(const config::Options& options) {
   settings.port = options.live.port;
   settings.hosts = options.live_hosts.items;
   if (options.live_compat.is_on) settings.compat_port = options.live_compat.port;
-  settings.guest_bytes_per_second = options.live_guest_rate;
-  settings.guest_cpu_percent = static_cast<double>(options.live_guest_cpu.value);
+  settings.unauthenticated_bytes_per_second = options.live_unauthenticated_rate;
+  settings.unauthenticated_cpu_percent = static_cast<double>(
+      options.live_unauthenticated_cpu.value);
   settings.is_control_allowed = options.live_control == config::LiveControl::kAllow;
-  settings.vectors_folder = options.live_vectors;
+  settings.vectors_directory = options.live_vectors;
   return settings;
 }
 
-Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server,
-                      std::string& url) {
+Status open_live_view(const std::string& directory, const LiveSettings& settings,
+                      LiveServer*& server, std::string& url) {
   server = nullptr;
   const ModuleTable* module = nullptr;
-  Status status = load_module(folder, "live", module);
+  Status status = load_module(directory, "live", module);
   if (!status.is_ok()) return status;
-  if (module->make_live_server == nullptr) return Status::error("the module live has no server");
+  if (module->make_live_server == nullptr) return Status::error("the module `live` has no server");
   LiveServer* const made = module->make_live_server();
-  if (made == nullptr) return Status::error("memory ran out");
+  if (made == nullptr) return Status::error("out of memory");
   status = made->open(settings, url);
   if (status.is_ok()) server = made;
   return status;
@@ -35,11 +36,11 @@ Status open_live_view(const std::string& folder, const LiveSettings& settings, L
 
 void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept {
   try {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{.wish = 0, .text = text});
-    server.take(LiveKind::kLetter, world_rank, letter.take());
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Notice{.capture_request = 0, .text = text});
+    server.take(LiveKind::kRankUpdate, world_rank, rank_update.take());
   } catch (const std::bad_alloc&) {
-    // It is on stderr.
+    // The text is also on standard error.
   }
 }
 

@@ -9,15 +9,16 @@
 
 namespace megascope::run {
 
-/// What the page shows of the run, as far as this process knows it. options: MEGASCOPE_LIVE is on.
+/// The settings of the live view, as far as they follow from the options. Only if MEGASCOPE_LIVE is
+/// on.
 LiveSettings live_settings(const config::Options& options);
 
-/// Opens the live view's module in `folder`, and its port. server: lives until the process ends;
-/// nullptr after an error. url: for the user.
-Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server,
-                      std::string& url);
+/// Loads the live view's module from `folder` and opens its port. server: never freed; nullptr
+/// after an error. url: address for the user, including the token.
+Status open_live_view(const std::string& directory, const LiveSettings& settings,
+                      LiveServer*& server, std::string& url);
 
-/// A sentence for everybody who looks. Nothing happens where memory runs out.
+/// Sends a text to all clients. Ignored if memory runs out.
 void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept;
 
 }  // namespace megascope::run

@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/module_loader.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/scratch.h"
 
 #include <cerrno>
@@ -26,15 +26,15 @@
 namespace megascope::run {
 namespace {
 
-constexpr int kMaxFolderNumber = 10'000;
+constexpr int kMaxDirectoryNumber = 10'000;
 
 }  // namespace
 
-const std::string& library_folder() {
+const std::string& library_directory() {
   static const char here = 0;
-  static const auto* const folder = new std::string(
-      folder_of_code(&here));  // never destroyed: threads may still ask at exit
-  return *folder;
+  // Never destroyed: threads may use it at exit.
+  static const auto* const directory = new std::string(directory_of_code(&here));
+  return *directory;
 }
 
 std::string make_run_id() {
@@ -51,26 +51,28 @@ std::string choose_scratch(const config::Options& options) {
   return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
 }
 
-std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid) {
+std::string wanted_run_directory(const config::Options& options, const std::string& host,
+                                 long pid) {
   if (!options.out.empty()) return options.out;
   const std::string job = slurm_job();
   return "megascope-" + (job.empty() ? host + "-" + std::to_string(pid) : job);
 }
 
-Status make_run_folder(const std::string& wanted, std::string& folder) {
-  constexpr mode_t kMode = 0777;  // less what the umask takes, and without what others could write
+Status make_run_directory(const std::string& wanted, std::string& directory) {
+  // The umask applies, and write permission of group and others is removed.
+  constexpr mode_t kMode = 0777;
   std::string base = trace::absolute_path(wanted);
   while (base.size() > 1 && base.ends_with('/')) base.pop_back();
   const Status status = files::make_parents(base, kMode);
   if (!status.is_ok()) return status;
-  for (int number = 1; number < kMaxFolderNumber; ++number) {
-    folder = number == 1 ? base : base + "-" + std::to_string(number);
+  for (int number = 1; number < kMaxDirectoryNumber; ++number) {
+    directory = number == 1 ? base : base + "-" + std::to_string(number);
     bool exists = false;
-    const Status made = files::make_directory(folder, kMode, &exists);
+    const Status made = files::make_directory(directory, kMode, &exists);
     if (!exists) return made;
   }
-  return Status::error("cannot create a run directory: " + base +
-                       " exists, and so do all others up to " + folder);
+  return Status::error("cannot create a run directory: " + base + " and all numbered names up to " +
+                       directory);
 }
 
 std::uint64_t directory_inode(const std::string& path) noexcept {
@@ -86,14 +88,14 @@ std::string slurm_job() {
 }
 
 std::vector<LauncherFact> slurm_facts() {
-  constexpr std::size_t kMostBytes = 1024;
+  constexpr std::size_t kMaxBytes = 1024;
   constexpr const char* kNames[] = {
       "SLURM_CLUSTER_NAME",  "SLURM_JOB_ID",       "SLURM_JOB_NAME",      "SLURM_STEP_ID",
       "SLURM_NODEID",        "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST", "SLURM_ARRAY_JOB_ID",
       "SLURM_ARRAY_TASK_ID", "SLURM_HET_SIZE",     "SLURM_HET_JOB_ID",    "SLURM_RESTART_COUNT"};
   std::vector<LauncherFact> facts;
   for (const char* name : kNames) {
-    std::string value = config::environment_value(name).substr(0, kMostBytes);
+    std::string value = config::environment_value(name).substr(0, kMaxBytes);
     if (!value.empty()) facts.push_back({name, std::move(value)});
   }
   return facts;
@@ -101,14 +103,14 @@ std::vector<LauncherFact> slurm_facts() {
 
 std::string slurm_nodes() { return config::environment_value("SLURM_JOB_NODELIST"); }
 
-std::string known_run_folder(const config::Options& options) {
+std::string known_run_directory(const config::Options& options) {
   if (options.out.empty() && slurm_job().empty()) return {};
-  return trace::absolute_path(wanted_run_folder(options, host_name(), getpid()));
+  return trace::absolute_path(wanted_run_directory(options, host_name(), getpid()));
 }
 
 namespace {
 
-/// −1: the variable holds no such number.
+/// The number in an environment variable; −1: not a number.
 std::int32_t number_in(const char* variable) {
   const std::string text = config::environment_value(variable);
   std::int32_t number = -1;
@@ -119,7 +121,7 @@ std::int32_t number_in(const char* variable) {
 }  // namespace
 
 LauncherPlace launcher_place() {
-  // The innermost launcher first: torchrun may run under srun.
+  // Innermost launcher first: torchrun may run under srun.
   constexpr const char* kVariables[][2] = {{"RANK", "WORLD_SIZE"},
                                            {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                            {"PMI_RANK", "PMI_SIZE"},
@@ -161,67 +163,70 @@ std::string command_line() {
 
 namespace {
 
-/// Of so many processes. A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a
-/// Perfetto slice takes up to 63.
+/// Estimated size of the exports of `process_count` processes. A 16-byte call becomes two OTF2
+/// events of 12 bytes, a 32-byte call becomes five; a Perfetto slice takes up to 63 bytes.
 std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kGrowth = 4;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;
   return trace_bytes * kGrowth + kBaseBytes * static_cast<std::uint64_t>(process_count);
 }
 
-bool is_in_memory(const std::string& folder) {
+bool is_in_memory(const std::string& directory) {
   constexpr decltype(statfs::f_type) kTmpfs = 0x01021994;
   struct statfs info {};
-  return statfs(folder.c_str(), &info) != 0 || info.f_type == kTmpfs;
+  return statfs(directory.c_str(), &info) != 0 || info.f_type == kTmpfs;
 }
 
 }  // namespace
 
-Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
-  if (is_in_memory(folder)) return Status::ok();  // which has no quota, and would be filled
-  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMostBytes);
+Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+                 std::int32_t process_count) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+  // Tmpfs has no quota, and reserving would consume memory.
+  if (is_in_memory(directory)) return Status::ok();
+  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMaxBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
-  files::Descriptor
-      file;  // without a name: whatever happens to this process, it gives the room back
-  const Status status = files::create_nameless(folder, file);
+  // Nameless: the space is freed even if this process crashes.
+  files::Descriptor file;
+  const Status status = files::create_nameless(directory, file);
   if (!status.is_ok()) return status;
   const int error = fallocate(file.number(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (error != ENOSPC && error != EDQUOT) return Status::ok();
-  return Status::from_errno("less than " + human_bytes(bytes) + " can be written to " + folder,
-                            error);
+  return Status::from_errno("cannot reserve " + human_bytes(bytes) + " in " + directory, error);
 }
 
-Status check_room(const std::string& folder, std::uint64_t trace_bytes,
-                  std::int32_t process_count) {
+Status check_space(const std::string& directory, std::uint64_t trace_bytes,
+                   std::int32_t process_count) {
   const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < own) {
     return Status::error(
-        "the process's file-size limit (ulimit -f) may be too small: File too large");
+        "the process's file-size limit (ulimit -f) may be too small for the export");
   }
   struct statvfs info {};
   const std::uint64_t needed = own * static_cast<std::uint64_t>(process_count);
-  if (statvfs(folder.c_str(), &info) == 0 &&
+  if (statvfs(directory.c_str(), &info) == 0 &&
       std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
-    return Status::error("less than " + human_bytes(needed) + " is free in " + folder);
+    return Status::error("cannot export: less than " + human_bytes(needed) + " is free in " +
+                         directory);
   }
   return Status::ok();
 }
 
 Status check_memory(std::uint64_t trace_bytes) {
-  // The trace is mapped, a message takes up to 16 bytes to name it, a record of the export up to
-  // twice the call's.
+  // The trace is mapped; a message needs up to 16 bytes for its id; an export record is up to twice
+  // as large as the call.
   constexpr std::uint64_t kGrowth = 3;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{96} << 20;
   const std::uint64_t needed = trace_bytes * kGrowth + kBaseBytes;
   void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return Status::error("less than " + human_bytes(needed) + " of memory is left to the process");
+    return Status::error("cannot export: less than " + human_bytes(needed) +
+                         " of memory can be allocated");
   munmap(memory, needed);
   return Status::ok();
 }

@@ -9,62 +9,64 @@
 #include <sys/types.h>
 #include <vector>
 
-/// Where a run puts its files.
+/// Paths and resource checks for the files of a run.
 namespace megascope::run {
 
-inline constexpr mode_t
-    kTextMode = 0666;  ///< of what a run directory holds beside traces, less what the umask takes
+/// Mode of files of the run directory other than traces; the umask applies.
+inline constexpr mode_t kTextMode = 0666;
 
-/// 16 hexadecimal digits that no other run has.
+/// Returns a random run id of 16 hexadecimal digits.
 std::string make_run_id();
 
-/// Folder for buffers on this node (core/trace/scratch.h).
+/// The directory for trace buffers on this node (core/trace/scratch_home.h).
 std::string choose_scratch(const config::Options& options);
 
-/// Creates a new run directory: `wanted` (made absolute), or with -2, -3 … where that exists.
-/// Neither group nor others can write to it, whatever the umask; the same holds for directories
-/// above it that did not exist.
-Status make_run_folder(const std::string& wanted, std::string& folder);
-/// Inode number of a directory; 0 where there is none, or something else, as a link to one. It
-/// stays the same as long as the directory exists, whatever the directories above it are called.
+/// Creates a new run directory: `wanted` (made absolute), or with suffix -2, -3, … if that exists.
+/// The directory, and missing parents, are never writable for group and others.
+Status make_run_directory(const std::string& wanted, std::string& directory);
+/// Inode number of a directory; 0 if `path` does not exist or is not a directory (a link is not
+/// followed). Identifies the directory even if it, or a parent, is renamed.
 std::uint64_t directory_inode(const std::string& path) noexcept;
-/// MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else "megascope-<host>-<pid>".
-std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid);
+/// The requested run directory: MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else
+/// "megascope-<host>-<pid>".
+std::string wanted_run_directory(const config::Options& options, const std::string& host, long pid);
 
 /// "<job>.<step>" under Slurm, else empty.
 std::string slurm_job();
-/// Ids of job, step and node, as Slurm set them; empty elsewhere. Values are cut at 1024 bytes.
+/// Ids of job, step and node from Slurm's environment variables; empty without Slurm. Values are
+/// truncated to 1024 bytes.
 std::vector<LauncherFact> slurm_facts();
-/// Nodes of the job as Slurm writes them, "n[0-3]"; empty elsewhere.
+/// The job's node list in Slurm's syntax, e.g. "n[0-3]"; empty without Slurm.
 std::string slurm_nodes();
-/// The run folder that any rank can name, absolute: MEGASCOPE_OUT, or the default under Slurm; else
-/// empty.
-std::string known_run_folder(const config::Options& options);
-/// Where a launcher says that this process stands among those that it started: of MPI, of torch, of
-/// Slurm.
+/// The run directory if every rank can compute its name, absolute: MEGASCOPE_OUT, or the default
+/// under Slurm; else empty.
+std::string known_run_directory(const config::Options& options);
+/// Rank and size according to the launcher (torchrun, MPI or Slurm); 0 of 1 without a launcher.
 struct LauncherPlace {
   std::int32_t rank = 0;
   std::int32_t size = 1;
 };
 LauncherPlace launcher_place();
-/// Where the library lies, and its modules: absolute, or empty where it cannot be told. The same
-/// for as long as the process lives, whatever directory the program changes to. Any thread.
-const std::string& library_folder();
-/// SLURMD_NODENAME, else the host name.
+/// Absolute path of the directory of libmegascope.so and its modules; empty if it cannot be
+/// determined. Constant for the life of the process. Any thread.
+const std::string& library_directory();
+/// SLURMD_NODENAME, else the host name up to the first dot.
 std::string host_name();
 std::string executable_path();
 std::string command_line();
 
-/// Is there room for exports of a run of `process_count` processes, one of which left
-/// `trace_bytes`? Asked beforehand, because libotf2 ends the process when a file cannot be written
-/// to its end.
-Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
-/// The same where a quota counts, which the file system does not tell: the room is reserved for a
-/// moment, at most 16 GiB. By one process of a run. trace_bytes: of all. Where the file system
-/// cannot reserve: ok.
-Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
-/// Is there memory for an export of a trace of this size? An exporter that runs out of it would end
-/// the program.
+/// Checks that the file system has room for the exports of `process_count` processes with
+/// `trace_bytes` each. Called before exporting, because libotf2 ends the process when a write
+/// fails.
+Status check_space(const std::string& directory, std::uint64_t trace_bytes,
+                   std::int32_t process_count);
+/// The same check for quotas, which statvfs does not report: reserves the space temporarily, at
+/// most 16 GiB. Called by one process of a run. trace_bytes: of all processes. Returns ok if the
+/// file system cannot reserve space.
+Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+                 std::int32_t process_count);
+/// Checks that the process can allocate the memory for an export of a trace of this size. An
+/// exporter that runs out of memory would end the application.
 Status check_memory(std::uint64_t trace_bytes);
 
 }  // namespace megascope::run

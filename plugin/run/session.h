@@ -7,7 +7,7 @@
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <memory>
@@ -17,22 +17,24 @@
 
 namespace megascope::run {
 
-/// One process's part of a run, from MPI_Init to MPI_Finalize, or from its first hook to its end.
-/// One thread at a time, but for hook_called().
+/// One process's part of a run: from MPI_Init to MPI_Finalize, or, for programs without MPI, from
+/// the first hook call to the end of the process. Implements Runtime (core/lifecycle/runtime.h),
+/// which describes the public functions.
+/// One thread at a time, except hook_called().
 class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
   bool uses_tsc() const override { return use_tsc_; }
   std::string clock_domain() const override;
   double sync_interval_s() const override { return options_.values.sync_interval.value; }
-  bool is_company_vouched() const override { return options_.values.all_ranks; }
+  bool is_presence_asserted() const override { return options_.values.all_ranks; }
   bool wants_call_sites() const override { return options_.values.call_sites; }
   ControlPlan control_plan() const override;
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
-  void end(Collective* collective, const Company& company) override;
+  void end(Collective* collective, const PeerPresence& presence) override;
   void hook_called() override;
-  /// The process ends: so does a recording without MPI.
+  /// Called at process exit. Ends a recording without MPI.
   void at_exit();
   void aborting() override;
   void complain(const std::string& message) override;
@@ -41,7 +43,7 @@ class Session final : public Runtime, private RunPart {
   bool claim();
   bool load(ItemReader select_functions);
   void begin_without_mpi();
-  void make_talk();
+  void make_exchange();
   hooks::StepWindow step_window() const;
   void open_hooks();
   void open_live(const ProcessInfo& info);
@@ -49,14 +51,14 @@ class Session final : public Runtime, private RunPart {
   ProcessInfo describe_process(const StartFacts& facts) const;
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
-  void make_folder();
-  void say_start(const StartFacts& facts);
+  void make_directory();
+  void report_start(const StartFacts& facts);
   void prepare_exit(bool has_trace);
 
-  void end_with(Collective& group, const Company& company);
-  void go_alone(const Company& company);
-  std::string own_folder() override;
-  void enter_folder(const std::string& folder) override;
+  void end_with(Collective& group, const PeerPresence& presence);
+  void go_standalone(const PeerPresence& presence);
+  std::string own_directory() override;
+  void enter_directory(const std::string& directory) override;
   report::RunReport report() override;
   std::vector<std::string> wanted_formats(const report::RunReport& report) override;
   ClockDomain clock() override { return clock_domain_of(recorder_->info()); }
@@ -71,31 +73,36 @@ class Session final : public Runtime, private RunPart {
   void close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report);
   void complain_of_memory() noexcept;
   void write_report(report::RunReport& report);
-  void say_how_to_annotate(const report::RunReport& report);
+  void report_how_to_annotate(const report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }
 
   std::mutex claim_mutex_;
-  bool is_claimed_ = false;  ///< MPI, or hooks, begin the recording: whoever comes first
-  bool is_waiting_ = false;  ///< hooks were called, and MPI is loaded
+  bool is_claimed_ = false;  ///< the recording has been started, either by MPI_Init or by a hook
+  /// A hook was called and MPI is loaded: MPI_Init is to start the recording.
+  bool is_waiting_ = false;
   config::LoadedOptions options_;
-  std::vector<tensors::TensorChoice> tensors_;  ///< of which statistics are wanted
+  std::vector<tensors::TensorChoice> tensors_;  ///< tensors whose statistics are recorded
   bool use_tsc_ = true;
-  std::string test_clock_;  ///< what sets this process's clock apart; empty: nothing
+  /// Suffix of the clock domain if MEGASCOPE_TEST_CLOCK is set, else empty.
+  std::string test_clock_;
   std::string own_run_id_;
   std::string run_id_;
-  std::string scratch_;             ///< MEGASCOPE_SCRATCH as used
-  std::string scratch_folder_;      ///< of this run
-  std::string folder_;              ///< the run folder; of solo ranks their part of it
-  std::uint64_t folder_inode_ = 0;  ///< of the run folder that this process created
-  std::string trace_path_;          ///< where the native trace lies now
+  std::string scratch_;            ///< MEGASCOPE_SCRATCH, or its default
+  std::string scratch_directory_;  ///< directory of this run in scratch_
+  /// The run directory; on standalone ranks their subdirectory of it.
+  std::string directory_;
+  std::uint64_t directory_inode_ = 0;  ///< inode of the run directory, if this process created it
+  std::string trace_path_;             ///< current path of the native trace
   StartFacts facts_;
   ClockPoint first_moment_;
-  long first_moment_pid_ = 0;  ///< of the process whose hooks were called
-  bool is_alone_ = false;      ///< no other rank will be heard of
-  tensors::StepTalk*
-      talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
-  tensors::Capture* capture_ = nullptr;  ///< nullptr: there is no live view. As talk_
-  LiveServer* live_ = nullptr;           ///< on rank 0, where it could be opened. As talk_
+  long first_moment_pid_ = 0;  ///< process id at the first hook call
+  /// Standalone: this rank's results are not combined with those of other ranks.
+  bool is_standalone_ = false;
+  /// Nullptr: no step exchange. Never freed.
+  tensors::StepExchange* exchange_ = nullptr;
+  tensors::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed
+  /// Only on rank 0, if the live view could be opened. Never freed.
+  LiveServer* live_ = nullptr;
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
   std::uint64_t messages_before_end_ = 0;

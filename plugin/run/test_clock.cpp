@@ -6,9 +6,9 @@
 namespace megascope::run {
 namespace {
 
-constexpr double kMostOffsetNs = 1e15;
-constexpr double kMostDriftPpm = 1e5;
-constexpr double kMostJitterNs = 1e9;
+constexpr double kMaxOffsetNs = 1e15;
+constexpr double kMaxDriftPpm = 1e5;
+constexpr double kMaxJitterNs = 1e9;
 
 std::vector<std::string_view> fields_of(std::string_view item) {
   std::vector<std::string_view> fields;
@@ -36,9 +36,9 @@ bool read_item(std::string_view text, Item& item) {
   const std::vector<std::string_view> fields = fields_of(text);
   if (fields.size() != 3 && fields.size() != 4) return false;
   return read_number(fields[0], 0, 1e9, item.rank) &&
-         read_number(fields[1], -kMostOffsetNs, kMostOffsetNs, item.offset_ns) &&
-         read_number(fields[2], -kMostDriftPpm, kMostDriftPpm, item.drift_ppm) &&
-         (fields.size() == 3 || read_number(fields[3], 0, kMostJitterNs, item.jitter_ns));
+         read_number(fields[1], -kMaxOffsetNs, kMaxOffsetNs, item.offset_ns) &&
+         read_number(fields[2], -kMaxDriftPpm, kMaxDriftPpm, item.drift_ppm) &&
+         (fields.size() == 3 || read_number(fields[3], 0, kMaxJitterNs, item.jitter_ns));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ TestClocks read_test_clocks(const std::vector<std::string>& items, const std::st
     if (!read_item(text, item)) {
       clocks.problems.push_back(
           "MEGASCOPE_TEST_CLOCK: " + text +
-          " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is passed over");
+          " is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>] and is ignored");
     } else if (std::to_string(static_cast<long>(item.rank)) == rank) {
       clocks.mine = {.offset_ns = static_cast<std::int64_t>(item.offset_ns),
                      .drift_ppm = item.drift_ppm,

@@ -7,13 +7,13 @@
 
 namespace megascope::run {
 
-/// What MEGASCOPE_TEST_CLOCK says of one rank.
+/// The setting of MEGASCOPE_TEST_CLOCK for one rank.
 struct TestClocks {
-  clock::TestClock mine;              ///< as it is where the list does not name the rank
-  std::vector<std::string> problems;  ///< a sentence for each item that cannot be read
+  clock::TestClock mine;              ///< unchanged if the list does not name the rank
+  std::vector<std::string> problems;  ///< a sentence for each malformed item
 };
-/// items: "<rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]". Bounds: offset 10^15 ns, drift 10^5 ppm,
-/// jitter 10^9 ns.
+/// Parses items "<rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]". Limits on the magnitude: offset
+/// 10^15 ns, drift 10^5 ppm, jitter 10^9 ns.
 TestClocks read_test_clocks(const std::vector<std::string>& items, const std::string& rank);
 
 }  // namespace megascope::run

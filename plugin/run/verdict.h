@@ -6,13 +6,14 @@
 
 namespace megascope::run {
 
-/// Puts into the report of a run, on rank 0, what `megascope analyze` would say first, where all
-/// ranks' traces are in the run folder and it takes less than a second; where it would take longer,
-/// the command that says it. By a process of its own: whatever goes wrong there is a note.
-void add_verdict(const std::string& library_folder, const std::string& run_folder,
+/// Adds a verdict to the report: the first statements of `megascope analyze`. Only on rank 0.
+/// Requires the traces of all ranks in the run directory, and a run small enough to be analyzed in
+/// less than one second; otherwise adds the command to run instead. The analysis runs in a separate
+/// process; its failures become notes of the report.
+void add_verdict(const std::string& library_directory, const std::string& run_directory,
                  report::RunReport& report);
 
-/// Puts only the command there, where nothing is to be started.
-void add_verdict_command(const std::string& run_folder, report::RunReport& report);
+/// Adds only the command, without starting a process.
+void add_verdict_command(const std::string& run_directory, report::RunReport& report);
 
 }  // namespace megascope::run

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/record/profile.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <map>
@@ -15,13 +15,15 @@ class Recorder;
 
 namespace megascope::tensors {
 
-/// What the MPI calls of one thread add up to, as rank updates: each has the rows that changed
-/// since the one before. The thread is the first one that calls next(); of others nothing is
-/// reported.
+/// Reports the MPI calls of one thread as increments: each CallSums has only the rows (functions,
+/// peers) whose totals changed since the previous one. Totals themselves are cumulative.
+/// Used where the application annotates no steps. The reported thread is the first one that calls
+/// next(); calls from other threads return nullopt.
 class CallReport {
  public:
-  /// index: Interval::index. nullopt: another thread reports, or nothing changed. May throw
-  /// bad_alloc.
+  /// The next report. index: Interval::index of the interval that ends now. Returns nullopt on the
+  /// first call (it only sets the clock reference), from any other thread, and when the clock has
+  /// not advanced. Throws std::bad_alloc.
   std::optional<CallSums> next(Recorder& recorder, std::int64_t index);
 
  private:
@@ -36,9 +38,11 @@ class CallReport {
   std::optional<std::thread::id> thread_;
   Moment first_;
   std::map<RegionId, std::pair<std::string, std::uint64_t>>
-      functions_;                                ///< name, and calls that were reported
-  std::map<std::int32_t, std::uint64_t> peers_;  ///< messages that were reported
-  std::int32_t next_peer_ = 0;                   ///< where there are more than fit: who is next
+      /// Display name, and the number of calls last reported.
+      functions_;
+  std::map<std::int32_t, std::uint64_t> peers_;  ///< messages last reported, by world rank
+  /// World rank to resume with when more than kMaxPeerSums peers changed.
+  std::int32_t next_peer_ = 0;
 };
 
 }  // namespace megascope::tensors

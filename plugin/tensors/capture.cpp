@@ -14,34 +14,39 @@
 namespace megascope::tensors {
 namespace {
 
-constexpr std::size_t kMostRefused = 4096;
+constexpr std::size_t kMaxRefused = 4096;
 
-bool is_view(const Wish& wish) {
-  return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole;
+bool is_view(const CaptureRequest& capture_request) {
+  return capture_request.kind == CaptureRequestKind::kTile ||
+         capture_request.kind == CaptureRequestKind::kWhole;
 }
 
-bool is_of(const Wish& wish, const TensorView& tensor) {
+bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
   const TensorShape& shape = tensor.shape;
-  return matches(wish.pattern(), tensor.name) &&
-         (wish.tensor_kind == kAnyKind ||
-          wish.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
-         wish.first_layer <= shape.layer && shape.layer <= wish.last_layer;
+  return matches(capture_request.pattern(), tensor.name) &&
+         (capture_request.tensor_kind == kAnyKind ||
+          capture_request.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
+         capture_request.first_layer <= shape.layer && shape.layer <= capture_request.last_layer;
 }
 
-/// Of views the step, the micro-batch and the replica count too.
-bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
+/// For views, step, micro-batch and replica must match, too.
+bool is_now(const CaptureRequest& capture_request, const TensorView& tensor,
+            std::uint32_t replica) {
   const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch ||
-                              tensor.shape.micro_batch == wish.micro_batch;
-  const bool is_replica = is_of_model(tensor.shape.kind) || wish.replica == replica;
-  return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
+                              tensor.shape.micro_batch == capture_request.micro_batch;
+  const bool is_replica = is_of_model(tensor.shape.kind) || capture_request.replica == replica;
+  return is_micro_batch && is_replica && tensor.step >= 0 &&
+         tensor.step % capture_request.every == 0;
 }
 
-/// Patterns of counters, in the order of ids.
-bool asks_for_same_counters(const std::vector<Wish>& before, const std::vector<Wish>& now) {
-  const auto patterns_of = [](const std::vector<Wish>& wishes) {
+/// Whether both lists request the same counter patterns in the same order.
+bool asks_for_same_counters(const std::vector<CaptureRequest>& before,
+                            const std::vector<CaptureRequest>& now) {
+  const auto patterns_of = [](const std::vector<CaptureRequest>& capture_requests) {
     std::vector<std::string_view> patterns;
-    for (const Wish& wish : wishes) {
-      if (wish.kind == WishKind::kCounters) patterns.push_back(wish.pattern());
+    for (const CaptureRequest& capture_request : capture_requests) {
+      if (capture_request.kind == CaptureRequestKind::kCounters)
+        patterns.push_back(capture_request.pattern());
     }
     return patterns;
   };
@@ -66,17 +71,22 @@ std::shared_ptr<const Capture::State> Capture::state() const noexcept {
   return state_;
 }
 
-void Capture::set_wishes(std::vector<Wish> wishes) {
+void Capture::set_capture_requests(std::vector<CaptureRequest> capture_requests) {
   auto next = std::make_shared<State>(*state());
-  next->wishes = std::move(wishes);
+  next->capture_requests = std::move(capture_requests);
   const bool wants_counters = std::ranges::any_of(
-      next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) {
+        return capture_request.kind == CaptureRequestKind::kCounters;
+      });
   const bool has_tensors = std::ranges::any_of(
-      next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
+      next->capture_requests, [](const CaptureRequest& capture_request) {
+        return capture_request.kind != CaptureRequestKind::kCounters;
+      });
   {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<const State> state_before = std::exchange(state_, std::move(next));
-    if (!asks_for_same_counters(state_before->wishes, state_->wishes)) past_.forget_wishes();
+    if (!asks_for_same_counters(state_before->capture_requests, state_->capture_requests))
+      past_.forget_capture_requests();
     if (wants_counters_ && !wants_counters) {
       for (const CounterId counter : past_.unknown()) past_.want(counter, false);
     }
@@ -95,15 +105,18 @@ void Capture::set_layout(const Layout& layout) {
   }
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);
-  named_.clear();  // shapes of wholes follow from it
+  named_.clear();  // the global shapes depend on the layout
 }
 
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   TensorKinds kinds = 0;
-  for (const Wish& wish : state()->wishes) {
-    if (wish.kind == WishKind::kCounters || !matches(wish.pattern(), name)) continue;
-    kinds |= wish.tensor_kind == kAnyKind ? kAllTensorKinds
-                                          : kinds_with(static_cast<TensorKind>(wish.tensor_kind));
+  for (const CaptureRequest& capture_request : state()->capture_requests) {
+    if (capture_request.kind == CaptureRequestKind::kCounters ||
+        !matches(capture_request.pattern(), name))
+      continue;
+    kinds |= capture_request.tensor_kind == kAnyKind
+                 ? kAllTensorKinds
+                 : kinds_with(static_cast<TensorKind>(capture_request.tensor_kind));
   }
   return kinds;
 }
@@ -113,43 +126,49 @@ bool Capture::is_asleep() const noexcept {
 }
 
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
-    return wish.kind == WishKind::kStatistics && is_of(wish, tensor);
-  });
+  return !is_asleep() &&
+         std::ranges::any_of(state()->capture_requests, [&](const CaptureRequest& capture_request) {
+           return capture_request.kind == CaptureRequestKind::kStatistics &&
+                  is_of(capture_request, tensor);
+         });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
   const std::shared_ptr<const State> now = state();
-  if (now->wishes.empty() || is_asleep()) return;
+  if (now->capture_requests.empty() || is_asleep()) return;
   try {
-    for (const Wish& wish : now->wishes) {
-      if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica))
-        show(wish, tensor, *now);
+    for (const CaptureRequest& capture_request : now->capture_requests) {
+      if (is_view(capture_request) && is_of(capture_request, tensor) &&
+          is_now(capture_request, tensor, now->replica))
+        show(capture_request, tensor, *now);
     }
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a view of a tensor");
+    hooks::refuse(LossCause::kRefused, "out of memory for a tensor view");
   }
 }
 
-void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
+void Capture::show(const CaptureRequest& capture_request, const TensorView& tensor,
+                   const State& state) {
   std::string problem;
-  if (tensor.is_on_device) return refuse(wish, tensor, "is on a device: it can't be shown");
+  if (tensor.is_on_device)
+    return refuse(capture_request, tensor, "is in device memory and cannot be shown");
   const std::optional<TensorView> flat = flattened(
-      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
-  if (!flat) return refuse(wish, tensor, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
+      problem);
+  if (!flat) return refuse(capture_request, tensor, problem);
   const std::optional<Spread> spread = spread_of(*flat, state.layout, problem);
-  if (!spread) return refuse(wish, tensor, problem);
+  if (!spread) return refuse(capture_request, tensor, problem);
   if (!spread->is_first_copy) return;
-  std::optional<ViewPart> part = make_part(wish, *flat, *spread, problem);
-  if (!part) return refuse(wish, tensor, problem);
-  part->wish = wish.id;
+  std::optional<ViewPart> part = make_part(capture_request, *flat, *spread, problem);
+  if (!part) return refuse(capture_request, tensor, problem);
+  part->capture_request = capture_request.id;
   part->key = shard_of(facts_of(tensor), state.layout).key;
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
-  if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes)
-    return refuse(wish, tensor,
-                  "makes a view that no letter to rank 0 has room for: ask for fewer tiles");
+  if (rank_update_bytes(*part) > kMaxRankUpdateBytes - kFirstBytes)
+    return refuse(capture_request, tensor,
+                  "makes a view that exceeds the size of a rank update; request fewer tiles");
   (void)name({.key = part->key,
               .layer = tensor.shape.layer,
               .kind = tensor.shape.kind,
@@ -160,11 +179,13 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   parts_.add(std::move(*part));
 }
 
-void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::string& problem) {
+void Capture::refuse(const CaptureRequest& capture_request, const TensorView& tensor,
+                     const std::string& problem) {
   const std::lock_guard lock(mutex_);
-  const std::pair once(wish.id, tensor.id);
-  if (refused_.size() == kMostRefused || refused_.contains(once)) return;
-  if (writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
+  const std::pair once(capture_request.id, tensor.id);
+  if (refused_.size() == kMaxRefused || refused_.contains(once)) return;
+  if (writer_.add(Notice{capture_request.id, std::string(tensor.name) + " " + problem}))
+    refused_.insert(once);
 }
 
 void Capture::add(const Interval& interval) {
@@ -179,19 +200,19 @@ void Capture::add(const std::optional<CallSums>& sums) {
 
 void Capture::polls() noexcept {
   const std::lock_guard lock(mutex_);
-  has_polled_ = is_to_tell_polls_ = true;
+  has_polled_ = is_to_report_polls_ = true;
 }
 
 void Capture::reply(std::string_view text) noexcept {
-  const char* problem = text.size() > kMostReplyBytes ? "an answer to a request has more than 1 MiB"
-                                                      : nullptr;
+  const char* problem = text.size() > kMaxReplyBytes ? "a reply to a request is larger than 1 MiB"
+                                                     : nullptr;
   try {
     const std::lock_guard lock(mutex_);
     if (problem == nullptr && !writer_.add(Reply{std::string(text)}))
-      problem = "an answer to a request had no room on its way to rank 0";
-    if (problem != nullptr) failure_ = problem;  // it may have been the last one
+      problem = "a reply to a request did not fit into the rank update to rank 0";
+    if (problem != nullptr) failure_ = problem;  // this may be the last reply of the request
   } catch (const std::bad_alloc&) {
-    problem = "there is no memory for an answer to a request";
+    problem = "out of memory for a reply to a request";
   }
   if (problem != nullptr) hooks::refuse(LossCause::kRefused, problem);
 }
@@ -226,17 +247,17 @@ void Capture::place(const std::string& place) {
   is_to_introduce_ = !rank_facts_.host.empty();
 }
 
-void Capture::tell_again() {
+void Capture::report_again() {
   const std::lock_guard lock(mutex_);
   named_.clear();
   past_.name_again();
   is_to_introduce_ = !rank_facts_.host.empty();
-  is_to_tell_polls_ = has_polled_;
+  is_to_report_polls_ = has_polled_;
 }
 
 void Capture::notify(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (notices_.size() < kMostNotices) notices_.push_back(text);
+  if (notices_.size() < kMaxNotices) notices_.push_back(text);
 }
 
 void Capture::fail_request(const std::string& why) {
@@ -244,47 +265,47 @@ void Capture::fail_request(const std::string& why) {
   failure_ = why;
 }
 
-/// Under mutex_, as what follows: kFirstBytes at most, with what put_parts() says.
-void Capture::put_first(LetterWriter& letter) const {
-  if (is_to_introduce_) letter.add(rank_facts_);
-  if (is_to_tell_polls_) letter.add(Polls{});
-  if (!failure_.empty()) letter.add(RequestFailed{failure_});
-  for (const std::string& notice : notices_) letter.add(Notice{0, notice});
+/// Call put_first() and put_parts() with mutex_ held. Adds at most kFirstBytes, together with the
+/// LeftOut item of put_parts().
+void Capture::put_first(RankUpdateWriter& rank_update) const {
+  if (is_to_introduce_) rank_update.add(rank_facts_);
+  if (is_to_report_polls_) rank_update.add(Polls{});
+  if (!failure_.empty()) rank_update.add(RequestFailed{failure_});
+  for (const std::string& notice : notices_) rank_update.add(Notice{0, notice});
 }
 
-void Capture::put_parts(LetterWriter& letter) {
-  constexpr std::size_t kRoomForLeftOut = 64;
+void Capture::put_parts(RankUpdateWriter& rank_update) {
+  constexpr std::size_t kSpaceForLeftOut = 64;
   const std::vector<ViewPart> parts = parts_.take(
-      kMostLetterBytes - kRoomForLeftOut -
-      std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()));
-  letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(),
-                                       letter_bytes));
-  for (const ViewPart& part : parts) letter.add(part);
+      kMaxRankUpdateBytes - kSpaceForLeftOut -
+      std::min(kMaxRankUpdateBytes - kSpaceForLeftOut, rank_update.size()));
+  rank_update.reserve(std::transform_reduce(parts.begin(), parts.end(), kSpaceForLeftOut,
+                                            std::plus<>(), rank_update_bytes));
+  for (const ViewPart& part : parts) rank_update.add(part);
   const std::uint64_t left_out = parts_.left_out();
-  if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_}))
-    left_out_told_ = left_out;
+  if (left_out != left_out_reported_ && rank_update.add(LeftOut{left_out - left_out_reported_}))
+    left_out_reported_ = left_out;
 }
 
-/// Should memory run out, what has not gone into the letter is there the next time; of parts some
-/// may be gone.
-std::vector<std::byte> Capture::take_letter() noexcept {
-  LetterWriter letter;
+/// If memory runs out, items that were not packed stay queued; some view parts may be discarded.
+std::vector<std::byte> Capture::take_rank_update() noexcept {
+  RankUpdateWriter rank_update;
   try {
     read_counters();
     learn_counters();
     const std::lock_guard lock(mutex_);
     past_.put(writer_);
-    put_first(letter);
-    letter.add(writer_);
+    put_first(rank_update);
+    rank_update.add(writer_);
     writer_.clear();
-    is_to_introduce_ = is_to_tell_polls_ = false;
+    is_to_introduce_ = is_to_report_polls_ = false;
     failure_.clear();
     notices_.clear();
-    put_parts(letter);
+    put_parts(rank_update);
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for all that is to be told to rank 0");
+    hooks::refuse(LossCause::kRefused, "out of memory for the rank update to rank 0");
   }
-  return letter.take();
+  return rank_update.take();
 }
 
 }  // namespace megascope::tensors

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-/// What Capture does with the program's counters.
+/// Counter capture of class Capture.
 namespace megascope::tensors {
 
 void Capture::follow_counters(std::size_t ranks) {
@@ -30,17 +30,17 @@ void Capture::read_counters() noexcept {
       if (reading) past_.set(counter, reading->step, reading->value);
     }
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
+    hooks::refuse(LossCause::kRefused, "out of memory for a counter value");
   }
 }
 
-void Capture::tell_values_again(std::int64_t first_step) {
+void Capture::report_values_again(std::int64_t first_step) {
   const std::lock_guard lock(mutex_);
-  past_.tell_again(first_step);
+  past_.report_again(first_step);
 }
 
-/// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under
-/// ours.
+/// Reads counter names without holding mutex_: the names' lock is held when wanted_kinds() takes
+/// mutex_, so the opposite order could deadlock.
 void Capture::learn_counters() {
   std::vector<CounterId> unknown;
   {
@@ -51,14 +51,16 @@ void Capture::learn_counters() {
 }
 
 void Capture::learn(CounterId counter, const std::string& name) {
-  const bool is_wanted = std::ranges::any_of(state()->wishes, [&](const Wish& wish) {
-    return wish.kind == WishKind::kCounters && matches(wish.pattern(), name);
-  });
+  const bool is_wanted = std::ranges::any_of(
+      state()->capture_requests, [&](const CaptureRequest& capture_request) {
+        return capture_request.kind == CaptureRequestKind::kCounters &&
+               matches(capture_request.pattern(), name);
+      });
   const std::string unit = is_wanted ? hooks::counter_unit(counter) : std::string();
   const std::lock_guard lock(mutex_);
   if (is_wanted && !past_.is_named(counter)) {
     if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit}))
-      return;  // the next time
+      return;  // retried with the next rank update
     past_.name(counter);
   }
   past_.want(counter, is_wanted);

@@ -6,8 +6,8 @@
 namespace megascope::tensors {
 
 void CounterPast::share_with(std::size_t ranks) {
-  most_ = kMostOfAllRanks / std::max<std::size_t>(ranks, 1);
-  make_room();
+  max_ = kMaxOfAllRanks / std::max<std::size_t>(ranks, 1);
+  make_space();
 }
 
 CounterPast::Counter& CounterPast::at(CounterId counter) {
@@ -19,10 +19,10 @@ void CounterPast::set(CounterId id, std::int64_t step, double value) {
   Counter& counter = at(id);
   if (counter.set_count == 0) {
     ++used_;
-    make_room();
+    make_space();
   }
   if (counter.has_new && step != counter.newest.step && is_newest_kept(counter))
-    counter.live = kNone;  // it had no letter to go with
+    counter.live = kNone;  // the previous value was never sent
   keep(counter, {step, value});
   ++counter.set_count;
   counter.newest = {step, value};
@@ -38,16 +38,16 @@ void CounterPast::keep(Counter& counter, const Sample& sample) const {
   if ((!kept.empty() && kept.back().step > sample.step) || counter.set_count % counter.stride != 0)
     return;
   if (kept.size() == kept.capacity())
-    kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), most_of_one_ + 1));
+    kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), max_of_one_ + 1));
   kept.push_back(sample);
   thin(counter);
 }
 
-void CounterPast::make_room() {
+void CounterPast::make_space() {
   const std::size_t most = std::bit_floor(
-      std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
-  if (most == most_of_one_) return;
-  most_of_one_ = most;
+      std::clamp<std::size_t>(max_ / std::max<std::size_t>(used_, 1), 1, kMaxOfOne));
+  if (most == max_of_one_) return;
+  max_of_one_ = most;
   for (Counter& counter : counters_) {
     thin(counter);
     if (counter.kept.capacity() > most + 1) counter.kept.shrink_to_fit();
@@ -56,7 +56,7 @@ void CounterPast::make_room() {
 
 void CounterPast::thin(Counter& counter) const {
   std::vector<Sample>& kept = counter.kept;
-  while (kept.size() > most_of_one_) {
+  while (kept.size() > max_of_one_) {
     for (std::size_t i = 0; 2 * i < kept.size(); ++i) kept[i] = kept[2 * i];
     kept.resize((kept.size() + 1) / 2);
     counter.stride *= 2;
@@ -78,7 +78,7 @@ void CounterPast::want(CounterId id, bool is_wanted) {
   counter.is_wanted = is_wanted;
 }
 
-void CounterPast::forget_wishes() {
+void CounterPast::forget_capture_requests() {
   for (Counter& counter : counters_) counter.is_known = false;
 }
 
@@ -86,27 +86,27 @@ void CounterPast::name_again() {
   for (Counter& counter : counters_) counter.is_known = counter.is_named = false;
 }
 
-void CounterPast::tell_again(std::int64_t first_step) {
+void CounterPast::report_again(std::int64_t first_step) {
   for (Counter& counter : counters_) {
-    counter.told = std::min(counter.told, first_step - 1);
+    counter.reported = std::min(counter.reported, first_step - 1);
     counter.live = kNone;
     counter.has_new = counter.has_new || counter.newest.step >= first_step;
   }
 }
 
 std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
-  if (counter.kept.empty() || counter.kept.back().step <= counter.told) return {};
-  const auto first = std::ranges::upper_bound(counter.kept, counter.told, {}, &Sample::step);
+  if (counter.kept.empty() || counter.kept.back().step <= counter.reported) return {};
+  const auto first = std::ranges::upper_bound(counter.kept, counter.reported, {}, &Sample::step);
   return {first,
           std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
 }
 
-void CounterPast::put(LetterWriter& letter) {
-  put_new(letter);
-  put_past(letter);
+void CounterPast::put(RankUpdateWriter& rank_update) {
+  put_new(rank_update);
+  put_past(rank_update);
 }
 
-void CounterPast::put_new(LetterWriter& letter) {
+void CounterPast::put_new(RankUpdateWriter& rank_update) {
   std::map<std::int64_t, CounterReadings> by_step;
   for (CounterId id = 0; id < counters_.size(); ++id) {
     Counter& counter = counters_[id];
@@ -117,28 +117,27 @@ void CounterPast::put_new(LetterWriter& letter) {
   }
   for (auto& [step, readings] : by_step) {
     readings.step = step;
-    if (!letter.add(readings))
-      continue;  // unless it has a newer value by then, it is told with the next one
+    if (!rank_update.add(readings)) continue;  // stays queued, unless a newer value replaces it
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.has_new = false;
       counter.live = std::min(counter.live, step);
-      if (untold(counter).empty()) counter.told = std::max(counter.told, step);
+      if (untold(counter).empty()) counter.reported = std::max(counter.reported, step);
     }
   }
 }
 
-/// Of all that are behind as many values each, so that curves grow together.
+/// Selects equally many values of every counter with unsent values, so that curves grow together.
 std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::vector<CounterId> behind;
-  for (CounterId id = 0; id < counters_.size() && behind.size() < kMostInALetter; ++id) {
+  for (CounterId id = 0; id < counters_.size() && behind.size() < kMaxInARankUpdate; ++id) {
     if (is_shown(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
   }
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
     const std::span<const Sample> samples = untold(counters_[id]);
     for (const Sample& sample :
-         samples.first(std::min(samples.size(), kMostInALetter / behind.size()))) {
+         samples.first(std::min(samples.size(), kMaxInARankUpdate / behind.size()))) {
       CounterReadings& readings = by_step[sample.step];
       readings.ids.push_back(id);
       readings.values.push_back(sample.value);
@@ -147,15 +146,15 @@ std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   return by_step;
 }
 
-void CounterPast::put_past(LetterWriter& letter) {
+void CounterPast::put_past(RankUpdateWriter& rank_update) {
   for (auto& [step, readings] : oldest_untold()) {
     PastReadings past{{.step = step, .ids = readings.ids, .values = readings.values}};
-    if (!letter.add(past)) return;
+    if (!rank_update.add(past)) return;
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
-      counter.told = step;
+      counter.reported = step;
       if (counter.live != kNone && untold(counter).empty())
-        counter.told = std::max(step, counter.has_new ? counter.live : counter.newest.step);
+        counter.reported = std::max(step, counter.has_new ? counter.live : counter.newest.step);
     }
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/record/ids.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,35 +12,38 @@
 
 namespace megascope::tensors {
 
-/// What counters were set to, and what of it rank 0 was told: a client that comes late sees curves
-/// from the run's begin. Of each counter kMostOfOne values are kept, evenly thinned, fewer of many
-/// counters. One thread at a time.
+/// History of counter values, and which of them rank 0 already has. It lets a client that connects
+/// late see curves from the start of the run.
+/// Keeps at most kMaxOfOne values of each counter, evenly thinned; fewer if there are many
+/// counters.
+/// Not thread-safe: one thread at a time.
 class CounterPast {
  public:
-  static constexpr std::size_t kMostOfAllRanks = std::size_t{1} << 19;
-  static constexpr std::size_t kMostOfOne = 1024;
-  static constexpr std::size_t kMostInALetter = 8192;  ///< values of the past
+  static constexpr std::size_t kMaxOfAllRanks = std::size_t{1} << 19;
+  static constexpr std::size_t kMaxOfOne = 1024;
+  static constexpr std::size_t kMaxInARankUpdate = 8192;  ///< past values in one rank update
 
-  /// This rank's share of what is kept.
+  /// Sets this rank's share of kMaxOfAllRanks. ranks: number of ranks in the run.
   void share_with(std::size_t ranks);
-  /// A counter was set. Steps of one counter ascend; what goes back is told, and not kept.
+  /// Records a value. Steps of one counter ascend; a value of an earlier step is sent but not kept.
   void set(CounterId counter, std::int64_t step, double value);
-  /// Counters that were set and of which it is not known whether they are wanted.
+  /// Counters that have a value and for which want() has not been called since
+  /// forget_capture_requests().
   std::vector<CounterId> unknown() const;
   void want(CounterId counter, bool is_wanted);
-  /// Others may be wanted from now on: all are unknown().
-  void forget_wishes();
-  /// Rank 0 was told its name.
+  /// Marks all counters as unknown(), because the set of capture requests changed.
+  void forget_capture_requests();
+  /// Marks the counter's name as sent to rank 0.
   void name(CounterId counter) { counters_[counter].is_named = true; }
   bool is_named(CounterId counter) const { return counters_[counter].is_named; }
-  /// Rank 0 may have missed names.
+  /// Marks all names as not sent, because rank 0 may have dropped a rank update.
   void name_again();
-  /// Or values from this step on.
-  void tell_again(std::int64_t first_step);
-  /// Puts into a letter what rank 0 was not told of those that are wanted and named: the newest
-  /// value of each, and of those before them kMostInALetter, the oldest first. What has no room is
-  /// left for the next one.
-  void put(LetterWriter& letter);
+  /// Marks values from `first_step` on as not sent.
+  void report_again(std::int64_t first_step);
+  /// Adds to a rank update the unsent values of wanted and named counters: the newest value of
+  /// each, then up to kMaxInARankUpdate earlier values, oldest first. Values that do not fit stay
+  /// queued.
+  void put(RankUpdateWriter& rank_update);
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -52,34 +55,34 @@ class CounterPast {
   struct Counter {
     std::vector<Sample> kept;  ///< steps ascend
     std::uint64_t set_count = 0;
-    std::uint64_t stride = 1;  ///< of so many that were set one is kept, a power of two
+    std::uint64_t stride = 1;  ///< one of `stride` values is kept; a power of two
     Sample newest;
-    std::int64_t told = kNever;  ///< up to this step rank 0 has been told what is kept …
-    std::int64_t
-        live = kNone;  ///< … and from this one on as it came; kNone: not yet, or one was missed
-    bool has_new = false;   ///< `newest` was not told
-    bool is_known = false;  ///< whether it is wanted
+    std::int64_t reported = kNever;  ///< rank 0 has the kept values up to this step …
+    /// … and, from this step on, every value as it was set; kNone: not yet, or one was missed.
+    std::int64_t live = kNone;
+    bool has_new = false;   ///< `newest` has not been sent
+    bool is_known = false;  ///< want() was called
     bool is_wanted = false;
     bool is_named = false;
   };
   Counter& at(CounterId counter);
-  void make_room();
+  void make_space();
   void thin(Counter& counter) const;
-  /// What is kept and was not told.
+  /// Kept values that rank 0 does not have.
   static std::span<const Sample> untold(const Counter& counter);
   static bool is_newest_kept(const Counter& counter) {
     return !counter.kept.empty() && counter.kept.back().step == counter.newest.step;
   }
   static bool is_shown(const Counter& counter) { return counter.is_wanted && counter.is_named; }
   void keep(Counter& counter, const Sample& sample) const;
-  void put_new(LetterWriter& letter);
-  void put_past(LetterWriter& letter);
+  void put_new(RankUpdateWriter& rank_update);
+  void put_past(RankUpdateWriter& rank_update);
   std::map<std::int64_t, CounterReadings> oldest_untold() const;
 
-  std::vector<Counter> counters_;       ///< by CounterId
-  std::size_t used_ = 0;                ///< of these, so many were set
-  std::size_t most_ = kMostOfAllRanks;  ///< values of all counters
-  std::size_t most_of_one_ = kMostOfOne;
+  std::vector<Counter> counters_;     ///< by CounterId
+  std::size_t used_ = 0;              ///< counters with a value
+  std::size_t max_ = kMaxOfAllRanks;  ///< values of all counters together
+  std::size_t max_of_one_ = kMaxOfOne;
 };
 
 }  // namespace megascope::tensors

@@ -11,22 +11,24 @@
 
 namespace megascope::tensors {
 
-/// The last value of each counter and the step in which it was set: written by any thread without
-/// lock or allocation, read by one. Who reads while it is written may find the new step with the
-/// value before, and the next time the right one. Of two threads that set one counter at once the
-/// step may be one's and the value the other's. Never destroyed.
+/// The latest value of each counter and the step in which it was set. Any thread writes, without
+/// lock or allocation; one thread reads. Never destroyed.
+/// Races are benign: a reader concurrent with a writer may get the new step with the previous
+/// value, and gets the right pair the next time. If two threads set one counter at once, step and
+/// value may come from different threads.
 class CounterSlots {
  public:
-  static constexpr std::uint32_t kMost = 65'536;  ///< counters; those beyond are not held
+  /// Counters with an id of kMax or more are ignored.
+  static constexpr std::uint32_t kMax = 65'536;
 
   struct Reading {
     std::int64_t step = 0;
     double value = 0.0;
   };
 
-  /// step: at least -1.
+  /// Sets a counter. step >= -1. Lock-free.
   void set(CounterId counter, std::int64_t step, double value) noexcept {
-    if (counter >= kMost || slots_ == nullptr) return;
+    if (counter >= kMax || slots_ == nullptr) return;
     Slot& slot = slots_[counter];
     slot.stamp.store(static_cast<std::uint64_t>(step) + 2, std::memory_order_relaxed);
     slot.value.store(value, std::memory_order_release);
@@ -35,10 +37,10 @@ class CounterSlots {
            !end_.compare_exchange_weak(end, counter + 1, std::memory_order_relaxed)) {
     }
   }
-  /// Those below are set, or may be.
+  /// Upper bound of the ids that were set.
   std::uint32_t end() const noexcept { return end_.load(std::memory_order_relaxed); }
-  /// What it was set to since this was asked last; nothing: it was not, or to the same value in the
-  /// same step. One thread.
+  /// The value set since the previous take() of this counter. nullopt: it was not set, or was set
+  /// to the same value in the same step. One thread.
   std::optional<Reading> take(CounterId counter) noexcept {
     Slot& slot = slots_[counter];
     const double value = slot.value.load(std::memory_order_acquire);
@@ -59,10 +61,9 @@ class CounterSlots {
     std::uint64_t taken_stamp;
   };
   static_assert(std::atomic<double>::is_always_lock_free);
-  /// Zeros, of which only pages are there that are touched; nullptr: there is no memory, and
-  /// nothing is held.
+  /// Zeroed, demand-paged memory. Returns nullptr if the mapping fails; values are then ignored.
   static Slot* make_slots() noexcept {
-    void* const memory = mmap(nullptr, kMost * sizeof(Slot), PROT_READ | PROT_WRITE,
+    void* const memory = mmap(nullptr, kMax * sizeof(Slot), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<Slot*>(memory);
   }

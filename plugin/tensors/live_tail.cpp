@@ -11,7 +11,7 @@ static_assert(std::is_trivially_copyable_v<TailRequest>);
 
 namespace {
 
-constexpr std::size_t kWishRoom = (kMostWishBytes + 7) / 8 * 8;
+constexpr std::size_t kCaptureRequestSpace = (kMaxCaptureRequestBytes + 7) / 8 * 8;
 
 }  // namespace
 
@@ -26,18 +26,20 @@ RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept
   RankTimes times;
   if (tail.size() >= (rank + std::size_t{1}) * sizeof times)
     std::memcpy(&times, tail.data() + rank * sizeof times, sizeof times);
-  return times.is_said != 0 ? times : RankTimes{};
+  return times.is_announced != 0 ? times : RankTimes{};
 }
 
-void set_wishes(std::span<std::byte> tail, std::uint32_t ranks,
-                std::span<const std::byte> wishes) noexcept {
-  const std::span<std::byte> room = tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
-  std::ranges::copy(wishes.first(std::min(wishes.size(), room.size())), room.begin());
+void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
+                          std::span<const std::byte> capture_requests) noexcept {
+  const std::span<std::byte> space = tail.subspan(ranks * sizeof(RankTimes))
+                                         .first(kCaptureRequestSpace);
+  std::ranges::copy(capture_requests.first(std::min(capture_requests.size(), space.size())),
+                    space.begin());
 }
 
-std::span<const std::byte> wishes_in(std::span<const std::byte> tail,
-                                     std::uint32_t ranks) noexcept {
-  return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
+std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,
+                                               std::uint32_t ranks) noexcept {
+  return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes)).first(kCaptureRequestSpace);
 }
 
 void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept {
@@ -54,12 +56,12 @@ TailRequest request_in(std::span<const std::byte> tail) noexcept {
 }
 
 void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks,
-                 bool has_their_wishes) noexcept {
+                 bool has_their_capture_requests) noexcept {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const RankTimes times = times_of(theirs, rank);
-    if (times.is_said != 0) set_times(mine, rank, times);
+    if (times.is_announced != 0) set_times(mine, rank, times);
   }
-  if (has_their_wishes && ranks != 0)
+  if (has_their_capture_requests && ranks != 0)
     std::ranges::copy(theirs.subspan(ranks * sizeof(RankTimes)),
                       mine.subspan(ranks * sizeof(RankTimes)).begin());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/live_server.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
 
 #include <array>
 #include <cstddef>
@@ -9,51 +9,56 @@
 #include <limits>
 #include <span>
 
-/// What blocks hold behind their tensors where rank 0 serves the live view: a row for each rank,
-/// and what rank 0's clients want.
+/// The tail of a step block, present if rank 0 serves the live view: one row for each rank, the
+/// capture requests, and the current client request. The last two come from rank 0.
 namespace megascope::tensors {
 
-/// Of one rank's step that has ended.
+/// Times of one rank's last complete step.
 struct RankTimes {
-  float step_ms = std::numeric_limits<float>::quiet_NaN();  ///< NaN: nobody said
-  float mpi_ms = std::numeric_limits<float>::quiet_NaN();  ///< of it in calls of MPI, of the thread
-                                                           ///< that begins steps
-  float own_ms = std::numeric_limits<float>::quiet_NaN();  ///< of it MegaScope's own time
-  std::uint32_t is_said = 0;                               ///< bits: kSaid, kIdle
+  float step_ms = std::numeric_limits<float>::quiet_NaN();  ///< NaN: not reported
+  /// Of step_ms, time in MPI calls of the thread that begins steps.
+  float mpi_ms = std::numeric_limits<float>::quiet_NaN();
+  float own_ms = std::numeric_limits<float>::quiet_NaN();  ///< of step_ms, measurement overhead
+  /// Bits: kReported, kIdle; 0: row not filled.
+  std::uint32_t is_announced = 0;
 };
-inline constexpr std::uint32_t kSaid = 1;
-inline constexpr std::uint32_t
-    kIdle = 2;  ///< the step was a poll for requests that found none, and nothing else
+inline constexpr std::uint32_t kReported = 1;
+/// The step was only a poll for requests that found none.
+inline constexpr std::uint32_t kIdle = 2;
 
-inline constexpr std::uint32_t kMostLiveRanks = 4096;
+inline constexpr std::uint32_t kMaxLiveRanks = 4096;
 
-/// The last request of a client that all ranks are told. number: 0: there has been none.
+/// The client request that is being distributed to all ranks. number 0: there has been none.
 struct TailRequest {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
-  std::array<char, kMostRequestBytes> text{};
+  std::array<char, kMaxRequestBytes> text{};
 };
 
-/// ranks: 0: there is no tail.
+/// Size of a tail. ranks == 0: the block has no tail.
 constexpr std::size_t bytes_of_tail(std::uint32_t ranks) {
-  return ranks == 0
-             ? 0
-             : ranks * sizeof(RankTimes) + (kMostWishBytes + 7) / 8 * 8 + sizeof(TailRequest);
+  return ranks == 0 ? 0
+                    : ranks * sizeof(RankTimes) + (kMaxCaptureRequestBytes + 7) / 8 * 8 +
+                          sizeof(TailRequest);
 }
 
-/// All bytes zero: nobody said anything. tail: bytes_of_tail(), any alignment, in all of these.
+/// Functions below: `tail` has bytes_of_tail() bytes at any alignment. Clears a tail to zero: no
+/// row is filled.
 void clear_tail(std::span<std::byte> tail) noexcept;
+/// Writes, or reads, one rank's row. times_of() returns a default row if the row is not filled.
 void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& times) noexcept;
 RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept;
-/// wishes: of pack_wishes().
-void set_wishes(std::span<std::byte> tail, std::uint32_t ranks,
-                std::span<const std::byte> wishes) noexcept;
-std::span<const std::byte> wishes_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept;
+/// Writes the capture requests. wishes: made by pack_capture_requests().
+void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
+                          std::span<const std::byte> capture_requests) noexcept;
+std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,
+                                               std::uint32_t ranks) noexcept;
 void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept;
 TailRequest request_in(std::span<const std::byte> tail) noexcept;
-/// Rows that somebody said, and wishes and request if has_their_wishes. Commutative, as ranks are
-/// different, and associative.
+/// Merges `theirs` into `mine`: takes the filled rows of `theirs`, and its capture requests and
+/// client request if has_their_capture_requests. Associative, and commutative because no row is
+/// filled by two ranks.
 void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks,
-                 bool has_their_wishes) noexcept;
+                 bool has_their_capture_requests) noexcept;
 
 }  // namespace megascope::tensors

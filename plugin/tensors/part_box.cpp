@@ -8,8 +8,8 @@
 namespace megascope::tensors {
 namespace {
 
-constexpr std::uint64_t
-    kGolden = 0x9E37'79B9'7F4A'7C15;  // of the unit circle in 64 bits: its multiples spread evenly
+// 2^64 divided by the golden ratio: its multiples are spread evenly over 64-bit integers.
+constexpr std::uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;
 
 std::uint64_t mixed(std::uint64_t number) {
   number = (number ^ (number >> 30)) * 0xBF58'476D'1CE4'E5B9;
@@ -18,20 +18,18 @@ std::uint64_t mixed(std::uint64_t number) {
 }
 
 auto place_of(const ViewPart& part) {
-  return std::tuple(part.wish, part.key, part.micro_batch, part.replica);
+  return std::tuple(part.capture_request, part.key, part.micro_batch, part.replica);
 }
 
-/// Where the tensor stands on a circle that each step turns: what comes first behind zero goes
-/// first.
+/// Position of the tensor on a circle that turns with each step. The lowest position is sent first.
 std::uint64_t turn_of(const ViewPart& part) {
-  const std::uint64_t tensor = mixed(
-      part.key ^
-      mixed((std::uint64_t{part.wish} << 32) + static_cast<std::uint32_t>(part.micro_batch)));
+  const std::uint64_t tensor = mixed(part.key ^
+                                     mixed((std::uint64_t{part.capture_request} << 32) +
+                                           static_cast<std::uint32_t>(part.micro_batch)));
   return tensor + static_cast<std::uint64_t>(part.step) * kGolden;
 }
 
-/// Of few steps those that many ranks choose: multiples of the highest power of two, and the newest
-/// of these.
+/// Prefers steps that other ranks select, too: multiples of higher powers of two, then newer ones.
 bool is_better_step(std::int64_t a, std::int64_t b) {
   const int level_a = std::countr_zero(static_cast<std::uint64_t>(a));
   const int level_b = std::countr_zero(static_cast<std::uint64_t>(b));
@@ -40,11 +38,11 @@ bool is_better_step(std::int64_t a, std::int64_t b) {
 
 struct Candidate {
   std::size_t index = 0;
-  std::uint64_t again = 0;  ///< so many better steps of the same are there
+  std::uint64_t again = 0;  ///< number of better steps of the same view
   std::uint64_t turn = 0;
 };
 
-/// The best first.
+/// Sorts the candidates, best first.
 std::vector<Candidate> ranked(const std::vector<ViewPart>& parts) {
   std::vector<Candidate> order;
   order.reserve(parts.size());
@@ -68,20 +66,20 @@ std::vector<Candidate> ranked(const std::vector<ViewPart>& parts) {
 }  // namespace
 
 void PartBox::add(ViewPart&& part) {
-  const std::size_t bytes = letter_bytes(part);
+  const std::size_t bytes = rank_update_bytes(part);
   parts_.push_back(std::move(part));
   bytes_ += bytes;
-  if (bytes_ > 2 * room_) prune(room_);
+  if (bytes_ > 2 * space_) prune(space_);
 }
 
-/// Leaves out what does not fit.
-void PartBox::prune(std::size_t room) {
-  if (bytes_ <= room) return;
+/// Discards the parts that do not fit into `room`.
+void PartBox::prune(std::size_t space) {
+  if (bytes_ <= space) return;
   std::vector<bool> stays(parts_.size(), false);
   std::size_t bytes = 0;
   for (const Candidate& one : ranked(parts_)) {
-    const std::size_t needed = letter_bytes(parts_[one.index]);
-    if (needed > room - bytes) continue;
+    const std::size_t needed = rank_update_bytes(parts_[one.index]);
+    if (needed > space - bytes) continue;
     bytes += needed;
     stays[one.index] = true;
   }
@@ -96,10 +94,10 @@ void PartBox::prune(std::size_t room) {
   bytes_ = bytes;
 }
 
-std::vector<ViewPart> PartBox::take(std::size_t room) {
-  prune(room);
+std::vector<ViewPart> PartBox::take(std::size_t space) {
+  prune(space);
   bytes_ = 0;
-  return std::exchange(parts_, {});  // in the order in which they were shown
+  return std::exchange(parts_, {});  // in insertion order
 }
 
 }  // namespace megascope::tensors

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,27 +8,28 @@
 
 namespace megascope::tensors {
 
-/// Parts of views that wait for the next letter: of each wish, tensor and micro-batch those of all
-/// steps while there is room, and where there is not, fewer steps of each before fewer tensors.
-/// Which go first follows from step and tensor alone, so that ranks that hold parts of one view,
-/// and whose letters leave at different steps, send those of the same; and it goes round, so that
-/// each has its turn. One thread at a time.
+/// Bounded queue of view parts that wait for the next rank update. When room is short, it first
+/// keeps fewer steps of each view, then fewer tensors.
+/// The selection depends only on step and tensor, not on timing. Ranks that hold parts of one view
+/// therefore select the same parts, even if their rank updates leave at different steps. The
+/// selection rotates with the step, so that each tensor is sent in turn.
+/// Not thread-safe: one thread at a time.
 class PartBox {
  public:
-  /// room: bytes of letters, of which the box keeps twice as much at most.
-  explicit PartBox(std::size_t room) : room_(room) {}
+  /// room: bytes of a rank update. The queue keeps at most twice as much.
+  explicit PartBox(std::size_t space) : space_(space) {}
 
   void add(ViewPart&& part);
-  /// What goes into a letter with `room` bytes left, steps ascending. The others are left out, and
-  /// the box is empty.
-  std::vector<ViewPart> take(std::size_t room);
-  /// Those that were left out: so many so far.
+  /// Removes all parts and returns those that fit in `room` bytes, in insertion order. The others
+  /// are discarded and counted.
+  std::vector<ViewPart> take(std::size_t space);
+  /// Number of parts discarded so far.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  void prune(std::size_t room);
+  void prune(std::size_t space);
 
-  std::size_t room_;
+  std::size_t space_;
   std::size_t bytes_ = 0;
   std::vector<ViewPart> parts_;
   std::uint64_t left_out_ = 0;

@@ -20,11 +20,11 @@ Role role_of(const ShardFacts& tensor, const ParallelIndex& dimension) {
 
 }  // namespace
 
-Layout Layout::of(std::vector<ParallelIndex> told, std::int32_t world_rank,
+Layout Layout::of(std::vector<ParallelIndex> reported, std::int32_t world_rank,
                   std::int32_t world_size) {
-  if (told.empty()) told.push_back({std::string(kTensorParallel), world_rank, world_size});
-  std::ranges::sort(told, {}, &ParallelIndex::name);
-  return {std::move(told), world_rank, world_size};
+  if (reported.empty()) reported.push_back({std::string(kTensorParallel), world_rank, world_size});
+  std::ranges::sort(reported, {}, &ParallelIndex::name);
+  return {std::move(reported), world_rank, world_size};
 }
 
 bool Layout::is_whole() const {

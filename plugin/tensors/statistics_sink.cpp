@@ -28,12 +28,12 @@ Counters StatisticsSink::counters_of(const TensorView& tensor) {
 }
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
-  std::optional<OwnTime> own_time;
-  if (Recorder* const recorder = hooks::recorder()) own_time.emplace(*recorder);
-  const std::uint64_t begin_ns = talk_ != nullptr ? clock::monotonic_ns() : 0;
+  std::optional<OverheadTimer> overhead;
+  if (Recorder* const recorder = hooks::recorder()) overhead.emplace(*recorder);
+  const std::uint64_t begin_ns = exchange_ != nullptr ? clock::monotonic_ns() : 0;
   take_statistics(tensor);
   if (capture_ != nullptr) capture_->take(tensor);
-  if (talk_ != nullptr) talk_->spend_on_tensors(clock::monotonic_ns() - begin_ns);
+  if (exchange_ != nullptr) exchange_->spend_on_tensors(clock::monotonic_ns() - begin_ns);
 }
 
 void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
@@ -42,7 +42,7 @@ void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
   if (!is_counted && (capture_ == nullptr || !capture_->wants_statistics(tensor))) return;
   if (tensor.is_on_device)
     return hooks::refuse(LossCause::kRefused,
-                         "a tensor on a device: its statistics need a build with CUDA");
+                         "a tensor is in device memory: its statistics need a build with CUDA");
   const std::size_t dimensions = tensor.shape.dimension_count;
   const kernels::TensorStatistics found = kernels::statistics_of(
       tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),
@@ -50,9 +50,9 @@ void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
   try {
     if (is_counted) set_counters(counters_of(tensor), values_of(found));
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's counters");
+    hooks::refuse(LossCause::kRefused, "out of memory for the counters of a tensor");
   }
-  if (talk_ != nullptr) talk_->add(tensor, found, is_counted);
+  if (exchange_ != nullptr) exchange_->add(tensor, found, is_counted);
 }
 
 }  // namespace megascope::tensors

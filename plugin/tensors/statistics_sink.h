@@ -2,7 +2,7 @@
 
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/capture.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <map>
@@ -13,19 +13,21 @@
 
 namespace megascope::tensors {
 
-/// Statistics of tensors as counters, set whenever the program shows them: "<name>[/layer
-/// <l>]/<kind>/<what>", where <what> is count, nan, infinite, min, max, mean or norm
-/// (kernels/tensor_statistics.h). Each process tells those of its own part.
+/// Records statistics of tensors as counters whenever the application shows a tensor:
+/// "<name>[/layer <l>]/<kind>/<what>", where <what> is count, nan, infinite, min, max, mean or norm
+/// (kernels/tensor_statistics.h). Each process records its own part. Any thread.
 class StatisticsSink final : public TensorSink {
  public:
-  /// choices: what is looked at.
-  /// talk: hears of all of them, as parts of those of all ranks; nullptr: nobody does. capture:
-  /// what the live view wants beside; nullptr: there is none. Both outlive the sink.
-  StatisticsSink(std::vector<TensorChoice> choices, StepTalk* talk, Capture* capture)
-      : choices_(std::move(choices)), talk_(talk), capture_(capture) {}
+  /// choices: the tensors whose statistics are recorded (MEGASCOPE_TENSORS).
+  /// talk: also receives each statistics as part of the global ones; nullptr: no global statistics.
+  /// capture: also receives the tensors for the live view; nullptr: no live view.
+  /// Both must outlive the sink.
+  StatisticsSink(std::vector<TensorChoice> choices, StepExchange* exchange, Capture* capture)
+      : choices_(std::move(choices)), exchange_(exchange), capture_(capture) {}
 
   TensorKinds wanted_kinds(std::string_view name) noexcept override;
-  /// A tensor on a device is passed over, and counted as refused.
+  /// Computes the statistics and views of one tensor on the calling thread. Ignores tensors on a
+  /// device and counts them as refused.
   void take(const TensorView& tensor) noexcept override;
 
  private:
@@ -34,11 +36,11 @@ class StatisticsSink final : public TensorSink {
   void take_statistics(const TensorView& tensor) noexcept;
 
   std::vector<TensorChoice> choices_;
-  StepTalk* talk_;
+  StepExchange* exchange_;
   Capture* capture_;
   std::mutex mutex_;
-  std::map<std::tuple<TensorId, std::int32_t, TensorKind>, Counters>
-      counters_;  ///< by name, layer and kind
+  /// By name, layer and kind.
+  std::map<std::tuple<TensorId, std::int32_t, TensorKind>, Counters> counters_;
 };
 
 }  // namespace megascope::tensors

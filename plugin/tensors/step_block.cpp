@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<StepHeader> && std::is_trivially_copyable_v<TensorSlot>);
 
-// MPI may hand out memory of any alignment.
+// Blocks can have any alignment, because MPI may provide the memory.
 template <class Part>
 Part load(const std::byte* at) noexcept {
   Part part;
@@ -36,7 +36,7 @@ SlotOrder order_at(const std::byte* block, std::uint32_t index) noexcept {
 
 TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
   if (a.origin != b.origin) return a.origin < b.origin ? a : b;
-  // In the order of their owners, so that the sum of two does not depend on who merges.
+  // Merges in the order of owners, so that rounding does not depend on which rank merges.
   TensorSlot slot = a.owner <= b.owner ? a : b;
   const TensorSlot& other = a.owner <= b.owner ? b : a;
   slot.parts += other.parts;
@@ -61,20 +61,21 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.begin_realtime_ns = std::max(mine.begin_realtime_ns, theirs.begin_realtime_ns);
   mine.shortest_step_ns = std::min(mine.shortest_step_ns, theirs.shortest_step_ns);
   mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
-  mine.most_own_ns = std::max(mine.most_own_ns, theirs.most_own_ns);
-  mine.most_wait_ns = std::max(mine.most_wait_ns, theirs.most_wait_ns);
-  if (theirs.word.is_said != 0) mine.word = theirs.word;
+  mine.max_overhead_ns = std::max(mine.max_overhead_ns, theirs.max_overhead_ns);
+  mine.max_wait_ns = std::max(mine.max_wait_ns, theirs.max_wait_ns);
+  if (theirs.word.is_announced != 0) mine.word = theirs.word;
 }
 
-/// How many of each list are in the union's first `room` entries.
+/// How many entries of each list are among the first `room` entries of their union.
 struct Shares {
   std::uint32_t theirs = 0;
   std::uint32_t mine = 0;
   std::uint32_t both = 0;
-  std::uint32_t left_out = 0;  ///< of the trace
+  std::uint32_t left_out = 0;  ///< dropped: tensors of the trace
+  // dropped: tensors requested only by the live view
   std::uint32_t left_out_live = 0;
 };
-/// Those from `first` on that the trace has: they come first.
+/// Number of entries from `first` on that belong to the trace. These are sorted first.
 std::uint32_t counted_from(const std::byte* block, std::uint32_t first,
                            std::uint32_t count) noexcept {
   std::uint32_t at = first;
@@ -82,9 +83,9 @@ std::uint32_t counted_from(const std::byte* block, std::uint32_t first,
   return at - first;
 }
 Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine,
-                 std::uint32_t my_count, std::uint32_t room) noexcept {
+                 std::uint32_t my_count, std::uint32_t space) noexcept {
   Shares shares;
-  while (shares.both < room && (shares.theirs < their_count || shares.mine < my_count)) {
+  while (shares.both < space && (shares.theirs < their_count || shares.mine < my_count)) {
     const bool has_theirs = shares.theirs < their_count;
     const bool has_mine = shares.mine < my_count;
     const SlotOrder of_theirs = has_theirs ? order_at(theirs, shares.theirs) : SlotOrder();
@@ -121,7 +122,7 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
       their_header.tail_ranks != header.tail_ranks)
     return;
   const Shares shares = shares_of(theirs, their_header.used, mine, header.used, header.slots);
-  // From the back: what is written never lies before what is still to be read of mine.
+  // Runs backwards: a write never overwrites an entry of `mine` that is still to be read.
   std::uint32_t left_theirs = shares.theirs;
   std::uint32_t left_mine = shares.mine;
   for (std::uint32_t i = shares.both; i-- > 0;) {
@@ -142,7 +143,7 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   const std::size_t tail = bytes_of_block(header.slots);
   const std::size_t tail_bytes = bytes_of_tail(header.tail_ranks);
   merge_tails({theirs + tail, tail_bytes}, {mine + tail, tail_bytes}, header.tail_ranks,
-              their_header.word.is_said != 0);
+              their_header.word.is_announced != 0);
   merge_header(their_header, header);
   header.used = shares.both;
   header.dropped += shares.left_out;

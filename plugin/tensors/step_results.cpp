@@ -1,19 +1,19 @@
 #include "core/hooks/hooks.h"
-#include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/step_exchange.h"
 
 #include <algorithm>
 #include <new>
 
-/// What StepTalk hears: whether it can be used, and where it is told.
+/// What StepExchange hears: whether it can be used, and where it is told.
 namespace megascope::tensors {
 
-void StepTalk::note(Problem problem, const std::string& example) {
+void StepExchange::note(Problem problem, const std::string& example) {
   Complaint& complaint = complaints_[problem];
   if (complaint.count++ == 0) complaint.example = example;
 }
 
-/// Why the statistics of a step are not those of the whole; nothing: they are.
-std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) {
+/// Why the statistics of a step are incomplete; nullopt: they are complete.
+std::optional<StepExchange::Problem> StepExchange::problem_of(const StepHeader& header) {
   if ((header.flags & kAbsent) != 0) return kRanksAbsent;
   if ((header.flags & kSpoiled) != 0) return kBackwards;
   if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next)
@@ -24,12 +24,12 @@ std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) 
   return std::nullopt;
 }
 
-void StepTalk::hear(std::span<const std::byte> merged) noexcept {
+void StepExchange::handle(std::span<const std::byte> merged) noexcept {
   const StepHeader header = header_of(merged);
   if (server_ != nullptr) (void)server_->take(LiveKind::kBlock, 0, merged);
   try {
-    std::optional<hooks::KeptWhile>
-        kept;  // the step may have been recorded, and this one may not be
+    // The statistics belong to a step that may be recorded even if the current one is not.
+    std::optional<hooks::KeptWhile> kept;
     if (header.used != 0) kept.emplace();
     bool has_bad_element = false;
     for (std::uint32_t i = 0; i < header.used; ++i) {
@@ -39,16 +39,16 @@ void StepTalk::hear(std::span<const std::byte> merged) noexcept {
                          slot.statistics.nan_count + slot.statistics.infinity_count != 0);
     }
     const std::optional<Problem> problem = problem_of(header);
-    if (is_speaker()) {
+    if (is_rank_0()) {
       ++facts_.steps;
       facts_.skipped += problem ? 1 : 0;
       decide(header, has_bad_element);
-      tell_times(header);
+      report_times(header);
     }
     if (!problem) {
-      tell_tensors(merged, header);
-      if (is_speaker()) tell_models(merged, header);
-    } else if (is_speaker()) {
+      report_tensors(merged, header);
+      if (is_rank_0()) report_models(merged, header);
+    } else if (is_rank_0()) {
       const bool is_one_step = header.lowest_step == header.highest_step ||
                                header.lowest_step > header.highest_step;
       const std::lock_guard lock(mutex_);
@@ -57,14 +57,15 @@ void StepTalk::hear(std::span<const std::byte> merged) noexcept {
                                        std::to_string(header.highest_step));
     }
   } catch (const std::bad_alloc&) {
-    // Told less, and decided nothing.
+    // This block is ignored: results are not recorded and rank 0 makes no decision.
   }
 }
 
-/// Step times and our own of the boundary before, so that they are of all ranks.
-void StepTalk::tell_times(const StepHeader& header) {
-  facts_.own_ns += header.most_own_ns;
-  facts_.wait_ns += header.most_wait_ns;
+/// Records durations that the block has: of the step before and of the boundary before, as maxima
+/// over ranks.
+void StepExchange::report_times(const StepHeader& header) {
+  facts_.own_ns += header.max_overhead_ns;
+  facts_.wait_ns += header.max_wait_ns;
   if (header.longest_step_ns == 0) return;
   facts_.step_ns += header.longest_step_ns;
   if (!has_time_counters_)
@@ -74,17 +75,17 @@ void StepTalk::tell_times(const StepHeader& header) {
   hooks::count(time_counters_[1], static_cast<double>(header.shortest_step_ns) * 1e-6);
 }
 
-void StepTalk::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
+void StepExchange::report_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   const std::lock_guard lock(mutex_);
-  if (header.dropped != 0 && is_speaker())
-    note(kNoRoom, "step " + std::to_string(header.highest_step));
+  if (header.dropped != 0 && is_rank_0())
+    note(kNoSpace, "step " + std::to_string(header.highest_step));
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
-    if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) tell_tensor(slot);
+    if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) report_tensor(slot);
   }
 }
 
-void StepTalk::tell_tensor(const TensorSlot& slot) {
+void StepExchange::report_tensor(const TensorSlot& slot) {
   const auto found = by_key_.find(slot.key);
   if (found == by_key_.end()) return;
   Tensor& tensor = tensors_[found->second];
@@ -102,8 +103,8 @@ void StepTalk::tell_tensor(const TensorSlot& slot) {
   set_counters(tensor.counters, values_of(slot.statistics));
 }
 
-/// Of each kind that is of the model all tensors as one, if none is missing.
-void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& header) {
+/// Records statistics over all tensors of each kind of is_of_model(), if no tensor is missing.
+void StepExchange::report_models(std::span<const std::byte> merged, const StepHeader& header) {
   std::map<TensorKind, kernels::TensorStatistics> totals;
   if (header.dropped != 0) return;
   for (std::uint32_t i = 0; i < header.used; ++i) {
@@ -123,18 +124,18 @@ void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& 
   }
 }
 
-std::vector<std::string> StepTalk::notes() const {
+std::vector<std::string> StepExchange::notes() const {
   static constexpr const char* kSentences[kProblemCount] = {
-      "ranks were in different steps when they told their statistics",
-      "a rank began steps that do not count up",
-      "the parallel groups that were told are not of the number of ranks",
-      "ranks disagree on the parallel groups, or two have one place in them",
-      "ranks told different numbers of steps",
-      "parts of a tensor were not shown",
-      "there was no room for all tensors",
-      "a tensor is split along a group that was not told",
-      "a tensor was shown under two splittings in one step",
-      "a rank stopped telling its statistics"};
+      "ranks were in different steps when they reported statistics",
+      "step numbers of a rank did not increase",
+      "the sizes of the annotated parallel groups do not multiply to the number of ranks",
+      "ranks disagree on the parallel groups, or two ranks have the same coordinates",
+      "ranks annotated different numbers of steps",
+      "parts of a tensor were not reported",
+      "too many tensors for one step exchange",
+      "a tensor is split along a group that was not annotated",
+      "a tensor was reported with two different splits in one step",
+      "a rank stopped reporting statistics"};
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < kProblemCount; ++i) {
@@ -142,11 +143,10 @@ std::vector<std::string> StepTalk::notes() const {
     if (complaint.count == 0) continue;
     if (i == kStopped) {
       sentences.push_back("rank " + std::to_string(layout_.world_rank) +
-                          " told no more statistics over all ranks: " + complaint.example);
+                          " stopped reporting statistics over all ranks: " + complaint.example);
       continue;
     }
-    sentences.push_back("statistics over all ranks were left out " +
-                        std::to_string(complaint.count) +
+    sentences.push_back("statistics over all ranks are missing " + std::to_string(complaint.count) +
                         (complaint.count == 1 ? " time: " : " times: ") + kSentences[i] + " (" +
                         (complaint.count == 1 ? "" : "first: ") + complaint.example + ")");
   }

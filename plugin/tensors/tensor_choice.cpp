@@ -9,17 +9,17 @@ namespace {
 
 std::string unknown_kind_text(const std::string& item, std::string_view kind) {
   const std::vector<std::string_view> known(kTensorKindNames.begin(), kTensorKindNames.end());
-  const std::string text = "MEGASCOPE_TENSORS: " + item + " is passed over: " + std::string(kind) +
-                           " is no kind of tensor";
+  const std::string text = "MEGASCOPE_TENSORS: " + item + " is ignored: " + std::string(kind) +
+                           " is not a tensor kind";
   const std::string_view nearest = nearest_name(kind, known);
   if (!nearest.empty()) return text + ": did you mean " + std::string(nearest) + "?";
-  return text + "; there are " + joined({known.begin(), known.end()}, ", ");
+  return text + "; the kinds are " + joined({known.begin(), known.end()}, ", ");
 }
 
 }  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) noexcept {
-  // The last star may take more; what it took is given back a character at a time.
+  // Backtracking: the last star matches one more character each time the rest does not match.
   std::size_t p = 0;
   std::size_t n = 0;
   std::size_t star = std::string_view::npos;

@@ -8,24 +8,25 @@
 
 namespace megascope::tensors {
 
-/// Does the name match the pattern, in which '*' stands for any characters, none too?
+/// Whether the name matches the pattern. '*' matches any number of characters, including none.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
-/// An item of MEGASCOPE_TENSORS: tensors whose names match, of these kinds.
+/// One item of MEGASCOPE_TENSORS: tensors whose name matches `pattern` and whose kind is in
+/// `kinds`.
 struct TensorChoice {
   std::string pattern;
   TensorKinds kinds = kAllTensorKinds;
 
   bool operator==(const TensorChoice&) const = default;
 };
-/// items: "<pattern>", or "<pattern>@<kind>" with one of kTensorKindNames; an empty pattern is
-/// every name. What is behind the last '@' counts as kind: a name that has one in it is chosen by a
-/// '*' in its place. An item of an unknown kind is left out, and `problems` gets the sentence that
-/// says so.
+/// Parses MEGASCOPE_TENSORS. An item is "<pattern>" or "<pattern>@<kind>", with a kind from
+/// kTensorKindNames. An empty pattern matches every name. The text after the last '@' is the kind;
+/// to choose a name that contains '@', write '*' in its place.
+/// An item with an unknown kind is ignored, and `problems` gets a sentence about it.
 std::vector<TensorChoice> read_choices(const std::vector<std::string>& items,
                                        std::vector<std::string>& problems);
 
-/// Of the tensors of this name.
+/// The chosen kinds of tensors with this name.
 TensorKinds chosen_kinds(const std::vector<TensorChoice>& choices, std::string_view name);
 
 }  // namespace megascope::tensors

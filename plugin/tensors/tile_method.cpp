@@ -25,7 +25,7 @@ constexpr std::array<Named, 10> kReductions{{{"mean", TileReduction::kMean, fals
                                              {"sum", TileReduction::kSum, false},
                                              {"rms", TileReduction::kRms, false},
                                              {"absmax", TileReduction::kMax, true}}};
-constexpr unsigned kMostDepth = 16;
+constexpr unsigned kMaxDepth = 16;
 constexpr std::string_view kAlone = "mean, max, min, std, norm, sum, absmax and rms";
 constexpr std::string_view kChained = "abs, mean, max, min, std, norm and sum";
 
@@ -46,7 +46,7 @@ class Parser {
     chain(0);
     if (problem_.empty() && (skip_spaces(), at_ != text_.size())) fail("an end");
     if (problem_.empty() && !is_reduced_)
-      problem_ = "nothing in it makes a tile one number: mean, max, min, std, norm or sum";
+      problem_ = "it contains no reduction; use one of mean, max, min, std, norm or sum";
     problem = std::move(problem_);
     return problem.empty() ? std::optional(method_) : std::nullopt;
   }
@@ -59,8 +59,8 @@ class Parser {
   }
   void refuse(std::string_view name) {
     if (problem_.empty())
-      problem_ = "there is no reduction `" + std::string(name.substr(0, 40)) + "`; there are " +
-                 std::string(kAlone) + ", and in a chain behind `data` " + std::string(kChained);
+      problem_ = "unknown reduction `" + std::string(name.substr(0, 40)) + "`; there are " +
+                 std::string(kAlone) + "; after `data.`: " + std::string(kChained);
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -84,7 +84,7 @@ class Parser {
   }
 
   void chain(unsigned depth) {
-    if (depth == kMostDepth) return fail("less nesting");
+    if (depth == kMaxDepth) return fail("less nesting");
     value(depth);
     while (problem_.empty()) {
       if (take('['))
@@ -116,16 +116,16 @@ class Parser {
     expect(')');
     if (problem_.empty()) apply(function, given);
   }
-  /// torch's max(dim) and min(dim) are a pair of values and indices.
+  /// torch's max(dim) and min(dim) return a pair of values and indices.
   void index() {
     if (!std::exchange(may_choose_, false) || word() != "0")
-      return fail("no index but [0] behind max or min");
+      return fail("index [0] after max or min");
     expect(']');
   }
   void member() {
     const std::string_view name = word();
     if (name == "values" && std::exchange(may_choose_, false)) return;
-    if (!take('(')) return fail("'(' behind the name of a method");
+    if (!take('(')) return fail("'(' after the name of a method");
     skip_spaces();
     const bool has_none = at_ < text_.size() && text_[at_] == ')';
     const Arguments given = has_none ? Arguments{} : arguments();
@@ -135,7 +135,7 @@ class Parser {
 
   struct Arguments {
     bool has_dimension = false;
-    double order = 2.0;  ///< of a norm
+    double order = 2.0;  ///< order of a norm
   };
   Arguments arguments() {
     Arguments given;
@@ -173,12 +173,12 @@ class Parser {
     }
     const Named* const found = find(name);
     if (name == "rms" || name == "absmax") {
-      problem_ = "`" + std::string(name) + "` stands alone, not in a chain; a chain has " +
+      problem_ = "`" + std::string(name) + "` cannot be part of a chain; a chain can use " +
                  std::string(kChained);
       return;
     }
     if (found == nullptr) return refuse(name);
-    if (is_reduced_) return fail("one reduction only, no second one");
+    if (is_reduced_) return fail("only one reduction");
     if (!given.has_dimension) return fail("dim=-1 in the reduction");
     reduce(*found, given);
   }
@@ -187,7 +187,7 @@ class Parser {
     method_.reduction = found.reduction;
     may_choose_ = found.name == "max" || found.name == "min";
     if (found.reduction != TileReduction::kNorm || given.order != 1.0) return;
-    method_.reduction = TileReduction::kSum;  // of magnitudes
+    method_.reduction = TileReduction::kSum;  // the sum of |x| is the norm of order 1
     method_.has_abs_before = true;
   }
 
@@ -202,8 +202,8 @@ class Parser {
 }  // namespace
 
 std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& problem) {
-  if (text.size() > kMostMethodBytes) {
-    problem = "it has more than " + std::to_string(kMostMethodBytes) + " characters";
+  if (text.size() > kMaxMethodBytes) {
+    problem = "it is longer than " + std::to_string(kMaxMethodBytes) + " characters";
     return std::nullopt;
   }
   if (text.find_first_not_of(' ') == std::string_view::npos) {

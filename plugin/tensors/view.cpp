@@ -15,7 +15,7 @@ using kernels::TileGrid;
 using kernels::TileState;
 using Shape = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t kMostViewBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMaxViewBytes = std::uint64_t{4} << 20;
 constexpr std::string_view kTensorParallel = "tp";
 constexpr const char* kBlocksProblem = "has blocks that do not divide its split dimension";
 constexpr std::string_view kDataParallel = "dp";
@@ -25,7 +25,7 @@ const ParallelIndex* find(const Layout& layout, std::string_view name) {
   return found == layout.dimensions.end() ? nullptr : &*found;
 }
 
-/// Equal parts, of each block one.
+/// Sets the stretches of this rank: an equal part of each block.
 bool set_stretches(const TensorView& tensor, const ParallelIndex& place, Spread& spread) {
   const std::uint64_t extent = tensor.shape.extents[static_cast<std::size_t>(spread.dimension)];
   const auto size = static_cast<std::uint64_t>(place.size);
@@ -47,14 +47,15 @@ bool set_stretches(const TensorView& tensor, const ParallelIndex& place, Spread&
   return true;
 }
 
-/// As statistics do (shards.h), but for replicas of which one is chosen.
+/// Like the roles in shards.h, except that of the replicas one is selected.
 void set_copy(const TensorView& tensor, const Layout& layout, const ParallelIndex* split,
               Spread& spread) {
   for (const ParallelIndex& dimension : layout.dimensions) {
     if (&dimension == split) continue;
     if (dimension.name == kDataParallel && !is_of_model(tensor.shape.kind)) continue;
     const bool has_others = dimension.name != kDataParallel &&
-                            dimension.name != kTensorParallel;  // other layers, or other tensors
+                            // They hold other layers or other tensors.
+                            dimension.name != kTensorParallel;
     if (has_others)
       spread.copy = spread.copy * static_cast<std::uint32_t>(dimension.size) +
                     static_cast<std::uint32_t>(dimension.index);
@@ -63,7 +64,7 @@ void set_copy(const TensorView& tensor, const Layout& layout, const ParallelInde
   }
 }
 
-/// A tensor's shape; a single number is one element.
+/// Extents of a tensor; a scalar has one element.
 Shape shape_of(const TensorView& tensor) {
   Shape shape(tensor.shape.extents.begin(),
               tensor.shape.extents.begin() + tensor.shape.dimension_count);
@@ -93,8 +94,8 @@ void for_each_row(const TensorView& tensor, const Shape& shape, Function functio
   }
 }
 
-/// Stretches of elements of the last dimension as stretches of tiles: of tiles at their ends a rank
-/// may have some elements only.
+/// Converts stretches of elements of the last dimension into stretches of tiles. The first and the
+/// last tile of a stretch may be incomplete.
 std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartStretch>& stretches) {
   std::vector<PartStretch> tiles;
   std::uint64_t start = 0;
@@ -108,8 +109,8 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
   return tiles;
 }
 
-/// Calls `function` with each stretch that is not empty, where its elements begin in a row, and the
-/// first of its cells.
+/// Calls `function` for each non-empty stretch, with the byte offset of its elements in a row, its
+/// first tile and the index of its first cell.
 template <class Function>
 void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stretches,
                       std::int64_t element_step, Function function) {
@@ -122,14 +123,14 @@ void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stre
   }
 }
 
-void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid,
-               const std::vector<PartStretch>& stretches, ViewPart& part) {
+void add_tiles(const CaptureRequest& capture_request, const TensorView& tensor, const Shape& shape,
+               const TileGrid& grid, const std::vector<PartStretch>& stretches, ViewPart& part) {
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
                                                                 : tensor.strides[shape.size() - 1];
   const std::int64_t element_step = stride * static_cast<std::int64_t>(
                                                  kernels::element_bytes(tensor.shape.type));
   const ElementType type = tensor.shape.type;
-  const kernels::TileMethod method = wish.method();
+  const kernels::TileMethod method = capture_request.method();
   const bool is_short = kernels::has_narrow_sums(method, grid, type, stride);
   std::vector<TileState> states(part.shape.back());
   float* cells = part.elements.data();
@@ -151,14 +152,14 @@ void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, c
   });
 }
 
-bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread,
-                const Shape& shape, ViewPart& part) {
+bool make_tiles(const CaptureRequest& capture_request, const TensorView& tensor,
+                const Spread& spread, const Shape& shape, ViewPart& part) {
   const std::size_t last = shape.size() - 1;
   const bool splits_tiles = spread.dimension == static_cast<std::int32_t>(last);
-  const TileGrid grid = TileGrid::of(part.full_shape[last], wish.tiles);
+  const TileGrid grid = TileGrid::of(part.full_shape[last], capture_request.tiles);
   part.tile_width = grid.width;
   part.tile_extent = grid.extent;
-  part.columns = wish.method().reduction == kernels::TileReduction::kStd ? 3 : 1;
+  part.columns = capture_request.method().reduction == kernels::TileReduction::kStd ? 3 : 1;
   part.whole_shape = part.full_shape;
   part.whole_shape[last] = grid.count();
   part.shape = shape;
@@ -171,16 +172,16 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
                            ? 0
                            : part.stretches.back().start + part.stretches.back().count;
   }
-  if (product(part.shape) * part.columns * sizeof(float) > kMostViewBytes) return false;
+  if (product(part.shape) * part.columns * sizeof(float) > kMaxViewBytes) return false;
   part.elements.resize(product(part.shape) * part.columns);
-  add_tiles(wish, tensor, shape, grid, stretches, part);
+  add_tiles(capture_request, tensor, shape, grid, stretches, part);
   return true;
 }
 
 bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
   part.whole_shape = part.full_shape;
   part.shape = shape;
-  if (product(part.whole_shape) > kMostWholeElements) return false;
+  if (product(part.whole_shape) > kMaxWholeElements) return false;
   part.elements.reserve(product(shape));
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1
                                                                 : tensor.strides[shape.size() - 1];
@@ -216,8 +217,8 @@ std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep
                          tensor.strides[d] ==
                              static_cast<std::int64_t>(extent) * tensor.strides[count - 1];
     if (!goes_on || tensor.shape.split_dimension > static_cast<std::int8_t>(keep)) {
-      problem = goes_on ? "is split along a dimension behind the first of those that are to be one"
-                        : "has dimensions that do not lie one behind the other";
+      problem = goes_on ? "is split along one of the merged dimensions other than the first"
+                        : "has merged dimensions that are not contiguous";
       return std::nullopt;
     }
     extent *= tensor.shape.extents[d];
@@ -235,7 +236,7 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
   const ParallelIndex* const split = tensor.shape.split_dimension >= 0 ? find(layout, group)
                                                                        : nullptr;
   if (tensor.shape.split_dimension >= 0 && split == nullptr) {
-    problem = "is split along '" + std::string(group) + "', a group that was not told";
+    problem = "is split along '" + std::string(group) + "', a group that was not annotated";
     return std::nullopt;
   }
   set_copy(tensor, layout, split, spread);
@@ -247,8 +248,8 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
   return std::nullopt;
 }
 
-std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, const Spread& spread,
-                                  std::string& problem) {
+std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor,
+                                  const Spread& spread, std::string& problem) {
   const Shape shape = shape_of(tensor);
   ViewPart part;
   part.full_shape = shape;
@@ -260,13 +261,14 @@ std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, co
     part.split_dimension = spread.dimension;
     part.stretches = spread.stretches;
   }
-  const bool is_tile = wish.kind == WishKind::kTile;
-  if (is_tile ? make_tiles(wish, tensor, spread, shape, part) : make_whole(tensor, shape, part))
+  const bool is_tile = capture_request.kind == CaptureRequestKind::kTile;
+  if (is_tile ? make_tiles(capture_request, tensor, spread, shape, part)
+              : make_whole(tensor, shape, part))
     return part;
-  problem = is_tile ? "has so many tiles that they take more than " +
-                          std::to_string(kMostViewBytes >> 20) + " MiB"
-                    : "has " + std::to_string(product(part.full_shape)) + " elements, and " +
-                          std::to_string(kMostWholeElements) + " can be shown as they are";
+  problem = is_tile
+                ? "has too many tiles: they exceed " + std::to_string(kMaxViewBytes >> 20) + " MiB"
+                : "has " + std::to_string(product(part.full_shape)) + " elements; at most " +
+                      std::to_string(kMaxWholeElements) + " can be shown without reduction";
   return std::nullopt;
 }
 

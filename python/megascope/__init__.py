@@ -1,15 +1,15 @@
-"""MegaScope's hooks: a program tells its steps, regions, counters, parallel groups and tensors, and how its model trains.
+"""MegaScope's annotation API: steps, regions, counters, parallel groups and tensors, and automatic annotation of PyTorch models.
 
     import megascope
 
-    megascope.watch(model, optimizer)          # PyTorch: modules forward and backward, the optimizer
+    megascope.watch(model, optimizer)          # PyTorch: forward and backward of modules, the optimizer
     for i, batch in enumerate(batches):
         with megascope.step(i):
             with megascope.region("load"):
                 ...
 
-Where libmegascope.so is not loaded nothing happens, at next to no cost. Needs nothing but Python: NumPy and PyTorch are used where
-the program has them. docs/python.md shows how to put it into a program.
+Without libmegascope.so all functions are no-ops at negligible cost. There are no dependencies: NumPy and PyTorch are used only if the
+application has imported them. docs/python.md is the manual.
 """
 
 from megascope import _silent

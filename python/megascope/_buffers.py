@@ -1,5 +1,5 @@
-"""Arrays by the ways in which Python's libraries show them to each other: array interface, buffer protocol, DLPack. All of them read
-where the array lies and copy nothing. Each raises what the array's library raises, or ValueError for what cannot be read.
+"""Access to arrays through the exchange protocols of Python: array interface, buffer protocol, DLPack. Only addresses and shapes are
+read; nothing is copied. Each function passes exceptions of the array's library on, and raises ValueError for unsupported arrays.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ def _of_interface(values, interface, is_on_device: bool) -> Elements:
     text = interface["typestr"]
     size_bytes = int(text[2:])
     dtype = dtype_of(text[0], text[1], size_bytes)
-    if size_bytes == 2 and getattr(getattr(values, "dtype", None), "name", "") == "bfloat16":  # NumPy has no type of its own
+    if size_bytes == 2 and getattr(getattr(values, "dtype", None), "name", "") == "bfloat16":  # NumPy has no such type
         dtype = BFLOAT16
     stream = interface.get("stream") if is_on_device else None
     return Elements(interface["data"][0], dtype, tuple(interface["shape"]), whole_strides(interface.get("strides"), max(size_bytes, 1)),
@@ -24,7 +24,7 @@ def _of_interface(values, interface, is_on_device: bool) -> Elements:
 
 
 def of_array(values) -> Elements:
-    """numpy.ndarray and those like it."""
+    """numpy.ndarray and compatible arrays."""
     return _of_interface(values, values.__array_interface__, False)
 
 
@@ -43,7 +43,7 @@ class _Buffer(ctypes.Structure):
 
 
 def of_buffer(values) -> Elements:
-    """bytes, array.array, memoryview, also those that may not be written."""
+    """bytes, array.array, memoryview; also read-only ones."""
     shown = memoryview(values)
     code = shown.format
     order, letter = (code[0], code[1:]) if code[:1] in "<>=@!" else ("@", code)
@@ -59,7 +59,7 @@ _STRIDED = 0x18  # PyBUF_STRIDES
 
 
 class _DlTensor(ctypes.Structure):
-    """DLTensor, which a DLManagedTensor begins with."""
+    """DLTensor, the first member of DLManagedTensor."""
 
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
                 ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -74,11 +74,11 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 
 def of_dlpack(values) -> Elements:
-    """Whatever else exchanges arrays: JAX, TensorFlow, CuPy."""
+    """Arrays that support DLPack: JAX, TensorFlow, CuPy."""
     capsule = values.__dlpack__()
     shown = _DlTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     if shown.lanes != 1:
-        raise ValueError("elements are vectors")
+        raise ValueError("vector elements are not supported")
     dtype = dtype_of("=", _DL_KINDS.get(shown.code, "V"), shown.bits // 8)
     if shown.code == _DL_BFLOAT and shown.bits == 16:
         dtype = BFLOAT16
@@ -87,5 +87,5 @@ def of_dlpack(values) -> Elements:
                     shown.device_type not in _DL_HOST, None, capsule)
 
 
-# Attribute by which an array shows that it can be read so (None: try), and how.
+# The attribute that an array has if the protocol is supported (None: try it), and the function.
 WAYS = (("__cuda_array_interface__", of_device_array), ("__array_interface__", of_array), ("__dlpack__", of_dlpack), (None, of_buffer))

@@ -1,9 +1,9 @@
-"""The backward pass of watched modules, by hooks where gradients come by: a module's begins when the gradient of its result is there,
-and ends when that of its argument is, or a gradient of a module outside of it. Modules' own backward hooks would put nodes of their
-own into the graph, and forbid the program to change results in place.
+"""Annotates the backward pass of watched modules with hooks on gradients. A module's region begins when the gradient of its result is
+available, and ends when that of its argument is, or one of an enclosing module. Module backward hooks are not used: they would add
+nodes to the graph and make in-place changes of results an error.
 
-Hooks hang on the nodes of the graph, which goes with the step, and not on the tensors, which the program may change, save and hang
-hooks of its own on. They hold names and numbers, no tensor, and return nothing: gradients stay as they are.
+The hooks are on graph nodes, which are freed after the step, not on tensors, which the application may modify, save and register hooks
+on. They refer to names and numbers, not to tensors, and return None, so gradients are unchanged.
 """
 
 from torch.autograd import Variable
@@ -13,7 +13,7 @@ from megascope._table import hooks
 
 
 def _after_this_backward(function) -> None:
-    """Raises RuntimeError where the thread is in no backward pass."""
+    """Raises RuntimeError if the thread is not in a backward pass."""
     Variable._execution_engine.queue_callback(function)  # pylint: disable=protected-access  # as DistributedDataParallel does
 
 
@@ -31,7 +31,7 @@ def _begin(watched, gradient) -> None:
         _open.reach(watched.path)
         if gradient is not None and hooks.wants_tensor(None):
             watched.show("actv_grad_out", gradient)
-    except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
+    except Exception:  # pylint: disable=broad-except  # errors in watching must not affect the application
         pass
 
 
@@ -47,8 +47,8 @@ def _finish(watched, gradient) -> None:
 
 
 def _hang(values, function, watched) -> None:
-    """function(watched, gradient) is called when the gradient of the values, as they are now, is there. Of a leaf nothing is heard,
-    since its hooks would last as long as it does; nor before PyTorch 1.13, which has no hooks of nodes."""
+    """Calls function(watched, gradient) when the gradient of the current values is available. Not for leaves, whose hooks would persist,
+    and not before PyTorch 1.13, which has no node hooks."""
     node = values.grad_fn
     if node is not None and hasattr(node, "register_prehook"):
         index = values.output_nr
@@ -56,18 +56,18 @@ def _hang(values, function, watched) -> None:
 
 
 def begin_at(watched, values) -> None:
-    """The module's backward pass begins with the gradient of its result."""
+    """Begins the module's backward region, at the gradient of its result."""
     _hang(values, _begin, watched)
 
 
 def finish_at(watched, values) -> None:
-    """It ends with the gradient of its argument."""
+    """Ends the module's backward region, at the gradient of its argument."""
     _hang(values, _finish, watched)
 
 
 def forget_failed() -> None:
-    """Leaves the regions of a backward pass that an exception has ended. Not those of one that a forward pass is part of, which
-    computes again what was not kept."""
+    """Leaves the regions of a backward pass that was ended by an exception; except if a recomputing forward pass (checkpointing) is running
+    inside it."""
     if _open.is_in_backward():
         try:
             _after_this_backward(_nothing)

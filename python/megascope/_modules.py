@@ -1,5 +1,5 @@
-"""Modules of PyTorch that are watched. The hooks are PyTorch's global ones, called for every module: what belongs to a module lies
-here, and the module itself stays as it is, to be copied and saved as before."""
+"""Watched PyTorch modules. Uses PyTorch's global module hooks, so the modules themselves are not modified and can be copied and saved as
+before. The state of watched modules is kept here."""
 
 import inspect
 import sys
@@ -16,12 +16,12 @@ from megascope._told import number_of
 
 
 def layer_of(name: str) -> "int | None":
-    """The first part of a name that is a number: 3 of "h.3.attn.weight"."""
+    """The first numeric part of a name: 3 for "h.3.attn.weight"."""
     return next((int(part) for part in name.split(".") if part.isdecimal() and len(part) < 10), None)
 
 
 class Watched:
-    """A module: its names and its regions. path: of its backward pass, from the model's down to its own."""
+    """A watched module: its names and regions. path: backward regions from the model's to its own."""
 
     __slots__ = ("key", "module", "name", "layer", "forward", "backward", "path", "parent_number", "has_gradients", "is_active")
 
@@ -49,17 +49,17 @@ class Watched:
 _NEVER_CALLED = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList, torch.nn.ParameterDict)
 
 _CALL = torch.nn.Module._call_impl.__code__  # pylint: disable=protected-access
-_ALWAYS = {"always_call": True}  # from PyTorch 2 on: also when an exception leaves the module
+_ALWAYS = {"always_call": True}  # PyTorch 2: also called when an exception leaves the module
 _TELLS_EXCEPTIONS = "always_call" in inspect.signature(torch_module.register_module_forward_hook).parameters
 
 _watched: "dict[int, Watched]" = {}  # by the module's id
 _forward_numbers: "set[int]" = set()
 _handles: list = []
-_lock = threading.RLock()  # a module may die, and be forgotten, while the lock is held
+_lock = threading.RLock()  # reentrant: a module may be garbage-collected, which takes the lock, while it is held
 
 
 def _first_tensor(values, depth: int = 3) -> "torch.Tensor | None":
-    """The first tensor of what a module is given or returns."""
+    """The first tensor in the arguments or the result of a module."""
     if isinstance(values, torch.Tensor):
         return values
     if isinstance(values, dict):
@@ -73,7 +73,7 @@ def _first_tensor(values, depth: int = 3) -> "torch.Tensor | None":
 
 
 def _wants_gradients(watched: Watched, values) -> bool:
-    """May a gradient come for these values?"""
+    """Whether these values can get a gradient."""
     return watched.has_gradients and values.requires_grad and torch.is_grad_enabled() and not torch.jit.is_tracing()
 
 
@@ -83,7 +83,7 @@ def _of(module) -> "Watched | None":
 
 
 def _leave_failed(frame) -> None:
-    """Leaves modules in which nothing runs any more, from the frame outwards: exceptions have left them."""
+    """Leaves modules that were left by exceptions: those without a running frame, searched from `frame` outwards."""
     alive = set()
     while frame is not None:
         if frame.f_code is _CALL:
@@ -112,7 +112,7 @@ def _entering(module, arguments) -> None:
             watched.show("actv_in", values)
         if _wants_gradients(watched, values):
             _gradients.finish_at(watched, values)
-    except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
+    except Exception:  # pylint: disable=broad-except  # errors in watching must not affect the application
         pass
 
 
@@ -159,7 +159,7 @@ def remember(model, prefix: str, depth: "int | None", has_gradients: bool) -> "l
 
 
 def forget(watched: Watched) -> None:
-    """Watches the module no longer, unless it is watched anew."""
+    """Stops watching the module, unless it has been watched again since."""
     with _lock:
         watched.is_active = False
         if _watched.get(watched.key) is watched:

@@ -1,10 +1,10 @@
 """Regions that are open on the calling thread.
 
-Usually only the library knows them. While a model is watched they are listed here too: PyTorch does not tell when a module is left
-by an exception, and what that leaves open must be closed before the region around it. A watched backward pass is a path in the tree
-of modules, of which each gradient that arrives tells the end.
+Normally only the library tracks them. While a model is watched they are tracked here as well: PyTorch does not report modules that are
+left by an exception, whose regions must be closed before the enclosing region. A watched backward pass is a path in the tree of
+modules; each gradient that arrives determines the end of the path.
 
-Numbers are the library's: of watched modules as they are, of the program's own regions negative; 0 is none, and nothing.
+Numbers are the library's region numbers: positive for watched modules, negated for the application's own regions; 0: no region.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from megascope._table import NOWHERE, Where, hooks, whole
 
 
 class At:
-    """Where a region is, as the library takes it: `address` is valid as long as this lives."""
+    """The `megascope_where` of a region. `address` is valid as long as this object."""
 
     __slots__ = ("address", "where")
 
@@ -30,21 +30,21 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.numbers = []  # outermost first
-        self.backward = None  # how many there were when the backward pass began in which the thread is
+        self.backward = None  # number of open regions at the begin of the current backward pass
 
 
 _here = _Here()
 
 
 def _leave_inside(count: int) -> None:
-    """Leaves all but the outermost `count` regions."""
+    """Leaves all regions except the outermost `count`."""
     numbers = _here.numbers
     while len(numbers) > count:
         hooks.region_leave(abs(numbers.pop()))
 
 
 def _innermost(number: int, first: int = 0) -> int:
-    """Its index among the regions; -1: it is not open, or one of the program's own is open inside of it."""
+    """Index of the region; -1: it is not open, or one of the application's own regions is open inside it."""
     numbers = _here.numbers
     for index in range(len(numbers) - 1, first - 1, -1):
         if numbers[index] == number:
@@ -69,7 +69,7 @@ def _listed_enter_at(number: int, address: int) -> None:
 def _listed_leave(number: int) -> None:
     index = _innermost(-number)
     if index < 0:
-        hooks.region_leave(number)  # it was entered before regions were listed
+        hooks.region_leave(number)  # entered before regions were tracked
     else:
         _leave_inside(index)
 
@@ -79,14 +79,14 @@ def _nothing() -> None:
 
 
 def leave_modules() -> None:
-    """Watched modules in which the thread still is, for all that is known: exceptions have left them."""
+    """Leaves the innermost watched modules, which were left by exceptions."""
     numbers = _here.numbers
     while numbers and numbers[-1] > 0:
         hooks.region_leave(numbers.pop())
     _here.backward = None
 
 
-# What the program's own regions and steps call.
+# Called for the application's own regions and steps.
 enter: "typing.Callable[[int], None]" = hooks.region_enter if hooks else lambda number: None
 enter_at: "typing.Callable[[int, int], None]" = hooks.region_enter_at if hooks else lambda number, address: None
 leave: "typing.Callable[[int], None]" = hooks.region_leave if hooks else lambda number: None
@@ -94,13 +94,13 @@ between_steps: "typing.Callable[[], None]" = _nothing
 
 
 def begin_listing() -> None:
-    """From now on, for good."""
+    """Starts tracking, permanently."""
     global enter, enter_at, leave, between_steps  # pylint: disable=global-statement
     enter, enter_at, leave, between_steps = _listed_enter, _listed_enter_at, _listed_leave, leave_modules
 
 
 class Place(typing.NamedTuple):
-    """A region of a watched module: what is entered and left."""
+    """A region of a watched module."""
 
     number: int
     at: "At | None"
@@ -115,19 +115,19 @@ class Place(typing.NamedTuple):
             hooks.region_enter_at(self.number, self.at.address)
 
     def leave(self) -> None:
-        """With what exceptions have left open inside of it; nothing where it is not open."""
+        """Leaves the region and those inside it that exceptions left open. No effect if it is not open."""
         index = _innermost(self.number)
         if index >= 0:
             _leave_inside(index)
 
 
 def innermost() -> int:
-    """The region that the thread entered last; 0: none."""
+    """The innermost open region of the thread; 0: none."""
     return _here.numbers[-1] if _here.numbers else 0
 
 
 def leave_dead(number_is_dead: "typing.Callable[[int], bool]") -> None:
-    """Leaves the innermost regions for as long as that holds of them."""
+    """Leaves the innermost regions while `number_is_dead` holds for them."""
     count = len(_here.numbers)
     while count and number_is_dead(_here.numbers[count - 1]):
         count -= 1
@@ -143,7 +143,7 @@ def begin_backward() -> None:
 
 
 def end_backward() -> None:
-    """On the thread where it began; elsewhere nothing is open."""
+    """Ends the backward pass. No effect on other threads than the one where it began."""
     if _here.backward is not None:
         if all(number > 0 for number in _here.numbers[_here.backward:]):
             _leave_inside(_here.backward)
@@ -151,13 +151,13 @@ def end_backward() -> None:
 
 
 def reach(path: "tuple[Place, ...]") -> None:
-    """The backward pass has come to the last place of the path, within the ones before."""
+    """The backward pass has entered the last region of the path, inside the ones before."""
     first = _here.backward
     if first is None or _innermost(path[-1].number, first) >= 0:
         return
     numbers = _here.numbers
     if any(number < 0 for number in numbers[first:]):
-        return  # the program's own region, which ends where the program says
+        return  # the application's own region, which the application ends
     common = 0
     while first + common < len(numbers) and common < len(path) and numbers[first + common] == path[common].number:
         common += 1
@@ -167,7 +167,7 @@ def reach(path: "tuple[Place, ...]") -> None:
 
 
 def finish(place: Place) -> None:
-    """The backward pass has left the place."""
+    """The backward pass has left the region."""
     if _here.backward is None:
         return
     index = _innermost(place.number, _here.backward)

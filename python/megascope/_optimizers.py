@@ -1,4 +1,4 @@
-"""Optimizers of PyTorch that are watched: `step` of the object is put behind one of ours, as learning rate schedulers do."""
+"""Watched PyTorch optimizers. The `step` attribute of the object is replaced by a wrapper, as learning rate schedulers do."""
 
 import functools
 import weakref
@@ -13,7 +13,8 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Step:
-    """Stands for `optimizer.step`, with what schedulers look for in a bound method; holds the optimizer weakly, which holds this."""
+    """The wrapper of `optimizer.step`. Has the attributes of a bound method that schedulers use. Refers weakly to the optimizer, which owns
+    it."""
 
     def __init__(self, optimizer, names: "dict[int, str]", region: str) -> None:
         place = _open.Place(number_of(region), None)
@@ -48,7 +49,7 @@ class Step:
         return self.__func__(self._optimizer(), *arguments, **named)
 
     def remove(self) -> None:
-        """Takes this out of the optimizer, or, where a scheduler has put something before it since, falls silent."""
+        """Removes the wrapper from the optimizer; if a scheduler has wrapped it since, only disables it."""
         self.is_active = False
         optimizer = self._optimizer()
         if optimizer is not None and optimizer.__dict__.get("step") is self:
@@ -59,7 +60,7 @@ class Step:
 
 
 def _parameters(optimizer, names):
-    """(name, parameter) of those that belong to the model."""
+    """(name, parameter) for the parameters of the model."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             name = names.get(id(parameter))
@@ -76,7 +77,7 @@ def _show_before(optimizer, names) -> None:
             if parameter.grad is not None:
                 tensor(name, parameter.grad, "grad_reduced", layer)
             tensor(name, parameter.detach(), "weight", layer)
-    except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
+    except Exception:  # pylint: disable=broad-except  # errors in watching must not affect the application
         pass
 
 
@@ -96,7 +97,7 @@ def _show_after(optimizer, names) -> None:
 
 
 def watch_step(optimizer, model, prefix: str) -> Step:
-    """Watches the steps of an optimizer of the model's parameters."""
+    """Watches the steps of an optimizer for the model's parameters."""
     names = {id(parameter): prefix + name for name, parameter in model.named_parameters()}
     step = Step(optimizer, names, f"{prefix[:-1]} optimizer".strip())
     optimizer.step = step

@@ -1,4 +1,4 @@
-"""The library's functions, where libmegascope.so is loaded into this process; else nothing.
+"""The functions of libmegascope.so, if it is loaded into this process; else None.
 
 What the C side promises (megascope.h) holds for all of them: any thread, any time, nothing is thrown, printed or ended. Functions
 that may take long give up the interpreter's lock; the others keep it, which is cheaper. ctypes checks the types of arguments:
@@ -61,7 +61,7 @@ class _HooksTable(ctypes.Structure):
 
 
 class _Functions:
-    """The table's functions, read out once: a field of a structure is made anew at each reading."""
+    """The functions of the table, read once, because ctypes creates a new object at each access of a structure field."""
 
     def __init__(self, table: _HooksTable) -> None:
         for name, _ in _HooksTable._fields_[1:]:
@@ -69,15 +69,15 @@ class _Functions:
 
 
 def _libraries():
-    """Where the table may be: what is loaded, and else the library that is only named to NVTX, which opens it later, if ever."""
+    """Libraries that may have the table: the loaded ones, else the library named for NVTX injection, which NVTX may load later."""
     yield None
     path = os.environ.get("NVTX_INJECTION64_PATH", "")
-    if os.path.basename(path).startswith("libmegascope.so"):  # another tool's is left alone
+    if os.path.basename(path).startswith("libmegascope.so"):  # not that of another tool
         yield path
 
 
 def _find():
-    """The functions, or None: the library is not loaded, or is older than this package."""
+    """The functions; None: the library is not loaded, or is older than this package."""
     for library in _libraries():
         try:
             table = _HooksTable.in_dll(ctypes.CDLL(library), "megascope_hooks_v1")
@@ -91,16 +91,16 @@ hooks = _find()
 
 
 def encoded(name) -> bytes:
-    """A name as the library takes it; empty, which it refuses, for what is no name."""
+    """The bytes of a name; empty (which the library rejects) if `name` is neither text nor bytes."""
     if isinstance(name, str):
         return name.encode("utf-8", "backslashreplace")
     return name if isinstance(name, bytes) else b""
 
 
 def whole(number, otherwise: int = -1) -> int:
-    """A number as a C integer of 64 bits takes it; otherwise: for what is none, or does not fit."""
+    """A number as a 64-bit integer; `otherwise` if it is not an integer or does not fit."""
     try:
         value = int(number)
-    except Exception:  # pylint: disable=broad-except  # whatever the program's own type raises
+    except Exception:  # pylint: disable=broad-except  # a type of the application may raise anything
         return otherwise
     return value if -(1 << 63) <= value < 1 << 63 else otherwise

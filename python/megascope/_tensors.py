@@ -1,7 +1,6 @@
-"""Tensors of any library as the C side takes them: an address, a shape, strides and a type, valid during one call.
+"""Converts tensors of any library to the C view: address, shape, strides and type, valid during one call.
 
-What is no tensor that it can read is handed over all the same, as one of a type that there is not: the library refuses, counts it
-and says why.
+An unsupported tensor is passed on with an invalid type, so that the library rejects and counts it and provides the reason.
 """
 
 import ctypes
@@ -24,17 +23,17 @@ def _int32(number, otherwise: int = -1) -> int:
 def _kind_of(kind) -> int:
     try:
         return KINDS.get(kind, -1)
-    except Exception:  # pylint: disable=broad-except  # of what cannot be looked up, as a list
+    except Exception:  # pylint: disable=broad-except  # unhashable, for example a list
         return -1
 
 
 def _elements_of(values) -> Elements:
-    """values, by the first way to them that there is."""
+    """The memory of `values`, by the first protocol that they support."""
     if isinstance(values, (bool, int, float)):
         return _buffers.of_number(values)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(values, torch.Tensor):
-        from megascope import _torch_tensor  # pylint: disable=import-outside-toplevel  # PyTorch is the program's, if at all
+        from megascope import _torch_tensor  # pylint: disable=import-outside-toplevel  # only if the application uses PyTorch
         return _torch_tensor.elements_of(values)
     for attribute, read in _buffers.WAYS:
         if attribute is None or hasattr(values, attribute):
@@ -65,11 +64,11 @@ def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None,
         return
     try:
         elements = _elements_of(values)
-    except Exception:  # pylint: disable=broad-except  # of a tensor that cannot be read, whatever its library raises
+    except Exception:  # pylint: disable=broad-except  # libraries may raise anything for unsupported tensors
         elements = NO_TYPE
     try:
         _show(name, elements, kind, layer, micro_batch, split, blocks, split_group)
-    except Exception:  # pylint: disable=broad-except  # of numbers that are none
+    except Exception:  # pylint: disable=broad-except  # arguments that are not numbers
         _show(name, NO_TYPE, kind, None, None, None, (), None)
 
 

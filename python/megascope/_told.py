@@ -1,4 +1,4 @@
-"""What a program tells, handed to the library; `_silent.py` describes it."""
+"""The annotation functions for processes where libmegascope.so is loaded. `_silent.py` documents them."""
 
 import functools
 import inspect
@@ -7,8 +7,8 @@ from megascope import _open
 from megascope._silent import Scope
 from megascope._table import encoded, hooks, whole
 
-_MOST_KEPT = 1 << 16  # of each: about as many names of regions as the library has
-_NEVER_DEFINED = 0xFFFFFFFE  # a counter that the library refuses and counts
+_MOST_KEPT = 1 << 16  # limit of each cache: about the library's limit of region names
+_NEVER_DEFINED = 0xFFFFFFFE  # a counter number that the library rejects and counts
 
 _numbers: "dict[object, int]" = {}
 _regions: "dict[object, _Told]" = {}
@@ -16,7 +16,7 @@ _counters: "dict[object, int]" = {}
 
 
 def number_of(name) -> int:
-    """The library's number of a region's name; 0: it has none."""
+    """The library's number of a region name; 0: none."""
     number = _numbers.get(name)
     if number is None:
         number = hooks.region_define(encoded(name))
@@ -93,7 +93,7 @@ def region(name, layer=None, micro_batch=None, chunk=None):
             if len(_regions) < _MOST_KEPT:
                 _regions[key] = found
         return found
-    except Exception:  # pylint: disable=broad-except  # what is no name may have no hash either
+    except Exception:  # pylint: disable=broad-except  # an invalid name may not be hashable
         return _Region(hooks.region_define(b""))
 
 
@@ -119,7 +119,7 @@ def counter(name, value, unit=None):
             if len(_counters) < _MOST_KEPT:
                 _counters[name] = number
         hooks.counter_set(number, float(value))
-    except Exception:  # pylint: disable=broad-except  # __float__ and __hash__ are the program's
+    except Exception:  # pylint: disable=broad-except  # __float__ and __hash__ may be the application's
         hooks.counter_set(_NEVER_DEFINED, 0.0)
 
 
@@ -131,7 +131,7 @@ def mark(name):
 
 
 def _asked(comm, *names) -> int:
-    """What a communicator says of itself, by whichever of the names it has."""
+    """The value of the first of these attributes or methods that a communicator has."""
     for name in names:
         found = getattr(comm, name, None)
         if found is not None:
@@ -144,14 +144,14 @@ def group(name, index=None, size=None, comm=None):
         if comm is not None:
             index, size = _asked(comm, "rank", "Get_rank"), _asked(comm, "size", "Get_size")
         index, size = whole(index), whole(size)
-    except Exception:  # pylint: disable=broad-except  # of a communicator that was freed
+    except Exception:  # pylint: disable=broad-except  # for example a freed communicator
         index = size = -1
     return hooks.group_set(encoded(name), *(number if 0 <= number < 1 << 31 else -1 for number in (index, size))) == 0
 
 
 def groups(layout):
     layout = encoded(layout)
-    return hooks.groups_set(layout) == 0 if layout else group(layout)  # which refuses it
+    return hooks.groups_set(layout) == 0 if layout else group(layout)  # which rejects it
 
 
 def wants_tensor(name):

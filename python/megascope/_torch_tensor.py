@@ -1,4 +1,4 @@
-"""Where a PyTorch tensor's elements are. Nothing is copied, moved between devices, or waited for."""
+"""The memory of a PyTorch tensor. Nothing is copied, moved between devices, or synchronized."""
 
 import torch
 
@@ -9,7 +9,7 @@ _TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 
 
 
 def elements_of(tensor: torch.Tensor) -> Elements:
-    """Of tensors that are not laid out in strides, or whose elements are not as they lie there (a conjugate, a negative): none."""
+    """None for tensors that are not strided, or whose memory differs from their values (conjugate or negative bit)."""
     device = tensor.device.type
     if tensor.layout is not torch.strided or device not in ("cpu", "cuda") or tensor.is_neg() or tensor.is_conj():
         return NO_TYPE

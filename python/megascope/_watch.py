@@ -1,4 +1,4 @@
-"""`watch()`, where the library is loaded; `_watch_silent.py` describes it. PyTorch is imported only where the program has done so."""
+"""`watch()` for processes where the library is loaded. `_watch_silent.py` documents it. Imports PyTorch only if the application has."""
 
 import sys
 
@@ -33,5 +33,5 @@ def watch(model, optimizer=None, name="", depth=None, backward=True):
         modules = _modules.remember(model, prefix, depth, bool(backward))
         steps = [_optimizers.watch_step(one, model, prefix) for one in optimizers if isinstance(one, torch.optim.Optimizer)]
         return _Watching(modules, steps)
-    except Exception:  # pylint: disable=broad-except  # the program goes on, unwatched
+    except Exception:  # pylint: disable=broad-except  # the application continues, unwatched
         return Watch()

@@ -58,7 +58,7 @@ Findings found_by(void (*rule)(const Facts&, Findings&), const Facts& facts) {
   return found;
 }
 
-TEST(SmallMessages, AreToldWithTheirReceiversTime) {
+TEST(SmallMessages, AreReportedWithTheirReceiversTime) {
   Facts facts = facts_of(4);
   facts.ranks[0].rows.push_back(row(Pattern::kSmallSends, 80'000, 0.4, 640'000));
   facts.ranks[1].rows.push_back(row(Pattern::kSmallReceives, 80'000, 0.2, 640'000));
@@ -72,7 +72,7 @@ TEST(SmallMessages, AreToldWithTheirReceiversTime) {
             "in MPI_F on `world`; sending and receiving them takes 15 % of the run.");
 }
 
-TEST(SmallMessages, AreNotToldWhereTheyAreFewOrCostNothing) {
+TEST(SmallMessages, AreNotReportedWhereTheyAreFewOrCostNothing) {
   Facts facts = facts_of(2);
   facts.ranks[0].rows.push_back(row(Pattern::kSmallSends, 999, 0.4));
   EXPECT_THAT(found_by(find_small_messages, facts), IsEmpty());
@@ -98,7 +98,7 @@ TEST(GatherBcast, OfOneValueIsAnAllreduceAndOfAllValuesAnAllgather) {
   EXPECT_THAT(found_by(find_gather_bcast, facts).at(0).remedy, HasSubstr("MPI_Allgather"));
 }
 
-TEST(GatherBcast, IsNotToldWhereTheRootWorksInBetween) {
+TEST(GatherBcast, IsNotReportedWhereTheRootWorksInBetween) {
   Facts facts = facts_of(4);
   Row pair = row(Pattern::kReduceBcast, 100, 0.1);
   pair.root_count = 0;
@@ -109,7 +109,7 @@ TEST(GatherBcast, IsNotToldWhereTheRootWorksInBetween) {
   EXPECT_EQ(found_by(find_gather_bcast, facts).size(), 1U);
 }
 
-TEST(BcastRuns, AreToldFromAHundredOn) {
+TEST(BcastRuns, AreReportedFromAHundredOn) {
   Facts facts = facts_of(4);
   add_to_all(facts, row(Pattern::kBcastRun, 100, 0.1));
   EXPECT_EQ(found_by(find_bcast_runs, facts).at(0).count, 100U);
@@ -117,7 +117,7 @@ TEST(BcastRuns, AreToldFromAHundredOn) {
   EXPECT_THAT(found_by(find_bcast_runs, facts), IsEmpty());
 }
 
-TEST(Barriers, AreToldButForWhatIsWaitedForOneLateRank) {
+TEST(Barriers, AreReportedButForWhatIsWaitedForOneLateRank) {
   Facts facts = facts_of(4);
   add_to_all(facts, row(Pattern::kBarrier, 50, 0.1));
   EXPECT_DOUBLE_EQ(found_by(find_barriers, facts).at(0).share, 0.1);
@@ -140,7 +140,7 @@ TEST(TinyCollectives, AreJudgedByTheTimeWithoutWaiting) {
       << "the rest is waiting for others";
 }
 
-TEST(AllToAll, IsToldWhenAllMembersDoIt) {
+TEST(AllToAll, IsReportedWhenAllMembersDoIt) {
   Facts facts = facts_of(4);
   add_to_all(facts, row(Pattern::kMessageCalls, 600, 0.2));
   for (RankFacts& rank : facts.ranks)
@@ -154,7 +154,7 @@ TEST(AllToAll, IsToldWhenAllMembersDoIt) {
   EXPECT_THAT(found_by(find_all_to_all, facts), IsEmpty());
 }
 
-TEST(Polling, IsToldFromAThousandPollsOn) {
+TEST(Polling, IsReportedFromAThousandPollsOn) {
   Facts facts = facts_of(2);
   facts.ranks[1].rows.push_back(row(Pattern::kPoll, 1000, 0.5));
   EXPECT_THAT(found_by(find_polling, facts).at(0).ranks, ElementsAre(1));
@@ -162,7 +162,7 @@ TEST(Polling, IsToldFromAThousandPollsOn) {
   EXPECT_THAT(found_by(find_polling, facts), IsEmpty());
 }
 
-TEST(SerialFiles, CostAtMostWhatTheOthersWait) {
+TEST(SerialFiles, CostAtMaxWhatTheOthersWait) {
   Facts facts = facts_of(4);
   facts.ranks[0].rows.push_back(row(Pattern::kFileTransfer, 20, 0.3, 1 << 20));
   facts.ranks[0].waited_for_at_all = waited(60, 0.6, 3);
@@ -186,7 +186,7 @@ TEST(SerialFiles, AreInferredFromABlockedRank) {
   EXPECT_THAT(found_by(find_serial_files, facts), IsEmpty()) << "not known";
 }
 
-TEST(UnexpectedMessages, AreToldByTheLengthOfTheQueue) {
+TEST(UnexpectedMessages, AreReportedByTheLengthOfTheQueue) {
   Facts facts = facts_of(2);
   UnexpectedQueue& queue = facts.ranks[1].queue;
   queue = {.message_count = 4000,
@@ -242,7 +242,7 @@ TEST(SequentialRing, CostsAHopAPlaceInTheChain) {
   EXPECT_DOUBLE_EQ(found[0].share, (1 + 2 + 3) * 0.02 / 4);
 }
 
-TEST(SequentialRing, IsNoneWhereNobodyWaitsOrTheChainIsShort) {
+TEST(SequentialRing, IsNoneWhereNoneWaitsOrTheChainIsShort) {
   EXPECT_THAT(found_by(find_sequential_ring, ring(0.1)), IsEmpty());
   Facts facts = ring(10.0);
   facts.ranks[2].receive_then_send.clear();

@@ -110,9 +110,9 @@ class Waits(Case):
         self.assertEqual((result.returncode, result.stderr), (1, ""))
         self.assertTrue(" ".join(result.stdout.split()).startswith(found["verdict"]), result.stdout)
         self.assertEqual(found["steps_are"], "inferred")
-        self.assertIn(f"The program tells no steps: {found['steps']} are inferred from calls that come back.", result.stdout)
+        self.assertIn(f"The application annotates no steps: {found['steps']} were inferred from repeating calls.", result.stdout)
         self.assertIn("Ranks wait for each other", found["verdict"])
-        for part in ("Rank 0 ", "Who waits for whom", "Kinds of waits", "Critical path", "Matched: 0 messages, 41 collectives"):
+        for part in ("Rank 0 ", "Wait states by rank", "Wait states by kind", "Critical path", "Matched: 0 messages, 41 collectives"):
             self.assertIn(part, result.stdout)
 
 
@@ -195,7 +195,7 @@ class BadInput(Case):
         shutil.copy(os.path.join(other, "rank-1.mgt"), os.path.join(self.run_folder, "rank-1.mgt"))
         result = self.analyze("--json")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("rank 1 and rank 0 were not in one job", result.stderr)
+        self.assertIn("rank 1 and rank 0 belong to different jobs", result.stderr)
 
 
 if __name__ == "__main__":

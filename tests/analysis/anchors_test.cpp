@@ -127,7 +127,7 @@ TEST(Anchors, SetClocksThatWereNeverCompared) {
         << rank << ": as wrong as it says at the most, and what a slope does to a step";
     EXPECT_LT(error_ns, 1.5e6) << rank << ": a message takes 0.4 ms";
   }
-  EXPECT_LT(found.causality.moved_most_ns, 100'000U) << "little is left to move";
+  EXPECT_LT(found.causality.max_moved_ns, 100'000U) << "little is left to move";
 }
 
 TEST(Anchors, LeaveClocksThatWereMeasured) {
@@ -171,26 +171,26 @@ TEST(Anchors, AreTheSameForAnyNumberOfThreads) {
               five.corrections[i].shift_ns(1'500'000'000));
 }
 
-TEST(Anchors, SayHowLittleOneMomentTells) {
+TEST(Anchors, ReportHowLittleOneMomentAnnotates) {
   // One barrier of 1 ms at 1 s of a run of 100 s; the clock is 10 ms off.
   ClockBounds bounds(100'000'000'000);
-  bounds.add_least(1'001'000'000, 9.5e6);
-  bounds.add_most(1'000'000'000, 10.5e6);
+  bounds.add_min(1'001'000'000, 9.5e6);
+  bounds.add_max(1'000'000'000, 10.5e6);
   const ClockLine line = bounds.nearest();
   ASSERT_TRUE(line.is_bounded);
   EXPECT_EQ(line.rate, 0.0) << "nothing was seen of it";
   EXPECT_NEAR(line.at(0.0), 9.5e6, 1.0);
-  EXPECT_GE(line.error_ns, 99 * ClockBounds::kMostRate * 1e9) << "at the end of the run";
+  EXPECT_GE(line.error_ns, 99 * ClockBounds::kMaxRate * 1e9) << "at the end of the run";
 }
 
-TEST(Anchors, TakeTheLeastRateThatTheBoundsLeave) {
+TEST(Anchors, TakeTheMinRateThatTheBoundsLeave) {
   ClockBounds bounds(100'000'000'000);
   for (const std::uint64_t second : {1, 99}) {
-    bounds.add_least(second * 1'000'000'000, -500e3);
-    bounds.add_most(second * 1'000'000'000, 500e3);
+    bounds.add_min(second * 1'000'000'000, -500e3);
+    bounds.add_max(second * 1'000'000'000, 500e3);
   }
-  bounds.add_least(50'000'000'000, 100e3);
-  bounds.add_most(50'000'000'000, 110e3);
+  bounds.add_min(50'000'000'000, 100e3);
+  bounds.add_max(50'000'000'000, 110e3);
   const ClockLine line = bounds.middle();
   EXPECT_EQ(line.rate, 0.0);
   EXPECT_NEAR(line.at(0.0), 105e3, 1.0);
@@ -216,8 +216,8 @@ TEST(Anchors, AreComposedAtTheMomentsThatClocksShow) {
 TEST(Anchors, MoveAClockNoFurtherThanItMust) {
   ClockBounds bounds(1'000'000);
   for (std::uint64_t time_ns = 0; time_ns < 1'000'000; time_ns += 10'000) {
-    bounds.add_least(time_ns, 50.0);
-    bounds.add_most(time_ns, 5'000.0);
+    bounds.add_min(time_ns, 50.0);
+    bounds.add_max(time_ns, 5'000.0);
   }
   const ClockLine line = bounds.nearest();
   ASSERT_TRUE(line.is_bounded);
@@ -227,7 +227,7 @@ TEST(Anchors, MoveAClockNoFurtherThanItMust) {
 
 TEST(Anchors, AskForBothDirections) {
   ClockBounds bounds(1'000'000);
-  bounds.add_least(10, 500.0);
+  bounds.add_min(10, 500.0);
   EXPECT_FALSE(bounds.nearest().is_bounded);
 }
 

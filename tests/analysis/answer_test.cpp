@@ -2,7 +2,7 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/synth/synth.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/answer/annotate.h"
 #include "plugin/answer/verdict.h"
@@ -34,7 +34,7 @@ RunSpec slow_rank_five() {
 }
 
 /// A run folder with the traces of a made-up run.
-class Folder : public ::testing::Test {
+class Directory : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "megascope-answer-XXXXXX").string();
@@ -49,14 +49,14 @@ class Folder : public ::testing::Test {
     const Status status = trace::write_run(synth::SynthRun(spec), path_);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
-  Status verdict(std::string& text, std::uint64_t most_ns = kLongNs) const {
-    return make_verdict({.folder = path_, .most_ns = most_ns}, text);
+  Status verdict(std::string& text, std::uint64_t max_ns = kLongNs) const {
+    return make_verdict({.directory = path_, .max_ns = max_ns}, text);
   }
 
   std::string path_;
 };
 
-TEST_F(Folder, OfASlowRankTheVerdictBeginsWithIt) {
+TEST_F(Directory, OfASlowRankTheVerdictBeginsWithIt) {
   write(slow_rank_five());
   std::string text;
   const Status status = verdict(text);
@@ -65,7 +65,7 @@ TEST_F(Folder, OfASlowRankTheVerdictBeginsWithIt) {
   EXPECT_THAT(text, HasSubstr("since step 6; it costs "));
 }
 
-TEST_F(Folder, OfAHealthyRunTheVerdictNamesNobody) {
+TEST_F(Directory, OfAHealthyRunTheVerdictNamesNone) {
   RunSpec spec = slow_rank_five();
   spec.faults.clear();
   write(spec);
@@ -74,14 +74,14 @@ TEST_F(Folder, OfAHealthyRunTheVerdictNamesNobody) {
   EXPECT_THAT(text, StartsWith("Ranks "));
 }
 
-TEST_F(Folder, NoTimeNoVerdict) {
+TEST_F(Directory, NoTimeNoVerdict) {
   write(slow_rank_five());
   std::string text = "before";
   EXPECT_TRUE(verdict(text, 0).is_ok());
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Folder, ATraceThatIsMissingOrDamagedIsSaid) {
+TEST_F(Directory, ATraceThatIsMissingOrDamagedIsReported) {
   write(slow_rank_five());
   fs::remove(path_ + "/rank-3.mgt");
   std::string text;
@@ -91,12 +91,12 @@ TEST_F(Folder, ATraceThatIsMissingOrDamagedIsSaid) {
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Folder, NothingThereIsAnError) {
+TEST_F(Directory, NothingThereIsAnError) {
   std::string text;
   EXPECT_FALSE(verdict(text).is_ok());
 }
 
-TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
+TEST_F(Directory, ARootCauseIsShownFromItsFirstToItsLastStep) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -104,20 +104,20 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
   const Answer answer(*run, run->time(), {.jobs = 2});
   const Annotations shown = annotations_of(answer);
   ASSERT_EQ(shown.findings.size(), 2U);  // and its best step
-  const Annotation& culprit = shown.findings[0];
+  const Annotation& root_cause = shown.findings[0];
   const Annotation& step = shown.findings[1];
-  EXPECT_THAT(culprit.name, StartsWith("Rank 5 (n1) computes 1.3"));
-  EXPECT_THAT(culprit.world_ranks, ElementsAre(5));
-  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"onset_step", {}, 6}));
-  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"kind", "slow_compute", 0}));
-  EXPECT_LE(culprit.begin_ns, step.begin_ns);
-  EXPECT_GE(culprit.end_ns, step.end_ns);
+  EXPECT_THAT(root_cause.name, StartsWith("Rank 5 (n1) computes 1.3"));
+  EXPECT_THAT(root_cause.world_ranks, ElementsAre(5));
+  EXPECT_THAT(root_cause.arguments, Contains(Annotation::Argument{"onset_step", {}, 6}));
+  EXPECT_THAT(root_cause.arguments, Contains(Annotation::Argument{"kind", "slow_compute", 0}));
+  EXPECT_LE(root_cause.begin_ns, step.begin_ns);
+  EXPECT_GE(root_cause.end_ns, step.end_ns);
   const double step_ns = static_cast<double>(step.end_ns - step.begin_ns);
-  EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns,
+  EXPECT_NEAR(static_cast<double>(root_cause.end_ns - root_cause.begin_ns), 14 * step_ns,
               2 * step_ns);  // steps 6 to 19
 }
 
-TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOtherwise) {
+TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDataOtherwise) {
   RunSpec spec;
   spec.tp = 1;
   spec.pp = 2;
@@ -131,8 +131,8 @@ TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOther
   ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
   const auto is_advised = [&run] {
     const Answer answer(*run, run->time(), {.has_advice = true});
-    EXPECT_EQ(answer.view().detection.culprits.size(), 1U);
-    EXPECT_EQ(answer.view().detection.culprits.at(0).cause, detect::Cause::kStageImbalance);
+    EXPECT_EQ(answer.view().detection.root_causes.size(), 1U);
+    EXPECT_EQ(answer.view().detection.root_causes.at(0).cause, detect::Cause::kStageImbalance);
     return std::ranges::any_of(answer.view().advice.findings, [](const advice::Finding& finding) {
       return finding.rule == "rank_imbalance";
     });
@@ -143,7 +143,7 @@ TEST_F(Folder, OfASlowStageThatTheProgramToldNobodyIsAdvisedToDivideTheDataOther
   EXPECT_FALSE(is_advised());
 }
 
-TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
+TEST_F(Directory, NothingDependsOnTheNumberOfThreads) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
@@ -162,7 +162,7 @@ TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
   }
 }
 
-TEST_F(Folder, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
+TEST_F(Directory, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;

@@ -48,7 +48,7 @@ TEST(Causality, WhatIsPossibleIsNotMoved) {
   run.spent(0, "MPI_Send", 10, 20, {send(1, 7)}).spent(1, "MPI_Recv", 5, 10, {receive(0, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 0U);
-  EXPECT_EQ(restored.causality.moved_most_ns, 0U);
+  EXPECT_EQ(restored.causality.max_moved_ns, 0U);
 }
 
 TEST(Causality, AReceiveIsMovedBehindItsSend) {
@@ -58,7 +58,7 @@ TEST(Causality, AReceiveIsMovedBehindItsSend) {
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.causality.worst_before_ns, 50U);
-  EXPECT_EQ(restored.causality.moved_most_ns, 50U);
+  EXPECT_EQ(restored.causality.max_moved_ns, 50U);
   EXPECT_EQ(restored.after.violation_count, 0U);
   EXPECT_EQ(shift(restored, 0, 1'000'050), 0U);
   EXPECT_EQ(shift(restored, 1, 1'000'000), 50U);
@@ -81,7 +81,7 @@ TEST(Causality, MovesGoOnAlongChains) {
   EXPECT_EQ(shift(restored, 2, 30'000), 60'100U + 39'999U - 30'000U);
 }
 
-TEST(Causality, NobodyLeavesABarrierBeforeTheLastEntered) {
+TEST(Causality, NoneLeavesABarrierBeforeTheLastEntered) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 1'000};
   for (const std::int32_t rank : {0, 1, 2})
@@ -114,7 +114,7 @@ TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.after.violation_count, 0U);
-  EXPECT_EQ(restored.causality.moved_most_ns, 498'500U);
+  EXPECT_EQ(restored.causality.max_moved_ns, 498'500U);
 }
 
 TEST(Causality, WhatIsDrawnAlongDoesNotComeTooLateForOthers) {
@@ -126,7 +126,7 @@ TEST(Causality, WhatIsDrawnAlongDoesNotComeTooLateForOthers) {
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.after.violation_count, 0U);
-  EXPECT_EQ(restored.causality.moved_most_ns, 50U);
+  EXPECT_EQ(restored.causality.max_moved_ns, 50U);
   EXPECT_EQ(shift(restored, 2, 999'905), 0U);
 }
 

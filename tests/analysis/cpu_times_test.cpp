@@ -70,7 +70,7 @@ class OneRank {
   MemorySource::Process process_;
 };
 
-TEST(CpuTimes, ReadingsAroundCallsTellOutsideFromInside) {
+TEST(CpuTimes, ReadingsAroundCallsAnnotateOutsideFromInside) {
   OneRank rank;
   rank.read(0, 0, 0);
   rank.call(80, 100);  // polls: its CPU time is no work

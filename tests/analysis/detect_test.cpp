@@ -38,7 +38,7 @@ TEST(Detect, FindsNothingInHealthyRuns) {
   for (const RunSpec& spec :
        {grid(2, 2, 2), grid(1, 4, 1), grid(4, 1, 2), grid(1, 1, 2), grid(1, 2, 1)}) {
     const Detection detection = judge(spec);
-    EXPECT_THAT(detection.culprits, IsEmpty());
+    EXPECT_THAT(detection.root_causes, IsEmpty());
     EXPECT_THAT(detection.limitations, IsEmpty());
     EXPECT_EQ(detection.step_count, 20);
   }
@@ -47,24 +47,24 @@ TEST(Detect, FindsNothingInHealthyRuns) {
 TEST(Detect, NamesASlowRankWithOnsetFactorAndCost) {
   const Detection detection = judge(
       grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  const Culprit& culprit = detection.culprits[0];
-  EXPECT_EQ(culprit.cause, Cause::kSlowCompute);
-  EXPECT_THAT(culprit.ranks, ElementsAre(5));
-  EXPECT_THAT(culprit.hosts, ElementsAre("n1"));
-  EXPECT_EQ(culprit.onset_step, 6);
-  EXPECT_EQ(culprit.last_step, 19);
-  EXPECT_EQ(culprit.active_steps, 14);
-  EXPECT_NEAR(culprit.factor, 1.2, 0.02);
-  EXPECT_GT(culprit.cost_fraction, 0.03);
-  EXPECT_LT(culprit.cost_fraction, 0.2);
-  EXPECT_GT(culprit.confidence, 0.999);
-  EXPECT_EQ(culprit.evidence.world_rank, 5);
-  EXPECT_EQ(culprit.evidence.peer_count, 3);
-  EXPECT_NEAR(culprit.evidence.observed_ns / culprit.evidence.expected_ns, 1.2, 0.02);
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  const RootCause& root_cause = detection.root_causes[0];
+  EXPECT_EQ(root_cause.cause, Cause::kSlowCompute);
+  EXPECT_THAT(root_cause.ranks, ElementsAre(5));
+  EXPECT_THAT(root_cause.hosts, ElementsAre("n1"));
+  EXPECT_EQ(root_cause.onset_step, 6);
+  EXPECT_EQ(root_cause.last_step, 19);
+  EXPECT_EQ(root_cause.active_steps, 14);
+  EXPECT_NEAR(root_cause.factor, 1.2, 0.02);
+  EXPECT_GT(root_cause.cost_fraction, 0.03);
+  EXPECT_LT(root_cause.cost_fraction, 0.2);
+  EXPECT_GT(root_cause.confidence, 0.999);
+  EXPECT_EQ(root_cause.evidence.world_rank, 5);
+  EXPECT_EQ(root_cause.evidence.peer_count, 3);
+  EXPECT_NEAR(root_cause.evidence.observed_ns / root_cause.evidence.expected_ns, 1.2, 0.02);
 }
 
-TEST(Detect, TellsWhatTheReferenceCannot) {
+TEST(Detect, AnnotatesWhatTheReferenceCannot) {
   // A whole stage, one replica, no tensor group, two ranks, every third step, a link ten times
   // slower.
   struct Expected {
@@ -114,27 +114,27 @@ TEST(Detect, TellsWhatTheReferenceCannot) {
   };
   for (const Expected& expected : all) {
     const Detection detection = judge(expected.spec);
-    ASSERT_EQ(detection.culprits.size(), 1u) << name_of(expected.cause);
-    const Culprit& culprit = detection.culprits[0];
-    EXPECT_EQ(culprit.cause, expected.cause) << name_of(culprit.cause);
-    EXPECT_EQ(culprit.ranks, expected.ranks);
-    EXPECT_NEAR(culprit.factor - 1.0, expected.factor - 1.0, 0.2 * (expected.factor - 1.0));
-    EXPECT_NEAR(culprit.onset_step, expected.spec.faults[0].onset, 1);
+    ASSERT_EQ(detection.root_causes.size(), 1u) << name_of(expected.cause);
+    const RootCause& root_cause = detection.root_causes[0];
+    EXPECT_EQ(root_cause.cause, expected.cause) << name_of(root_cause.cause);
+    EXPECT_EQ(root_cause.ranks, expected.ranks);
+    EXPECT_NEAR(root_cause.factor - 1.0, expected.factor - 1.0, 0.2 * (expected.factor - 1.0));
+    EXPECT_NEAR(root_cause.onset_step, expected.spec.faults[0].onset, 1);
   }
 }
 
-TEST(Detect, NamesSeveralCulprits) {
+TEST(Detect, NamesSeveralRootCauses) {
   RunSpec spec = grid(2, 2, 4,
                       {{.kind = FaultKind::kSlowCompute, .where = 1, .severity = 0.2},
                        {.kind = FaultKind::kSlowCompute, .where = 3, .onset = 8, .severity = 0.1},
                        {.kind = FaultKind::kHostStall, .where = 12, .severity = 0.1}});
   const Detection detection = judge(spec);
   std::vector<std::int32_t> ranks;
-  for (const Culprit& culprit : detection.culprits) ranks.push_back(culprit.ranks[0]);
+  for (const RootCause& root_cause : detection.root_causes) ranks.push_back(root_cause.ranks[0]);
   EXPECT_THAT(ranks, testing::UnorderedElementsAre(1, 3, 12));
 }
 
-TEST(Detect, PausesOfARankAreOneCulprit) {
+TEST(Detect, PausesOfARankAreOneRootCause) {
   RunSpec spec;
   spec.pattern = Pattern::kHalo;
   spec.grid_x = 2;
@@ -143,10 +143,10 @@ TEST(Detect, PausesOfARankAreOneCulprit) {
   spec.noise = {.sigma = 0.05, .link_sigma = 0.05, .pareto_share = 0.01};
   spec.faults = {{.kind = FaultKind::kHostStall, .where = 6, .severity = 0.5}};
   const Detection detection = judge(spec);
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kHostStall);
-  EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(6));
-  EXPECT_NEAR(detection.culprits[0].factor, 1.5, 0.05)
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kHostStall);
+  EXPECT_THAT(detection.root_causes[0].ranks, ElementsAre(6));
+  EXPECT_NEAR(detection.root_causes[0].factor, 1.5, 0.05)
       << "the whole pause, not what it leaves in the middle parts";
 }
 
@@ -156,8 +156,8 @@ TEST(Detect, WorksWithAThousandRanks) {
   spec.layers = 1;
   spec.steps = 12;
   const Detection detection = judge(spec);
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(700));
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_THAT(detection.root_causes[0].ranks, ElementsAre(700));
 }
 
 TEST(Detect, UsesStepsAndGroupsThatAreKnown) {
@@ -180,8 +180,8 @@ TEST(Detect, UsesStepsAndGroupsThatAreKnown) {
   options.groups = &groups;
   const Detection detection = detect(run, options);
   EXPECT_EQ(detection.step_count, 20);
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_EQ(detection.culprits[0].groups.at("pp"), 1);
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].groups.at("pp"), 1);
 }
 
 TEST(Detect, SaysWhatItCannotJudge) {
@@ -189,7 +189,7 @@ TEST(Detect, SaysWhatItCannotJudge) {
   RunSpec brief = grid(2, 2, 2);
   brief.steps = 3;
   const Detection detection = judge(brief);
-  EXPECT_THAT(detection.culprits, IsEmpty());
+  EXPECT_THAT(detection.root_causes, IsEmpty());
   ASSERT_FALSE(detection.limitations.empty());
   EXPECT_THAT(detection.limitations[0], testing::HasSubstr("too few"));
   MemorySource nothing(4);

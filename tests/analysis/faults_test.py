@@ -222,14 +222,14 @@ class Report(Case):
 
     def test_without_exports_the_command_for_one_is_named(self):
         text = self.play(4, "allreduce", "sleep", 1000, slow_rank=2, factor=2, MEGASCOPE_EXPORT="none")
-        self.assertIn("Run folder", text)
+        self.assertIn("Run directory", text)
         self.assertTrue(" ".join(text.split()).endswith(f"Verdict megascope analyze '{self.run_folder}' shows which ranks delay the others, and why"), text)
         with open(self.run_folder + "/report.json", encoding="utf-8") as file:
             self.assertFalse(json.load(file)["is_analyzed"])
 
     def test_of_one_rank_has_none(self):
         text = self.play(1, "allreduce", "sleep", 100)
-        self.assertIn("Run folder", text)
+        self.assertIn("Run directory", text)
         self.assertNotIn("Verdict", text)
 
 

@@ -114,7 +114,7 @@ class Files(Case):
                        env=self.environment(), capture_output=True, timeout=50)
         report = subprocess.run([programs.MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True,
                                 timeout=50)
-        self.assertIn("collectives do not match: #1 of file `data`: rank 2 called MPI_File_write_at_all, ranks 0, 1 called "
+        self.assertIn("mismatched collectives: #1 of file `data`: rank 2 called MPI_File_write_at_all, ranks 0, 1 called "
                       "MPI_File_write_all", " ".join(report.stdout.split()))
 
 

@@ -45,8 +45,8 @@ Fact fence(std::uint32_t sequence) {
   return {.kind = FactKind::kFence, .comm = 0, .sequence = sequence, .tag = window_field(kWindow)};
 }
 
-std::vector<std::vector<std::int32_t>> circles_in(const SyntheticRun& run,
-                                                  HangReport* report = nullptr) {
+std::vector<std::vector<std::int32_t>> cycles_in(const SyntheticRun& run,
+                                                 HangReport* report = nullptr) {
   const auto source = run.source();
   const CommTable comms(*source);
   HangReport found = analyze_hang(
@@ -65,12 +65,12 @@ TEST(HangOneSided, ALockWaitsForItsHolderUntilThatUnlocks) {
   run.call(1, "MPI_Win_lock", 1, {lock(2)})
       .in(1, "MPI_Recv", 5, {receive(0, 1)})
       .in(0, "MPI_Win_lock", 6, {lock(2)});
-  EXPECT_THAT(circles_in(run), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(cycles_in(run), ElementsAre(ElementsAre(0, 1)));
   SyntheticRun released = run_with_window(3);
   released.call(1, "MPI_Win_lock", 1, {lock(2)})
       .call(1, "MPI_Win_unlock", 3, {about(FactKind::kUnlock, 2)});
   released.in(1, "MPI_Recv", 5, {receive(0, 1)}).in(0, "MPI_Win_lock", 6, {lock(2)});
-  EXPECT_THAT(circles_in(released), IsEmpty());
+  EXPECT_THAT(cycles_in(released), IsEmpty());
 }
 
 TEST(HangOneSided, SharedLocksGoTogetherAndOtherTargetsDoNotMatter) {
@@ -79,7 +79,7 @@ TEST(HangOneSided, SharedLocksGoTogetherAndOtherTargetsDoNotMatter) {
     run.call(1, "MPI_Win_lock", 1, {lock(is_shared ? 2 : 1, !is_shared)})
         .in(1, "MPI_Recv", 5, {receive(0, 1)});
     run.in(0, "MPI_Win_lock", 6, {lock(2, !is_shared)});
-    EXPECT_THAT(circles_in(run), IsEmpty()) << is_shared;
+    EXPECT_THAT(cycles_in(run), IsEmpty()) << is_shared;
   }
 }
 
@@ -89,9 +89,9 @@ TEST(HangOneSided, OfTwoExclusiveHoldersOnlyOneIsRight) {
       .in(1, "MPI_Recv", 5, {receive(0, 1)})
       .in(0, "MPI_Win_lock", 6, {lock(3)});
   run.call(2, "MPI_Win_lock", 1, {lock(3)});
-  EXPECT_THAT(circles_in(run), IsEmpty()) << "rank 2 may have it";
+  EXPECT_THAT(cycles_in(run), IsEmpty()) << "rank 2 may have it";
   run.in(2, "MPI_Recv", 5, {receive(0, 1)});
-  EXPECT_THAT(circles_in(run), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(cycles_in(run), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(HangOneSided, TheSecondStartWaitsForTheSecondPost) {
@@ -102,18 +102,18 @@ TEST(HangOneSided, TheSecondStartWaitsForTheSecondPost) {
   run.in(1, "MPI_Recv", 9, {receive(0, 1)});
   SyntheticRun later = run;
   run.in(0, "MPI_Win_complete", 9, {sync(rma::kComplete)});
-  EXPECT_THAT(circles_in(run), IsEmpty()) << "its post is there";
+  EXPECT_THAT(cycles_in(run), IsEmpty()) << "its post is there";
   later.call(0, "MPI_Win_complete", 8, {sync(rma::kComplete)})
       .in(0, "MPI_Win_start", 9, {sync(rma::kStart)});
-  EXPECT_THAT(circles_in(later), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(cycles_in(later), ElementsAre(ElementsAre(0, 1)));
 }
 
-TEST(HangOneSided, APutAtATargetIsNoCircle) {
+TEST(HangOneSided, APutAtATargetIsNoCycle) {
   SyntheticRun run = run_with_window(2);
   run.call(0, "MPI_Win_lock", 1, {lock(1)}).in(0, "MPI_Win_flush", 5, {about(FactKind::kFlush, 1)});
   run.in(1, "MPI_Recv", 5, {receive(0, 1)});
   HangReport report;
-  EXPECT_THAT(circles_in(run, &report), IsEmpty());
+  EXPECT_THAT(cycles_in(run, &report), IsEmpty());
   ASSERT_THAT(report.waiting, SizeIs(2));
   ASSERT_THAT(report.waiting[0].wants, SizeIs(1));
   EXPECT_EQ(report.waiting[0].wants[0].kind, Want::Kind::kTarget);
@@ -126,7 +126,7 @@ TEST(HangOneSided, FencesAreNumberedByWindow) {
   run.call(0, "MPI_Win_fence", 2, {fence(0)}).call(1, "MPI_Win_fence", 2, {fence(0)});
   run.in(0, "MPI_Win_fence", 5, {fence(1)}).in(1, "MPI_Recv", 5, {receive(0, 1)});
   HangReport report;
-  EXPECT_THAT(circles_in(run, &report), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(cycles_in(run, &report), ElementsAre(ElementsAre(0, 1)));
   EXPECT_THAT(report.mismatches, IsEmpty());
 }
 

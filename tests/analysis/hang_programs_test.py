@@ -105,7 +105,7 @@ class Circles(Case):
         want = found["deadlocks"][0][0]["waits_for"]
         self.assertEqual((want["kind"], want["rank"], want["tag"], want["communicator"]), ("receive", 1, 7, WORLD))
         self.assertGreater(found["now_s"] - want["since_s"], 0.2)
-        self.assertIn("Deadlock: 2 ranks wait for each other in a circle.\n", text)
+        self.assertIn("Deadlock: 2 ranks wait for each other in a cycle.\n", text)
         self.assertIn(f"rank 0 waits in MPI_Recv of `{WORLD}` for a message from rank 1 (tag 7)", text)
 
     def test_the_same_after_a_kill_and_after_recovery(self):
@@ -118,9 +118,9 @@ class Circles(Case):
         self.assertEqual(glob.glob(os.path.join(self.run_folder, "rank-*")), [], "nothing was moved")
         subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
         self.assertEqual(self.circles(self.found()), self.circles(running))
-        self.assertIn("does not run here any more", self.hang().stdout)
+        self.assertIn("not running here", self.hang().stdout)
         report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
-        self.assertIn("Who waits for whom: megascope hang", report.stdout)
+        self.assertIn("To see which ranks wait for which: megascope hang", report.stdout)
 
     def test_a_copy_taken_before_gives_way_to_the_trace_itself(self):
         with self.hanging("receive-ring", 2):
@@ -169,7 +169,7 @@ class Circles(Case):
             found = self.found()
             text = self.hang().stdout
         self.assertEqual((found["deadlocks"], found["finding"]), ([], False))
-        self.assertIn("Rank 1: its thread 1 is outside of MPI", text)
+        self.assertIn("Rank 1: its thread 1 is outside MPI", text)
 
 
 class Requests(Case):
@@ -212,7 +212,7 @@ class Collectives(Case):
             text = self.hang().stdout
         self.assertEqual((found["deadlocks"], found["mismatches"], found["finding"]), ([], [], False))
         self.assertEqual(found["waited_for"], [{"rank": 3, "waiting_ranks": 3}])
-        self.assertRegex(text, r"Rank 3: outside of MPI since .*, after MPI_Barrier\. 3 ranks wait for it\.")
+        self.assertRegex(text, r"Rank 3: outside MPI since .*, after MPI_Barrier\. 3 ranks wait for it\.")
         self.assertIn("ranks 0-2  in MPI_Barrier #3 of `dp`", text)
 
     def test_two_groups(self):
@@ -229,10 +229,10 @@ class Ends(Case):
             text = self.hang().stdout
         self.assertEqual(found["per_rank"][1]["state"], "died")
         self.assertTrue(found["finding"])
-        self.assertIn("Rank 1: has died: its process is gone.", text)
+        self.assertIn("Rank 1: has died (its process has ended).", text)
         self.assertEqual((found["open_ends"]["first"], found["open_ends"]["evidence"]), ([1], "gone"))
         self.assertIn("Rank 1 has no end: it ended outside of MPI, after MPI_Barrier returned at", text)
-        self.assertIn("a message from rank 1 (tag 5; rank 1 has died (its process is gone))", " ".join(text.split()))
+        self.assertIn("a message from rank 1 (tag 5; rank 1 has died (its process has ended))", " ".join(text.split()))
 
     def test_a_rank_that_finished(self):
         with self.hanging("one-finishes", 3):
@@ -249,7 +249,7 @@ class Ends(Case):
             for _ in range(20):
                 found = self.found()
                 self.assertEqual((found["deadlocks"], found["mismatches"]), ([], []))
-            self.assertIn("No rank waits for another in a circle.", self.hang().stdout)
+            self.assertIn("No ranks wait for each other in a cycle.", self.hang().stdout)
             with open(self.stop, "w", encoding="utf-8"):
                 pass
             self.assertEqual(job.wait(timeout=50), 0)
@@ -263,19 +263,19 @@ class Ends(Case):
         found = self.found()
         self.assertEqual((found["per_rank"][1]["state"], found["deadlocks"]), ("missing", []))
         self.assertIn("there is no trace of rank 1 here", self.hang().stdout)
-        self.assertIn("a message from rank 1 (tag 7), of which not enough is known", self.hang().stdout)
+        self.assertIn("a message from rank 1 (tag 7), details unknown", self.hang().stdout)
 
     def test_counts_that_differ_at_the_end(self):
         subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.folder, check=True,
                        env=self.environment(), capture_output=True, timeout=50)
         with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
             report = " ".join(file.read().split())
-        self.assertIn("Collectives the ranks did not all call the same on `dp`; the first difference: megascope hang", report)
+        self.assertIn("Collectives ranks called different collectives on `dp`; the first difference: megascope hang", report)
         with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
             comms = {comm["name"]: comm["collectives_differ"] for comm in json.load(file)["communicators"]}
         self.assertEqual((comms["dp"], comms[WORLD]), (True, False))
         later = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
-        self.assertIn("collectives do not match: On `dp`: rank 0 made 2", " ".join(later.stdout.split()))
+        self.assertIn("mismatched collectives: On `dp`: rank 0 made 2", " ".join(later.stdout.split()))
         result = self.hang()
         self.assertEqual(result.returncode, 1)
         self.assertIn("On `dp`: rank 0 made 2 collectives, the last is MPI_Bcast; ranks 1, 2 made 1 collective, the last is "

@@ -16,7 +16,7 @@ struct Found {
   std::unique_ptr<CommTable> comms;
   HangReport report;
 
-  std::vector<std::vector<std::int32_t>> circles() const {
+  std::vector<std::vector<std::int32_t>> found_cycles() const {
     std::vector<std::vector<std::int32_t>> all;
     for (const auto& cycle : report.cycles) {
       all.emplace_back();
@@ -35,10 +35,10 @@ Found found_in(const SyntheticRun& run, const std::vector<std::int32_t>& missing
   return found;
 }
 
-TEST(Hang, ReceivesFromEachOtherAreACircle) {
+TEST(Hang, ReceivesFromEachOtherAreACycle) {
   SyntheticRun run(2);
   run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AMessageThatWasSentIsNotWaitedFor) {
@@ -46,7 +46,7 @@ TEST(Hang, AMessageThatWasSentIsNotWaitedFor) {
   run.call(1, "MPI_Send", 5, {send(0, 5)});
   run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
   const Found found = found_in(run);
-  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_THAT(found.found_cycles(), IsEmpty());
   EXPECT_TRUE(found.report.waiting[0].wants[0].is_met);
 }
 
@@ -54,26 +54,26 @@ TEST(Hang, AMessageThatWasReceivedBeforeDoesNotCountTwice) {
   SyntheticRun run(2);
   run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Recv", 6, {receive(1, 5)});
   run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AnEarlierReceiveTakesTheMessageFirst) {
   SyntheticRun run(2);
   run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Irecv", 6, {receive_request(1, 1, 5)});
   run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AnySourceIsHelpedByAnybody) {
   SyntheticRun run(3);
   run.in(0, "MPI_Recv", 10, {receive(kAnySource, kAnyTag)}).in(1, "MPI_Recv", 10, {receive(0, 5)});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send";
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "rank 2 may send";
   run.in(2, "MPI_Recv", 10, {receive(1, 5)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
   run.process(1).locations[0].insert(
       run.process(1).locations[0].begin(),
       {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "a message of any tag was sent";
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "a message of any tag was sent";
 }
 
 TEST(Hang, ASmallNonblockingSendIsNotWaitedForBesideAReceive) {
@@ -81,7 +81,7 @@ TEST(Hang, ASmallNonblockingSendIsNotWaitedForBesideAReceive) {
   run.call(0, "MPI_Isend", 1, {send_request(1, 1, 4)})
       .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send what rank 0 waits for";
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "rank 2 may send what rank 0 waits for";
 }
 
 TEST(Hang, ASynchronousSendIsWaitedFor) {
@@ -89,14 +89,14 @@ TEST(Hang, ASynchronousSendIsWaitedFor) {
   run.call(0, "MPI_Issend", 1, {send_request(1, 1, 4)})
       .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, ASendWhoseReceiveIsPostedIsMet) {
   SyntheticRun run(2);
   run.call(1, "MPI_Irecv", 1, {receive_request(1, 0, kAnyTag)});
   run.in(0, "MPI_Ssend", 10, {send(1, 4)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
 }
 
 TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
@@ -104,9 +104,9 @@ TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
   run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)})
       .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
   run.in(0, "MPI_Waitany", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
   run.in(2, "MPI_Recv", 10, {receive(0, 9)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, CompletedRequestsAreNotWaitedFor) {
@@ -127,14 +127,15 @@ TEST(Hang, CompletedRequestsAreNotWaitedFor) {
 TEST(Hang, TheRootOfABroadcastIsWaitedForFirst) {
   SyntheticRun run(3);
   run.collective(0, "MPI_Bcast", 10, 0, 0, 1, 8, true).in(1, "MPI_Recv", 10, {receive(0, 1)});
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1))) << "rank 2 does not matter";
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)))
+      << "rank 2 does not matter";
 }
 
-TEST(Hang, AFinishedRankIsToldAndNoCircle) {
+TEST(Hang, AFinishedRankIsAnnotatedAndNoCycle) {
   SyntheticRun run(2);
   run.in(0, "MPI_Recv", 10, {receive(1, 1)}).call(1, "MPI_Finalize", 12);
   const Found found = found_in(run);
-  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_THAT(found.found_cycles(), IsEmpty());
   EXPECT_EQ(found.report.stuck_count(), 1U);
   EXPECT_EQ(found.report.standings[1], Standing::kFinalized);
   EXPECT_EQ(found.report.blames.at(0).world_rank, 1);
@@ -145,7 +146,7 @@ TEST(Hang, WhoHasNoTraceIsNotAccused) {
   for (std::int32_t rank = 0; rank < 3; ++rank)
     run.in(rank, "MPI_Recv", 10, {receive((rank + 1) % 3, 1)});
   const Found found = found_in(run, {1});
-  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_THAT(found.found_cycles(), IsEmpty());
   EXPECT_EQ(found.report.standings[1], Standing::kMissing);
   EXPECT_FALSE(found.report.waiting[0].wants[0].is_known);
 }
@@ -154,18 +155,18 @@ TEST(Hang, AThreadOutsideOfMpiCanHelp) {
   SyntheticRun run(2, /*thread_count=*/2);
   run.call(1, "MPI_Comm_size", 1, {}, 1);
   run.in(0, "MPI_Recv", 10, {receive(1, 1)}).in(1, "MPI_Recv", 10, {receive(0, 1)});
-  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
   run.process(1).definitions.locations[1].has_ended = true;
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, ARankWhoseBufferWasFullMayBeElsewhere) {
   SyntheticRun run(2);
   run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
   run.process(1).definitions.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 7;
-  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
   run.process(1).definitions.locations[0].lacks_beginning = true;
-  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)))
+  EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)))
       << "policy flight keeps the end";
 }
 
@@ -194,7 +195,8 @@ TEST(Hang, PollsCountAllTestsOfARun) {
 
 std::vector<std::string> functions_of(const Mismatch& mismatch) {
   std::vector<std::string> names;
-  for (const Mismatch::Party& party : mismatch.parties) names.emplace_back(party.shape.function);
+  for (const Mismatch::Participant& participant : mismatch.participants)
+    names.emplace_back(participant.shape.function);
   return names;
 }
 
@@ -213,7 +215,7 @@ TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
   EXPECT_EQ(mismatch.sequence, 17U);
   EXPECT_EQ(mismatch.what, Mismatch::What::kFunction);
   EXPECT_THAT(functions_of(mismatch), ElementsAre("MPI_Allreduce", "MPI_Bcast"));
-  EXPECT_THAT(mismatch.parties[1].world_ranks, ElementsAre(2));
+  EXPECT_THAT(mismatch.participants[1].world_ranks, ElementsAre(2));
 }
 
 TEST(Mismatches, RootsAndBytes) {
@@ -243,7 +245,7 @@ TEST(Mismatches, OneThatIsBehindIsNone) {
   const Found found = found_in(run);
   ASSERT_THAT(found.report.mismatches, SizeIs(1));
   EXPECT_EQ(found.report.mismatches[0].what, Mismatch::What::kCount);
-  EXPECT_EQ(found.report.mismatches[0].parties[1].count, 5U);
+  EXPECT_EQ(found.report.mismatches[0].participants[1].count, 5U);
 }
 
 TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
@@ -276,7 +278,7 @@ TEST(Hang, TenThousandRanksAreQuick) {
       run.collective(rank, "MPI_Allreduce", 100, 0, 3, kNoPeer, 8, true);
   }
   const Found found = found_in(run);
-  EXPECT_THAT(found.circles(), ElementsAre(ElementsAre(77, 78)));
+  EXPECT_THAT(found.found_cycles(), ElementsAre(ElementsAre(77, 78)));
   EXPECT_EQ(found.report.stuck_count(), static_cast<std::size_t>(kSize));
 }
 

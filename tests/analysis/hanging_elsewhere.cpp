@@ -192,7 +192,7 @@ void file_uneven() {
   MPI_File_close(&data);
 }
 
-void nobody_connects() {
+void none_connects() {
   std::array<char, MPI_MAX_PORT_NAME> port{};
   if (g_rank == 0) MPI_Open_port(MPI_INFO_NULL, port.data());
   ready();
@@ -225,7 +225,7 @@ constexpr std::array kModes = {Mode{"fence-missing", fence_missing},
                                Mode{"file-other", file_other},
                                Mode{"file-not-opened", file_not_opened},
                                Mode{"file-uneven", file_uneven},
-                               Mode{"nobody-connects", nobody_connects},
+                               Mode{"nobody-connects", none_connects},
                                Mode{"worlds", worlds}};
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(HiddenSync, IsFoundAlthoughClocksAreOffByAnotherAmountInEachStep) {
               ElementsAre(kBackward));
 }
 
-TEST(HiddenSync, IsNoneWhereALaneIsSlowerByAConstantAndNobodyWaits) {
+TEST(HiddenSync, IsNoneWhereALaneIsSlowerByAConstantAndNoneWaits) {
   Job job;
   job.slow = {1.0, 1.2, 1.0, 1.0};
   job.is_synchronised = [](std::int64_t, int) { return false; };

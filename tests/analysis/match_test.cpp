@@ -15,7 +15,7 @@ namespace {
 class Judge final : public MatchSink {
  public:
   void begin(std::size_t) override {}
-  void add_stop(Track, const Stop&) override {}
+  void add_wait_point(Track, const WaitPoint&) override {}
   void add_message(std::size_t, const MessageEnd& send, const MessageEnd& receive) override {
     const std::lock_guard lock(mutex_);
     right_messages += send.bytes == receive.bytes ? 1 : 0;
@@ -74,7 +74,7 @@ TEST(Match, MemoryIsWhatIsInFlight) {
   }
   const Judged result = judge(*run.finish(200'000'000).source());
   EXPECT_EQ(result.matching.message_count, 100'000U);
-  EXPECT_LT(result.matching.most_in_flight, 10U);
+  EXPECT_LT(result.matching.max_in_flight, 10U);
 }
 
 TEST(Match, ACancelledReceiveDoesNotCount) {
@@ -89,7 +89,7 @@ TEST(Match, ACancelledReceiveDoesNotCount) {
   EXPECT_EQ(result.matching.unmatched(), 0U);
 }
 
-TEST(Match, AWildcardThatNeverCompletesKeepsNobodyBack) {
+TEST(Match, AWildcardThatNeverCompletesKeepsNoneBack) {
   SyntheticRun run(2);
   run.call(0, "MPI_Irecv", 1, {receive_request(1, kAnySource, kAnyTag)});
   for (std::uint64_t i = 0; i < 100; ++i) {
@@ -130,8 +130,8 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
   const Mismatch& mismatch = matching.mismatches.front();
   EXPECT_EQ(mismatch.what, Mismatch::What::kFunction);
   EXPECT_EQ(mismatch.sequence, 1U);
-  EXPECT_THAT(mismatch.parties.front().world_ranks, ::testing::ElementsAre(0, 2));
-  EXPECT_EQ(mismatch.parties.back().shape.function, "MPI_Bcast");
+  EXPECT_THAT(mismatch.participants.front().world_ranks, ::testing::ElementsAre(0, 2));
+  EXPECT_EQ(mismatch.participants.back().shape.function, "MPI_Bcast");
 }
 
 TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
@@ -143,7 +143,8 @@ TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
   const Matching matching = judge(*run.finish(40).source()).matching;
   ASSERT_EQ(matching.mismatches.size(), 1U);
   EXPECT_EQ(matching.mismatches.front().what, Mismatch::What::kCount);
-  EXPECT_THAT(matching.mismatches.front().parties.back().world_ranks, ::testing::ElementsAre(1));
+  EXPECT_THAT(matching.mismatches.front().participants.back().world_ranks,
+              ::testing::ElementsAre(1));
 }
 
 TEST(Match, GroupsOfAnIntercommunicatorMatch) {

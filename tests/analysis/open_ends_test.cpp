@@ -64,7 +64,7 @@ TEST(OpenEnds, OfRanksThatAreAllInTheSameCallNoneIsAccused) {
       ::testing::HasSubstr("Ranks 0-2 have no end, and the traces do not show which ended first."));
 }
 
-TEST(OpenEnds, ADeadlockAccusesNobodyWhoWorks) {
+TEST(OpenEnds, ADeadlockAccusesNoneWhoWorks) {
   SyntheticRun run(3);
   run.in(0, "MPI_Recv", 10, {receive(1, 5)})
       .in(1, "MPI_Recv", 20, {receive(0, 5)})

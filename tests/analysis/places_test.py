@@ -180,7 +180,7 @@ class Without(Case):
     def test_call_sites_there_is_no_table(self):
         self.record(self.build_heat("-g"), MEGASCOPE_CALLSITE="0")
         self.assertEqual(self.report()["places"], [])
-        self.assertNotIn("Calls by place", self.call(MEGASCOPE, "report", self.run_folder))
+        self.assertNotIn("Calls by call site", self.call(MEGASCOPE, "report", self.run_folder))
 
 
 class AfterTheRun(Case):

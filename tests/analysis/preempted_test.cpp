@@ -31,9 +31,9 @@ RankCpu rank_that(std::int32_t number, const Work& work, double wait_in_mpi = 0)
   return rank;
 }
 
-detect::Culprit culprit(std::vector<std::int32_t> ranks, double factor,
-                        Cause cause = Cause::kSlowCompute) {
-  detect::Culprit one;
+detect::RootCause root_cause(std::vector<std::int32_t> ranks, double factor,
+                             Cause cause = Cause::kSlowCompute) {
+  detect::RootCause one;
   one.cause = cause;
   one.ranks = std::move(ranks);
   one.hosts = {"n1"};
@@ -44,10 +44,11 @@ detect::Culprit culprit(std::vector<std::int32_t> ranks, double factor,
   return one;
 }
 
-detect::Detection judged(const std::vector<RankCpu>& times, std::vector<detect::Culprit> culprits,
+detect::Detection judged(const std::vector<RankCpu>& times,
+                         std::vector<detect::RootCause> root_causes,
                          const std::vector<SharedCores>& shared = {}) {
   detect::Detection detection;
-  detection.culprits = std::move(culprits);
+  detection.root_causes = std::move(root_causes);
   detection.step_count = kSteps;
   for (const RankCpu& rank : times) detection.judged_ranks.push_back(rank.world_rank);
   name_preempted(times, shared, detection);
@@ -58,24 +59,24 @@ const SharedCores kFourOnTwo{.host = "n1", .ranks = {0, 1, 2, 3}, .cores = 2, .p
 
 TEST(Preempted, ARankThatWaitsForACoreIs) {
   const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})},
-                                {culprit({1}, 2.0)});
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
-  EXPECT_NEAR(detection.culprits[0].core_wait_ns, 200e6, 1);
-  EXPECT_EQ(detection.culprits[0].core_wait_reason, "");
+                                {root_cause({1}, 2.0)});
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kPreempted);
+  EXPECT_NEAR(detection.root_causes[0].core_wait_ns, 200e6, 1);
+  EXPECT_EQ(detection.root_causes[0].core_wait_reason, "");
 }
 
 TEST(Preempted, ARankThatComputesLongerIsNot) {
   const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13})},
-                                {culprit({1}, 1.3)});
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
-  EXPECT_EQ(detection.culprits[0].core_wait_ns, 0.0);
+                                {root_cause({1}, 1.3)});
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kSlowCompute);
+  EXPECT_EQ(detection.root_causes[0].core_wait_ns, 0.0);
 }
 
 TEST(Preempted, ARankThatSleepsIsNot) {
   const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .sleep = 10})},
-                                {culprit({1}, 2.0)});
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
+                                {root_cause({1}, 2.0)});
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kSlowCompute);
 }
 
 /// All wait alike: what is left is its own.
@@ -83,34 +84,35 @@ TEST(Preempted, ARankThatComputesLongerWhereAllWaitIsNot) {
   const auto detection = judged(
       {rank_that(0, {.cpu = 10, .wait = 10}), rank_that(1, {.cpu = 13, .wait = 13}),
        rank_that(2, {.cpu = 10, .wait = 10}), rank_that(3, {.cpu = 10, .wait = 10})},
-      {culprit({1}, 1.3)}, {kFourOnTwo});
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
+      {root_cause({1}, 1.3)}, {kFourOnTwo});
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kSlowCompute);
 }
 
-TEST(Preempted, RanksThatShareCoresAreOneCulprit) {
+TEST(Preempted, RanksThatShareCoresAreOneRootCause) {
   const std::vector<RankCpu> times = {
       rank_that(0, {.cpu = 10, .wait = 5}), rank_that(1, {.cpu = 10, .wait = 12}),
       rank_that(2, {.cpu = 10, .wait = 4}), rank_that(3, {.cpu = 10, .wait = 11})};
   const auto detection = judged(
-      times, {culprit({1}, 1.45), culprit({3}, 1.4, Cause::kInputImbalance)}, {kFourOnTwo});
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kPreempted);
-  EXPECT_EQ(detection.culprits[0].ranks, (std::vector<std::int32_t>{1, 3}));
-  EXPECT_EQ(detection.culprits[0].core_wait_reason, "4 ranks share 2 cores on node n1");
-  EXPECT_NEAR(detection.culprits[0].core_wait_ns, 20 * 23e6, 1);
+      times, {root_cause({1}, 1.45), root_cause({3}, 1.4, Cause::kInputImbalance)}, {kFourOnTwo});
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kPreempted);
+  EXPECT_EQ(detection.root_causes[0].ranks, (std::vector<std::int32_t>{1, 3}));
+  EXPECT_EQ(detection.root_causes[0].core_wait_reason, "4 ranks share 2 cores on node n1");
+  EXPECT_NEAR(detection.root_causes[0].core_wait_ns, 20 * 23e6, 1);
 }
 
 /// Where it is not clear in which part it waited, that it computes longer would have to be seen.
 TEST(Preempted, OfRanksThatShareCoresWaitsInMpiCount) {
   const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 11}, 8),
                                       rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
-  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}, {kFourOnTwo}).culprits[0].cause, Cause::kPreempted);
-  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}).culprits[0].cause, Cause::kSlowCompute)
+  EXPECT_EQ(judged(times, {root_cause({1}, 1.1)}, {kFourOnTwo}).root_causes[0].cause,
+            Cause::kPreempted);
+  EXPECT_EQ(judged(times, {root_cause({1}, 1.1)}).root_causes[0].cause, Cause::kSlowCompute)
       << "they share none";
   const std::vector<RankCpu> sleeping = {
       rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 10, .sleep = 5}, 8),
       rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
-  EXPECT_EQ(judged(sleeping, {culprit({1}, 1.5)}, {kFourOnTwo}).culprits[0].cause,
+  EXPECT_EQ(judged(sleeping, {root_cause({1}, 1.5)}, {kFourOnTwo}).root_causes[0].cause,
             Cause::kSlowCompute)
       << "it sleeps";
 }
@@ -119,32 +121,32 @@ TEST(Preempted, OfRanksThatShareCoresWaitsInMpiCount) {
 TEST(Preempted, WaitingInMpiExplainsNoWork) {
   const auto detection = judged(
       {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13}, /*wait_in_mpi=*/9)},
-      {culprit({1}, 1.3)});
-  EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
+      {root_cause({1}, 1.3)});
+  EXPECT_EQ(detection.root_causes[0].cause, Cause::kSlowCompute);
 }
 
 TEST(Preempted, WithoutTheWaitNothingIsRenamed) {
   std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})};
   times[1].has_wait = false;
-  EXPECT_EQ(judged(times, {culprit({1}, 2.0)}).culprits[0].cause, Cause::kSlowCompute);
+  EXPECT_EQ(judged(times, {root_cause({1}, 2.0)}).root_causes[0].cause, Cause::kSlowCompute);
 }
 
 TEST(Preempted, OnlyTheStepsInWhichItWasSlowCount) {
   std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10})};
   for (std::size_t step = 0; step < kSteps; step += 5)
     times[1].steps[step].outside = {.wall_ns = 20e6, .cpu_ns = 10e6, .wait_ns = 10e6};
-  detect::Culprit slow = culprit({1}, 2.0);
+  detect::RootCause slow = root_cause({1}, 2.0);
   slow.active_steps = 4;
-  EXPECT_EQ(judged(times, {slow}).culprits[0].cause, Cause::kPreempted);
+  EXPECT_EQ(judged(times, {slow}).root_causes[0].cause, Cause::kPreempted);
 }
 
-TEST(Preempted, CulpritsOutsideOfTheStepsDoNoHarm) {
-  detect::Culprit odd = culprit({1}, 2.0);
+TEST(Preempted, RootCausesOutsideOfTheStepsDoNoHarm) {
+  detect::RootCause odd = root_cause({1}, 2.0);
   odd.onset_step = 1000;
   odd.last_step = -5;
   odd.active_steps = 7;
   EXPECT_EQ(judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})}, {odd})
-                .culprits[0]
+                .root_causes[0]
                 .cause,
             Cause::kSlowCompute);
 }

@@ -215,9 +215,9 @@ class Generator {
     reduce(all, kAllreduce, kWorld, 3e4);
   }
 
-  synth::TrueCulprit truth() const {
-    synth::TrueCulprit culprit;
-    culprit.kind = spec_.kind;
+  synth::TrueRootCause truth() const {
+    synth::TrueRootCause root_cause;
+    root_cause.kind = spec_.kind;
     std::set<std::string> hosts;
     for (int rank = 0; rank < count_; ++rank) {
       const bool is_it = spec_.kind == FaultKind::kSlowHost         ? is_host(rank)
@@ -226,20 +226,20 @@ class Generator {
                          : spec_.kind == FaultKind::kSlowLink ? rank == where_ || rank == where_ + 1
                                                               : rank == where_;
       if (!is_it) continue;
-      culprit.ranks.push_back(rank);
+      root_cause.ranks.push_back(rank);
       hosts.insert("host" + std::to_string(rank / spec_.ranks_per_host));
     }
-    culprit.hosts.assign(hosts.begin(), hosts.end());
+    root_cause.hosts.assign(hosts.begin(), hosts.end());
     double share = spec_.severity;
     for (const double input : inputs_)
       share += (input - spec_.severity) / static_cast<double>(inputs_.size());
-    culprit.factor = 1.0 + share;
-    culprit.onset_step = static_cast<std::int32_t>(
+    root_cause.factor = 1.0 + share;
+    root_cause.onset_step = static_cast<std::int32_t>(
         std::find(is_active_.begin(), is_active_.end(), true) - is_active_.begin());
     for (int step = 0; step < spec_.steps; ++step) {
-      if (is_active_[static_cast<std::size_t>(step)]) culprit.last_step = step;
+      if (is_active_[static_cast<std::size_t>(step)]) root_cause.last_step = step;
     }
-    return culprit;
+    return root_cause;
   }
 
   Run finish() {

@@ -29,7 +29,7 @@ struct Spec {
 
 struct Run {
   std::unique_ptr<RecordSource> source;
-  std::vector<synth::TrueCulprit> truth;
+  std::vector<synth::TrueRootCause> truth;
   std::vector<bool> is_active;  ///< by step: is it slow in it?
 };
 Run make_run(const Spec& spec);

@@ -182,7 +182,7 @@ Detection of_master(Gap gap_ns) {
 TEST(Peers, WorkersOfAMasterAreNoStage) {
   const Detection detection = of_master([](int, std::int32_t) { return 10'000; });
   EXPECT_EQ(detection.step_count, 30);
-  EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
+  EXPECT_TRUE(detection.root_causes.empty()) << name_of(detection.root_causes[0].cause);
 }
 
 TEST(Peers, AMasterThatIsLongNowHereNowThereInEachStepPausesAsUsual) {
@@ -190,7 +190,7 @@ TEST(Peers, AMasterThatIsLongNowHereNowThereInEachStepPausesAsUsual) {
     return step % 10 != 3 && (step * 7) % 5 + 1 == rank ? 700'000 : 400'000;
   });
   EXPECT_EQ(detection.step_count, 30);
-  EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
+  EXPECT_TRUE(detection.root_causes.empty()) << name_of(detection.root_causes[0].cause);
 }
 
 /// Two pieces of work and two sums a step, of six ranks; what rank 2 takes more, by step and piece.
@@ -232,9 +232,9 @@ Detection of_two_pieces(Extra extra_ns) {
 }
 
 void expect_rank_2(const Detection& detection, Cause cause) {
-  ASSERT_EQ(detection.culprits.size(), 1u);
-  EXPECT_EQ(detection.culprits[0].ranks, std::vector<std::int32_t>{2});
-  EXPECT_EQ(name_of(detection.culprits[0].cause), name_of(cause));
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].ranks, std::vector<std::int32_t>{2});
+  EXPECT_EQ(name_of(detection.root_causes[0].cause), name_of(cause));
 }
 
 TEST(FewCallsAStep, WhatIsLongNowHereNowThereArePauses) {
@@ -244,7 +244,7 @@ TEST(FewCallsAStep, WhatIsLongNowHereNowThereArePauses) {
                 Cause::kHostStall);
 }
 
-TEST(FewCallsAStep, PausesAreToldWhereRanksHaveOtherNumbersOfNeighbours) {
+TEST(FewCallsAStep, PausesAreAnnotatedWhereRanksHaveOtherNumbersOfNeighbours) {
   const auto pause_ns = [](int step, int piece) {
     return step % 5 < 2 && piece == (step / 5 + step) % 2 ? 2 * kMs : 0;
   };

@@ -133,7 +133,7 @@ TEST(Synth, TheTruthNamesRanksHostsAndSteps) {
   spec.faults = {
       {.kind = FaultKind::kStageImbalance, .where = 1},
       {.kind = FaultKind::kSlowHost, .where = 1, .onset = 5, .period = 3, .severity = 0.2}};
-  const std::vector<TrueCulprit> truth = truth_of(spec);
+  const std::vector<TrueRootCause> truth = truth_of(spec);
   ASSERT_EQ(truth.size(), 2u);
   EXPECT_THAT(truth[0].ranks, testing::ElementsAre(4, 5, 6, 7));
   EXPECT_EQ(truth[0].groups.at("pp"), 1);

@@ -24,13 +24,13 @@ std::vector<bool> stuck(const WaitGraph& graph) {
   return result;
 }
 
-TEST(WaitGraph, TwoThatWaitForEachOtherAreACircle) {
+TEST(WaitGraph, TwoThatWaitForEachOtherAreACycle) {
   const WaitGraph graph = make({Kind::kAll, Kind::kAll, Kind::kFree}, {{0, 1}, {1, 0}});
   EXPECT_THAT(stuck(graph), ElementsAre(true, true, false));
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
-TEST(WaitGraph, OneThatWaitsForItselfIsACircle) {
+TEST(WaitGraph, OneThatWaitsForItselfIsACycle) {
   const WaitGraph graph = make({Kind::kAll}, {{0, 0}});
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre(0)));
 }
@@ -47,7 +47,7 @@ TEST(WaitGraph, WithoutTargetsAllGoesOnAndAnyDoesNot) {
   EXPECT_THAT(stuck(make({Kind::kAll, Kind::kAny}, {})), ElementsAre(false, true));
 }
 
-TEST(WaitGraph, WaitingForTheDeadIsStuckWithoutACircle) {
+TEST(WaitGraph, WaitingForTheDeadIsStuckWithoutACycle) {
   const WaitGraph graph = make({Kind::kAll, Kind::kAll, Kind::kDead}, {{0, 1}, {1, 2}});
   EXPECT_THAT(stuck(graph), ElementsAre(true, true, true));
   EXPECT_THAT(graph.cycles(), IsEmpty());
@@ -55,14 +55,14 @@ TEST(WaitGraph, WaitingForTheDeadIsStuckWithoutACircle) {
   EXPECT_EQ(graph.waiting_count(2, 3), 2U);
 }
 
-TEST(WaitGraph, TheShortestCircleOfEachGroupIsShown) {
+TEST(WaitGraph, TheShortestCycleOfEachGroupIsShown) {
   // 0 → 1 → 2 → 0 and 1 → 0; apart from them 3 ⇄ 4, for which 5 waits.
   const WaitGraph graph = make(std::vector<Kind>(6, Kind::kAll),
                                {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {3, 4}, {4, 3}, {5, 3}});
   EXPECT_THAT(graph.cycles(), ElementsAre(ElementsAre(0, 1), ElementsAre(3, 4)));
 }
 
-TEST(WaitGraph, ACircleThatSomebodyCanBreakIsNone) {
+TEST(WaitGraph, ACycleThatSomebodyCanBreakIsNone) {
   const WaitGraph graph = make({Kind::kAll, Kind::kAny, Kind::kFree}, {{0, 1}, {1, 0}, {1, 2}});
   EXPECT_THAT(stuck(graph), ElementsAre(false, false, false));
   EXPECT_THAT(graph.cycles(), IsEmpty());
@@ -74,9 +74,9 @@ TEST(WaitGraph, TenThousandInARingTakeNoRecursion) {
   for (Node node = 0; node < kCount; ++node) graph.add(Kind::kAll);
   for (Node node = 0; node < kCount; ++node) graph.add_edge(node, (node + 1) % kCount);
   graph.solve();
-  const auto circles = graph.cycles();
-  ASSERT_EQ(circles.size(), 1U);
-  EXPECT_EQ(circles.front().size(), kCount);
+  const auto found_cycles = graph.cycles();
+  ASSERT_EQ(found_cycles.size(), 1U);
+  EXPECT_EQ(found_cycles.front().size(), kCount);
   EXPECT_EQ(graph.waiting_count(0, kCount), kCount - 1);
 }
 

@@ -94,7 +94,7 @@ TEST(Replay, EndsAMeetingWhenTheLastHasCome) {
   EXPECT_EQ(replay.cut_count(), 0u);
 }
 
-TEST(Replay, LetsNobodyLeaveBeforeItsOwnTime) {
+TEST(Replay, LetsNoneLeaveBeforeItsOwnTime) {
   // Rank 0 starts a receive, works 500 ns and then only finishes it in 5 ns; rank 1 sent after 100
   // ns, and the transfer took 50 ns.
   OperationGraph graph;
@@ -117,7 +117,7 @@ TEST(Replay, LetsNobodyLeaveBeforeItsOwnTime) {
       << "then it waits for the message";
 }
 
-TEST(Replay, CutsWaitsThatGoRoundInACircle) {
+TEST(Replay, CutsWaitsThatGoRoundInACycle) {
   // Each of two operations waits for the one behind the other.
   OperationGraph graph;
   graph.world_ranks = {0, 1};
@@ -154,7 +154,7 @@ TEST(WhatIf, ComputesTheSlowdownOfAMadeUpJob) {
   EXPECT_NEAR(scenario(result, "allreduce").gain, 1.0, 1e-6);
 }
 
-TEST(WhatIf, TellsTwoSlowRanksOfWhichOneHidesTheOther) {
+TEST(WhatIf, AnnotatesTwoSlowRanksOfWhichOneHidesTheOther) {
   MeetingGraph made(10);
   for (int step = 0; step < 5; ++step)
     made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
@@ -191,7 +191,8 @@ TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
 
 /// A run of a device's operations: work, then a reduction of all, in steps with numbers of their
 /// own.
-std::unique_ptr<MemorySource> told_run(const std::vector<std::vector<std::uint64_t>>& work_ns) {
+std::unique_ptr<MemorySource> annotated_run(
+    const std::vector<std::vector<std::uint64_t>>& work_ns) {
   auto source = std::make_unique<MemorySource>(static_cast<std::int32_t>(work_ns.size()));
   for (std::size_t rank = 0; rank < work_ns.size(); ++rank) {
     MemorySource::Process process;
@@ -241,8 +242,8 @@ std::unique_ptr<MemorySource> told_run(const std::vector<std::vector<std::uint64
   return source;
 }
 
-TEST(WhatIf, ReplaysEachToldStepByItself) {
-  const auto run = told_run({{1000, 1000, 1000}, {1000, 3000, 1000}});
+TEST(WhatIf, ReplaysEachAnnotatedStepByItself) {
+  const auto run = annotated_run({{1000, 1000, 1000}, {1000, 3000, 1000}});
   const WhatIf result = what_if(*run, analysis::MatchTables(*run));
   EXPECT_THAT(result.steps, ElementsAre(0, 10, 20));
   // Usual work: 8000 / 6. T: 1100, 3100, 1100.
@@ -302,7 +303,7 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   EXPECT_EQ(whole.steps.size(), 100u);
   EXPECT_TRUE(whole.limitations.empty());
   WhatIfOptions options;
-  options.graph.most_operations = 20 * 2 * run.call_count() / 100;
+  options.graph.max_operations = 20 * 2 * run.call_count() / 100;
   const WhatIf part = what_if(run, tables, options);
   EXPECT_EQ(part.steps.size(), 16u) << "eight stretches of two";
   EXPECT_EQ(part.steps.front(), 0);
@@ -310,7 +311,7 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   ASSERT_EQ(part.limitations.size(), 1u);
   EXPECT_EQ(part.limitations.front(), "16 of 100 steps, from all over the run, were replayed");
   EXPECT_NEAR(part.step_ns / whole.step_ns, 1.0, 0.05);
-  options.graph.most_operations = 2 * run.call_count() / 100 / 5;
+  options.graph.max_operations = 2 * run.call_count() / 100 / 5;
   EXPECT_FALSE(what_if(run, tables, options).is_there()) << "a step is too long";
 }
 
@@ -334,14 +335,14 @@ TEST(WhatIf, SaysNothingWhereSomeRanksHaveFarMoreSteps) {
 
 /// A rank that was killed, or whose trace ends early, has the first of the steps that the program
 /// told.
-TEST(WhatIf, ReplaysToldStepsThatAllRanksHave) {
-  const auto told = [](std::size_t count) {
+TEST(WhatIf, ReplaysAnnotatedStepsThatAllRanksHave) {
+  const auto annotated = [](std::size_t count) {
     return detect::StepTimes{.begin_ns = 0,
                              .ends_ns = std::vector<std::uint64_t>(count),
                              .begins_ns = std::vector<std::uint64_t>(count),
                              .call_count = count};
   };
-  const StepPlan plan = plan_steps({told(30), told(10)}, {});
+  const StepPlan plan = plan_steps({annotated(30), annotated(10)}, {});
   EXPECT_EQ(plan.is_kept.size(), 10u);
   EXPECT_TRUE(plan.limitations.empty());
 }

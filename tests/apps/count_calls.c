@@ -30,12 +30,12 @@ static const char* const kNames[] = {
 enum { kCount = sizeof kNames / sizeof *kNames };
 
 static struct row fallback[kCount];
-static struct row* book = fallback;
+static struct row* ledger = fallback;
 static void* targets[kCount];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_int is_counting;
 
-static void open_book(void) {
+static void open_ledger(void) {
   const char* prefix = getenv("COUNT_CALLS_BOOK");
   char path[4096];
   if (prefix == NULL ||
@@ -46,8 +46,8 @@ static void open_book(void) {
   void* rows = mmap(NULL, sizeof fallback, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (rows == MAP_FAILED) return;
-  book = rows;
-  for (int i = 0; i < kCount; ++i) strncpy(book[i].name, kNames[i], sizeof book[i].name - 1);
+  ledger = rows;
+  for (int i = 0; i < kCount; ++i) strncpy(ledger[i].name, kNames[i], sizeof ledger[i].name - 1);
 }
 
 /* Is it the MPI library that calls itself? */
@@ -83,10 +83,10 @@ static void* next_of(int number) {
 }
 
 __attribute__((used, visibility("hidden"))) void* count_call(int number, void* caller) {
-  pthread_once(&once, open_book);
+  pthread_once(&once, open_ledger);
   if (is_called(number, "mpi_init")) is_counting = 1;
   if (is_counting && !is_of_mpi(caller))
-    atomic_fetch_add_explicit(&book[number].calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ledger[number].calls, 1, memory_order_relaxed);
   if (is_called(number, "mpi_finalize")) is_counting = 0;
   if (targets[number] == NULL) targets[number] = next_of(number);
   return targets[number];

@@ -12,7 +12,7 @@ namespace {
 using namespace program;
 
 /// The class of an error, in words.
-void tell(const char* what, int error) {
+void report(const char* what, int error) {
   int error_class = 0;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -28,26 +28,26 @@ void wrong_arguments() {
   MPI_Comm none = MPI_COMM_NULL;
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Datatype type = MPI_INT;
-  tell("bad rank", MPI_Send(data.data(), 1, MPI_INT, me.size + 7, 1, MPI_COMM_WORLD));
-  tell("bad source", MPI_Irecv(data.data(), 1, MPI_INT, -77, 1, MPI_COMM_WORLD, &request));
-  tell("bad tag", MPI_Send(data.data(), 1, MPI_INT, me.next(), -5, MPI_COMM_WORLD));
-  tell("negative count",
-       MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
-  tell("negative count in a collective", MPI_Bcast(data.data(), -1, MPI_INT, 0, MPI_COMM_WORLD));
-  tell("no type", MPI_Send(data.data(), 1, MPI_DATATYPE_NULL, me.next(), 1, MPI_COMM_WORLD));
-  tell("no buffer", MPI_Send(nullptr, 4, MPI_INT, me.next(), 1, MPI_COMM_WORLD));
-  tell("no communicator", MPI_Barrier(MPI_COMM_NULL));
-  tell("no communicator to free", MPI_Comm_free(&none));
-  tell("no operator", MPI_Allreduce(&data[0], &data[1], 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
-  tell("bad root", MPI_Reduce(&data[0], &data[1], 1, MPI_INT, MPI_SUM, me.size, MPI_COMM_WORLD));
-  tell("bad colour", MPI_Comm_split(MPI_COMM_WORLD, -9, 0, &made));
-  tell("negative number of requests", MPI_Waitall(-1, &request, MPI_STATUSES_IGNORE));
-  tell("a free request", MPI_Request_free(&request));
-  tell("inactive start", MPI_Start(&request));
-  tell("predefined type", MPI_Type_free(&type));
-  tell("no group", MPI_Group_size(MPI_GROUP_NULL, data.data()));
-  tell("no file", MPI_File_sync(MPI_FILE_NULL));
-  tell("no window", MPI_Win_fence(0, MPI_WIN_NULL));
+  report("bad rank", MPI_Send(data.data(), 1, MPI_INT, me.size + 7, 1, MPI_COMM_WORLD));
+  report("bad source", MPI_Irecv(data.data(), 1, MPI_INT, -77, 1, MPI_COMM_WORLD, &request));
+  report("bad tag", MPI_Send(data.data(), 1, MPI_INT, me.next(), -5, MPI_COMM_WORLD));
+  report("negative count",
+         MPI_Isend(data.data(), -3, MPI_INT, me.next(), 1, MPI_COMM_WORLD, &request));
+  report("negative count in a collective", MPI_Bcast(data.data(), -1, MPI_INT, 0, MPI_COMM_WORLD));
+  report("no type", MPI_Send(data.data(), 1, MPI_DATATYPE_NULL, me.next(), 1, MPI_COMM_WORLD));
+  report("no buffer", MPI_Send(nullptr, 4, MPI_INT, me.next(), 1, MPI_COMM_WORLD));
+  report("no communicator", MPI_Barrier(MPI_COMM_NULL));
+  report("no communicator to free", MPI_Comm_free(&none));
+  report("no operator", MPI_Allreduce(&data[0], &data[1], 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
+  report("bad root", MPI_Reduce(&data[0], &data[1], 1, MPI_INT, MPI_SUM, me.size, MPI_COMM_WORLD));
+  report("bad colour", MPI_Comm_split(MPI_COMM_WORLD, -9, 0, &made));
+  report("negative number of requests", MPI_Waitall(-1, &request, MPI_STATUSES_IGNORE));
+  report("a free request", MPI_Request_free(&request));
+  report("inactive start", MPI_Start(&request));
+  report("predefined type", MPI_Type_free(&type));
+  report("no group", MPI_Group_size(MPI_GROUP_NULL, data.data()));
+  report("no file", MPI_File_sync(MPI_FILE_NULL));
+  report("no window", MPI_Win_fence(0, MPI_WIN_NULL));
 }
 
 void truncated() {
@@ -57,10 +57,10 @@ void truncated() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(in.data(), 2, MPI_INT, me.previous(), 3, MPI_COMM_WORLD, &request);
   MPI_Send(out.data(), 16, MPI_INT, me.next(), 3, MPI_COMM_WORLD);
-  tell("truncated", MPI_Wait(&request, MPI_STATUS_IGNORE));
-  tell("truncated in both",
-       MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(), 4,
-                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  report("truncated", MPI_Wait(&request, MPI_STATUS_IGNORE));
+  report("truncated in both",
+         MPI_Sendrecv(out.data(), 16, MPI_INT, me.next(), 4, in.data(), 1, MPI_INT, me.previous(),
+                      4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
 /// A copy of the handle is used after the communicator was freed. A receive that is still open
@@ -76,9 +76,9 @@ void freed_communicator() {
   MPI_Irecv(&in, 1, MPI_INT, me.previous(), 5, comm, &request);
   const MPI_Comm copy = comm;
   MPI_Comm_free(&comm);
-  tell("freed communicator", MPI_Send(&me.rank, 1, MPI_INT, me.next(), 5, copy));
-  tell("its size", MPI_Comm_size(copy, &size));
-  tell("its request", MPI_Wait(&request, MPI_STATUS_IGNORE));
+  report("freed communicator", MPI_Send(&me.rank, 1, MPI_INT, me.next(), 5, copy));
+  report("its size", MPI_Comm_size(copy, &size));
+  report("its request", MPI_Wait(&request, MPI_STATUS_IGNORE));
   say("came", in + size);
 }
 
@@ -89,9 +89,9 @@ void nothing() {
   MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 6, nullptr, 0, MPI_INT, me.previous(), 6,
                MPI_COMM_WORLD, &status);
   MPI_Recv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-  tell("nobody", status.MPI_SOURCE == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
-  tell("no data", MPI_Allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, MPI_COMM_WORLD));
-  tell("no requests", MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE));
+  report("nobody", status.MPI_SOURCE == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
+  report("no data", MPI_Allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, MPI_COMM_WORLD));
+  report("no requests", MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE));
 }
 
 void unfreed() {

@@ -167,7 +167,7 @@ class Run(Case):
         result = self.call("run", "-o", "killed", "--", PROGRAM, "kill")
         self.assertEqual(result.returncode, -signal.SIGKILL)
         folder = os.path.join(os.path.realpath(self.folder), "killed")
-        self.assertIn(f"megascope: the run was cut short: recovered 1 trace into {folder}; see `megascope report '{folder}'` and `megascope analyze '{folder}'`\n",
+        self.assertIn(f"megascope: the run ended early: recovered 1 trace into {folder}; see `megascope report '{folder}'` and `megascope analyze '{folder}'`\n",
                       result.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "scratch", f"megascope-{os.geteuid()}")), [])
         report = json.loads(self.call("report", folder, "--json").stdout)
@@ -175,7 +175,7 @@ class Run(Case):
 
     def test_says_which_functions_are_recorded(self):
         result = self.call("run", "--", PROGRAM, MEGASCOPE_MPI="none", MEGASCOPE_REPORT="off")
-        self.assertRegex(result.stderr, r"^megascope: .* a rank, functions as MEGASCOPE_MPI=none says\n")
+        self.assertRegex(result.stderr, r"^megascope: .* a rank, MPI functions selected by MEGASCOPE_MPI=none\n")
 
     def test_hands_on_signals(self):
         with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.folder, env=self.environment(),
@@ -192,11 +192,11 @@ class Run(Case):
     def test_explains_why_nothing_was_recorded(self):
         result = self.call("run", "--", "sh", "-c", "exit 4")
         self.assertEqual(result.returncode, 4)
-        self.assertIn("MegaScope: nothing was recorded of sh, ended with exit code 4. It may be because\n", result.stderr)
+        self.assertIn("MegaScope: nothing was recorded of sh, ended with exit code 4. Possible causes:\n", result.stderr)
         disabled = self.call("run", "--", PROGRAM, MEGASCOPE_ENABLE="0")
         self.assertEqual(disabled.stderr, f"MegaScope: nothing was recorded of {PROGRAM}, because\n"
                          "  - MEGASCOPE_ENABLE=0 is set.\n    Unset it or set it to 1.\n"
-                         "More: `megascope doctor -- COMMAND`, and the page that it names.\n")
+                         "For more, run `megascope doctor -- COMMAND` and see the page that it names.\n")
 
     def test_srun_gets_the_preload_for_the_ranks_only(self):
         launcher = self.fake_launcher("srun")
@@ -209,8 +209,8 @@ class Run(Case):
 
     def test_srun_cuts_lists_at_commas(self):
         result = self.call("run", "--", self.fake_launcher("srun"), "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome", "./app")
-        self.assertIn("megascope: --export cuts at commas: the ranks see MEGASCOPE_EXPORT=otf2 without chrome. "
-                      "Write lists with +: MEGASCOPE_EXPORT=otf2+chrome.\n", result.stderr)
+        self.assertIn("megascope: --export splits at commas: the ranks get MEGASCOPE_EXPORT=otf2 without chrome. "
+                      "Separate list items with +: MEGASCOPE_EXPORT=otf2+chrome.\n", result.stderr)
 
     def test_keeps_another_preload(self):
         result = self.call("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")
@@ -264,7 +264,7 @@ class Afterwards(Case):
         folder = self.make_run()
         unknown = self.call("export", folder, "-f", "megascan", "-o", "out")
         self.assertEqual(unknown.returncode, 2)
-        self.assertIn("rank 0 has no place in parallel groups", unknown.stderr)
+        self.assertIn("rank 0 has no coordinates in parallel groups", unknown.stderr)
         result = self.call("export", folder, "-f", "megascan", "-o", "out", "--parallel", "dp=2")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))), [f"benchmark-data-{i}-pipeline-0-tensor-0.json" for i in (0, 1)])
@@ -307,7 +307,7 @@ class Afterwards(Case):
         for path in glob.glob(os.path.join(folder, "rank-*.mgt")):
             with open(path, "r+b") as file:
                 file.truncate(5000)
-        self.assertIn("cut short or damaged", self.call("report", folder).stdout)
+        self.assertIn("Recording ended early or the trace is", self.call("report", folder).stdout)
 
     def test_reports_what_is_left_of_damaged_traces(self):
         folder = self.make_run()
@@ -346,7 +346,7 @@ class Join(Case):
         self.assertEqual((report["missing_ranks"], report["mpi_calls"]), ([2], 3 * CALLS))
         self.assertEqual(sum(report["losses"].values()), 0)
         text = self.call("report", "all").stdout
-        self.assertIn("1 of 4 ranks left no trace (2)", text)
+        self.assertIn("1 of 4 ranks have no trace (2)", text)
         self.assertNotIn("Alone", text)
         for name in (name for name in ("otf2", "perfetto") if json.loads(self.call("info", "--json").stdout)["features"][name]):
             exported = self.call("export", "all", "-f", name)
@@ -371,7 +371,7 @@ class Join(Case):
                 file.write((700).to_bytes(4, "little"))
             result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
             self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
-            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged, and was left out: of one world it and .* tell 700 and 4 ranks\n")
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
             report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
             self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
             pathlib.Path(path).write_bytes(whole)
@@ -381,7 +381,7 @@ class Join(Case):
         self.record_apart("c", "d", None)
         self.call("run", "-o", "other", *MPIRUN, "-n", "2", PROGRAM)
         for pieces, part in ((("a", "d"), "not of one job: the launcher's names are"), (("a", "other"), "not of one job: worlds of 3 and 2 ranks"),
-                             (("a", "nowhere"), "there is no nowhere"), (("a", "scratch"), "scratch holds no readable trace")):
+                             (("a", "nowhere"), "nowhere does not exist"), (("a", "scratch"), "scratch holds no readable trace")):
             result = self.call("join", *pieces, "--out", "all")
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertIn(part, result.stderr)

@@ -85,7 +85,7 @@ class Machine(Case):
         self.assertEqual((result.returncode, result.stderr), (1, ""))
         self.assertIn("problem  options   MEGASCOPE_ENABLE=0: nothing will be recorded", lines)
         self.assertIn(19 * " " + "Unset it or set it to 1.", lines)
-        self.assertRegex(lines[-1], r"^\d problems?\. More reasons for an empty run: docs/nothing_recorded.md$")
+        self.assertRegex(lines[-1], r"^\d problems?\. For other causes of an empty run see docs/nothing_recorded.md$")
 
     def test_bad_usage(self):
         for words in (["--jsn"], ["nosuchprogram"]):
@@ -94,9 +94,9 @@ class Machine(Case):
             self.assertRegex(result.stderr, "^megascope: .*" + words[0])
 
     def test_options_that_are_not_understood(self):
-        self.expect("options", "problem", "MEGASCOPE_EXPROT is no option", MEGASCOPE_EXPROT="otf2")
+        self.expect("options", "problem", "MEGASCOPE_EXPROT is not an option", MEGASCOPE_EXPROT="otf2")
         self.expect("options", "problem", "MPI_Rcv is neither", MEGASCOPE_MPI="-MPI_Rcv")
-        self.expect("options", "problem", "*@wieght is passed over: wieght is no kind of tensor", MEGASCOPE_TENSORS="*@wieght")
+        self.expect("options", "problem", "*@wieght is ignored: wieght is not a tensor kind", MEGASCOPE_TENSORS="*@wieght")
         self.expect("options", "ok", "MEGASCOPE_REPORT=short", MEGASCOPE_REPORT="short")
 
     def test_never_hangs(self):
@@ -108,7 +108,7 @@ class Machine(Case):
     def test_never_waits_for_a_launcher(self):
         self.write("bin/mpirun", "#!/bin/sh\nsleep 1000\n")
         begin = time.monotonic()
-        self.expect("launcher", "problem", "an MPI that is not known", "--", "mpirun", "-n", "2", PROGRAM)
+        self.expect("launcher", "problem", "an unknown MPI", "--", "mpirun", "-n", "2", PROGRAM)
         self.assertLess(time.monotonic() - begin, 60)
 
 
@@ -120,7 +120,7 @@ class Program(Case):
         self.expect("mpi", "ok", "libmp", "--", PROGRAM, "--json")
 
     def test_static(self):
-        self.expect("program", "problem", "linked statically", self.build("static", self.EMPTY, "-static"))
+        self.expect("program", "problem", "statically linked", self.build("static", self.EMPTY, "-static"))
 
     def test_other_rights(self):
         copy = self.path("copy")
@@ -142,7 +142,7 @@ class Program(Case):
         self.expect("program", "problem", "MPI is linked into the program itself", self.build("inside", inside))
 
     def test_a_script_and_no_mpi(self):
-        self.expect("program", "note", "is no binary", self.write("script", "#!/bin/sh\n"))
+        self.expect("program", "note", "is not a binary", self.write("script", "#!/bin/sh\n"))
         self.expect("mpi", "note", "is not linked with MPI", self.build("empty", self.EMPTY))
 
     def test_a_library_that_is_not_found(self):
@@ -190,7 +190,7 @@ class Ranks(Case):
         one = min(os.sched_getaffinity(0))
         self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
         found = self.about("ranks", "--", "mpirun", "--allow-run-as-root", "-n", "2", PROGRAM, before=lambda: os.sched_setaffinity(0, {one}))
-        self.assertEqual([each["text"].partition(";")[0] for each in found], ["more ranks than cores: 2 ranks on 1 core that may be used here"])
+        self.assertEqual([each["text"].partition(";")[0] for each in found], ["more ranks than cores: 2 ranks on 1 usable core"])
 
     def control_group(self):
         """A new one that grants 1.5 processors."""
@@ -219,7 +219,7 @@ class Ranks(Case):
 
         self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
         found = self.about("ranks", "--", "mpirun", "--allow-run-as-root", "-n", "2", PROGRAM, before=enter)
-        self.assertIn("1.5 processors, which the control group grants", found[0]["text"])
+        self.assertIn("1.5 processors granted by the control group", found[0]["text"])
 
     def test_srun_in_a_job(self):
         self.launcher("srun", "MPI plugin types are... pmix")
@@ -239,7 +239,7 @@ class Ranks(Case):
             self.assertNotEqual(real.returncode, 0, "it does not refuse any more")
             self.assertEqual(subprocess.run([mpirun, "-n", "1", "true"], env={**os.environ, **allowed}, timeout=100).returncode, 0)
         self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
-        self.expect("root", "problem", "refuses to start for root", "--", "mpirun", "-n", "1", PROGRAM, **forbidden)
+        self.expect("root", "problem", "refuses to run as root", "--", "mpirun", "-n", "1", PROGRAM, **forbidden)
         self.assertEqual(self.about("root", "--", "mpirun", "--allow-run-as-root", "-n", "1", PROGRAM, **forbidden), [])
         self.assertEqual(self.about("root", "--", "mpirun", "-n", "1", PROGRAM, **allowed), [])
         self.assertEqual(self.about("root", "--", PROGRAM, **allowed), [])
@@ -258,11 +258,11 @@ class Preloads(Case):
     def test_our_own_once_and_twice(self):
         copy = self.path("libmegascope.so")
         shutil.copy(LIBRARY, copy)
-        self.expect("preload", "ok", "MegaScope is in LD_PRELOAD already", LD_PRELOAD=LIBRARY)
+        self.expect("preload", "ok", "MegaScope is already in LD_PRELOAD", LD_PRELOAD=LIBRARY)
         self.expect("preload", "note", "more than once", LD_PRELOAD=f"{LIBRARY}:{copy}")
 
     def test_a_path_that_is_wrong(self):
-        self.expect("preload", "problem", "/nosuch.so is in LD_PRELOAD and was not loaded", LD_PRELOAD="/nosuch.so")
+        self.expect("preload", "problem", "/nosuch.so is in LD_PRELOAD but was not loaded", LD_PRELOAD="/nosuch.so")
 
 
 class Storage(Case):
@@ -279,14 +279,14 @@ class Storage(Case):
             self.expect("scratch", "problem", "(tmpfs), 512 MiB free", before=mount_little, MEGASCOPE_SCRATCH=self.bin)
         except subprocess.SubprocessError:
             self.skipTest("no right to mount")
-        self.expect("scratch", "note", "it is memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
+        self.expect("scratch", "note", "it uses memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
         if os.cpu_count() > 1:
             self.expect("scratch", "note", "room for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
                         MEGASCOPE_BUFFER_SIZE="400M")
 
     def test_a_run_folder_of_this_node_only(self):
         self.expect("folder", "ok", self.folder)
-        self.expect("folder", "problem", "of this node only", SLURM_STEP_NUM_NODES="2")
+        self.expect("folder", "problem", "visible on this node only", SLURM_STEP_NUM_NODES="2")
 
 
 class Slurm(Case):
@@ -303,9 +303,9 @@ class Slurm(Case):
 
     def test_plugins_that_are_not_known(self):
         self.write("bin/srun", "#!/bin/sh\necho 'srun: error: Unable to contact slurm controller'\n")
-        self.expect("slurm", "note", "srun --mpi=list names no MPI plugin: srun: error: Unable to contact slurm controller")
+        self.expect("slurm", "note", "srun --mpi=list lists no MPI plugin: srun: error: Unable to contact slurm controller")
         self.write("bin/srun", "#!/bin/sh\n")
-        self.expect("slurm", "note", "srun --mpi=list names no MPI plugin: it printed nothing")
+        self.expect("slurm", "note", "srun --mpi=list lists no MPI plugin: it printed nothing")
 
     def test_values_that_were_cut(self):
         self.srun()
@@ -319,7 +319,7 @@ class Slurm(Case):
 
     def test_options_that_are_not_handed_on(self):
         self.srun()
-        self.expect("slurm", "problem", "without ALL: the ranks do not see MEGASCOPE_REPORT", "--", "srun",
+        self.expect("slurm", "problem", "without ALL: the ranks do not get MEGASCOPE_REPORT", "--", "srun",
                     "--export=LD_PRELOAD=libmegascope.so,MEGASCOPE_OUT", PROGRAM, MEGASCOPE_REPORT="short", MEGASCOPE_OUT="x")
 
 

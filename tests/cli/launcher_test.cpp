@@ -41,7 +41,7 @@ TEST(Launcher, IsKnownByItsNameAndByWhatItLinksTo) {
   EXPECT_EQ(launcher_kind("mpirunner", "/opt/mpirunner"), LauncherKind::kNone);
 }
 
-TEST(Launcher, IsToldByItsVersion) {
+TEST(Launcher, IsReportedByItsVersion) {
   EXPECT_EQ(launcher_kind_by_version("mpirun (Open MPI) 4.1.4\n\nReport bugs to"),
             LauncherKind::kOpenMpi);
   EXPECT_EQ(launcher_kind_by_version("HYDRA build details:\n    Version: 4.0.2"),
@@ -51,10 +51,9 @@ TEST(Launcher, IsToldByItsVersion) {
 
 TEST(Launcher, OfUnknownMakeIsRefusedWithAWayOut) {
   Words command = {"mpirun", "./app"};
-  EXPECT_EQ(
-      add_preload(LauncherKind::kMpi, kPreload, command).message(),
-      "cannot tell whose launcher mpirun is: start the ranks with it and MegaScope below, as in "
-      "`mpirun -n 4 megascope run -- ./app`");
+  EXPECT_EQ(add_preload(LauncherKind::kMpi, kPreload, command).message(),
+            "cannot determine the MPI of the launcher mpirun; start MegaScope from it: "
+            "`mpirun -n 4 megascope run -- ./app`");
 }
 
 TEST(OpenMpi, GetsThePreloadAndTheVariablesForEachProgram) {
@@ -120,10 +119,10 @@ TEST(Srun, RefusesAPathThatItsListWouldCut) {
   preload.library = "/opt/a,b/libmegascope.so";
   Words command = {"srun", "./a"};
   EXPECT_EQ(add_preload(LauncherKind::kSrun, preload, command).message(),
-            "srun --export cannot carry a path with a comma: /opt/a,b/libmegascope.so");
+            "srun --export does not support a path with a comma: /opt/a,b/libmegascope.so");
 }
 
-TEST(RunShare, DividesByWeightAndLeavesNobodyEmpty) {
+TEST(RunShare, DividesByWeightAndLeavesNoneEmpty) {
   EXPECT_THAT(divide({10, 10, 10, 10}, 2), ElementsAre(0, 2));
   EXPECT_THAT(divide({40, 1, 1, 1}, 2), ElementsAre(0, 1));
   EXPECT_THAT(divide({1, 1, 1, 40}, 2), ElementsAre(0, 3));

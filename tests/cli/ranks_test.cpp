@@ -27,7 +27,7 @@ TEST(RanksAsked, AreThoseOfTheLauncherNotOfTheProgram) {
             0);
 }
 
-TEST(RanksAsked, OfSeveralProgramsAreAddedWhenAllSayTheirs) {
+TEST(RanksAsked, OfSeveralProgramsAreAddedWhenAllReportTheirs) {
   EXPECT_EQ(asked(LauncherKind::kOpenMpi,
                   {"mpirun", "-n", "1", "./app", ":", "-n", "2", "./other", "-n", "7"})
                 .count,

@@ -2,7 +2,7 @@
 // the truth, which the arguments tell (MEGASCOPE_TEST_CLOCK of the run, by spaces). Prints a JSON
 // object: of the errors of all ranks but 0, in ns, and by how much, at most, somebody seems to
 // leave an all-reduction of MPI_COMM_WORLD before somebody else enters.
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <algorithm>
 #include <cmath>

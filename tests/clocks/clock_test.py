@@ -193,7 +193,7 @@ class Clocks(unittest.TestCase):
         result = self.play(2, 0.1, MEGASCOPE_TEST_CLOCK="1/x/2+0/0/0+1/5", MEGASCOPE_SYNC_INTERVAL="soon")
         for word in ("1/x/2", "1/5"):
             self.assertIn(f"MEGASCOPE_TEST_CLOCK: {word} is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]", result.stderr)
-        self.assertIn("MEGASCOPE_SYNC_INTERVAL=soon: accepted is a number of seconds", result.stderr)
+        self.assertIn("MEGASCOPE_SYNC_INTERVAL=soon: expected a number of seconds", result.stderr)
 
 
 if __name__ == "__main__":

@@ -99,8 +99,8 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.live_compat.port, 5000);
   EXPECT_EQ(loaded.values.live_control, LiveControl::kAllow);
   EXPECT_EQ(loaded.values.live_vectors, "vectors");
-  EXPECT_EQ(loaded.values.live_guest_rate, 1048576U);
-  EXPECT_EQ(loaded.values.live_guest_cpu.value, 7U);
+  EXPECT_EQ(loaded.values.live_preloaded_rate, 1048576U);
+  EXPECT_EQ(loaded.values.live_preloaded_cpu.value, 7U);
   EXPECT_EQ(loaded.values.otf2_intercomm, Otf2Intercomm::kComm);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_FALSE(loaded.values.cpu_time);
@@ -127,7 +127,7 @@ TEST(Options, ReadWholeNumbersWithinTheirBounds) {
   for (const char* bad : {"0", "-1", "1.5", "1k", "x", "99999999999999999999", "1 2"}) {
     const LoadedOptions loaded = load({std::string("MEGASCOPE_STEP_INTERVAL=") + bad});
     EXPECT_EQ(loaded.values.step_interval.value, 1u) << bad;
-    EXPECT_THAT(loaded.problems, ElementsAre(HasSubstr("a whole number from 1 to"))) << bad;
+    EXPECT_THAT(loaded.problems, ElementsAre(HasSubstr("a whole number from 1, unlimited"))) << bad;
   }
   EXPECT_EQ(load({"MEGASCOPE_STEP_START=0"}).values.step_start.value, 0u);
 }
@@ -144,11 +144,11 @@ TEST(Options, NameABadValueWhatIsAcceptedAndWhatIsUsedInstead) {
   const LoadedOptions loaded = load({"MEGASCOPE_BUFFER_SIZE=12Q"});
   EXPECT_EQ(loaded.values.buffer_size_bytes, 1073741824u);
   EXPECT_THAT(loaded.problems,
-              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: accepted is a size from 1 MiB to 1 TiB; used "
-                          "instead: the default, 1G"));
+              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: expected a size from 1 MiB to 1 TiB; the "
+                          "default is used: 1G"));
   EXPECT_THAT(load({"MEGASCOPE_BUFFER_POLICY=ring"}).problems,
-              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: accepted is one of stop, flight; used "
-                          "instead: the default, "
+              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: expected one of stop, flight; the "
+                          "default is used: "
                           "stop"));
 }
 
@@ -172,10 +172,9 @@ TEST(Options, RefuseNoneBesideAnotherFormatAndUnknownFormats) {
 }
 
 TEST(Options, SuggestTheOptionMeantForAnUnknownName) {
-  EXPECT_THAT(
-      load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
-      ElementsAre(
-          "MEGASCOPE_BUFER_SIZE is no option and is ignored: did you mean MEGASCOPE_BUFFER_SIZE?"));
+  EXPECT_THAT(load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
+              ElementsAre("MEGASCOPE_BUFER_SIZE is not an option and is ignored: did you mean "
+                          "MEGASCOPE_BUFFER_SIZE?"));
   EXPECT_THAT(load({"MEGASCOPE_EXPORTS=otf2"}).problems,
               ElementsAre(HasSubstr("did you mean MEGASCOPE_EXPORT?")));
   EXPECT_THAT(load({"MEGASCOPE_QUUX_FROBNICATE=1"}).problems,
@@ -209,9 +208,9 @@ TEST(Options, ShowBadValuesWithoutControlCharactersAndCutShort) {
 TEST(OptionDump, SaysTheValueUsedItsDefaultAndWhy) {
   const std::string dump = dump_options_sh(load({"MEGASCOPE_OUT=it's", "MEGASCOPE_CLOCK=sundial"}));
   EXPECT_THAT(dump, HasSubstr("export MEGASCOPE_OUT='it'\\''s'\n"));
-  EXPECT_THAT(dump,
-              HasSubstr("# Default: auto. This value: default, because the value given was bad.\n"
-                        "export MEGASCOPE_CLOCK='auto'\n"));
+  EXPECT_THAT(
+      dump, HasSubstr("# Default: auto. This value: default, because the given value is invalid.\n"
+                      "export MEGASCOPE_CLOCK='auto'\n"));
   EXPECT_THAT(dump, HasSubstr("export MEGASCOPE_BUFFER_SIZE='1G'\n"));
 }
 

@@ -118,7 +118,7 @@ class Reductions(Case):
         series = self.series()
         counts = [name for _, name in series if name.endswith("/global count")]
         self.assertEqual(len(counts), 4096)
-        self.assertTrue(any("no room for all tensors" in note for note in self.stored_report()["notes"]), self.stored_report()["notes"])
+        self.assertTrue(any("too many tensors for one step exchange" in note for note in self.stored_report()["notes"]), self.stored_report()["notes"])
 
     def test_room_follows_what_is_needed(self):
         # 1024 at first; 5000 need more than there is, and 4096 is what all ranks have from the same step on.
@@ -146,7 +146,7 @@ class BadInput(Case):
         return [truth(values(step, 0))["norm"] for step in steps]
 
     def test_groups_that_are_not_of_the_worlds_size(self):
-        for mode, note in (("disagree", "not of the number of ranks"), ("product", "not of the number of ranks"), ("twice", "two have one place")):
+        for mode, note in (("disagree", "do not multiply to the number of ranks"), ("product", "do not multiply to the number of ranks"), ("twice", "two ranks have the same coordinates")):
             self.run_folder = os.path.join(self.folder, mode)
             self.run_program(mode, 2)
             self.assertEqual(self.globals_of(self.series()), [], mode)
@@ -161,7 +161,7 @@ class BadInput(Case):
     def test_a_tensor_that_is_shown_as_split_and_as_whole(self):
         self.run_program("both", 2)
         self.assertEqual(self.norms(), self.right(0, 1, 2, 4, 5, 6, 7))
-        self.assert_note("1 time: a tensor was shown under two splittings in one step (w)")
+        self.assert_note("1 time: a tensor was reported with two different splits in one step (w)")
 
     def test_a_tensor_split_along_a_group_that_is_not_told(self):
         self.run_program("nogroup", 2)
@@ -171,7 +171,7 @@ class BadInput(Case):
     def test_a_part_that_is_not_shown(self):
         self.run_program("hidden", 2)
         self.assertEqual(self.norms(), self.right(0, 1, 2, 3))
-        self.assert_note("parts of a tensor were not shown (first: w, 1 of 2)")
+        self.assert_note("parts of a tensor were not reported (first: w, 1 of 2)")
 
     def test_fewer_steps_on_one_rank(self):
         self.run_program("fewer", 2, MEGASCOPE_STEP_WAIT=0.3)
@@ -181,7 +181,7 @@ class BadInput(Case):
     def test_steps_on_some_ranks_only(self):
         self.run_program("some", 2, MEGASCOPE_STEP_WAIT=0.3)
         self.assertEqual(self.norms(), [])
-        self.assert_note("ranks were in different steps when they told their statistics")
+        self.assert_note("ranks were in different steps when they reported statistics")
 
     def test_steps_that_go_backwards_on_one_rank(self):
         self.run_program("back", 2)
@@ -191,7 +191,7 @@ class BadInput(Case):
     def test_steps_that_go_backwards_everywhere(self):
         self.run_program("backall", 2)
         self.assertEqual(self.norms(), self.right(0, 1, 2, 5, 6, 7))
-        self.assert_note("steps that do not count up")
+        self.assert_note("step numbers of a rank did not increase")
 
     def test_a_rank_that_sleeps_longer_than_the_patience(self):
         self.run_program("sleep", 2, MEGASCOPE_STEP_WAIT=0.1)

@@ -19,10 +19,10 @@ using testing::IsEmpty;
 using Curve = std::map<std::int64_t, double>;
 
 /// A rank's counters, and what rank 0 has of them.
-struct Told {
+struct Reported {
   CounterPast past;
   std::map<CounterId, Curve> curves;
-  std::size_t most_values = 0;  ///< of a letter
+  std::size_t max_values = 0;  ///< of a letter
   int twice = 0;
 
   void want(CounterId counter) {
@@ -30,15 +30,15 @@ struct Told {
     past.name(counter);
   }
   /// False: it had nothing.
-  bool letter(std::size_t room = kMostLetterBytes) {
-    LetterWriter writer(room);
+  bool rank_update(std::size_t space = kMaxRankUpdateBytes) {
+    RankUpdateWriter writer(space);
     past.put(writer);
     const std::vector<std::byte> bytes = writer.take();
-    LetterReader reader(bytes);
+    RankUpdateReader reader(bytes);
     std::size_t values = 0;
-    for (auto item = reader.next(); item != LetterReader::Item::kEnd; item = reader.next()) {
-      EXPECT_TRUE(item == LetterReader::Item::kCounterReadings ||
-                  item == LetterReader::Item::kPastReadings);
+    for (auto item = reader.next(); item != RankUpdateReader::Item::kEnd; item = reader.next()) {
+      EXPECT_TRUE(item == RankUpdateReader::Item::kCounterReadings ||
+                  item == RankUpdateReader::Item::kPastReadings);
       const CounterReadings& readings = reader.counter_readings;
       for (std::size_t i = 0; i < readings.ids.size(); ++i)
         twice += curves[readings.ids[i]].insert_or_assign(readings.step, readings.values[i]).second
@@ -46,63 +46,63 @@ struct Told {
                      : 1;
       values += readings.ids.size();
     }
-    most_values = std::max(most_values, values);
+    max_values = std::max(max_values, values);
     return values != 0;
   }
 };
 
-TEST(CounterPast, TellsWhatWasBeforeAnybodyLooked) {
-  Told told;
+TEST(CounterPast, ReportsWhatWasBeforeAnybodyLooked) {
+  Reported reported;
   for (std::int64_t step = 0; step < 10; ++step)
-    told.past.set(3, step, static_cast<double>(step) * 2);
-  EXPECT_FALSE(told.letter()) << "nobody looks";
-  told.want(3);
-  while (told.letter()) {
+    reported.past.set(3, step, static_cast<double>(step) * 2);
+  EXPECT_FALSE(reported.rank_update()) << "nobody looks";
+  reported.want(3);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[3].size(), 10U);
-  EXPECT_EQ(told.curves[3].at(7), 14.0);
-  told.past.set(3, 10, 5.0);
-  EXPECT_TRUE(told.letter());
-  EXPECT_EQ(told.curves[3].at(10), 5.0);
-  EXPECT_FALSE(told.letter());
-  EXPECT_EQ(told.twice, 0);
+  EXPECT_EQ(reported.curves[3].size(), 10U);
+  EXPECT_EQ(reported.curves[3].at(7), 14.0);
+  reported.past.set(3, 10, 5.0);
+  EXPECT_TRUE(reported.rank_update());
+  EXPECT_EQ(reported.curves[3].at(10), 5.0);
+  EXPECT_FALSE(reported.rank_update());
+  EXPECT_EQ(reported.twice, 0);
 }
 
 TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
-  Told told;
+  Reported reported;
   constexpr int kCounters = 100;
   const auto set_all = [&](std::int64_t step) {
     for (CounterId id = 0; id < kCounters; ++id)
-      told.past.set(id, step, static_cast<double>(step) + id);
+      reported.past.set(id, step, static_cast<double>(step) + id);
   };
   for (std::int64_t step = 0; step < 900; ++step) set_all(step);
-  for (CounterId id = 0; id < kCounters; ++id) told.want(id);
-  int letters = 0;
+  for (CounterId id = 0; id < kCounters; ++id) reported.want(id);
+  int rank_updates = 0;
   std::int64_t step = 900;
-  for (; letters == 0 || told.curves[0].size() < static_cast<std::size_t>(step);
-       ++letters, ++step) {
+  for (; rank_updates == 0 || reported.curves[0].size() < static_cast<std::size_t>(step);
+       ++rank_updates, ++step) {
     set_all(step);
-    ASSERT_TRUE(told.letter());
-    EXPECT_TRUE(told.curves[99].contains(step)) << "the newest is not held up by the past";
-    ASSERT_LT(letters, 50);
+    ASSERT_TRUE(reported.rank_update());
+    EXPECT_TRUE(reported.curves[99].contains(step)) << "the newest is not held up by the past";
+    ASSERT_LT(rank_updates, 50);
   }
-  EXPECT_GT(letters, 5) << "90,000 values are not told at once";
-  EXPECT_LE(told.most_values, CounterPast::kMostInALetter + kCounters);
-  EXPECT_EQ(told.twice, 0);
-  for (const auto& [id, curve] : told.curves)
+  EXPECT_GT(rank_updates, 5) << "90,000 values are not told at once";
+  EXPECT_LE(reported.max_values, CounterPast::kMaxInARankUpdate + kCounters);
+  EXPECT_EQ(reported.twice, 0);
+  for (const auto& [id, curve] : reported.curves)
     EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
 }
 
 TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
-  Told told;
+  Reported reported;
   for (std::int64_t step = 0; step < 100'000; ++step)
-    told.past.set(0, step, std::sqrt(static_cast<double>(step)));
-  told.want(0);
-  while (told.letter()) {
+    reported.past.set(0, step, std::sqrt(static_cast<double>(step)));
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  const Curve& curve = told.curves[0];
-  EXPECT_GT(curve.size(), CounterPast::kMostOfOne / 2);
-  EXPECT_LE(curve.size(), CounterPast::kMostOfOne + 1);
+  const Curve& curve = reported.curves[0];
+  EXPECT_GT(curve.size(), CounterPast::kMaxOfOne / 2);
+  EXPECT_LE(curve.size(), CounterPast::kMaxOfOne + 1);
   EXPECT_EQ(curve.begin()->first, 0);
   EXPECT_EQ(curve.rbegin()->first, 99'999) << "the newest";
   std::int64_t before = -128;
@@ -114,89 +114,89 @@ TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
 }
 
 TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
-  Told told;
-  told.past.share_with(64);  // 8192 values for this rank
+  Reported reported;
+  reported.past.share_with(64);  // 8192 values for this rank
   for (std::int64_t step = 0; step < 2000; ++step) {
-    for (CounterId id = 0; id < 100; ++id) told.past.set(id, step, 1.0);
+    for (CounterId id = 0; id < 100; ++id) reported.past.set(id, step, 1.0);
   }
-  for (CounterId id = 0; id < 100; ++id) told.want(id);
-  while (told.letter()) {
+  for (CounterId id = 0; id < 100; ++id) reported.want(id);
+  while (reported.rank_update()) {
   }
   std::size_t values = 0;
-  for (const auto& [id, curve] : told.curves) values += curve.size();
-  EXPECT_EQ(told.curves.size(), 100U);
-  EXPECT_LE(values, CounterPast::kMostOfAllRanks / 64 + 100);
-  EXPECT_GE(values, CounterPast::kMostOfAllRanks / 64 / 4);
+  for (const auto& [id, curve] : reported.curves) values += curve.size();
+  EXPECT_EQ(reported.curves.size(), 100U);
+  EXPECT_LE(values, CounterPast::kMaxOfAllRanks / 64 + 100);
+  EXPECT_GE(values, CounterPast::kMaxOfAllRanks / 64 / 4);
 }
 
-TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
-  Told told;
+TEST(CounterPast, WhatNoneLookedAtInBetweenComesWhenSomebodyDoesAgain) {
+  Reported reported;
   const auto set = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t step = begin; step < end; ++step) {
-      told.past.set(0, step, static_cast<double>(step));
-      (void)told.letter();
+      reported.past.set(0, step, static_cast<double>(step));
+      (void)reported.rank_update();
     }
   };
   set(0, 5);
-  told.want(0);
+  reported.want(0);
   set(5, 10);
-  told.past.want(0, false);
+  reported.past.want(0, false);
   set(10, 20);
-  EXPECT_EQ(told.curves[0].size(), 10U);
-  told.past.want(0, true);
+  EXPECT_EQ(reported.curves[0].size(), 10U);
+  reported.past.want(0, true);
   set(20, 22);
-  EXPECT_EQ(told.curves[0].size(), 22U);
-  EXPECT_EQ(told.twice, 0);
+  EXPECT_EQ(reported.curves[0].size(), 22U);
+  EXPECT_EQ(reported.twice, 0);
 }
 
-TEST(CounterPast, WhatWasLostIsToldAgain) {
-  Told told;
-  for (std::int64_t step = 0; step < 6; ++step) told.past.set(0, step, 1.0);
-  told.want(0);
-  ASSERT_TRUE(told.letter());
+TEST(CounterPast, WhatWasLostIsReportedAgain) {
+  Reported reported;
+  for (std::int64_t step = 0; step < 6; ++step) reported.past.set(0, step, 1.0);
+  reported.want(0);
+  ASSERT_TRUE(reported.rank_update());
   for (std::int64_t step = 6; step < 12; ++step) {
-    told.past.set(0, step, 2.0);
-    (void)told.letter();
+    reported.past.set(0, step, 2.0);
+    (void)reported.rank_update();
   }
-  std::erase_if(told.curves[0],
+  std::erase_if(reported.curves[0],
                 [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
-  told.past.name_again();
-  told.past.tell_again(4);
-  EXPECT_FALSE(told.letter()) << "before its name";
-  EXPECT_THAT(told.past.unknown(), ElementsAre(0));
-  told.want(0);
-  while (told.letter()) {
+  reported.past.name_again();
+  reported.past.report_again(4);
+  EXPECT_FALSE(reported.rank_update()) << "before its name";
+  EXPECT_THAT(reported.past.unknown(), ElementsAre(0));
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].size(), 12U);
-  EXPECT_EQ(told.twice, 0) << "what came before is not told again";
+  EXPECT_EQ(reported.curves[0].size(), 12U);
+  EXPECT_EQ(reported.twice, 0) << "what came before is not told again";
 }
 
-TEST(CounterPast, WhatIsSetWhileALetterIsUnderWayIsNotLost) {
-  Told told;
-  told.past.set(0, 0, 0.0);
-  told.want(0);
+TEST(CounterPast, WhatIsSetWhileARankUpdateIsUnderWayIsNotLost) {
+  Reported reported;
+  reported.past.set(0, 0, 0.0);
+  reported.want(0);
   for (std::int64_t step = 0; step < 40; ++step) {
-    told.past.set(0, step, static_cast<double>(step));
-    if (step % 5 == 3) (void)told.letter();
+    reported.past.set(0, step, static_cast<double>(step));
+    if (step % 5 == 3) (void)reported.rank_update();
   }
-  while (told.letter()) {
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].size(), 40U);
-  EXPECT_LE(told.twice, 1);
+  EXPECT_EQ(reported.curves[0].size(), 40U);
+  EXPECT_LE(reported.twice, 1);
 }
 
-TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsToldToTheNextWhoLooks) {
-  Told told;
-  told.past.set(0, -1, 1.0);
-  told.want(0);
-  while (told.letter()) {
+TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsReportedToTheNextWhoLooks) {
+  Reported reported;
+  reported.past.set(0, -1, 1.0);
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  told.past.want(0, false);
-  told.past.set(0, -1, 2.0);
-  told.past.want(0, true);
-  while (told.letter()) {
+  reported.past.want(0, false);
+  reported.past.set(0, -1, 2.0);
+  reported.past.want(0, true);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(-1), 2.0);
+  EXPECT_EQ(reported.curves[0].at(-1), 2.0);
 }
 
 TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
@@ -206,33 +206,33 @@ TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
     for (CounterId id = 0; id <= step * 4; id += 16) past->set(id, step, 1.0);
   }
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before,
-            3 * CounterPast::kMostOfAllRanks * 16 / 2)
+            3 * CounterPast::kMaxOfAllRanks * 16 / 2)
       << "of 8 MiB";
 }
 
-TEST(CounterPast, WhatHasNoRoomIsInTheNextLetter) {
-  Told told;
-  for (std::int64_t step = 0; step < 20; ++step) told.past.set(0, step, 1.0);
-  told.want(0);
-  int letters = 0;
-  while (told.letter(200)) ++letters;
-  EXPECT_GT(letters, 3);
-  EXPECT_EQ(told.curves[0].size(), 20U);
+TEST(CounterPast, WhatHasNoSpaceIsInTheNextRankUpdate) {
+  Reported reported;
+  for (std::int64_t step = 0; step < 20; ++step) reported.past.set(0, step, 1.0);
+  reported.want(0);
+  int rank_updates = 0;
+  while (reported.rank_update(200)) ++rank_updates;
+  EXPECT_GT(rank_updates, 3);
+  EXPECT_EQ(reported.curves[0].size(), 20U);
 }
 
 TEST(CounterPast, AValueThatIsSetAgainInItsStepIsTheLastOne) {
-  Told told;
-  told.past.set(0, 1, 1.0);
-  told.past.set(0, 1, 2.0);
-  told.past.set(0, 0, 9.0);  // back in time: a second pass
-  told.want(0);
-  while (told.letter()) {
+  Reported reported;
+  reported.past.set(0, 1, 1.0);
+  reported.past.set(0, 1, 2.0);
+  reported.past.set(0, 0, 9.0);  // back in time: a second pass
+  reported.want(0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(0), 9.0) << "the newest";
-  told.past.set(0, 2, 3.0);
-  while (told.letter()) {
+  EXPECT_EQ(reported.curves[0].at(0), 9.0) << "the newest";
+  reported.past.set(0, 2, 3.0);
+  while (reported.rank_update()) {
   }
-  EXPECT_EQ(told.curves[0].at(2), 3.0);
+  EXPECT_EQ(reported.curves[0].at(2), 3.0);
 }
 
 TEST(CounterSlots, GiveTheLastValueOfEach) {
@@ -240,7 +240,7 @@ TEST(CounterSlots, GiveTheLastValueOfEach) {
   EXPECT_EQ(slots.end(), 0U);
   slots.set(7, -1, 1.5);
   slots.set(7, 4, 2.5);
-  slots.set(CounterSlots::kMost, 4, 2.5);
+  slots.set(CounterSlots::kMax, 4, 2.5);
   EXPECT_EQ(slots.end(), 8U);
   const auto reading = slots.take(7);
   ASSERT_TRUE(reading.has_value());

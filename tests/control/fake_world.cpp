@@ -1,7 +1,7 @@
 #include "tests/control/fake_world.h"
 
 #include "mpi_layer/abi.h"
-#include "mpi_layer/twins.h"
+#include "mpi_layer/pmpi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +45,7 @@ struct Reduction {
   std::size_t bytes;
   MPI_Datatype type;
 };
-std::array<Reduction, FakeWorld::kMostRounds> g_reductions;
+std::array<Reduction, FakeWorld::kMaxRounds> g_reductions;
 struct Sending {
   const void* data;
   std::size_t bytes;
@@ -71,7 +71,7 @@ std::list<Unexpected> g_unexpected;  ///< that no receive has taken, in the orde
 }  // namespace
 
 /// The functions, by the names of their twins.
-struct FakeTwins {
+struct FakePmpi {
   static int Comm_rank(MPI_Comm, int* rank) { return *rank = g_fake->rank_, MPI_SUCCESS; }
   static int Comm_size(MPI_Comm, int* size) { return *size = FakeWorld::kRanks, MPI_SUCCESS; }
   static int Comm_split(MPI_Comm comm, int, int, MPI_Comm* part) {
@@ -143,11 +143,11 @@ struct FakeTwins {
   static int Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op, MPI_Comm,
                         MPI_Request* request) {
     if (g_fake->fails(Fn::Iallreduce) || key_of(type) < kFirstType || count != 1 ||
-        g_fake->round_ == FakeWorld::kMostRounds)
+        g_fake->round_ == FakeWorld::kMaxRounds)
       return MPI_ERR_OTHER;
     const std::size_t bytes = g_type_bytes[(key_of(type) - kFirstType) / kDistance];
     const auto round = static_cast<std::size_t>(g_fake->round_++);
-    if (bytes > FakeWorld::kMostBytes) return MPI_ERR_OTHER;
+    if (bytes > FakeWorld::kMaxBytes) return MPI_ERR_OTHER;
     g_reductions[round] = {static_cast<std::byte*>(all), bytes, type};
     std::memcpy(g_fake->shared_->blocks[round][g_fake->rank_], mine, bytes);
     g_fake->shared_->arrived[round].fetch_add(1, std::memory_order_release);
@@ -279,7 +279,7 @@ struct FakeTwins {
                    : 0;
     if (*is_done == 0) return MPI_SUCCESS;
     Reduction& reduction = g_reductions[round];
-    std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMostBytes] = g_fake->shared_->blocks[round];
+    std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMaxBytes] = g_fake->shared_->blocks[round];
     std::memcpy(reduction.all, blocks[0], reduction.bytes);
     for (int rank = 1; rank < FakeWorld::kRanks; ++rank) {
       int count = 1;
@@ -329,33 +329,33 @@ void FakeWorld::become(int rank, const Fault& fault) {
   g_handles.errors_return = handle_of<MPI_Errhandler>(kErrorsReturn);
   g_handles.request_null = handle_of<MPI_Request>(0);
   g_handles.datatype_null = handle_of<MPI_Datatype>(0);
-#define FAKE_TWIN(name)                                                                        \
-  static_assert(std::is_same_v<decltype(&FakeTwins::name), mpi::TwinType<Fn::name>::Pointer>); \
-  mpi::g_twins[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakeTwins::name)
-  FAKE_TWIN(Comm_rank);
-  FAKE_TWIN(Comm_size);
-  FAKE_TWIN(Comm_split);
-  FAKE_TWIN(Comm_free);
-  FAKE_TWIN(Comm_get_errhandler);
-  FAKE_TWIN(Comm_set_errhandler);
-  FAKE_TWIN(Errhandler_free);
-  FAKE_TWIN(Send);
-  FAKE_TWIN(Probe);
-  FAKE_TWIN(Recv);
-  FAKE_TWIN(Op_create);
-  FAKE_TWIN(Op_free);
-  FAKE_TWIN(Type_contiguous);
-  FAKE_TWIN(Type_commit);
-  FAKE_TWIN(Type_free);
-  FAKE_TWIN(Iallreduce);
-  FAKE_TWIN(Test);
-  FAKE_TWIN(Isend);
-  FAKE_TWIN(Improbe);
-  FAKE_TWIN(Imrecv);
-  FAKE_TWIN(Irecv);
-  FAKE_TWIN(Get_count);
-  FAKE_TWIN(Wait);
-#undef FAKE_TWIN
+#define FAKE_PMPI(name)                                                                       \
+  static_assert(std::is_same_v<decltype(&FakePmpi::name), mpi::PmpiType<Fn::name>::Pointer>); \
+  mpi::g_pmpi[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakePmpi::name)
+  FAKE_PMPI(Comm_rank);
+  FAKE_PMPI(Comm_size);
+  FAKE_PMPI(Comm_split);
+  FAKE_PMPI(Comm_free);
+  FAKE_PMPI(Comm_get_errhandler);
+  FAKE_PMPI(Comm_set_errhandler);
+  FAKE_PMPI(Errhandler_free);
+  FAKE_PMPI(Send);
+  FAKE_PMPI(Probe);
+  FAKE_PMPI(Recv);
+  FAKE_PMPI(Op_create);
+  FAKE_PMPI(Op_free);
+  FAKE_PMPI(Type_contiguous);
+  FAKE_PMPI(Type_commit);
+  FAKE_PMPI(Type_free);
+  FAKE_PMPI(Iallreduce);
+  FAKE_PMPI(Test);
+  FAKE_PMPI(Isend);
+  FAKE_PMPI(Improbe);
+  FAKE_PMPI(Imrecv);
+  FAKE_PMPI(Irecv);
+  FAKE_PMPI(Get_count);
+  FAKE_PMPI(Wait);
+#undef FAKE_PMPI
 }
 
 bool FakeWorld::fails(Fn fn) {

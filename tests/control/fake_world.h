@@ -23,8 +23,8 @@ struct Fault {
 class FakeWorld {
  public:
   static constexpr int kRanks = 3;
-  static constexpr int kMostRounds = 64;
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 19;
+  static constexpr int kMaxRounds = 64;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 19;
 
   /// Before the fork.
   FakeWorld();
@@ -44,11 +44,11 @@ class FakeWorld {
   bool has_programs_handler() const { return has_programs_handler_; }
 
  private:
-  friend struct FakeTwins;
+  friend struct FakePmpi;
   /// Of all ranks.
   struct Shared {
-    std::array<std::atomic<int>, kMostRounds> arrived;
-    std::byte blocks[kMostRounds][kRanks][kMostBytes];
+    std::array<std::atomic<int>, kMaxRounds> arrived;
+    std::byte blocks[kMaxRounds][kRanks][kMaxBytes];
   };
   /// Is this call the one that fails?
   bool fails(mpi::Fn fn);

@@ -24,12 +24,12 @@
 #include <vector>
 
 namespace {
-std::atomic<std::size_t> g_most_bytes{
+std::atomic<std::size_t> g_max_bytes{
     std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
 }  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = bytes <= g_most_bytes ? std::malloc(bytes) : nullptr;
+  void* const memory = bytes <= g_max_bytes ? std::malloc(bytes) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -43,10 +43,10 @@ namespace {
 using test::CountingPort;
 using test::FakeWorld;
 
-constexpr std::size_t kLarge = 2 * LetterPieces::kBytes + 10'000;
-constexpr std::size_t kLargest = 40 *
-                                 LetterPieces::kBytes;  ///< more than there is room for on the way:
-                                                        ///< the letter behind it overtakes it
+constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
+constexpr std::size_t
+    kLargest = 40 * RankUpdateSegments::kBytes;  ///< more than there is room for on the way:
+                                                 ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
 void run(const std::function<void(int rank, Collective& all)>& program,
@@ -68,76 +68,78 @@ void run(const std::function<void(int rank, Collective& all)>& program,
   }
 }
 
-std::vector<std::string> letters_of(int rank) {
-  std::vector<std::string> letters;
+std::vector<std::string> rank_updates_of(int rank) {
+  std::vector<std::string> rank_updates;
   for (int i = 0; i < 5; ++i)
-    letters.push_back(std::to_string(rank) + ": " + std::to_string(i) +
-                      std::string(i == 2   ? kLarge
-                                  : i == 3 ? kLargest
-                                           : 10,
-                                  'x'));
-  return letters;
+    rank_updates.push_back(std::to_string(rank) + ": " + std::to_string(i) +
+                           std::string(i == 2   ? kLarge
+                                       : i == 3 ? kLargest
+                                                : 10,
+                                       'x'));
+  return rank_updates;
 }
 
-void expect_all_letters(const CountingPort& port) {
+void expect_all_rank_updates(const CountingPort& port) {
   for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
     std::vector<std::string> mine;
     for (const auto& [from, text] : port.received) {
       if (from == rank) mine.push_back(text);
     }
-    EXPECT_EQ(mine, letters_of(rank)) << "rank " << rank;
+    EXPECT_EQ(mine, rank_updates_of(rank)) << "rank " << rank;
   }
 }
 
 /// All begin no step: what they have to say is sent by pulses, and at the end.
-void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
+void progress_tick_and_finish(int rank, Collective& all, CountingPort& port) {
   auto* const control = new StepControl(
-      &all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000},
+      &all, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
       /*thread_level=*/1);
-  if (!port.keeps_texts && rank == 0) g_most_bytes = kLarge / 2;
-  while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
+  if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
+  while (port.to_send.size() > 1)
+    (void)control->progress_tick();  // the last one is left for the end
   control->finish();
-  g_most_bytes = std::numeric_limits<std::size_t>::max();
+  g_max_bytes = std::numeric_limits<std::size_t>::max();
 }
 
-TEST(StepMail, BringsAllLettersInOrderWithoutAnyStep) {
+TEST(StepMail, BringsAllRankUpdatesInOrderWithoutAnyStep) {
   for (int trial = 0; trial < 4;
        ++trial) {  // the last letter overtakes the one before it in most of them
     run([](int rank, Collective& all) {
       CountingPort port;
-      port.to_send = letters_of(rank);
-      pulse_and_finish(rank, all, port);
-      if (rank == 0) expect_all_letters(port);
+      port.to_send = rank_updates_of(rank);
+      progress_tick_and_finish(rank, all, port);
+      if (rank == 0) expect_all_rank_updates(port);
     });
   }
 }
 
-TEST(StepMail, WhereMemoryRunsOutNoLetterIsLost) {
+TEST(StepMail, WhereMemoryRunsOutNoRankUpdateIsLost) {
   run([](int rank, Collective& all) {
     std::size_t bytes = 0;
     for (const int from : {1, 2}) {
-      for (const std::string& letter : letters_of(from)) bytes += letter.size();
+      for (const std::string& rank_update : rank_updates_of(from)) bytes += rank_update.size();
     }
     CountingPort port;
     port.keeps_texts = false;
-    if (rank != 0) port.to_send = letters_of(rank);
-    pulse_and_finish(rank, all, port);
+    if (rank != 0) port.to_send = rank_updates_of(rank);
+    progress_tick_and_finish(rank, all, port);
     if (rank == 0) {
       EXPECT_EQ(port.received_bytes, bytes);
     }
   });
 }
 
-TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
+TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
   for (const int call : {0, 2, 4}) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          port.to_send = letters_of(rank);
+          port.to_send = rank_updates_of(rank);
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
-          for (int i = 0; i < 100; ++i) (void)control->pulse();
+              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              1);
+          for (int i = 0; i < 100; ++i) (void)control->progress_tick();
           control->finish();
         },
         {.rank = 1, .fn = Fn::Isend, .call = call});
@@ -146,29 +148,32 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
 
 /// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for
 /// it.
-TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
+TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
   for (const int call : {0, 1, 3}) {
     run(
         [](int rank, Collective& all) {
           CountingPort port;
-          if (rank != 0) port.to_send = {std::string(ControlPort::kMostLetterBytes, 'x'), "last"};
+          if (rank != 0)
+            port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
-          if (rank != 0) (void)control->pulse();
+              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              1);
+          if (rank != 0) (void)control->progress_tick();
           control->finish();
         },
         {.rank = 0, .fn = Fn::Improbe, .call = call});
   }
 }
 
-struct Pulses : testing::Test {
+struct ProgressTicks : testing::Test {
   CountingPort port;
   StepControl* make(int level) {
     static std::vector<std::unique_ptr<StepControl>> all;
     return all
         .emplace_back(new StepControl(
-            nullptr, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1}, level))
+            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1},
+            level))
         .get();
   }
   /// (here, here in a hook, on another thread, there in a hook): who carries letters?
@@ -176,19 +181,19 @@ struct Pulses : testing::Test {
     StepControl* const control = make(level);
     std::array<int, 4> counts{};
     const auto count = [&](std::size_t at, auto&& call) {
-      const int before = port.pulses;
+      const int before = port.progress_ticks;
       call();
-      counts[at] = port.pulses - before;
+      counts[at] = port.progress_ticks - before;
     };
-    count(0, [&] { (void)control->pulse(); });
-    count(1, [&] { control->pulse_in_hook(); });
-    std::thread([&] { count(2, [&] { (void)control->pulse(); }); }).join();
-    std::thread([&] { count(3, [&] { control->pulse_in_hook(); }); }).join();
+    count(0, [&] { (void)control->progress_tick(); });
+    count(1, [&] { control->progress_tick_in_hook(); });
+    std::thread([&] { count(2, [&] { (void)control->progress_tick(); }); }).join();
+    std::thread([&] { count(3, [&] { control->progress_tick_in_hook(); }); }).join();
     return counts;
   }
 };
 
-TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
+TEST_F(ProgressTicks, AreOfThreadsThatMayCallMpi) {
   using testing::ElementsAre;
   EXPECT_THAT(carried(0), ElementsAre(1, 1, 0, 0));
   EXPECT_THAT(carried(1), ElementsAre(1, 1, 0, 0));
@@ -196,10 +201,10 @@ TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
   EXPECT_THAT(carried(3), ElementsAre(1, 1, 1, 1));
 }
 
-TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
-  char folder[] = "/tmp/mail-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  auto* const recorder = new Recorder({.path = std::string(folder) + "/trace",
+TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
+  char directory[] = "/tmp/mail-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  auto* const recorder = new Recorder({.path = std::string(directory) + "/trace",
                                        .size_bytes = 64 << 20,
                                        .policy = BufferPolicy::kStop,
                                        .use_tsc = false,
@@ -214,37 +219,37 @@ TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   static MpiThread theirs{};
   StepControl* const control = make(3);
   MpiThread* const before = std::exchange(t_thread, &mine);
-  const auto pulse_elsewhere = [&] {
+  const auto progress_tick_elsewhere = [&] {
     std::thread([&] {
       t_thread = &theirs;
       theirs.busy_ticks += 1'000'000'000;
-      (void)control->pulse();
+      (void)control->progress_tick();
     }).join();
   };
-  pulse_elsewhere();
+  progress_tick_elsewhere();
   EXPECT_EQ(port.calls_ns, 0U) << "as long as no step begins the main thread's time counts";
   control->begin_step(0);
-  pulse_elsewhere();
+  progress_tick_elsewhere();
   mine.busy_ticks += 5'000'000;
   usleep(20'000);
   control->begin_step(1);
   EXPECT_NEAR(static_cast<double>(port.calls_ns), 5e6, 1e6);
   // A forked child has the parent's tables, and none of its MPI.
   const int boundaries = port.boundaries;
-  const int pulses = port.pulses;
+  const int progress_ticks = port.progress_ticks;
   const pid_t child = fork();
   if (child == 0) {
     control->begin_step(2);
-    (void)control->pulse();
-    control->pulse_in_hook();
-    _exit(port.boundaries == boundaries && port.pulses == pulses ? 0 : 1);
+    (void)control->progress_tick();
+    control->progress_tick_in_hook();
+    _exit(port.boundaries == boundaries && port.progress_ticks == progress_ticks ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   t_thread = before;
   std::error_code error;
-  std::filesystem::remove_all(folder, error);
+  std::filesystem::remove_all(directory, error);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(Shards, KeysDifferWhereTensorsDo) {
   EXPECT_EQ(keys.size(), 3U * 4 * 3);
 }
 
-TEST(Shards, SplitAlongAnotherGroupAndAlongOneThatNobodyTold) {
+TEST(Shards, SplitAlongAnotherGroupAndAlongOneThatNoneReported) {
   ShardFacts state{.name = "m", .kind = TensorKind::kExpAvg, .is_split = true, .split_group = "dp"};
   EXPECT_EQ(shard_of(state, cube(0)).parts, 2U);
   EXPECT_EQ(shard_of(state, cube(0)).origin, shard_of(state, cube(2)).origin);
@@ -64,7 +64,7 @@ TEST(Shards, SplitAlongAnotherGroupAndAlongOneThatNobodyTold) {
   EXPECT_EQ(shard_of(state, Layout::of({}, 1, 3)).parts, 3U);
 }
 
-TEST(Layout, PlacesAreHeldOnceOrTheSumTells) {
+TEST(Layout, PlacesAreHeldOnceOrTheSumReports) {
   std::uint64_t sum = 0;
   std::set<std::uint64_t> places;
   for (std::int32_t rank = 0; rank < 8; ++rank) {

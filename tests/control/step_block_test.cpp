@@ -121,7 +121,7 @@ TEST(StepBlock, MergesHeaders) {
   b.lowest_layout = b.highest_layout = 20;
   b.place_sum = 7;
   b.longest_step_ns = b.shortest_step_ns = 20;
-  b.word = {.is_said = 1, .slots = 128, .capture_number = 3, .capture_count = 2};
+  b.word = {.is_announced = 1, .slots = 128, .capture_number = 3, .capture_count = 2};
   for (const bool is_other_way : {false, true}) {
     Block mine = block_of(64, {}, is_other_way ? b : a);
     merge_blocks(start(block_of(64, {}, is_other_way ? a : b)), start(mine));

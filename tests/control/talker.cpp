@@ -123,7 +123,7 @@ int level_wanted() {
   return g_mode == "serialized" ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED;
 }
 
-void tell_places() {
+void report_places() {
   if (g_mode == "disagree") megascope_group_set("tp", g_rank, g_rank == 0 ? g_size : g_size + 1);
   if (g_mode == "twice") megascope_group_set("tp", 0, g_size);
   if (g_mode == "product") megascope_group_set("tp", 0, g_size + 1);
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
   if (provided != level_wanted()) std::fprintf(stderr, "another thread level is given\n");
-  tell_places();
+  report_places();
   if (g_mode == "thread" || g_mode == "multiple") {
     // FUNNELED: this thread calls MPI itself, so the steps' own calls stay with the main one.
     std::thread other([&] {

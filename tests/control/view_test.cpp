@@ -90,7 +90,8 @@ Layout layout_of(std::int32_t rank, std::int32_t ranks) {
 }
 
 /// The parts of all ranks put together, as the definition of ViewPart says.
-std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts) {
+std::vector<double> joined(const CaptureRequest& capture_request,
+                           const std::vector<ViewPart>& parts) {
   const ViewPart& first = parts.front();
   const std::uint64_t cells = first.whole_shape[0] * first.whole_shape[1];
   std::vector<kernels::TileState> states(cells);
@@ -122,8 +123,8 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
                                  ? kernels::TileState{element[0], element[1], element[2]}
                                  : kernels::TileState{1.0, element[0], 0.0};
           plain[theirs] = element[0];
-          kernels::merge_tiles(wish.method(),
-                               kernels::unpacked_tile(wish.method(), grid.width, state),
+          kernels::merge_tiles(capture_request.method(),
+                               kernels::unpacked_tile(capture_request.method(), grid.width, state),
                                states[theirs]);
           if (part.columns == 1 && part.tile_width != 0)
             states[theirs].count = static_cast<double>(grid.width_of(theirs % part.whole_shape[1]));
@@ -131,17 +132,18 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
       }
     }
   }
-  if (wish.kind == WishKind::kWhole) return plain;
+  if (capture_request.kind == CaptureRequestKind::kWhole) return plain;
   if (first.split_dimension == 1) {
     EXPECT_EQ(elements, first.tile_extent) << "each is of one rank";
   }
   std::vector<double> values;
   for (const kernels::TileState& state : states)
-    values.push_back(kernels::finish_tile(wish.method(), state));
+    values.push_back(kernels::finish_tile(capture_request.method(), state));
   return values;
 }
 
-std::vector<double> view_by(const Wish& wish, const Case& shape, bool column_major) {
+std::vector<double> view_by(const CaptureRequest& capture_request, const Case& shape,
+                            bool column_major) {
   std::vector<ViewPart> parts;
   for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
     const RankTensor tensor = tensor_of(shape, rank, column_major);
@@ -149,20 +151,20 @@ std::vector<double> view_by(const Wish& wish, const Case& shape, bool column_maj
     const auto spread = spread_of(tensor.view, layout_of(rank, shape.ranks), problem);
     EXPECT_TRUE(spread.has_value()) << problem;
     EXPECT_TRUE(spread->is_first_copy);
-    const auto part = make_part(wish, tensor.view, *spread, problem);
+    const auto part = make_part(capture_request, tensor.view, *spread, problem);
     EXPECT_TRUE(part.has_value()) << problem;
     if (part) parts.push_back(*part);
   }
-  return joined(wish, parts);
+  return joined(capture_request, parts);
 }
 
-Wish tile_wish(kernels::TileReduction reduction, std::uint32_t tiles) {
-  Wish wish;
-  wish.kind = WishKind::kTile;
-  wish.tiles = tiles;
-  set_pattern(wish, "*");
-  set_method(wish, {reduction, false, false});
-  return wish;
+CaptureRequest tile_capture_request(kernels::TileReduction reduction, std::uint32_t tiles) {
+  CaptureRequest capture_request;
+  capture_request.kind = CaptureRequestKind::kTile;
+  capture_request.tiles = tiles;
+  set_pattern(capture_request, "*");
+  set_method(capture_request, {reduction, false, false});
+  return capture_request;
 }
 
 /// Column parallel, row and sequence parallel, and fused Q|K|V with grouped queries: the same
@@ -179,10 +181,11 @@ TEST(View, OfPartsIsThatOfTheWhole) {
     for (unsigned reduction = 0; reduction < static_cast<unsigned>(kernels::TileReduction::kCount);
          ++reduction) {
       for (const std::uint32_t tiles : {1U, 5U, 7U, 24U, 96U}) {
-        const Wish wish = tile_wish(static_cast<kernels::TileReduction>(reduction), tiles);
-        const std::vector<double> expected = view_by(wish, alone, false);
+        const CaptureRequest capture_request = tile_capture_request(
+            static_cast<kernels::TileReduction>(reduction), tiles);
+        const std::vector<double> expected = view_by(capture_request, alone, false);
         for (const bool column_major : {false, true}) {
-          const std::vector<double> found = view_by(wish, shape, column_major);
+          const std::vector<double> found = view_by(capture_request, shape, column_major);
           ASSERT_EQ(found.size(), expected.size());
           for (std::size_t i = 0; i < found.size(); ++i) {
             if (std::isnan(expected[i]))
@@ -194,8 +197,8 @@ TEST(View, OfPartsIsThatOfTheWhole) {
         }
       }
     }
-    Wish as_it_is = tile_wish(kernels::TileReduction::kMean, 1);
-    as_it_is.kind = WishKind::kWhole;
+    CaptureRequest as_it_is = tile_capture_request(kernels::TileReduction::kMean, 1);
+    as_it_is.kind = CaptureRequestKind::kWhole;
     const std::vector<float> whole = whole_of(shape);
     const std::vector<double> found = view_by(as_it_is, shape, true);
     ASSERT_EQ(found.size(), whole.size());
@@ -204,11 +207,11 @@ TEST(View, OfPartsIsThatOfTheWhole) {
 }
 
 TEST(View, SaysWhyThereIsNone) {
-  const Wish wish = tile_wish(kernels::TileReduction::kMean, 4);
+  const CaptureRequest capture_request = tile_capture_request(kernels::TileReduction::kMean, 4);
   std::string problem;
   const RankTensor split = tensor_of({6, 24, 1, 2, {}}, 0, false);
   EXPECT_FALSE(spread_of(split.view, Layout::of({{"pp", 0, 2}}, 0, 2), problem).has_value());
-  EXPECT_THAT(problem, testing::HasSubstr("'tp', a group that was not told"));
+  EXPECT_THAT(problem, testing::HasSubstr("'tp', a group that was not annotated"));
   RankTensor blocks = tensor_of({6, 24, 1, 2, {}}, 0, false);
   blocks.view.block_count = 2;
   blocks.view.blocks = {4, 1};
@@ -216,8 +219,8 @@ TEST(View, SaysWhyThereIsNone) {
   EXPECT_THAT(problem, testing::HasSubstr("do not divide"));
   blocks.view.blocks = {0, 0};
   EXPECT_FALSE(spread_of(blocks.view, layout_of(0, 2), problem).has_value());
-  Wish as_it_is = wish;
-  as_it_is.kind = WishKind::kWhole;
+  CaptureRequest as_it_is = capture_request;
+  as_it_is.kind = CaptureRequestKind::kWhole;
   const RankTensor large = tensor_of({400, 200, -1, 1, {}}, 0, false);
   EXPECT_FALSE(
       make_part(as_it_is, large.view, *spread_of(large.view, layout_of(0, 1), problem), problem)
@@ -225,7 +228,7 @@ TEST(View, SaysWhyThereIsNone) {
   EXPECT_THAT(problem, testing::HasSubstr("80000 elements"));
 }
 
-TEST(View, OfCopiesIsToldOnce) {
+TEST(View, OfCopiesIsReportedOnce) {
   std::string problem;
   const RankTensor tensor = tensor_of({2, 4, -1, 1, {}}, 0, false);
   const auto at = [&](std::int32_t tp, std::int32_t dp, std::int32_t pp, TensorKind kind) {
@@ -252,33 +255,36 @@ TEST(View, NormsOfVeryLargeAndVerySmallElementsAreThose) {
     tensor.view.data = tensor.elements.data();
     for (const auto reduction : {kernels::TileReduction::kNorm, kernels::TileReduction::kRms,
                                  kernels::TileReduction::kStd}) {
-      const Wish wish = tile_wish(reduction, 2);
-      const auto part = make_part(wish, tensor.view,
+      const CaptureRequest capture_request = tile_capture_request(reduction, 2);
+      const auto part = make_part(capture_request, tensor.view,
                                   *spread_of(tensor.view, layout_of(0, 1), problem), problem);
       const double expected = reduction == kernels::TileReduction::kNorm  ? 2.0
                               : reduction == kernels::TileReduction::kRms ? 1.0
                                                                           : std::sqrt(4.0 / 3.0);
-      for (const double found : joined(wish, {*part})) EXPECT_NEAR(found / size, expected, 1e-6);
+      for (const double found : joined(capture_request, {*part}))
+        EXPECT_NEAR(found / size, expected, 1e-6);
     }
   }
 }
 
 TEST(View, OfEmptyTensorsAndSingleNumbers) {
-  const Wish wish = tile_wish(kernels::TileReduction::kSum, 4);
+  const CaptureRequest capture_request = tile_capture_request(kernels::TileReduction::kSum, 4);
   std::string problem;
   TensorView number;
   const double value = 2.5;
   number.name = "n";
   number.shape.type = ElementType::kFloat64;
   number.data = &value;
-  const auto part = make_part(wish, number, *spread_of(number, layout_of(0, 1), problem), problem);
+  const auto part = make_part(capture_request, number, *spread_of(number, layout_of(0, 1), problem),
+                              problem);
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->elements, std::vector<float>{2.5F});
   TensorView empty = number;
   empty.data = nullptr;
   empty.shape.dimension_count = 2;
   empty.shape.extents = {3, 0};
-  const auto none = make_part(wish, empty, *spread_of(empty, layout_of(0, 1), problem), problem);
+  const auto none = make_part(capture_request, empty, *spread_of(empty, layout_of(0, 1), problem),
+                              problem);
   ASSERT_TRUE(none.has_value());
   EXPECT_TRUE(none->elements.empty());
 }

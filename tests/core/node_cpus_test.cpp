@@ -32,7 +32,7 @@ class CpuGrants : public testing::Test {
   std::string mounts_;
 };
 
-TEST_F(CpuGrants, IsTheLeastOfAllAbove) {
+TEST_F(CpuGrants, IsTheMinOfAllAbove) {
   write("/cpu.max", "max 100000");
   write("/job/cpu.max", "300000 100000");
   write("/job/step/cpu.max", "max 100000");

@@ -180,7 +180,7 @@ TEST(TraceFile, DoesNotShowAPendingCallOfAFinishedProcess) {
   EXPECT_EQ(calls_of(*parsed(trace), 0).size(), 1u);
 }
 
-TEST(TraceFile, TellsThatTheFirstCallsWereGivenUp) {
+TEST(TraceFile, ReportsThatTheFirstCallsWereGivenUp) {
   const std::vector<Word> call = {call_word0(10, 3), call_word1(5, 0, FactKind::kNone, 0)};
   EXPECT_FALSE(
       parsed(SampleTrace().events(0, 0, 100, call))->definitions().locations.at(0).lacks_beginning);

@@ -24,18 +24,18 @@ class RecorderTest : public testing::Test {
  protected:
   RecorderTest() {
     char name[] = "/tmp/recorder-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~RecorderTest() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
 
   Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
     static auto* const
         recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
     auto& recorder = recorders->emplace_back(
-        std::make_unique<Recorder>(RecorderOptions{.path = folder_ + "/rank-0.mgt",
+        std::make_unique<Recorder>(RecorderOptions{.path = directory_ + "/rank-0.mgt",
                                                    .size_bytes = size_bytes,
                                                    .policy = policy,
                                                    .use_tsc = false}));
@@ -69,7 +69,7 @@ class RecorderTest : public testing::Test {
   std::vector<std::vector<std::uint32_t>> numbers() const {
     std::vector<std::vector<std::uint32_t>> numbers;
     std::unique_ptr<trace::TraceFile> file;
-    const Status status = trace::TraceFile::open(folder_ + "/rank-0.mgt", file);
+    const Status status = trace::TraceFile::open(directory_ + "/rank-0.mgt", file);
     EXPECT_TRUE(status.is_ok()) << status.message();
     if (file == nullptr) return numbers;
     for (const LocationDefinition& location : file->definitions().locations) {
@@ -86,7 +86,7 @@ class RecorderTest : public testing::Test {
       ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 /// On a thread of its own: a thread keeps the buffer of its first recorder.
@@ -153,12 +153,12 @@ TEST_F(RecorderTest, UsesNearlyAllOfItsBytes) {
   constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's
                                                             // place, less than a chunk
   EXPECT_GT(numbers().at(0).size() * 16, (std::size_t{1} << 20) - kRestBytes);
-  EXPECT_LE(std::filesystem::file_size(folder_ + "/rank-0.mgt"), std::size_t{1} << 20);
+  EXPECT_LE(std::filesystem::file_size(directory_ + "/rank-0.mgt"), std::size_t{1} << 20);
 }
 
 TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
   trace::ChunkStore store;
-  const std::string path = folder_ + "/one.mgt";
+  const std::string path = directory_ + "/one.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -262,7 +262,7 @@ TEST_F(RecorderTest, AFullBufferAtAThreadsEndIsNoTrouble) {
 
 TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   trace::ChunkStore store;
-  const std::string path = folder_ + "/written.mgt";
+  const std::string path = directory_ + "/written.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -292,7 +292,7 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
 /// Of a process that is killed: nothing is released or flushed.
 TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   trace::ChunkStore store;
-  const std::string path = folder_ + "/killed.mgt";
+  const std::string path = directory_ + "/killed.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -324,7 +324,7 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
 }
 
 /// Definitions have 64 MiB beyond the limit.
-TEST_F(RecorderTest, DefinitionsWithoutRoomAreCounted) {
+TEST_F(RecorderTest, DefinitionsWithoutSpaceAreCounted) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   const std::string name(1000, 'n');
   constexpr TensorId kNames = 80'000;
@@ -340,8 +340,8 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   const std::uint64_t before = recorder.overhead_ticks();
   const std::uint64_t begin = recorder.ticks();
   {
-    const OwnTime outer(recorder);
-    const OwnTime inner(recorder);
+    const OverheadTimer outer(recorder);
+    const OverheadTimer inner(recorder);
     usleep(2000);
   }
   const std::uint64_t elapsed = recorder.ticks() - begin;
@@ -349,7 +349,7 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   EXPECT_LE(once, elapsed);
   EXPECT_GE(once, 2'000'000u);  // ticks are ns
   {
-    const OwnTime another(recorder);
+    const OverheadTimer another(recorder);
     usleep(2000);
   }
   EXPECT_GE(recorder.overhead_ticks() - before, once + 2'000'000u);
@@ -358,17 +358,17 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
 TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;
-  ASSERT_TRUE(first.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
-  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(),
+  ASSERT_TRUE(first.create(directory_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
+  EXPECT_THAT(second.create(directory_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(),
               testing::HasSubstr("it exists already"));
 }
 
 TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {
   trace::ChunkStore store;
-  const std::string path = folder_ + "/one.mgt";
+  const std::string path = directory_ + "/one.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   std::filesystem::rename(path, path + ".moved");
-  std::filesystem::create_directory(folder_ + "/other");
+  std::filesystem::create_directory(directory_ + "/other");
   trace::ChunkStore other;
   ASSERT_TRUE(other.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   Status status;

@@ -2,7 +2,7 @@
 
 #include "core/buffer/recorder.h"
 #include "core/trace/reader.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <gmock/gmock.h>
 
@@ -46,27 +46,27 @@ class RecoverTest : public testing::Test {
  protected:
   RecoverTest() {
     char name[] = "/tmp/recover-XXXXXX";
-    folder_ = mkdtemp(name);
-    fs::create_directories(folder_ / "scratch");
+    directory_ = mkdtemp(name);
+    fs::create_directories(directory_ / "scratch");
   }
   ~RecoverTest() override {
     std::error_code error;
-    fs::remove_all(folder_, error);
+    fs::remove_all(directory_, error);
   }
 
-  std::string scratch() const { return folder_ / "scratch"; }
+  std::string scratch() const { return directory_ / "scratch"; }
 
   /// Of a run of this user, in scratch storage: private, as the library makes it.
-  void make_scratch_folder(const fs::path& place) const {
+  void make_scratch_directory(const fs::path& place) const {
     fs::create_directories(place);
     fs::permissions(place, fs::perms::owner_all);
     fs::permissions(place.parent_path(), fs::perms::owner_all);
   }
 
-  void make_run_folder(const fs::path& name, const std::string& run_id,
-                       const std::string& scratch) const {
-    fs::create_directories(folder_ / name);
-    std::ofstream(folder_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
+  void make_run_directory(const fs::path& name, const std::string& run_id,
+                          const std::string& scratch) const {
+    fs::create_directories(directory_ / name);
+    std::ofstream(directory_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
   }
 
   /// A trace without calls, as a process that is killed leaves it: nobody maps it.
@@ -76,8 +76,8 @@ class RecoverTest : public testing::Test {
 
   /// A trace without calls that this process maps, whatever `info` says of its writer.
   void begin_trace(const std::string& run_id, ProcessInfo info) const {
-    const std::string place = scratch_folder_of(scratch(), run_id);
-    make_scratch_folder(place);
+    const std::string place = scratch_directory_of(scratch(), run_id);
+    make_scratch_directory(place);
     info.run_id = run_id;
     static auto* const
         recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
@@ -90,65 +90,65 @@ class RecoverTest : public testing::Test {
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
 
-  ProcessInfo rank_1_of_4(const std::string& run_folder) const {
+  ProcessInfo rank_1_of_4(const std::string& run_directory) const {
     ProcessInfo info;
     info.world_rank = 1;
     info.world_size = 4;
     info.pid = pid_of_the_dead();
     info.identity = this_process();
-    info.run_folder = folder_ / run_folder;
+    info.run_directory = directory_ / run_directory;
     return info;
   }
 
-  fs::path folder_;
+  fs::path directory_;
 };
 
-TEST_F(RecoverTest, FindsTheRunFolderThatRank0MadeUnderAnotherName) {
-  make_run_folder("out", "earlier", scratch());
-  make_run_folder("out-2", "mine", "/elsewhere");  // rank 0's node has its scratch there
+TEST_F(RecoverTest, FindsTheRunDirectoryThatRank0MadeUnderAnotherName) {
+  make_run_directory("out", "earlier", scratch());
+  make_run_directory("out-2", "mine", "/elsewhere");  // rank 0's node has its scratch there
   leave_trace("mine", rank_1_of_4("out"));
-  const std::vector<Leftover> left = find_leftovers({folder_ / "nosuch", scratch()});
+  const std::vector<Leftover> left = find_leftovers({directory_ / "nosuch", scratch()});
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].scratch, scratch());
-  EXPECT_EQ(left[0].run_folder, folder_ / "out-2");
+  EXPECT_EQ(left[0].run_directory, directory_ / "out-2");
   EXPECT_FALSE(left[0].is_running);
   RecoverResult result;
-  ASSERT_TRUE(recover_run(left[0].run_folder, result, {left[0].scratch}).is_ok());
-  EXPECT_THAT(result.recovered, ElementsAre((folder_ / "out-2" / "rank-1.mgt").string()));
+  ASSERT_TRUE(recover_run(left[0].run_directory, result, {left[0].scratch}).is_ok());
+  EXPECT_THAT(result.recovered, ElementsAre((directory_ / "out-2" / "rank-1.mgt").string()));
   EXPECT_THAT(result.ranks, ElementsAre(1));
   EXPECT_EQ(result.world_size, 4);
   EXPECT_THAT(find_leftovers({scratch()}), IsEmpty());
 }
 
-TEST_F(RecoverTest, FindsTheFolderOfARankOnItsOwn) {
-  make_run_folder("out", "rank 0's", scratch());
-  make_run_folder("out/solo-1", "own", scratch());
+TEST_F(RecoverTest, FindsTheDirectoryOfARankOnItsOwn) {
+  make_run_directory("out", "rank 0's", scratch());
+  make_run_directory("out/solo-1", "own", scratch());
   leave_trace("own", rank_1_of_4("out"));
   const std::vector<Leftover> left = find_leftovers({scratch()});
   ASSERT_EQ(left.size(), 1u);
-  EXPECT_EQ(left[0].run_folder, folder_ / "out" / "solo-1");
+  EXPECT_EQ(left[0].run_directory, directory_ / "out" / "solo-1");
 }
 
 TEST_F(RecoverTest, KnowsWhatRunsAndWhatCannotBePlaced) {
   ProcessInfo running = rank_1_of_4("out");
   running.pid = getpid();
-  running.run_folder.clear();
+  running.run_directory.clear();
   leave_trace("running", running);
   const std::vector<Leftover> left = find_leftovers({scratch()});
   ASSERT_EQ(left.size(), 1u);
   EXPECT_TRUE(left[0].is_running);
-  EXPECT_EQ(left[0].run_folder, "");
+  EXPECT_EQ(left[0].run_directory, "");
 }
 
 TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCopied) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;  // a container's: its pids mean nothing here
   begin_trace("mine", info);
-  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string original = scratch_directory_of(scratch(), "mine") + "/rank-1.mgt";
   for (int times = 0; times < 2; ++times) {
     RecoverResult result;
-    ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+    ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
     EXPECT_TRUE(fs::exists(original));
     EXPECT_THAT(result.problems,
                 ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
@@ -157,24 +157,24 @@ TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCop
     EXPECT_THAT(result.ranks, ElementsAre(1));
   }
   std::unique_ptr<TraceFile> copy;
-  ASSERT_TRUE(TraceFile::open(folder_ / "out" / "rank-1.mgt", copy).is_ok());
+  ASSERT_TRUE(TraceFile::open(directory_ / "out" / "rank-1.mgt", copy).is_ok());
   EXPECT_EQ(copy->definitions().info.end_state, EndState::kRunning);
   EXPECT_EQ(copy->definitions().info.identity, info.identity);
 }
 
 TEST_F(RecoverTest, AnEarlierCopyIsBroughtUpToDateInItsPlace) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.pid = getpid();
   leave_trace("mine", info);
-  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
-  const std::string copy = folder_ / "out" / "rank-1.mgt";
+  const std::string original = scratch_directory_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string copy = directory_ / "out" / "rank-1.mgt";
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   struct stat before {};
   ASSERT_EQ(stat(copy.c_str(), &before), 0);
   fs::resize_file(original, fs::file_size(original) + 4096);
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   struct stat after {};
   ASSERT_EQ(stat(copy.c_str(), &after), 0);
   // A rename could replace what the process has moved here meanwhile.
@@ -185,55 +185,55 @@ TEST_F(RecoverTest, AnEarlierCopyIsBroughtUpToDateInItsPlace) {
 /// What a kill leaves where a file system has no RENAME_NOREPLACE: the copy has its name, and still
 /// that of its part.
 TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.pid = getpid();
   leave_trace("mine", info);
-  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
-  const std::string copy = folder_ / "out" / "rank-1.mgt";
+  const std::string original = scratch_directory_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string copy = directory_ / "out" / "rank-1.mgt";
   RecoverResult first;
-  ASSERT_TRUE(recover_run(folder_ / "out", first).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", first).is_ok());
   fs::create_hard_link(copy, copy + ".0123456789abcdef.part");
   fs::resize_file(original, fs::file_size(original) + 4096);
   RecoverResult second;
-  ASSERT_TRUE(recover_run(folder_ / "out", second).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", second).is_ok());
   EXPECT_THAT(second.problems,
               ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
   EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
   EXPECT_EQ(fs::hard_link_count(copy), 1u);
   fs::create_hard_link(copy, copy + ".fedcba9876543210.part");
-  fs::create_hard_link(copy, folder_ / "mine too");
+  fs::create_hard_link(copy, directory_ / "mine too");
   fs::resize_file(original, fs::file_size(original) + 4096);
   RecoverResult third;
-  ASSERT_TRUE(recover_run(folder_ / "out", third).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", third).is_ok());
   EXPECT_THAT(third.problems, ElementsAre("cannot use " + copy +
                                           ": it has more than one name (hard links); remove its "
                                           "other names, or put a copy in its place"));
   EXPECT_EQ(fs::hard_link_count(copy), 2u) << "names that are not ours stay";
 }
 
-TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
-  make_run_folder("out", "mine", scratch());
+TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNoneMapsIsMoved) {
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;
-  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string original = scratch_directory_of(scratch(), "mine") + "/rank-1.mgt";
   leave_trace("mine", info);
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_FALSE(fs::exists(original));
   EXPECT_THAT(result.problems, IsEmpty());
-  EXPECT_EQ(fs::status(folder_ / "out" / "rank-1.mgt").permissions(),
+  EXPECT_EQ(fs::status(directory_ / "out" / "rank-1.mgt").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
 /// Its writer saw a network file system, whose server this machine is; or it is of version 0.1. No
 /// mapping proves nothing then.
 TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;
   leave_trace("mine", info);
-  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string original = scratch_directory_of(scratch(), "mine") + "/rank-1.mgt";
   std::fstream header(original, std::ios::in | std::ios::out | std::ios::binary);
   header.seekp(offsetof(FileHeader, is_mapped));
   header.write("\0\0\0", 4);
@@ -244,7 +244,7 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) 
   EXPECT_TRUE(recover_leftover(left[0], of_leftover).is_ok());
   EXPECT_EQ(of_leftover.unproven_count, 1u);
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_TRUE(fs::exists(original));
   ASSERT_EQ(result.problems.size(), 1u);
   EXPECT_THAT(result.problems[0],
@@ -253,7 +253,7 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) 
 
 /// CRIU restores processes with another start time.
 TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenWhateverItsIdentitySays) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.pid = getpid();
   ++info.identity.start_ticks;
@@ -263,8 +263,8 @@ TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenWhateverItsIdentitySays) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_TRUE(left[0].is_running);
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
-  EXPECT_TRUE(fs::exists(scratch_folder_of(scratch(), "mine") + "/rank-1.mgt"));
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
+  EXPECT_TRUE(fs::exists(scratch_directory_of(scratch(), "mine") + "/rank-1.mgt"));
   EXPECT_THAT(result.problems,
               ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
 }
@@ -304,14 +304,14 @@ TEST_F(RecoverTest, AProcessOfAnotherUserRuns) {
 }
 
 TEST_F(RecoverTest, PartsOfKilledCopiesDoNotBlockAndAreRemoved) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   leave_trace("mine", rank_1_of_4("out"));
-  const std::string of_version_0_1 = folder_ / "out" / "rank-1.mgt.part";
-  const std::string fresh = folder_ / "out" / "rank-1.mgt.0123456789abcdef.part";
-  const std::string foreign = folder_ / "out" / "notes.part";
+  const std::string of_version_0_1 = directory_ / "out" / "rank-1.mgt.part";
+  const std::string fresh = directory_ / "out" / "rank-1.mgt.0123456789abcdef.part";
+  const std::string foreign = directory_ / "out" / "notes.part";
   for (const std::string& path : {of_version_0_1, fresh, foreign}) std::ofstream(path) << "MGSCOPE";
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_THAT(result.problems, IsEmpty());
   EXPECT_THAT(result.ranks, ElementsAre(1));
   EXPECT_FALSE(fs::exists(of_version_0_1));
@@ -320,47 +320,47 @@ TEST_F(RecoverTest, PartsOfKilledCopiesDoNotBlockAndAreRemoved) {
 }
 
 TEST_F(RecoverTest, RefusesScratchThatOthersCanWriteTo) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   leave_trace("mine", rank_1_of_4("out"));
-  const fs::path home = fs::path(scratch_folder_of(scratch(), "mine")).parent_path();
+  const fs::path home = fs::path(scratch_directory_of(scratch(), "mine")).parent_path();
   fs::permissions(home, fs::perms::others_write, fs::perm_options::add);
   std::vector<std::string> problems;
   EXPECT_THAT(find_leftovers({scratch()}, &problems), IsEmpty());
   EXPECT_THAT(problems,
               ElementsAre("cannot use " + home.string() + ": other users can write to it"));
   RecoverResult result;
-  EXPECT_FALSE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_FALSE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_TRUE(fs::exists(home / "mine" / "rank-1.mgt"));
 }
 
 TEST_F(RecoverTest, FollowsNoLinkAndWaitsForNoFifo) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   leave_trace("mine", rank_1_of_4("out"));
-  const fs::path place = scratch_folder_of(scratch(), "mine");
-  std::ofstream(folder_ / "secret") << "secret";
-  fs::create_symlink(folder_ / "secret", place / "rank-2.mgt");
+  const fs::path place = scratch_directory_of(scratch(), "mine");
+  std::ofstream(directory_ / "secret") << "secret";
+  fs::create_symlink(directory_ / "secret", place / "rank-2.mgt");
   ASSERT_EQ(mkfifo((place / "rank-3.mgt").c_str(), 0600), 0);
-  fs::create_symlink(folder_ / "secret", folder_ / "out" / "rank-1.mgt.part");
+  fs::create_symlink(directory_ / "secret", directory_ / "out" / "rank-1.mgt.part");
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_THAT(result.ranks, ElementsAre(1));
-  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "out" / "rank-2.mgt")));
-  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "out" / "rank-3.mgt")));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(directory_ / "out" / "rank-2.mgt")));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(directory_ / "out" / "rank-3.mgt")));
   EXPECT_EQ(result.problems.size(), 2u) << testing::PrintToString(result.problems);
 }
 
 TEST_F(RecoverTest, FindsTheDirectoryThatWasMadeWhereTheUsualNameWasTaken) {
-  make_run_folder("out", "mine", scratch());
+  make_run_directory("out", "mine", scratch());
   leave_trace("mine", rank_1_of_4("out"));
-  const fs::path usual = fs::path(scratch_folder_of(scratch(), "mine")).parent_path();
+  const fs::path usual = fs::path(scratch_directory_of(scratch(), "mine")).parent_path();
   fs::rename(usual, usual.string() + ".Ab3xYz");
-  fs::create_symlink(folder_, usual);
+  fs::create_symlink(directory_, usual);
   const std::vector<Leftover> left = find_leftovers({scratch()});
   ASSERT_EQ(left.size(), 1u);
-  EXPECT_EQ(left[0].scratch_folder, usual.string() + ".Ab3xYz/mine");
-  EXPECT_EQ(left[0].run_folder, folder_ / "out");
+  EXPECT_EQ(left[0].scratch_directory, usual.string() + ".Ab3xYz/mine");
+  EXPECT_EQ(left[0].run_directory, directory_ / "out");
   RecoverResult result;
-  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  ASSERT_TRUE(recover_run(directory_ / "out", result).is_ok());
   EXPECT_THAT(result.ranks, ElementsAre(1));
   EXPECT_THAT(result.problems,
               ElementsAre("cannot use " + usual.string() + ": it is not a directory"));
@@ -368,27 +368,28 @@ TEST_F(RecoverTest, FindsTheDirectoryThatWasMadeWhereTheUsualNameWasTaken) {
 
 TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {
   for (const std::string id : {"..", ".", "a/b", ""}) {
-    make_run_folder("out", id, scratch());
+    make_run_directory("out", id, scratch());
     RunId read;
-    EXPECT_FALSE(read_run_id(folder_ / "out", read)) << id;
+    EXPECT_FALSE(read_run_id(directory_ / "out", read)) << id;
   }
-  fs::remove(folder_ / "out" / kRunIdFile);
-  ASSERT_EQ(mkfifo((folder_ / "out" / kRunIdFile).c_str(), 0600), 0);
+  fs::remove(directory_ / "out" / kRunIdFile);
+  ASSERT_EQ(mkfifo((directory_ / "out" / kRunIdFile).c_str(), 0600), 0);
   RunId read;
-  EXPECT_FALSE(read_run_id(folder_ / "out", read)) << "and a FIFO makes nobody wait";
+  EXPECT_FALSE(read_run_id(directory_ / "out", read)) << "and a FIFO makes nobody wait";
 }
 
-TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherSaid) {
+TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherReported) {
   ProcessInfo info = rank_1_of_4("out");
   info.launcher = {{"SLURM_JOB_ID", "17"}, {"SLURM_NODEID", "3"}};
   leave_trace("mine", info);
   std::unique_ptr<TraceFile> file;
-  ASSERT_TRUE(TraceFile::open(scratch_folder_of(scratch(), "mine") + "/rank-1.mgt", file).is_ok());
+  ASSERT_TRUE(
+      TraceFile::open(scratch_directory_of(scratch(), "mine") + "/rank-1.mgt", file).is_ok());
   const ProcessInfo& read = file->definitions().info;
   EXPECT_EQ(read.launcher, info.launcher);
   EXPECT_EQ(launcher_fact(read.launcher, "SLURM_NODEID"), "3");
   EXPECT_EQ(launcher_fact(read.launcher, "SLURM_STEP_ID"), "");
-  EXPECT_EQ(read.run_folder, info.run_folder);
+  EXPECT_EQ(read.run_directory, info.run_directory);
 }
 
 }  // namespace

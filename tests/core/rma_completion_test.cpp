@@ -78,7 +78,7 @@ TEST(RmaCompletion, ALocalFlushLeavesTheTargetToALaterOne) {
   EXPECT_EQ(completion.open_count(), 0u);
 }
 
-TEST(RmaCompletion, ARequestTellsOfTheOriginAndForAGetOfAll) {
+TEST(RmaCompletion, ARequestReportsOfTheOriginAndForAGetOfAll) {
   RmaCompletion completion;
   completion.add(operation(FactKind::kRput, 1, 0));
   completion.add(operation(FactKind::kRget, 2, 0));
@@ -91,7 +91,7 @@ TEST(RmaCompletion, ARequestTellsOfTheOriginAndForAGetOfAll) {
   EXPECT_THAT(completion.add(done(99)), IsEmpty());
 }
 
-TEST(RmaCompletion, TheEndOfAnAccessEpochTellsNothingOfTheTargets) {
+TEST(RmaCompletion, TheEndOfAnAccessEpochReportsNothingOfTheTargets) {
   RmaCompletion completion;
   completion.add(operation(FactKind::kPut, 1, 0));
   completion.add(operation(FactKind::kCompareAndSwap, 2, 1));

@@ -187,8 +187,8 @@ SampleTrace SampleTrace::with_hooks() {
                           .split_dimension = 0,
                           .dimension_count = 2,
                           .extents = {8, 16}};
-  std::vector<Word> told(32);
-  Word* to = told.data();
+  std::vector<Word> reported(32);
+  Word* to = reported.data();
   *to++ = hook_words::timed(2005, 2000, kFirstProgramRegion);
   to = hook_words::encode_value(to, ValueName::kStep, 7);
   to = hook_words::encode_value(to, ValueName::kLayer, std::int64_t{1} << 40);
@@ -199,8 +199,8 @@ SampleTrace SampleTrace::with_hooks() {
   *to++ = encoding::kTimeBase;
   *to++ = 2500;
   to = hook_words::encode_tensor(to, 2500, 2500, 0, shape);
-  told.resize(static_cast<std::size_t>(to - told.data()));
-  trace.hooks(0, 0, 2000, told);
+  reported.resize(static_cast<std::size_t>(to - reported.data()));
+  trace.hooks(0, 0, 2000, reported);
   trace.hooks(0, 1, 3000,
               {hook_words::timed(3000, 3000, hook_words::kLeave),
                hook_words::timed(3001, 3000, kFirstProgramRegion),

@@ -52,7 +52,7 @@ TEST(SharedCores, SetsThatOverlapAreTakenTogether) {
             Texts{"4 ranks share 3 cores on node n1"});
 }
 
-TEST(SharedCores, HyperThreadsAreSaid) {
+TEST(SharedCores, HyperThreadsAreReported) {
   std::vector<RankCpus> ranks = {rank(0, {0, 1}), rank(1, {0, 1}), rank(2, {0, 1}),
                                  rank(3, {0, 1})};
   for (RankCpus& one : ranks) one.cpus.processors = 4;

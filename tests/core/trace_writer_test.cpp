@@ -1,7 +1,7 @@
 #include "core/trace/trace_writer.h"
 
 #include "core/record/memory_source.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <gmock/gmock.h>
 
@@ -18,22 +18,22 @@ class TraceWriterTest : public testing::Test {
  protected:
   TraceWriterTest() {
     char name[] = "/tmp/trace-writer-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~TraceWriterTest() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
   std::unique_ptr<RunSource> read() const {
     std::unique_ptr<RunSource> run;
     std::vector<std::string> problems;
-    const Status status = RunSource::open(folder_, {}, run, problems);
+    const Status status = RunSource::open(directory_, {}, run, problems);
     EXPECT_TRUE(status.is_ok()) << status.message();
     EXPECT_THAT(problems, testing::IsEmpty());
     return run;
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 MemorySource::Process process_of(std::int32_t rank, std::int32_t size) {
@@ -159,13 +159,13 @@ TEST_F(TraceWriterTest, CallsOfEqualTimesKeepTheirOrder) {
   MemorySource::Process process = process_of(0, 1);
   process.locations[0] = equal_times();
   source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, folder_).is_ok());
+  ASSERT_TRUE(write_run(source, directory_).is_ok());
   expect_same_calls(source, *read(), 0);
 }
 
 TEST_F(TraceWriterTest, WhatIsWrittenIsRead) {
   const MemorySource source = rich_run();
-  const Status status = write_run(source, folder_);
+  const Status status = write_run(source, directory_);
   ASSERT_TRUE(status.is_ok()) << status.message();
   const auto run = read();
   ASSERT_EQ(run->world_ranks(), (std::vector<std::int32_t>{0, 1}));
@@ -195,7 +195,7 @@ TEST_F(TraceWriterTest, ManyCallsGoOnInFurtherChunks) {
     process.locations[0].push_back(call_at(i * 1000, i * 1000 + 500, 1, std::move(facts)));
   }
   source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, folder_).is_ok());
+  ASSERT_TRUE(write_run(source, directory_).is_ok());
   expect_same_calls(source, *read(), 0);
 }
 
@@ -206,7 +206,7 @@ TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
                                         .drift_ppm = 100.0,
                                         .domain = "other",
                                         .realtime_error_ns = 2'000}};
-  ASSERT_TRUE(write_run(source, folder_, clocks).is_ok());
+  ASSERT_TRUE(write_run(source, directory_, clocks).is_ok());
   const auto run = read();
   const auto calls = run->calls(1, 0);
   Call call;
@@ -220,10 +220,10 @@ TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
 TEST_F(TraceWriterTest, TheSameCallsAreTheSameBytes) {
   std::vector<std::string> bytes;
   for (const char* name : {"a", "b"}) {
-    const std::string folder = folder_ + "/" + name;
-    std::filesystem::create_directory(folder);
-    ASSERT_TRUE(write_run(rich_run(), folder).is_ok());
-    std::ifstream file(folder + "/rank-1.mgt", std::ios::binary);
+    const std::string directory = directory_ + "/" + name;
+    std::filesystem::create_directory(directory);
+    ASSERT_TRUE(write_run(rich_run(), directory).is_ok());
+    std::ifstream file(directory + "/rank-1.mgt", std::ios::binary);
     bytes.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   EXPECT_GT(bytes[0].size(), 4096u);
@@ -240,7 +240,7 @@ TEST_F(TraceWriterTest, WhatThreadsWereInIsRead) {
   waiting.posted = {{.kind = FactKind::kRecv, .comm = 0, .peer = 0, .tag = 4, .bytes = 8}};
   process.locations[0].push_back(waiting);
   source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, folder_).is_ok());
+  ASSERT_TRUE(write_run(source, directory_).is_ok());
   const auto run = read();
   const auto calls = run->calls(0, 0);
   Call call;
@@ -252,8 +252,8 @@ TEST_F(TraceWriterTest, WhatThreadsWereInIsRead) {
 }
 
 TEST_F(TraceWriterTest, NothingIsOverwritten) {
-  ASSERT_TRUE(write_run(rich_run(), folder_).is_ok());
-  EXPECT_THAT(write_run(rich_run(), folder_).message(), testing::HasSubstr("rank-0.mgt"));
+  ASSERT_TRUE(write_run(rich_run(), directory_).is_ok());
+  EXPECT_THAT(write_run(rich_run(), directory_).message(), testing::HasSubstr("rank-0.mgt"));
 }
 
 }  // namespace

@@ -62,10 +62,10 @@ int main(int argc, char** argv) {
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm twin;
-  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
-  train(twin, rank, size);
-  MPI_Comm_free(&twin);
+  MPI_Comm pmpi;
+  MPI_Comm_dup(MPI_COMM_WORLD, &pmpi);
+  train(pmpi, rank, size);
+  MPI_Comm_free(&pmpi);
   MPI_Finalize();
   return 0;
 }

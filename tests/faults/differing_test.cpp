@@ -63,13 +63,14 @@ class Job {
       : setting_(std::move(setting)), rank_(rank) {
     Command command{.arguments = launcher(),
                     .environment = launch_environment(2),
-                    .folder = folder_.path(),
+                    .directory = directory_.path(),
                     .before_exec = {}};
     const std::vector<std::string> part = ranks_with(2, MEGASCOPE_TEST_LIBRARY);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
     command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_DIFFERING, rank_variable(),
                                                        std::to_string(rank), setting_});
-    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + folder_.path());
+    if (!is_mpich())
+      command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
     command.environment.insert(command.environment.end(), common.begin(), common.end());
     child_ = std::make_unique<Child>(std::move(command));
   }
@@ -83,7 +84,7 @@ class Job {
   }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::string setting_;
   int rank_;
   std::unique_ptr<Child> child_;
@@ -126,17 +127,17 @@ const std::vector<std::string> kBusy = {"MEGASCOPE_TENSORS=*",
                                         "MEGASCOPE_NAN_STEPS=2",
                                         "MEGASCOPE_STEP_WAIT=0.2"};
 
-TEST(Differing, VerboseOnOneRankHoldsNobody) {
+TEST(Differing, VerboseOnOneRankHoldsNone) {
   EXPECT_EQ(expect_all_to_end({"MEGASCOPE_VERBOSE=1"}, {"MEGASCOPE_EXPORT=none"}), 2u);
 }
 
-TEST(Differing, EveryOptionOnOneRankHoldsNobody) {
+TEST(Differing, EveryOptionOnOneRankHoldsNone) {
   const std::size_t jobs = expect_all_to_end(all_settings(), {});
   EXPECT_GE(jobs, config::option_rows().size() * 2);
   RecordProperty("jobs", static_cast<int>(jobs));
 }
 
-TEST(Differing, EveryOptionOnOneRankHoldsNobodyWhereRanksTalkAllTheTime) {
+TEST(Differing, EveryOptionOnOneRankHoldsNoneWhereRanksExchangeAllTheTime) {
   std::vector<std::string> settings = all_settings();
   for (const std::string& setting : kBusy)
     settings.push_back(setting.substr(0, setting.find('=') + 1));  // its default

@@ -35,14 +35,15 @@ bool run_program(std::vector<std::string> words) {
 
 }  // namespace
 
-bool mount_tmpfs(const std::string& folder, const std::string& options, unsigned long flags) {
-  return enter_namespace() && mount("none", folder.c_str(), "tmpfs", flags, options.c_str()) == 0;
+bool mount_tmpfs(const std::string& directory, const std::string& options, unsigned long flags) {
+  return enter_namespace() &&
+         mount("none", directory.c_str(), "tmpfs", flags, options.c_str()) == 0;
 }
 
 bool can_mount() {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const pid_t child = fork();
-  if (child == 0) _exit(mount_tmpfs(folder.path(), "size=1m") ? 0 : 1);
+  if (child == 0) _exit(mount_tmpfs(directory.path(), "size=1m") ? 0 : 1);
   int status = 1;
   waitpid(child, &status, 0);
   return status == 0;
@@ -55,8 +56,8 @@ bool make_file_system(const std::string& image, const std::string& type, unsigne
   return is_made && run_program({"mkfs." + type, "-q", image});
 }
 
-bool mount_image(const std::string& image, const std::string& type, const std::string& folder) {
-  return enter_namespace() && run_program({"mount", "-t", type, "-o", "loop", image, folder});
+bool mount_image(const std::string& image, const std::string& type, const std::string& directory) {
+  return enter_namespace() && run_program({"mount", "-t", type, "-o", "loop", image, directory});
 }
 
 }  // namespace megascope::faults

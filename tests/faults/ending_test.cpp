@@ -23,9 +23,9 @@ void expect_same_ending(const std::string& mode, int exit_code, int signal) {
   EXPECT_EQ(ending.out, bare.out);
   const Read read = trial.recovered();
   ASSERT_EQ(read.locations.size(), 1u);
-  expect_book(read.locations[0], *trial.book());
+  expect_ledger(read.locations[0], *trial.ledger());
   EXPECT_EQ(read.loss_count(), 0u);
-  EXPECT_EQ(trial.book()->count.load(), 601u);  // MPI_Init and 100 rounds of six
+  EXPECT_EQ(trial.ledger()->count.load(), 601u);  // MPI_Init and 100 rounds of six
 }
 
 TEST(Ending, UnderscoreExit) { expect_same_ending("_exit", 3, 0); }
@@ -58,24 +58,24 @@ TEST(Ending, CodesReachTheLauncher) {
     const Ending bare = run(Trial(mode).ranks(2).bare());
     EXPECT_EQ(bare.exit_code, code);
     for (int rank = 0; rank < 2; ++rank) {
-      if (trial.book(rank) == nullptr) continue;  // ended by the launcher before it began
-      if (!std::filesystem::exists(trial.run_folder()))
+      if (trial.ledger(rank) == nullptr) continue;  // ended by the launcher before it began
+      if (!std::filesystem::exists(trial.run_directory()))
         continue;  // so was rank 0, which makes the folder
       const Read read = trial.recovered(rank);
       ASSERT_EQ(read.locations.size(), 1u) << mode;
-      expect_book(read.locations[0], *trial.book(rank));
+      expect_ledger(read.locations[0], *trial.ledger(rank));
     }
   }
 }
 
-TEST(Ending, NormalOneLeavesTheSameBook) {
+TEST(Ending, NormalOneLeavesTheSameLedger) {
   const Trial trial("finish");
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(ending.out, "602 calls\n");
   const Read read = trial.trace();
   ASSERT_EQ(read.locations.size(), 1u);
-  expect_book(read.locations[0], *trial.book());
+  expect_ledger(read.locations[0], *trial.ledger());
   EXPECT_EQ(read.locations[0].size(), 602u);
   EXPECT_EQ(read.definitions.info.end_state, EndState::kFinalized);
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);

@@ -38,7 +38,7 @@ class OtherFileSystem {
   OtherFileSystem& operator=(const OtherFileSystem&) = delete;
 
   bool is_usable() const { return is_usable_; }
-  std::string run_folder() const { return path_ + "/run"; }
+  std::string run_directory() const { return path_ + "/run"; }
 
  private:
   std::string path_;
@@ -51,8 +51,8 @@ int kill_count() {
 }
 
 /// Of a trace: a report that was being written is not looked at.
-bool has_part(const std::string& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+bool has_part(const std::string& directory) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const bool is_of_trace = entry.path().filename().string().starts_with("rank-");
     if (is_of_trace && entry.path().extension() == ".part") return true;
   }
@@ -60,20 +60,20 @@ bool has_part(const std::string& folder) {
 }
 
 Command recovery(const Trial& trial) {
-  return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_folder()},
+  return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_directory()},
           .environment = {},
-          .folder = trial.folder().path(),
+          .directory = trial.directory().path(),
           .before_exec = {}};
 }
 
 /// The program notes MPI_Finalize before it calls it: alone of all calls it may be in the book and
 /// not have been entered.
 void forget_a_finalize_that_was_not_entered(const Trial& trial, const std::vector<Row>& rows) {
-  Book* const book = Book::open((trial.folder() / "book.0").c_str());
-  const std::uint64_t count = book->count.load();
-  const bool is_noted = count > 0 && book->entries[count - 1].fn == Book::kFinalize;
+  Ledger* const ledger = Ledger::open((trial.directory() / "book.0").c_str());
+  const std::uint64_t count = ledger->count.load();
+  const bool is_noted = count > 0 && ledger->entries[count - 1].fn == Ledger::kFinalize;
   const bool is_recorded = !rows.empty() && rows.back().function == "MPI_Finalize";
-  if (is_noted && !is_recorded) book->count.store(count - 1);
+  if (is_noted && !is_recorded) ledger->count.store(count - 1);
 }
 
 struct Counts {
@@ -87,35 +87,35 @@ struct Counts {
 void kill_one(std::mt19937& random, Counts& counts) {
   const OtherFileSystem other;
   Trial trial("finish", /*count=*/120'000);
-  trial.runs_into(other.run_folder());
+  trial.runs_into(other.run_directory());
   Child program(trial.preloaded());
-  const std::string target = trial.run_folder() + "/rank-0.mgt";
+  const std::string target = trial.run_directory() + "/rank-0.mgt";
   const bool is_early = random() % 4 == 0;
-  const Book* book = nullptr;  // each look at trial.book() maps it anew
+  const Ledger* ledger = nullptr;  // each look at trial.book() maps it anew
   const auto is_due = [&] {
-    if (book == nullptr) book = trial.book();
-    return book != nullptr && (is_early || book->count.load() > 720'000);
+    if (ledger == nullptr) ledger = trial.ledger();
+    return ledger != nullptr && (is_early || ledger->count.load() > 720'000);
   };
   for (int tick = 0; tick < 60'000 && !is_due() && !program.has_ended(); ++tick) usleep(200);
   usleep(std::uniform_int_distribution<unsigned>(0, is_early ? 100'000 : 40'000)(random));
   program.send(SIGKILL);
   if (program.wait().signal == SIGKILL) ++counts.programs;
-  counts.parts += has_part(trial.run_folder()) ? 1 : 0;
+  counts.parts += has_part(trial.run_directory()) ? 1 : 0;
   for (int i = 0; i < 3; ++i) {
     Child command(recovery(trial));
     usleep(std::uniform_int_distribution<unsigned>(0, 40'000)(random));
     command.send(SIGKILL);
     if (command.wait().signal == SIGKILL) ++counts.recoveries;
-    counts.parts += has_part(trial.run_folder()) ? 1 : 0;
+    counts.parts += has_part(trial.run_directory()) ? 1 : 0;
   }
   const Ending last = run(recovery(trial));
   EXPECT_EQ(last.exit_code, 0) << last.err;
   const Read read = trial.trace();
   ASSERT_EQ(read.locations.size(), 1u);
-  ASSERT_NE(book, nullptr);
+  ASSERT_NE(ledger, nullptr);
   forget_a_finalize_that_was_not_entered(trial, read.locations[0]);
-  expect_book(read.locations[0], *book);
-  EXPECT_FALSE(has_part(trial.run_folder()));
+  expect_ledger(read.locations[0], *ledger);
+  EXPECT_FALSE(has_part(trial.run_directory()));
   std::error_code error;
   EXPECT_TRUE(fs::is_empty(trial.scratch() + "/megascope-" + std::to_string(geteuid()), error))
       << "nothing is left in scratch";

@@ -14,11 +14,11 @@ namespace {
 const Row kPendingReceive{.function = "MPI_Recv", .tag = -1, .depth = 0, .is_pending = true};
 
 /// Waits until the victim has opened its book and written `count` calls.
-bool wait_for_book(Child& child, const Trial& trial, std::uint64_t count, int rank = 0) {
-  const Book* book = nullptr;
+bool wait_for_ledger(Child& child, const Trial& trial, std::uint64_t count, int rank = 0) {
+  const Ledger* ledger = nullptr;
   for (int tick = 0; tick < 20'000 && !child.has_ended(); ++tick) {
-    if (book == nullptr) book = trial.book(rank);
-    if (book != nullptr && book->count.load() >= count) return true;
+    if (ledger == nullptr) ledger = trial.ledger(rank);
+    if (ledger != nullptr && ledger->count.load() >= count) return true;
     usleep(500);
   }
   return false;
@@ -30,13 +30,13 @@ void kill_at_random_moments(unsigned seed) {
   for (int i = 0; i < 25; ++i) {
     const Trial trial("until-killed");
     Child child(trial.preloaded());
-    ASSERT_TRUE(wait_for_book(child, trial, 1)) << child.wait(1).err;
+    ASSERT_TRUE(wait_for_ledger(child, trial, 1)) << child.wait(1).err;
     usleep(std::uniform_int_distribution<unsigned>(0, 40'000)(random));
     child.send(SIGKILL);
     EXPECT_EQ(child.wait().signal, SIGKILL);
     const Read read = trial.recovered();
     ASSERT_EQ(read.locations.size(), 1u);
-    expect_book(read.locations[0], *trial.book());
+    expect_ledger(read.locations[0], *trial.ledger());
     EXPECT_EQ(read.loss_count(), 0u);
     EXPECT_EQ(read.definitions.info.end_state, EndState::kRecovered);
     if (testing::Test::HasFailure()) FAIL() << "kill " << i << " of seed " << seed;
@@ -55,7 +55,7 @@ TEST(Kill, LeavesEveryReturnedCallOfBothRanks) {
     Trial trial("in-company");
     trial.ranks(2);
     Child launcher(trial.preloaded());
-    ASSERT_TRUE(wait_for_book(launcher, trial, 3, 0) && wait_for_book(launcher, trial, 3, 1));
+    ASSERT_TRUE(wait_for_ledger(launcher, trial, 3, 0) && wait_for_ledger(launcher, trial, 3, 1));
     usleep(std::uniform_int_distribution<unsigned>(0, 60'000)(random));
     // The victim's number is in its trace's header.
     const std::string home = trial.scratch() + "/megascope-" + std::to_string(getuid());
@@ -72,7 +72,7 @@ TEST(Kill, LeavesEveryReturnedCallOfBothRanks) {
     for (int rank = 0; rank < 2; ++rank) {
       const Read read = trial.recovered(rank);
       ASSERT_EQ(read.locations.size(), 1u);
-      expect_book(read.locations[0], *trial.book(rank));
+      expect_ledger(read.locations[0], *trial.ledger(rank));
     }
   }
 }
@@ -81,18 +81,19 @@ TEST(Kill, ShowsWhatTheProcessWasWaitingIn) {
   const Trial trial("receive-forever");
   Child child(trial.preloaded());
   for (int tick = 0;
-       tick < 10'000 && (trial.book() == nullptr || trial.book()->is_waiting.load() == 0); ++tick)
+       tick < 10'000 && (trial.ledger() == nullptr || trial.ledger()->is_waiting.load() == 0);
+       ++tick)
     usleep(500);
   usleep(50'000);
   child.send(SIGKILL);
   child.wait();
   const Read read = trial.recovered();
   ASSERT_EQ(read.locations.size(), 1u);
-  expect_book(read.locations[0], *trial.book());
+  expect_ledger(read.locations[0], *trial.ledger());
   EXPECT_EQ(read.locations[0].back(), kPendingReceive);
 
   std::unique_ptr<trace::TraceFile> file;
-  ASSERT_TRUE(trace::TraceFile::open(trial.run_folder() + "/rank-0.mgt", file).is_ok());
+  ASSERT_TRUE(trace::TraceFile::open(trial.run_directory() + "/rank-0.mgt", file).is_ok());
   Call call;
   std::vector<Fact> facts;
   ASSERT_TRUE(file->pending_call(0, call, facts));
@@ -108,8 +109,8 @@ TEST(Kill, BeforeTheTraceIsMadeLeavesNothingHalfMade) {
     child.send(SIGKILL);
     child.wait();
     trace::RecoverResult result;
-    const Status status = trace::recover_run(trial.run_folder(), result);
-    if (trial.book() == nullptr || trial.book()->count.load() == 0)
+    const Status status = trace::recover_run(trial.run_directory(), result);
+    if (trial.ledger() == nullptr || trial.ledger()->count.load() == 0)
       continue;  // any honest answer will do
     EXPECT_TRUE(status.is_ok()) << status.message();
   }

@@ -43,9 +43,9 @@ std::vector<std::string> environment_of(const Command& command) {
     if (at != std::string::npos)
       setenv(entry.substr(0, at).c_str(), entry.substr(at + 1).c_str(), 1);
   }
-  redirect(command.folder + "/stdout.txt", STDOUT_FILENO);
-  redirect(command.folder + "/stderr.txt", STDERR_FILENO);
-  if (chdir(command.folder.c_str()) != 0) _exit(126);
+  redirect(command.directory + "/stdout.txt", STDOUT_FILENO);
+  redirect(command.directory + "/stderr.txt", STDERR_FILENO);
+  if (chdir(command.directory.c_str()) != 0) _exit(126);
   if (command.before_exec) command.before_exec();
   execvp(arguments[0], arguments.data());
   _exit(127);
@@ -53,13 +53,13 @@ std::vector<std::string> environment_of(const Command& command) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryDirectory::TemporaryDirectory() {
   char name[] = "/tmp/faults-XXXXXX";
   if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a temporary folder");
   path_ = name;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryDirectory::~TemporaryDirectory() {
   std::error_code error;
   std::filesystem::remove_all(path_, error);
 }
@@ -99,8 +99,8 @@ Ending Child::wait(int timeout_s) {
   }
   if (WIFEXITED(status_)) ending.exit_code = WEXITSTATUS(status_);
   if (WIFSIGNALED(status_)) ending.signal = WTERMSIG(status_);
-  ending.out = read_text(command_.folder + "/stdout.txt");
-  ending.err = read_text(command_.folder + "/stderr.txt");
+  ending.out = read_text(command_.directory + "/stdout.txt");
+  ending.err = read_text(command_.directory + "/stderr.txt");
   return ending;
 }
 

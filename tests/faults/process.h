@@ -8,12 +8,12 @@
 namespace megascope::faults {
 
 /// A folder of this test's own, removed with what is in it.
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
@@ -24,8 +24,8 @@ class TemporaryFolder {
 struct Command {
   std::vector<std::string> arguments;  ///< the program's path first
   std::vector<std::string>
-      environment;     ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
-  std::string folder;  ///< working directory; where stdout.txt and stderr.txt are written
+      environment;        ///< NAME=VALUE, over what the test has; MEGASCOPE_* is not inherited
+  std::string directory;  ///< working directory; where stdout.txt and stderr.txt are written
   std::function<void()> before_exec;  ///< in the child
 };
 

@@ -18,24 +18,24 @@ Ending expect_unharmed(const Trial& trial, const std::string& mode, std::uint64_
   return ending;
 }
 
-void expect_trace_of_one_thread(const Read& read, const Book& book) {
+void expect_trace_of_one_thread(const Read& read, const Ledger& ledger) {
   ASSERT_EQ(read.locations.size(), 1u);
-  expect_book(read.locations[0], book);
+  expect_ledger(read.locations[0], ledger);
   EXPECT_EQ(read.loss_count(), 0u);
 }
 
 TEST(Fork, ChildrenGoOnCallingAndLeaveTheTraceAlone) {
   const Trial trial("fork-often");
   expect_unharmed(trial, "fork-often");
-  expect_trace_of_one_thread(trial.trace(), *trial.book());
-  EXPECT_EQ(trial.book()->count.load(), 1u + 20 * 20 * 6 + 1);
+  expect_trace_of_one_thread(trial.trace(), *trial.ledger());
+  EXPECT_EQ(trial.ledger()->count.load(), 1u + 20 * 20 * 6 + 1);
 }
 
 TEST(Fork, AChildMayAbort) {
   const Trial trial("fork-then-abort");
   expect_unharmed(trial, "fork-then-abort");
   const Read read = trial.trace();
-  expect_trace_of_one_thread(read, *trial.book());
+  expect_trace_of_one_thread(read, *trial.ledger());
   EXPECT_EQ(read.definitions.info.end_state, EndState::kFinalized)
       << "it was the child that aborted";
 }
@@ -43,20 +43,20 @@ TEST(Fork, AChildMayAbort) {
 TEST(Fork, AChildMayStartThreads) {
   const Trial trial("fork-then-thread");
   expect_unharmed(trial, "fork-then-thread");
-  expect_trace_of_one_thread(trial.trace(), *trial.book());
+  expect_trace_of_one_thread(trial.trace(), *trial.ledger());
 }
 
 TEST(Fork, OtherProgramsAreStarted) {
   const Trial trial("start-others");
   const Ending ending = expect_unharmed(trial, "start-others");
-  expect_trace_of_one_thread(trial.trace(), *trial.book());
+  expect_trace_of_one_thread(trial.trace(), *trial.ledger());
   EXPECT_EQ(occurrences(ending.err, "writes to"), 1) << ending.err;
 }
 
 TEST(Descriptors, AreTheProgramsOwn) {
   const Trial trial("close-descriptors", 200'000);
   expect_unharmed(trial, "close-descriptors", 200'000);
-  expect_trace_of_one_thread(trial.recovered(), *trial.book());
+  expect_trace_of_one_thread(trial.recovered(), *trial.ledger());
 }
 
 TEST(Threads, OutliveFinalize) {

@@ -27,7 +27,7 @@ Disarm g_disarm = nullptr;
 
 int g_value = 1;
 int g_other = 0;
-std::string g_folder;
+std::string g_directory;
 
 void p2p() {
   MPI_Request requests[4];
@@ -204,7 +204,7 @@ void local() {
 }
 
 void io() {
-  const std::string path = g_folder + "/a file whose name does not fit into a short string";
+  const std::string path = g_directory + "/a file whose name does not fit into a short string";
   MPI_File file;
   MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                 &file);
@@ -346,9 +346,9 @@ long run(const Part& part, long number, bool goes_on) {
 }
 
 long run_all(const Part& part, bool goes_on) {
-  constexpr long kMost = 3000;
+  constexpr long kMax = 3000;
   long number = 1;
-  while (number <= kMost && run(part, number, goes_on) >= number) {
+  while (number <= kMax && run(part, number, goes_on) >= number) {
     if (number % 16 == 0) std::fprintf(stderr, "%s: %ld\n", part.name, number);
     ++number;
   }
@@ -367,7 +367,7 @@ int main(int argc, char** argv) {
   if (argc < 4 || g_arm == nullptr || g_disarm == nullptr) return 3;
   const std::string name = argv[1];
   const std::string mode = argv[2];
-  g_folder = argv[3];
+  g_directory = argv[3];
   const long number = argc > 4 ? std::atol(argv[4]) : 0;
   if (name == "start") g_arm(number, mode == "all" ? 1 : 0);
   MPI_Init(&argc, &argv);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SHOWN __attribute__((visibility("default")))
-enum { kMostRanges = 64 };
+enum { kMaxRanges = 64 };
 
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
@@ -23,7 +23,7 @@ extern void* __libc_memalign(size_t, size_t);
 static struct {
   uintptr_t begin;
   uintptr_t end;
-} ranges[kMostRanges];
+} ranges[kMaxRanges];
 static int range_count = 0;
 static __thread long first __attribute__((tls_model("initial-exec"))) = 0; /* 0: not armed */
 static __thread int goes_on __attribute__((tls_model("initial-exec"))) = 0;
@@ -33,7 +33,7 @@ static int note_code(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size;
   (void)unused;
   if (info->dlpi_name == NULL || strstr(info->dlpi_name, "/libmegascope") == NULL) return 0;
-  for (int i = 0; i < info->dlpi_phnum && range_count < kMostRanges; ++i) {
+  for (int i = 0; i < info->dlpi_phnum && range_count < kMaxRanges; ++i) {
     const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
     ranges[range_count].begin = info->dlpi_addr + part->p_vaddr;

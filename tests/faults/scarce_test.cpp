@@ -31,19 +31,19 @@ class Scarce {
   explicit Scarce(std::vector<std::string> environment) : environment_(std::move(environment)) {}
 
   Result expect_survival(const std::string& part, const std::string& mode, long number = 0) const {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     Command command{
-        .arguments = {MEGASCOPE_TEST_SCARCE, part, mode, folder.path(), std::to_string(number)},
+        .arguments = {MEGASCOPE_TEST_SCARCE, part, mode, directory.path(), std::to_string(number)},
         .environment = launch_environment(0),
-        .folder = folder.path(),
+        .directory = directory.path(),
         .before_exec = {}};
-    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + folder.path());
+    if (!is_mpich()) command.environment.push_back("OMPI_MCA_orte_tmpdir_base=" + directory.path());
     command.environment.insert(command.environment.end(), environment_.begin(), environment_.end());
     command.environment.insert(
         command.environment.end(),
         {"LD_PRELOAD=" MEGASCOPE_TEST_SCARCE_MEMORY ":" MEGASCOPE_TEST_LIBRARY,
          "MEGASCOPE_EXPORT=none",
-         "MEGASCOPE_OUT=" + (folder / (part == "end" ? "stdout.txt/run" : "run"))});
+         "MEGASCOPE_OUT=" + (directory / (part == "end" ? "stdout.txt/run" : "run"))});
     Child child(std::move(command));
     const Ending ending = child.wait(60);
     const std::string what = part + ", " + mode + ", allocation " + std::to_string(number);
@@ -52,7 +52,7 @@ class Scarce {
     EXPECT_EQ(ending.exit_code, 0) << what << "\n" << ending.err;
     Result result;
     std::istringstream(ending.out) >> result.number;
-    const nlohmann::json report = nlohmann::json::parse(read_text(folder / "run/report.json"),
+    const nlohmann::json report = nlohmann::json::parse(read_text(directory / "run/report.json"),
                                                         nullptr, /*allow_exceptions=*/false);
     if (report.is_object() && report.contains("losses"))
       result.counted = report["losses"].value("no_buffer", std::int64_t{0});
@@ -64,10 +64,10 @@ class Scarce {
 };
 
 std::vector<std::string> all_parts() {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const Ending ending = run({.arguments = {MEGASCOPE_TEST_SCARCE, "list"},
                              .environment = {},
-                             .folder = folder.path(),
+                             .directory = directory.path(),
                              .before_exec = {}});
   std::vector<std::string> parts;
   std::istringstream words(ending.out);

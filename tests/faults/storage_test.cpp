@@ -55,7 +55,7 @@ TEST(Buffer, StopKeepsTheOldest) {
   ASSERT_FALSE(read.locations.empty());
   EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
   EXPECT_NE(read.locations[0].back().function, "MPI_Finalize");
-  EXPECT_LE(std::filesystem::file_size(trial.run_folder() + "/rank-0.mgt"),
+  EXPECT_LE(std::filesystem::file_size(trial.run_directory() + "/rank-0.mgt"),
             std::uintmax_t{2} << 20);
 }
 
@@ -84,7 +84,7 @@ TEST(Buffer, FlightInASmallBufferKeepsTheNewest) {
 TEST(Storage, BecomesFull) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  trial.before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=3m"); });
+  trial.before_exec([directory = trial.scratch()] { mount_tmpfs(directory, "size=3m"); });
   const std::string err = expect_unharmed(trial);
   expect_all_accounted_for(trial, LossCause::kStorage);
   EXPECT_EQ(occurrences(err, "free, of which 384 KiB are left to the application"), 1) << err;
@@ -115,9 +115,9 @@ TEST(Storage, IsReservedThoughSignalsInterrupt) {
 TEST(Storage, IsFullFromTheStart) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  trial.before_exec([folder = trial.scratch()] {
-    mount_tmpfs(folder, "size=1m");
-    std::ofstream(folder + "/filler") << std::string(2 << 20, 'x');
+  trial.before_exec([directory = trial.scratch()] {
+    mount_tmpfs(directory, "size=1m");
+    std::ofstream(directory + "/filler") << std::string(2 << 20, 'x');
   });
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
@@ -128,7 +128,8 @@ TEST(Storage, IsFullFromTheStart) {
 TEST(Storage, IsReadOnly) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  trial.before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=1m", MS_RDONLY); });
+  trial.before_exec(
+      [directory = trial.scratch()] { mount_tmpfs(directory, "size=1m", MS_RDONLY); });
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
   EXPECT_EQ(occurrences(err, "Read-only file system"), 1) << err;
@@ -145,14 +146,14 @@ TEST(Storage, IsMissing) {
 
 TEST(Storage, IsAFile) {
   Trial trial("cheap", kManyCalls);
-  std::ofstream(trial.folder() / "file") << "of the user";
-  trial.with("MEGASCOPE_SCRATCH=" + (trial.folder() / "file"));
+  std::ofstream(trial.directory() / "file") << "of the user";
+  trial.with("MEGASCOPE_SCRATCH=" + (trial.directory() / "file"));
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
-  EXPECT_EQ(read_text(trial.folder() / "file"), "of the user");
+  EXPECT_EQ(read_text(trial.directory() / "file"), "of the user");
 }
 
-TEST(Storage, MissingOnEveryRankIsSaidOnce) {
+TEST(Storage, MissingOnEveryRankIsReportedOnce) {
   Trial trial("finish");
   trial.ranks(2).with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
   const Ending ending = run(trial.preloaded());
@@ -161,25 +162,25 @@ TEST(Storage, MissingOnEveryRankIsSaidOnce) {
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
 }
 
-TEST(RunFolder, CannotBeMade) {
+TEST(RunDirectory, CannotBeMade) {
   Trial trial("cheap", kManyCalls);
-  std::ofstream(trial.folder() / "file") << "of the user";
-  trial.with("MEGASCOPE_OUT=" + (trial.folder() / "file/run"))
+  std::ofstream(trial.directory() / "file") << "of the user";
+  trial.with("MEGASCOPE_OUT=" + (trial.directory() / "file/run"))
       .with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "Not a directory"), 1) << err;
-  EXPECT_EQ(read_text(trial.folder() / "file"), "of the user");
+  EXPECT_EQ(read_text(trial.directory() / "file"), "of the user");
   for (const char* name :
        {"/trace.otf2", "/traces.otf2", "/trace.perfetto-trace", "/trace.json.gz", "/otf2"}) {
     EXPECT_FALSE(std::filesystem::exists(name)) << name;
-    EXPECT_FALSE(std::filesystem::exists(trial.folder() / name)) << name;
+    EXPECT_FALSE(std::filesystem::exists(trial.directory() / name)) << name;
   }
 }
 
-TEST(RunFolder, IsOnAFullDisk) {
+TEST(RunDirectory, IsOnAFullDisk) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  const std::string disk = trial.folder() / "disk";
+  const std::string disk = trial.directory() / "disk";
   std::filesystem::create_directory(disk);
   trial.before_exec([disk] { mount_tmpfs(disk, "size=1m"); });
   trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
@@ -192,15 +193,15 @@ TEST(RunFolder, IsOnAFullDisk) {
   }
   ASSERT_EQ(traces.size(), 1u);
   trace::JoinResult joined;
-  ASSERT_TRUE(trace::join_run(traces, trial.run_folder(), joined).is_ok())
+  ASSERT_TRUE(trace::join_run(traces, trial.run_directory(), joined).is_ok())
       << "to where there is room";
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
-TEST(RunFolder, IsOnADiskWithoutRoomForTheReport) {
+TEST(RunDirectory, IsOnADiskWithoutSpaceForTheReport) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);
-  const std::string disk = trial.folder() / "disk";
+  const std::string disk = trial.directory() / "disk";
   std::filesystem::create_directory(disk);
   trial.before_exec([disk] { mount_tmpfs(disk, "size=4k"); });
   trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_REPORT=short");
@@ -210,7 +211,7 @@ TEST(RunFolder, IsOnADiskWithoutRoomForTheReport) {
   EXPECT_EQ(occurrences(err, "done; report in"), 0) << err;
 }
 
-TEST(RunFolder, IsOnAFullQuota) {
+TEST(RunDirectory, IsOnAFullQuota) {
   Trial trial("cheap", kManyCalls);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
   const Ending ending = run(
@@ -218,17 +219,17 @@ TEST(RunFolder, IsOnAFullQuota) {
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
   EXPECT_GE(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
-  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "/trace.otf2"))
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory() + "/trace.otf2"))
       << "which libotf2 could not have written to its end";
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
-  for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
+  for (const auto& entry : std::filesystem::directory_iterator(trial.run_directory())) {
     EXPECT_EQ(entry.path().filename().string().find(".room"), std::string::npos)
         << "nothing is left behind";
   }
 }
 
 /// Two ranks, and a disk that is full for both from some write of the archive on.
-TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
+TEST(RunDirectory, IsOnADiskThatBecomesFullDuringAnExport) {
   constexpr std::int64_t kCalls = 2 * kManyBooked;
   for (const int first : {1, 2, 4, 6, 8}) {
     Trial trial("cheap", kManyCalls);
@@ -242,7 +243,7 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
     EXPECT_EQ(trial.trace(0).call_count() + trial.trace(1).call_count(),
               static_cast<std::uint64_t>(kCalls))
         << first;
-    for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
+    for (const auto& entry : std::filesystem::directory_iterator(trial.run_directory())) {
       const std::string name = entry.path().filename();
       EXPECT_FALSE(name.ends_with(".part") ||
                    (name.starts_with("trace") && !name.ends_with(".json.gz")))
@@ -252,11 +253,11 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
 }
 
 TEST(Memory, ThatIsScarceEndsNoProgram) {
-  constexpr int kNoBook = 99;  // victim.cpp
+  constexpr int kNoLedger = 99;  // victim.cpp
   int passed = 0;
-  for (const rlim_t most_kib :
+  for (const rlim_t max_kib :
        {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
-    const auto scarce = [most_kib] { limit(RLIMIT_AS, most_kib << 10); };
+    const auto scarce = [max_kib] { limit(RLIMIT_AS, max_kib << 10); };
     Trial bare("cheap", kManyCalls);
     bare.before_exec(scarce);
     if (run(bare.bare()).exit_code != 0) continue;
@@ -265,10 +266,10 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     const Ending ending = run(trial.preloaded());
     // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so,
     // and nobody is ended.
-    const bool is_too_little = ending.exit_code == kNoBook ||
+    const bool is_too_little = ending.exit_code == kNoLedger ||
                                ending.err.find("failed to map segment") != std::string::npos;
     if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
-    EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n"
+    EXPECT_EQ(ending.exit_code, 0) << max_kib << " KiB: signal " << ending.signal << "\n"
                                    << ending.err;
     ++passed;
   }
@@ -279,7 +280,8 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
 TEST(FileSizeLimit, IsKept) {
   for (const rlim_t most : {rlim_t{16} << 10, rlim_t{300} << 10, rlim_t{2} << 20}) {
     Trial trial("cheap", kManyCalls);
-    ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);  // larger than the limit
+    ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()),
+              nullptr);  // larger than the limit
     trial.before_exec([most] { limit(RLIMIT_FSIZE, most); });
     const std::string err = expect_unharmed(trial);
     EXPECT_EQ(occurrences(err, "file-size limit"), 1) << most << err;
@@ -290,7 +292,7 @@ TEST(FileSizeLimit, IsKept) {
 
 TEST(FileSizeLimit, IsKeptByExports) {
   Trial trial("cheap", 3000);
-  ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);
+  ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()), nullptr);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec([] {
     limit(RLIMIT_FSIZE, rlim_t{4} << 10);
   });

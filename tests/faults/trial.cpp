@@ -1,7 +1,7 @@
 #include "tests/faults/trial.h"
 
 #include "core/trace/reader.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "tests/faults/launch.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +43,8 @@ Read read_trace(const std::string& path) {
   return read;
 }
 
-nlohmann::json report_of(const std::string& folder) {
-  return nlohmann::json::parse(read_text(folder + "/report.json"), nullptr,
+nlohmann::json report_of(const std::string& directory) {
+  return nlohmann::json::parse(read_text(directory + "/report.json"), nullptr,
                                /*allow_exceptions=*/false);
 }
 
@@ -73,8 +73,8 @@ Trial& Trial::with(const std::string& entry) {
   return *this;
 }
 
-Trial& Trial::runs_into(std::string folder) {
-  run_folder_ = std::move(folder);
+Trial& Trial::runs_into(std::string directory) {
+  run_directory_ = std::move(directory);
   return *this;
 }
 
@@ -92,7 +92,7 @@ std::vector<std::string> Trial::common() const {
   mkdir(scratch().c_str(), 0700);
   std::vector<std::string> entries = launch_environment(ranks_);
   // Processes that start at the same time would share Open MPI's own folder.
-  if (!is_mpich()) entries.push_back("OMPI_MCA_orte_tmpdir_base=" + folder_.path());
+  if (!is_mpich()) entries.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
   return entries;
 }
 
@@ -103,11 +103,11 @@ Command Trial::command(const std::string& preload) const {
     const std::vector<std::string> part = ranks_with(ranks_, preload);
     command.arguments.insert(command.arguments.end(), part.begin(), part.end());
   }
-  command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_VICTIM, mode_, folder_ / "book",
-                                                     std::to_string(count_)});
+  command.arguments.insert(command.arguments.end(), {MEGASCOPE_TEST_VICTIM, mode_,
+                                                     directory_ / "book", std::to_string(count_)});
   command.environment = common();
   if (ranks_ == 0 && !preload.empty()) command.environment.push_back("LD_PRELOAD=" + preload);
-  command.folder = folder_.path();
+  command.directory = directory_.path();
   command.before_exec = before_exec_;
   return command;
 }
@@ -118,59 +118,59 @@ Command Trial::preloaded() const { return preloaded_with(MEGASCOPE_TEST_LIBRARY)
 
 Command Trial::preloaded_with(const std::string& preload) const {
   Command command = this->command(preload);
-  command.environment.push_back("MEGASCOPE_OUT=" + run_folder());
+  command.environment.push_back("MEGASCOPE_OUT=" + run_directory());
   command.environment.push_back("MEGASCOPE_SCRATCH=" + scratch());
   command.environment.emplace_back("MEGASCOPE_EXPORT=none");
   command.environment.insert(command.environment.end(), environment_.begin(), environment_.end());
   return command;
 }
 
-const Book* Trial::book(int rank) const {
-  const std::string path = folder_ / ("book." + std::to_string(rank));
-  return access(path.c_str(), R_OK) == 0 ? Book::open(path.c_str()) : nullptr;
+const Ledger* Trial::ledger(int rank) const {
+  const std::string path = directory_ / ("book." + std::to_string(rank));
+  return access(path.c_str(), R_OK) == 0 ? Ledger::open(path.c_str()) : nullptr;
 }
 
 Read Trial::trace(int rank) const {
-  return read_trace(run_folder() + "/" + trace::trace_file_name(rank));
+  return read_trace(run_directory() + "/" + trace::trace_file_name(rank));
 }
 
 Read Trial::recovered(int rank) const {
   trace::RecoverResult result;
-  const Status status = trace::recover_run(run_folder(), result);
+  const Status status = trace::recover_run(run_directory(), result);
   EXPECT_TRUE(status.is_ok()) << status.message();
   return status.is_ok() ? trace(rank) : Read{};
 }
 
 std::int64_t Trial::report_number(const std::string& key) const {
-  const nlohmann::json report = report_of(run_folder());
+  const nlohmann::json report = report_of(run_directory());
   return report.is_object() && report.contains(key) && report[key].is_number()
              ? report[key].get<std::int64_t>()
              : -1;
 }
 
 std::int64_t Trial::losses_reported() const {
-  const nlohmann::json report = report_of(run_folder());
+  const nlohmann::json report = report_of(run_directory());
   if (!report.is_object() || !report.contains("losses")) return -1;
   std::int64_t sum = 0;
   for (const auto& loss : report["losses"]) sum += loss.get<std::int64_t>();
   return sum;
 }
 
-std::vector<Row> booked(const Book& book) {
+std::vector<Row> booked(const Ledger& ledger) {
   std::vector<Row> rows;
-  const std::uint64_t count = book.count.load();
+  const std::uint64_t count = ledger.count.load();
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Book::Entry& entry = book.entries[i];
+    const Ledger::Entry& entry = ledger.entries[i];
     const bool has_size = entry.tag == -2;
     rows.push_back({.function = has_size ? "MPI_Comm_size" : kBookedNames[entry.fn],
                     .tag = has_size ? -1 : entry.tag,
-                    .was_left = entry.fn == Book::kRecvLeft});
+                    .was_left = entry.fn == Ledger::kRecvLeft});
   }
   return rows;
 }
 
-void expect_book(const std::vector<Row>& rows, const Book& book) {
-  const std::vector<Row> expected = booked(book);
+void expect_ledger(const std::vector<Row>& rows, const Ledger& ledger) {
+  const std::vector<Row> expected = booked(ledger);
   std::size_t returned = rows.size();
   if (!rows.empty() && rows.back().is_pending) --returned;
   EXPECT_GE(returned, expected.size());

@@ -2,7 +2,7 @@
 
 #include "core/record/definitions.h"
 #include "core/trace/recover.h"
-#include "tests/faults/book.h"
+#include "tests/faults/ledger.h"
 #include "tests/faults/process.h"
 
 #include <cstdint>
@@ -53,14 +53,16 @@ class Trial {
   Command preloaded_with(const std::string& preload) const;
 
   /// The run folder lies elsewhere: on another file system than scratch.
-  Trial& runs_into(std::string folder);
+  Trial& runs_into(std::string directory);
 
-  std::string run_folder() const { return run_folder_.empty() ? folder_ / "run" : run_folder_; }
-  std::string scratch() const { return folder_ / "scratch"; }
-  const TemporaryFolder& folder() const { return folder_; }
+  std::string run_directory() const {
+    return run_directory_.empty() ? directory_ / "run" : run_directory_;
+  }
+  std::string scratch() const { return directory_ / "scratch"; }
+  const TemporaryDirectory& directory() const { return directory_; }
 
   /// The victim's book; null when it never opened one.
-  const Book* book(int rank = 0) const;
+  const Ledger* ledger(int rank = 0) const;
   /// Recovers the run folder and reads a rank's trace. Fails the test when there is none.
   Read recovered(int rank = 0) const;
   /// Reads it as it is.
@@ -72,8 +74,8 @@ class Trial {
  private:
   std::vector<std::string> common() const;
   Command command(const std::string& preload) const;
-  TemporaryFolder folder_;
-  std::string run_folder_;
+  TemporaryDirectory directory_;
+  std::string run_directory_;
   std::string mode_;
   std::uint64_t count_;
   int ranks_ = 0;
@@ -82,11 +84,11 @@ class Trial {
 };
 
 /// What the book says, as rows of depth 0.
-std::vector<Row> booked(const Book& book);
+std::vector<Row> booked(const Ledger& ledger);
 
 /// The trace is the book: every call that returned, in order, and at most one more, which had
 /// returned without being written down, or is shown as pending. Calls made inside of others are
 /// compared by function and tag alone.
-void expect_book(const std::vector<Row>& rows, const Book& book);
+void expect_ledger(const std::vector<Row>& rows, const Ledger& ledger);
 
 }  // namespace megascope::faults

@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-void expect_calls_of_book(const std::vector<Row>& rows, const Book& book) {
-  const std::vector<Row> expected = booked(book);
+void expect_calls_of_ledger(const std::vector<Row>& rows, const Ledger& ledger) {
+  const std::vector<Row> expected = booked(ledger);
   std::vector<Row> recorded = rows;
   std::size_t nested = 0;
   for (Row& row : recorded) {
@@ -49,7 +49,7 @@ void expect_recording_goes_on(const std::string& mode, const std::string& output
   EXPECT_EQ(ending.out, output);
   const Read read = trial.trace();
   ASSERT_FALSE(read.locations.empty());
-  expect_calls_of_book(read.locations[0], *trial.book());
+  expect_calls_of_ledger(read.locations[0], *trial.ledger());
   for (std::size_t thread = 1; thread < read.locations.size(); ++thread) {
     EXPECT_THAT(read.locations[thread], ElementsAre(Row{.function = "MPI_Recv", .was_left = true}));
   }

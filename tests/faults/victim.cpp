@@ -16,12 +16,12 @@
 
 namespace megascope::faults::victim {
 
-Book* g_book = nullptr;
+Ledger* g_ledger = nullptr;
 std::uint64_t g_count = 100;
 
 namespace {
 
-std::string g_book_path;
+std::string g_ledger_path;
 int g_level = MPI_THREAD_SINGLE;
 std::int32_t g_tag = 0;
 
@@ -34,17 +34,17 @@ void one_round() {
   std::array<MPI_Request, 2> requests{};
   MPI_Sendrecv(&mine, 1, MPI_INT, 0, tag, &theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF,
                MPI_STATUS_IGNORE);
-  g_book->returned(Book::kSendrecv, tag);
+  g_ledger->returned(Ledger::kSendrecv, tag);
   MPI_Irecv(&theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF, requests.data());
-  g_book->returned(Book::kIrecv, tag);
+  g_ledger->returned(Ledger::kIrecv, tag);
   MPI_Isend(&mine, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &requests[1]);
-  g_book->returned(Book::kIsend, tag);
+  g_ledger->returned(Ledger::kIsend, tag);
   MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
-  g_book->returned(Book::kWaitall, tag);
+  g_ledger->returned(Ledger::kWaitall, tag);
   MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
-  g_book->returned(Book::kAllreduce);
+  g_ledger->returned(Ledger::kAllreduce);
   MPI_Comm_rank(MPI_COMM_WORLD, &sum);
-  g_book->returned(Book::kCommRank);
+  g_ledger->returned(Ledger::kCommRank);
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ void init(int level) {
   int rank = 0;
   const char* launched = std::getenv(faults::rank_variable());
   if (launched != nullptr) rank = std::atoi(launched);
-  g_book = Book::open((g_book_path + "." + std::to_string(rank)).c_str());
-  if (g_book == nullptr) std::_Exit(99);
-  g_book->returned(level == MPI_THREAD_SINGLE ? Book::kInit : Book::kInitThread);
+  g_ledger = Ledger::open((g_ledger_path + "." + std::to_string(rank)).c_str());
+  if (g_ledger == nullptr) std::_Exit(99);
+  g_ledger->returned(level == MPI_THREAD_SINGLE ? Ledger::kInit : Ledger::kInitThread);
 }
 
-int open_book(const std::string& path) {
-  g_book_path = path;
+int open_ledger(const std::string& path) {
+  g_ledger_path = path;
   return path.empty() ? 99 : 0;
 }
 
@@ -77,7 +77,7 @@ void cheap_calls(std::uint64_t count) {
   int rank = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    g_book->returned(Book::kCommRank);
+    g_ledger->returned(Ledger::kCommRank);
   }
 }
 
@@ -106,7 +106,7 @@ void long_calls(std::uint64_t count) {
 }
 
 void finalize() {
-  g_book->returned(Book::kFinalize);  // before: its record is written when it is entered
+  g_ledger->returned(Ledger::kFinalize);  // before: its record is written when it is entered
   MPI_Finalize();
 }
 
@@ -115,27 +115,27 @@ namespace {
 /// Until the book is full, then waits to be killed; ends by itself after a while.
 int run_until_killed() {
   init();
-  while (g_book->count.load() + 8 < Book::kCapacity) one_round();
+  while (g_ledger->count.load() + 8 < Ledger::kCapacity) one_round();
   for (int i = 0; i < 100; ++i) usleep(100'000);
   return 98;
 }
 
 /// Ranks exchange with their neighbour until one of them is killed.
-int run_in_company() {
+int run_with_peers() {
   init();
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  g_book->returned(Book::kCommRank);
+  g_ledger->returned(Ledger::kCommRank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  g_book->returned(Book::kCommRank, -2);
+  g_ledger->returned(Ledger::kCommRank, -2);
   int mine = rank;
   int theirs = 0;
-  while (g_book->count.load() + 8 < Book::kCapacity) {
+  while (g_ledger->count.load() + 8 < Ledger::kCapacity) {
     const int tag = ++g_tag % 30'000;
     MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, tag, &theirs, 1, MPI_INT,
                  (rank + size - 1) % size, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    g_book->returned(Book::kSendrecv, tag);
+    g_ledger->returned(Ledger::kSendrecv, tag);
   }
   MPI_Finalize();
   return 98;
@@ -144,7 +144,7 @@ int run_in_company() {
 int receive_forever() {
   init();
   mixed_calls(3);
-  g_book->is_waiting.store(1);
+  g_ledger->is_waiting.store(1);
   int value = 0;
   MPI_Recv(&value, 1, MPI_INT, 0, 77, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   return 98;
@@ -156,7 +156,7 @@ int receive_forever() {
 
 int run_end_mode(std::string_view mode) {
   if (mode == "until-killed") return run_until_killed();
-  if (mode == "in-company") return run_in_company();
+  if (mode == "in-company") return run_with_peers();
   if (mode == "receive-forever") return receive_forever();
   const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" ||
                         mode == "finish" || mode == "return" || mode == "exit" || mode == "cheap" ||
@@ -181,7 +181,7 @@ int run_end_mode(std::string_view mode) {
   if (mode == "exit") std::exit(4);
   if (mode == "return") return 5;
   finalize();
-  std::printf("%llu calls\n", static_cast<unsigned long long>(g_book->count.load()));
+  std::printf("%llu calls\n", static_cast<unsigned long long>(g_ledger->count.load()));
   return 0;
 }
 
@@ -190,7 +190,7 @@ int run_end_mode(std::string_view mode) {
 int main(int argc, char** argv) {
   using namespace megascope::faults::victim;
   const std::string mode = argc > 1 ? argv[1] : "";
-  if (argc < 3 || open_book(argv[2]) != 0) return 99;
+  if (argc < 3 || open_ledger(argv[2]) != 0) return 99;
   if (argc > 3) g_count = std::strtoull(argv[3], nullptr, 10);
   int code = run_end_mode(mode);
   if (code == -1) code = run_process_mode(mode);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/faults/book.h"
+#include "tests/faults/ledger.h"
 
 #include <mpi.h>
 
@@ -8,17 +8,17 @@
 #include <string_view>
 
 /// A small MPI program with a choice of bad ends: `victim MODE [BOOK [COUNT]]`. It keeps its own
-/// book of the calls that returned (book.h, path with the world rank appended) and knows nothing of
-/// MegaScope.
+/// book of the calls that returned (ledger.h, path with the world rank appended) and knows nothing
+/// of MegaScope.
 namespace megascope::faults::victim {
 
-extern Book* g_book;
+extern Ledger* g_ledger;
 extern std::uint64_t g_count;  ///< COUNT
 
 /// MPI_Init, or MPI_Init_thread at a level; the first entry of the book.
 void init(int level = MPI_THREAD_SINGLE);
 /// Opens the book of this rank: BOOK.<world rank>.
-int open_book(const std::string& path);
+int open_ledger(const std::string& path);
 /// A mix of `count` calls that talk to this rank alone, tags counting up.
 void mixed_calls(std::uint64_t count);
 /// `count` times MPI_Comm_rank.

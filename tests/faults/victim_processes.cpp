@@ -120,14 +120,14 @@ int start_others() {
 
 /// Closes every descriptor, as daemons do, and then uses the numbers that became free for its own
 /// files.
-int close_descriptors(const std::string& folder) {
+int close_descriptors(const std::string& directory) {
   init();
   mixed_calls(10);
   closefrom(3);
   std::vector<int> files;
   const std::string text(4096, 'x');
   for (int i = 0; i < 24; ++i) {
-    const std::string path = folder + "/mine-" + std::to_string(i);
+    const std::string path = directory + "/mine-" + std::to_string(i);
     files.push_back(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
     if (write(files.back(), text.data(), text.size()) != 4096) return 1;
   }
@@ -157,7 +157,7 @@ int exhaust_descriptors(bool gives_back) {
     for (const int file : files) close(file);
   }
   finalize();
-  std::printf("%llu calls\n", static_cast<unsigned long long>(g_book->count.load()));
+  std::printf("%llu calls\n", static_cast<unsigned long long>(g_ledger->count.load()));
   return 0;
 }
 

@@ -21,7 +21,7 @@ void ask_for_text(int code) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  g_book->returned(Book::kErrorString);
+  g_ledger->returned(Ledger::kErrorString);
 }
 
 void throw_it(MPI_Comm*, int* code, ...) {
@@ -51,27 +51,27 @@ void spin_for_cancel(MPI_Comm*, int*, ...) {
 void set_handler(MPI_Comm_errhandler_function* handler) {
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(handler, &errhandler);
-  g_book->returned(Book::kErrhandler);
+  g_ledger->returned(Ledger::kErrhandler);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, errhandler);
-  g_book->returned(Book::kSetErrhandler);
+  g_ledger->returned(Ledger::kSetErrhandler);
 }
 
 /// A receive with a rank that does not exist: the handler is called, the call does not return.
 void fail(bool is_booked = true) {
   int value = 0;
-  if (is_booked) g_book->returned(Book::kRecvLeft);
+  if (is_booked) g_ledger->returned(Ledger::kRecvLeft);
   MPI_Recv(&value, 1, MPI_INT, /*source=*/5, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
 /// From deeper in the stack than the call that was left.
 [[gnu::noinline]] void calls_from_below(int depth) {
-  volatile char room[2000];
-  room[0] = static_cast<char>(depth);
+  volatile char space[2000];
+  space[0] = static_cast<char>(depth);
   if (depth > 0)
     calls_from_below(depth - 1);
   else
     mixed_calls(5);
-  room[1] = room[0];
+  space[1] = space[0];
 }
 
 int throw_through() {

@@ -69,31 +69,33 @@ void try_chrome(const std::string& text) {
 }
 
 void try_megascan(const std::string& text) {
-  static const std::string kFolder = [] {
+  static const std::string kDirectory = [] {
     std::string name = (std::filesystem::temp_directory_path() / "import-fuzzer-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::abort();
     return name;
   }();
   for (const char* name : {"/benchmark-data-0-pipeline-0-tensor-0.json",
                            "/benchmark-data-0-pipeline-1-tensor-0.json"}) {
-    std::ofstream(kFolder + name, std::ios::binary) << text;
+    std::ofstream(kDirectory + name, std::ios::binary) << text;
   }
   Timeline timeline;
-  if (importer::read_megascan(kFolder, timeline).is_ok()) try_run(std::move(timeline), shipped());
+  if (importer::read_megascan(kDirectory, timeline).is_ok())
+    try_run(std::move(timeline), shipped());
 }
 
 /// The same file of two ranks.
 void try_pytorch(const std::string& text) {
-  static const std::string kFolder = [] {
+  static const std::string kDirectory = [] {
     std::string name = (std::filesystem::temp_directory_path() / "import-fuzzer-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::abort();
     return name;
   }();
   for (const char* name : {"/rank-0.json", "/rank-1.json"})
-    std::ofstream(kFolder + name, std::ios::binary) << text;
-  (void)importer::format_of({kFolder + "/rank-0.json"});
+    std::ofstream(kDirectory + name, std::ios::binary) << text;
+  (void)importer::format_of({kDirectory + "/rank-0.json"});
   Timeline timeline;
-  if (importer::read_pytorch({kFolder}, timeline).is_ok()) try_run(std::move(timeline), shipped());
+  if (importer::read_pytorch({kDirectory}, timeline).is_ok())
+    try_run(std::move(timeline), shipped());
 }
 
 void try_table(const std::string& text) {

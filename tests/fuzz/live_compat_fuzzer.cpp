@@ -18,7 +18,7 @@ namespace {
 using namespace megascope;
 
 constexpr std::size_t kShapeBytes = 8;
-constexpr std::uint64_t kMostElements = 1 << 14;
+constexpr std::uint64_t kMaxElements = 1 << 14;
 constexpr std::array<std::string_view, 8> kNames{"qkv",  "scores",           "context", "mlp1",
                                                  "mlp2", "attention.output", "hidden",  "tokens"};
 
@@ -32,26 +32,27 @@ test::ShownTensor tensor_of(std::span<const std::uint8_t> bytes) {
   for (std::size_t i = 0; i < bytes[1] % 7U; ++i) {
     const std::uint64_t extent = bytes[2 + i] < 192 ? bytes[2 + i] % 8
                                                     : std::uint64_t{1} << (bytes[2 + i] % 13);
-    if (elements * extent > kMostElements) break;
+    if (elements * extent > kMaxElements) break;
     if (extent != 0) elements *= extent;
     tensor.shape.push_back(extent);
   }
   return tensor;
 }
 
-void drain(live::CompatHub& compat, live::Party::ClientId client, std::int64_t now_ns) {
+void drain(live::CompatHub& compat, live::ProtocolEndpoint::ClientId client, std::int64_t now_ns) {
   live::Outgoing message;
   while (compat.next(client, now_ns, message)) {
   }
 }
 
-void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
+void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::ClientId client,
           test::ShownTensor tensor) {
-  std::vector<tensors::Wish> wishes;
+  std::vector<tensors::CaptureRequest> capture_requests;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
-    if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
-    hub.take_letter(0, test::letter_of(tensor, wishes), tensor.step + 1);
+    if (hub.take_changed_capture_requests(news))
+      capture_requests = tensors::unpack_capture_requests(news);
+    hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), tensor.step + 1);
     drain(compat, client, tensor.step + 1);
     if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows
   }
@@ -60,11 +61,11 @@ void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client,
 
 void answer(live::Hub& hub) {
   std::string request;
-  if (!hub.desk().next(request, 1)) return;
-  tensors::LetterWriter letter;
-  letter.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
-  letter.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
-  hub.take_letter(0, letter.take(), 1);
+  if (!hub.request_queue().next(request, 1)) return;
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
+  rank_update.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
+  hub.take_rank_update(0, rank_update.take(), 1);
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   settings.is_control_allowed = true;
   live::Hub hub(settings);
   live::CompatHub compat(hub);
-  hub.desk().open();
+  hub.request_queue().open();
   const auto client = compat.connect(0);
   compat.receive(*client, text, 1);
   answer(hub);

@@ -20,12 +20,12 @@ using megascope::LocationDefinition;
 using megascope::TimeMap;
 
 void read_location(const megascope::trace::TraceFile& file, const LocationDefinition& location,
-                   const TimeMap& map, std::size_t most_calls) {
+                   const TimeMap& map, std::size_t max_calls) {
   std::size_t call_count = 0;
   std::uint64_t sum = 0;
   const auto calls = file.calls(location.id, map);
   for (Call call; calls->next(call);) {
-    if (++call_count > most_calls) std::abort();  // never more calls than words
+    if (++call_count > max_calls) std::abort();  // never more calls than words
     for (const Fact& fact : call.facts) sum += fact.bytes + fact.comm;
     if (const auto* region = file.definitions().region(call.region)) sum += region->name.size();
     if (const auto* comm = file.definitions().comm(call.comm)) sum += comm->name.size();
@@ -34,7 +34,7 @@ void read_location(const megascope::trace::TraceFile& file, const LocationDefini
   if (const auto points = file.points(location.id, map)) {
     for (megascope::Point point; points->next(point);
          sum += point.id + point.tensor.dimension_count) {
-      if (++point_count > most_calls) std::abort();
+      if (++point_count > max_calls) std::abort();
       if (point.tensor.kind >= megascope::TensorKind::kCount ||
           point.tensor.type >= megascope::ElementType::kCount)
         std::abort();

@@ -46,15 +46,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: trace_reader_seeds FOLDER [TRACE...]\n");
     return 2;
   }
-  const std::string folder = argv[1];
-  write(folder + "/sample", megascope::trace::SampleTrace::rich().bytes());
-  write(folder + "/hooks", megascope::trace::SampleTrace::with_hooks().bytes());
+  const std::string directory = argv[1];
+  write(directory + "/sample", megascope::trace::SampleTrace::rich().bytes());
+  write(directory + "/hooks", megascope::trace::SampleTrace::with_hooks().bytes());
   for (int i = 2; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     const std::string trace((std::istreambuf_iterator<char>(file)),
                             std::istreambuf_iterator<char>());
     const std::string kept = shortened(trace);
-    write(folder + "/trace-" + std::to_string(i - 1), std::as_bytes(std::span(kept)));
+    write(directory + "/trace-" + std::to_string(i - 1), std::as_bytes(std::span(kept)));
   }
   return 0;
 }

@@ -26,7 +26,7 @@ IMPOSSIBLE = [
     (["--batch", 0], {}, "--batch: Value 0 not in range"),
     (["--steps", "many"], {}, "--steps: Value many not in range"),
     (["--steps", -1], {}, "--steps: Value -1 not in range"),
-    (["--learning-rate", "nan"], {}, "--learning-rate, --clip and --temperature have to be finite"),
+    (["--learning-rate", "nan"], {}, "--learning-rate, --clip and --temperature must be finite"),
     (["--no-such-option"], {}, "--no-such-option"),
     (["--generate", ""], {}, "--generate: the prompt is empty"),
     (["--hidden", 1 << 23], {}, "a model or micro-batch of this size does not fit"),
@@ -36,7 +36,7 @@ IMPOSSIBLE = [
     (["--data", "/dev/null"], {"tp": 2}, "/dev/null: 0 bytes are too few for sequences of 16"),
     (["--load", "/no/such/file"], {"pp": 2}, "/no/such/file: No such file or directory"),
     (["--load", "/usr/share"], {}, "/usr/share: "),
-    (["--load", "/usr/share/common-licenses/GPL-3"], {"tp": 2}, "GPL-3: is not a checkpoint of this program"),
+    (["--load", "/usr/share/common-licenses/GPL-3"], {"tp": 2}, "GPL-3: not a checkpoint of this program"),
     (["--steps", 1, "--checkpoint", "/no/such/folder/file"], {"dp": 2}, "/no/such/folder/file.partial: No such file or directory"),
     (["--steps", 1, "--checkpoint", "/proc/file"], {"pp": 2}, "/proc/file.partial: "),
 ]
@@ -100,17 +100,17 @@ class Checkpoints(Refusals):
     def test_cut_short_or_too_long(self):
         self.broken(self.good[:-1], f"has {len(self.good) - 1} bytes, not {len(self.good)}", tp=2)
         self.broken(self.good + b"\0", f"has {len(self.good) + 1} bytes, not {len(self.good)}")
-        self.broken(self.good[:100], "is not a checkpoint of this program")
-        self.broken(b"", "is not a checkpoint of this program")
+        self.broken(self.good[:100], "not a checkpoint of this program")
+        self.broken(b"", "not a checkpoint of this program")
 
     def test_with_a_header_that_lies(self):
-        for old, new, expected in ((b"layers 2", b"layers 3", "tensors are not those"),
-                                   (b"layers 2", b"layers 0", "describes no model"),
-                                   (b"hidden 32", b"hidden 2000000000", "describes no model"),
-                                   (b"heads 4", b"heads x", "describes no model"),
-                                   (b"step 1", b"step -1", "describes no model"),
-                                   (b"checkpoint 1", b"checkpoint 2", "is not a checkpoint"),
-                                   (b"head.output.weight 256 32", b"head.output.weight 32 256", "tensors are not those")):
+        for old, new, expected in ((b"layers 2", b"layers 3", "tensors do not match"),
+                                   (b"layers 2", b"layers 0", "does not describe a valid model"),
+                                   (b"hidden 32", b"hidden 2000000000", "does not describe a valid model"),
+                                   (b"heads 4", b"heads x", "does not describe a valid model"),
+                                   (b"step 1", b"step -1", "does not describe a valid model"),
+                                   (b"checkpoint 1", b"checkpoint 2", "not a checkpoint"),
+                                   (b"head.output.weight 256 32", b"head.output.weight 32 256", "tensors do not match")):
             with self.subTest(new=new):
                 self.broken(self.good.replace(old, new, 1), expected)
 

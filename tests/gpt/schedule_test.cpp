@@ -84,7 +84,7 @@ std::vector<std::pair<int, Action>> play(const std::string& name, int stages, in
   return run;
 }
 
-int most_in_flight(const std::vector<std::pair<int, Action>>& run, int stage) {
+int max_in_flight(const std::vector<std::pair<int, Action>>& run, int stage) {
   int now = 0;
   int most = 0;
   for (const auto& [where, action] : run) {
@@ -94,7 +94,7 @@ int most_in_flight(const std::vector<std::pair<int, Action>>& run, int stage) {
   return most;
 }
 
-TEST(Schedules, EveryActionIsDoneOnceAndNobodyWaitsForever) {
+TEST(Schedules, EveryActionIsDoneOnceAndNoneWaitsForever) {
   for (int stages = 1; stages <= 8; ++stages) {
     for (int micro_batches = 1; micro_batches <= 17; ++micro_batches) {
       EXPECT_EQ(play("1f1b", stages, micro_batches, 1).size(),
@@ -108,7 +108,7 @@ TEST(Schedules, EveryActionIsDoneOnceAndNobodyWaitsForever) {
 
 TEST(Schedules, OneForwardOneBackwardKeepsAsManyMicroBatchesAsStagesFollow) {
   const auto run = play("1f1b", 4, 16, 1);
-  for (int stage = 0; stage < 4; ++stage) EXPECT_EQ(most_in_flight(run, stage), 4 - stage);
+  for (int stage = 0; stage < 4; ++stage) EXPECT_EQ(max_in_flight(run, stage), 4 - stage);
 }
 
 }  // namespace

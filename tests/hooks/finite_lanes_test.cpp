@@ -89,7 +89,7 @@ void expect_nothing_of_what_is_not_finite() {
 TEST(FiniteLanes, LeaveFloatsThatAreNot) { expect_nothing_of_what_is_not_finite<float>(); }
 TEST(FiniteLanes, LeaveDoublesThatAreNot) { expect_nothing_of_what_is_not_finite<double>(); }
 
-TEST(FiniteLanes, TakeTheGreatestAndTheLeastNumbers) {
+TEST(FiniteLanes, TakeTheGreatestAndTheMinNumbers) {
   for (const LaneLoops* const loops : all_loops()) {
     std::vector<float> block(kBlock, std::numeric_limits<float>::max());
     block[9] = std::numeric_limits<float>::lowest();

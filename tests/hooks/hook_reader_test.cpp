@@ -53,7 +53,7 @@ TEST(HookReader, ARegionHasItsNumbers) {
   const auto calls = file->calls(0);
   Call call;
   ASSERT_TRUE(calls->next(call));
-  EXPECT_EQ(step_told(call), 7);
+  EXPECT_EQ(step_annotated(call), 7);
   EXPECT_THAT(std::vector<Fact>(call.facts.begin(), call.facts.end()),
               ElementsAre(value_fact(ValueName::kStep, 7),
                           value_fact(ValueName::kLayer, std::int64_t{1} << 40)));
@@ -94,7 +94,7 @@ TEST(HookReader, DefinitionsOfCountersAndTensorsAreRead) {
   EXPECT_THAT(file->definitions().tensors, ElementsAre("wte"));
 }
 
-TEST(HookReader, AThreadThatOnlyTellsIsThere) {
+TEST(HookReader, AThreadThatOnlyAnnotatesIsThere) {
   SampleTrace trace = SampleTrace::with_hooks();
   trace.hooks(
       4, 0, 2000,

@@ -50,7 +50,7 @@ TEST_F(HookRecorder, WhatIsLeftOutOfOrderIsMendedAndCounted) {
     const RegionId a = region("a");
     const RegionId b = region("b");
     leave(a);
-    EXPECT_THAT(last_refusal(), HasSubstr("not in"));
+    EXPECT_THAT(last_refusal(), HasSubstr("not open"));
     enter(a);
     pause();
     enter(b);
@@ -136,10 +136,10 @@ TEST_F(HookRecorder, AHundredThousandTensorsAndBadOnes) {
       view.name = name;
       view.shape.dimension_count = 2;
       view.shape.extents = {4, static_cast<std::uint64_t>(i)};
-      show_slowly(view);
+      show_slow_path(view);
     }
     TensorView nameless;
-    show_slowly(nameless);
+    show_slow_path(nameless);
   }));
   ASSERT_EQ(file_->definitions().tensors.size(), 100'000u);
   const auto points = file_->points(0);
@@ -241,10 +241,10 @@ TEST_F(HookRecorder, ThreadsThatDieEndWhatTheyAreIn) {
     EXPECT_THAT(outline(location), ElementsAre("thread"));
 }
 
-TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
+TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyAnnotate) {
   ASSERT_TRUE(in_child(
       [](Recorder& recorder) {
-        const auto tell = [] {
+        const auto annotate = [] {
           for (int i = 0; i < 3000; ++i) {
             enter(region("outer"));
             enter(region("inner"));
@@ -252,7 +252,8 @@ TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
             leave(region("outer"));
           }
         };
-        std::thread threads[] = {std::thread(tell), std::thread(tell), std::thread(tell)};
+        std::thread threads[] = {std::thread(annotate), std::thread(annotate),
+                                 std::thread(annotate)};
         for (int step = 0; step < 200; ++step) begin_step(step);
         for (std::thread& thread : threads) thread.join();
         close();
@@ -265,7 +266,7 @@ TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
   EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
 }
 
-std::vector<double> values_told(const trace::TraceFile& file) {
+std::vector<double> values_annotated(const trace::TraceFile& file) {
   std::vector<double> values;
   const auto points = file.points(0);
   for (Point point; points != nullptr && points->next(point);) {
@@ -274,7 +275,7 @@ std::vector<double> values_told(const trace::TraceFile& file) {
   return values;
 }
 
-TEST_F(HookRecorder, WhatIsToldLateIsKeptThoughAnotherThreadBeginsAStepMeanwhile) {
+TEST_F(HookRecorder, WhatIsAnnotatedLateIsKeptThoughAnotherThreadBeginsAStepMeanwhile) {
   const StepWindow every_second{.start = 0, .interval = 2, .count = 1};
   ASSERT_TRUE(in_child(
       [](Recorder&) {
@@ -301,16 +302,16 @@ TEST_F(HookRecorder, WhatIsToldLateIsKeptThoughAnotherThreadBeginsAStepMeanwhile
         leave(region("outer"));
       },
       every_second));
-  EXPECT_THAT(values_told(*file_), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(values_annotated(*file_), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_THAT(outline(), ElementsAre("step 1 continued", ">outer continued"));
   EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
 }
 
-TEST_F(HookRecorder, ARecordingEndsWhileAThreadTellsWhatIsNotKept) {
+TEST_F(HookRecorder, ARecordingEndsWhileAThreadAnnotatesWhatIsNotKept) {
   ASSERT_TRUE(in_child(
       [](Recorder& recorder) {
         const RegionId inner = region("inner");
-        std::atomic<std::uint64_t> told{0};
+        std::atomic<std::uint64_t> annotated{0};
         std::atomic<bool> is_over{false};
         begin_step(0);  // is kept
         std::thread teller([&] {
@@ -319,18 +320,18 @@ TEST_F(HookRecorder, ARecordingEndsWhileAThreadTellsWhatIsNotKept) {
           while (!is_over.load(std::memory_order_relaxed)) {
             enter(inner);
             leave(inner);
-            told.fetch_add(1, std::memory_order_relaxed);
+            annotated.fetch_add(1, std::memory_order_relaxed);
           }
         });
-        while (told.load() < 100) pause();
+        while (annotated.load() < 100) pause();
         begin_step(1);
-        const std::uint64_t begin = told.load();
-        while (told.load() < begin + 30'000)
+        const std::uint64_t begin = annotated.load();
+        while (annotated.load() < begin + 30'000)
           pause();  // through several chunks that are read by nobody
-        const std::uint64_t least = told.load();
+        const std::uint64_t least = annotated.load();
         EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
-        const std::uint64_t most = told.load() + 2;
-        while (told.load() < most + 1000) pause();  // goes on
+        const std::uint64_t most = annotated.load() + 2;
+        while (annotated.load() < most + 1000) pause();  // goes on
         is_over = true;
         teller.join();
         const Profile sums = recorder.profile();
@@ -354,7 +355,7 @@ TEST_F(HookRecorder, AForkedChildIsPassedOver) {
       count(counter("of the child", ""), 1);
       TensorView view;
       view.name = "t";
-      show_slowly(view);
+      show_slow_path(view);
       _exit(set_place("tp", 0, 1) ? 1 : 0);
     }
     int status = 0;

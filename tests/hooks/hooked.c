@@ -113,7 +113,7 @@ static void misuse(void) {
 }
 
 /* Is to be cancelled from its first cancellation point on, which is not in a hook. */
-static void* tell_until_cancelled(void* unused) {
+static void* annotate_until_cancelled(void* unused) {
   const megascope_region region = megascope_region_define("of a cancelled thread");
   (void)unused;
   pthread_cancel(pthread_self());
@@ -135,12 +135,12 @@ static void* tell_until_cancelled(void* unused) {
 static void run_cancelled(void) {
   pthread_t thread;
   void* result = NULL;
-  if (pthread_create(&thread, NULL, tell_until_cancelled, NULL) != 0) abort();
+  if (pthread_create(&thread, NULL, annotate_until_cancelled, NULL) != 0) abort();
   pthread_join(thread, &result);
   if (result != PTHREAD_CANCELED) abort();
 }
 
-static void* tell(void* number) {
+static void* annotate(void* number) {
   const megascope_region region = megascope_region_define("of a thread");
   const megascope_counter counter = megascope_counter_define("thread", NULL);
   for (int i = 0; i < 100; ++i) {
@@ -155,7 +155,7 @@ static void* tell(void* number) {
 static void run_threads(void) {
   for (int round = 0; round < 20; ++round) {
     pthread_t threads[4];
-    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, tell, NULL);
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, annotate, NULL);
     for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
   }
 }

@@ -41,7 +41,7 @@ class WithMpi(Case):
             times = {name: row["time_s"] for name, row in report["regions"].items()}
             self.assertLess(times["backward"], times["forward"])
             self.assertLess(times["forward"], times["step"])
-        self.assertIn("Regions of the program", self.call(MEGASCOPE, "report", self.run_folder))
+        self.assertIn("User regions", self.call(MEGASCOPE, "report", self.run_folder))
 
     def test_the_same_run_tells_the_same_of_mpi_with_and_without_hooks(self):
         seen = []
@@ -166,7 +166,7 @@ class WithMpi(Case):
         self.record(3, "silent", MEGASCOPE_STEP_START=2)
         report = self.stored_report()
         self.assertEqual(report["functions"]["MPI_Allreduce"]["calls"], 12)
-        self.assertTrue(any("began none (megascope_step_begin)" in note for note in report["notes"]), report["notes"])
+        self.assertTrue(any("the application annotates none (megascope_step_begin)" in note for note in report["notes"]), report["notes"])
 
     def test_a_program_that_never_starts_its_mpi(self):
         settings = self.settings()

@@ -89,12 +89,12 @@ class Cpp(Case):
         told = {event["name"] for event in self.events() if event["ph"] == "C" and not event["name"].startswith(("step/", "all/"))}
         self.assertEqual({name.rpartition("/")[0] for name in told}, {"h.grad/grad_reduced"}, told)
         self.assertEqual(self.said.count("MEGASCOPE_TENSORS"), 1, self.said)
-        self.assertIn("MEGASCOPE_TENSORS: *@no_kind is passed over: no_kind is no kind of tensor; there are weight, weight_updated, ", self.said)
+        self.assertIn("MEGASCOPE_TENSORS: *@no_kind is ignored: no_kind is not a tensor kind; the kinds are weight, weight_updated, ", self.said)
 
     def test_an_unknown_kind_is_a_bad_option(self):
         settings = {"MEGASCOPE_TENSORS": "*@grad_redused", "MEGASCOPE_STRICT": "1"}
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, code=None, **settings), "")
-        self.assertIn("*@grad_redused is passed over: grad_redused is no kind of tensor: did you mean grad_reduced?", self.said)
+        self.assertIn("*@grad_redused is ignored: grad_redused is not a tensor kind: did you mean grad_reduced?", self.said)
         settings["MEGASCOPE_STRICT"] = "0"
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, **settings), "wants 0 0 0\n")
 

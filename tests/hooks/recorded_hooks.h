@@ -26,17 +26,17 @@ class HookRecorder : public testing::Test {
  protected:
   HookRecorder() {
     char name[] = "/tmp/hooks-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~HookRecorder() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
 
-  std::string path() const { return folder_ + "/rank-0.mgt"; }
+  std::string path() const { return directory_ + "/rank-0.mgt"; }
 
   /// Runs `tell` in a child process that records; true: it ended by itself with 0.
-  bool in_child(const std::function<void(Recorder&)>& tell, const StepWindow& window = {},
+  bool in_child(const std::function<void(Recorder&)>& annotate, const StepWindow& window = {},
                 BufferPolicy policy = BufferPolicy::kStop, std::uint64_t size_bytes = 64 << 20,
                 bool finishes = true) {
     const pid_t child = fork();
@@ -52,7 +52,7 @@ class HookRecorder : public testing::Test {
       info.world_size = 8;
       bool is_sound = recorder->open(info).is_ok();
       open(*recorder, gate_, window);
-      tell(*recorder);
+      annotate(*recorder);
       close();
       if (finishes) is_sound = recorder->finish(EndState::kFinalized).is_ok() && is_sound;
       _exit(is_sound && !testing::Test::HasFailure() ? 0 : 1);
@@ -76,7 +76,7 @@ class HookRecorder : public testing::Test {
         open.pop_back();
       std::string line(open.size(), '>');
       line += file_->definitions().region(call.region)->name;
-      if (step_told(call) >= 0) line += " " + std::to_string(step_told(call));
+      if (step_annotated(call) >= 0) line += " " + std::to_string(step_annotated(call));
       if (call.is_pending) line += " pending";
       for (const Fact& fact : call.facts) {
         if (value_name_of(fact) == ValueName::kContinued) line += " continued";
@@ -90,7 +90,7 @@ class HookRecorder : public testing::Test {
     std::vector<std::int64_t> numbers;
     const auto calls = file_->calls(0);
     for (Call call; calls->next(call);) {
-      if (step_told(call) >= 0) numbers.push_back(step_told(call));
+      if (step_annotated(call) >= 0) numbers.push_back(step_annotated(call));
     }
     return numbers;
   }
@@ -99,7 +99,7 @@ class HookRecorder : public testing::Test {
   }
 
   std::uint8_t gate_ = kAll;
-  std::string folder_;
+  std::string directory_;
   std::unique_ptr<trace::TraceFile> file_;
 };
 

@@ -96,11 +96,11 @@ TEST_F(HookRecorder, AStepThatOnlyPollsInVainIsIdle) {
   }));
 }
 
-TEST_F(HookRecorder, RequestsThatNobodyAsksForAreForgottenAndCounted) {
+TEST_F(HookRecorder, RequestsThatNoneAsksForAreForgottenAndCounted) {
   ASSERT_TRUE(in_child([](Recorder&) {
     Sink sink;
     set_request_sink(&sink);
-    for (std::size_t i = 0; i < kMostWaitingRequests + 3; ++i) offer_request(std::to_string(i));
+    for (std::size_t i = 0; i < kMaxWaitingRequests + 3; ++i) offer_request(std::to_string(i));
     char text[8];
     EXPECT_EQ(poll_request(text, sizeof text), 1U);
     EXPECT_STREQ(text, "3");

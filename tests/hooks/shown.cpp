@@ -17,7 +17,7 @@ namespace {
 int g_rank = 0;
 int g_size = 1;
 
-void tell_groups() {
+void annotate_groups() {
   MPI_Comm tp = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &tp);
   if (megascope_group_comm("tp", tp) != 0) std::abort();
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
   const std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "groups") tell_groups();
+  if (mode == "groups") annotate_groups();
   if (mode == "disagree") megascope_group_set("tp", 0, g_rank + 1);
   if (mode == "tensors") show_tensors();
   if (mode == "bad") show_bad();

@@ -29,9 +29,9 @@ TEST(TensorChoice, OfAnUnknownKindIsNamedAndLeftOut) {
               ElementsAre(TensorChoice{"w", kinds_with(TensorKind::kWeight)}));
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0],
-            "MEGASCOPE_TENSORS: *@grad_redused is passed over: grad_redused is no kind of tensor: "
+            "MEGASCOPE_TENSORS: *@grad_redused is ignored: grad_redused is not a tensor kind: "
             "did you mean grad_reduced?");
-  EXPECT_THAT(problems[1], HasSubstr("w@ is passed over"));
+  EXPECT_THAT(problems[1], HasSubstr("w@ is ignored"));
   EXPECT_THAT(problems[2],
               HasSubstr("; there are weight, weight_updated, grad_unreduced, grad_reduced"));
 }

@@ -99,7 +99,7 @@ TEST(TensorStatistics, WhatIsNotFiniteAnywhereInALongRowIsCounted) {
   }
 }
 
-TEST(TensorStatistics, EveryHalfIsWhatItsBitsSay) {
+TEST(TensorStatistics, EveryHalfIsWhatItsBitsReport) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const TensorStatistics found = of<std::uint16_t>({half}, ElementType::kFloat16);
@@ -282,9 +282,9 @@ TEST(TensorStatistics, WhatIsRepeatedIsReadOnce) {
 }
 
 TEST(TensorStatistics, TheGreatestNumbersAreTheirOwnMinAndMax) {
-  constexpr double kMost = std::numeric_limits<double>::max();
+  constexpr double kMax = std::numeric_limits<double>::max();
   for (const std::size_t elements : {1U, 8U, 128U, 300U}) {
-    for (const double value : {kMost, -kMost}) {
+    for (const double value : {kMax, -kMax}) {
       const TensorStatistics found = of(std::vector<double>(elements, value),
                                         ElementType::kFloat64);
       EXPECT_EQ(found.min, value);

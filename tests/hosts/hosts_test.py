@@ -110,7 +110,7 @@ class OwnFolders(Case):
     def test_pieces_of_hosts_make_one_run(self):
         here = f"{self.folder}/local"
         text = self.run_ring(MEGASCOPE_OUT=f"{here}/run", MEGASCOPE_SCRATCH=here, MEGASCOPE_CLOCK="monotonic")
-        self.assertIn("the run folder is not seen on right: its traces stay there, in", " ".join(text.split()))
+        self.assertIn("the run directory is not visible on right: its traces stay there, in", " ".join(text.split()))
         first = f"{self.folder}/left/run"
         self.assertEqual(json.loads(self.command("report", "--json", first))["missing_ranks"], [1, 3])
         (second,) = glob.glob(f"{self.folder}/right/megascope-*/*")

@@ -86,7 +86,7 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingBegin), "event 5");
 }
 
-TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsSayThePlace) {
+TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsReportTheCoordinates) {
   const Timeline timeline = read(
       R"([{"ph":"X","name":"forward","pid":1,"tid":4,"ts":0,"dur":1},
           {"ph":"X","name":"forward","pid":9,"tid":0,"ts":0,"dur":1},
@@ -95,21 +95,22 @@ TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsSayThePlace) {
           {"ph":"M","name":"thread_name","pid":1,"tid":4,"args":{"name":"PP rank 2, TP rank 0, compute"}},
           {"ph":"M","name":"process_name","pid":9,"args":{"name":"DP1-PP0-TP3"}}])");
   ASSERT_THAT(timeline.tracks, SizeIs(4));
-  EXPECT_EQ(timeline.tracks[0].place, (Place{.dp = 1, .pp = 2, .tp = 0}));
+  EXPECT_EQ(timeline.tracks[0].coordinates, (GridCoordinates{.dp = 1, .pp = 2, .tp = 0}));
   EXPECT_EQ(timeline.tracks[0].stream, "compute");
-  EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 1, .pp = 0, .tp = 3}));
-  EXPECT_EQ(timeline.tracks[2].place, (Place{.rank = 5}));
-  EXPECT_EQ(timeline.tracks[3].place, (Place{.dp = 3, .pp = 1}));
+  EXPECT_EQ(timeline.tracks[1].coordinates, (GridCoordinates{.dp = 1, .pp = 0, .tp = 3}));
+  EXPECT_EQ(timeline.tracks[2].coordinates, (GridCoordinates{.rank = 5}));
+  EXPECT_EQ(timeline.tracks[3].coordinates, (GridCoordinates{.dp = 3, .pp = 1}));
 }
 
-TEST(ChromeTimeline, PlacesAreReadOnlyFromWholeWords) {
-  Place place;
-  EXPECT_EQ(read_place("http 3 upp1", place), "http 3 upp1");
-  EXPECT_EQ(place, Place{});
-  EXPECT_EQ(read_place("pp_rank 12", place), "");
-  EXPECT_EQ(place.pp, 12);
-  EXPECT_EQ(read_place("dp 99999999999", place), "dp 99999999999");  // no number that a rank can be
-  EXPECT_EQ(place.dp, kUnknown);
+TEST(ChromeTimeline, CoordinatesAreReadOnlyFromWholeWords) {
+  GridCoordinates coordinates;
+  EXPECT_EQ(read_coordinates("http 3 upp1", coordinates), "http 3 upp1");
+  EXPECT_EQ(coordinates, GridCoordinates{});
+  EXPECT_EQ(read_coordinates("pp_rank 12", coordinates), "");
+  EXPECT_EQ(coordinates.pp, 12);
+  EXPECT_EQ(read_coordinates("dp 99999999999", coordinates),
+            "dp 99999999999");  // no number that a rank can be
+  EXPECT_EQ(coordinates.dp, kUnknown);
 }
 
 TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
@@ -181,7 +182,7 @@ TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
                           "they were taken once"));
 }
 
-TEST(GzipStream, ReadsWhatIsCompressedAndTellsDamage) {
+TEST(GzipStream, ReadsWhatIsCompressedAndReportsDamage) {
   const std::string path = testing::TempDir() + "gzip_stream_test.json.gz";
   std::string events = "[";
   for (int i = 0; i < 20000; ++i)

@@ -29,20 +29,20 @@ TEST(ParallelGrid, CountsTensorFirstThenDataThenPipeline) {
   const ParallelGrid grid = grid_of("tp=2,pp=4,dp=3");
   EXPECT_EQ(grid.size(), 24);
   EXPECT_EQ(grid.rank_of({.dp = 1, .pp = 2, .tp = 1}), 1 + 1 * 2 + 2 * 6);
-  EXPECT_EQ(grid.place_of(15), (Place{.dp = 1, .pp = 2, .tp = 1}));
-  EXPECT_THAT(grid.members("tp", grid.place_of(15)), ElementsAre(14, 15));
-  EXPECT_THAT(grid.members("dp", grid.place_of(15)), ElementsAre(13, 15, 17));
-  EXPECT_THAT(grid.members("pp", grid.place_of(15)), ElementsAre(3, 9, 15, 21));
-  EXPECT_THAT(grid.members("pp ends", grid.place_of(15)), IsEmpty());
-  EXPECT_THAT(grid.members("pp ends", grid.place_of(3)), ElementsAre(3, 21));
-  EXPECT_THAT(grid.members("world", grid.place_of(3)), SizeIs(24));
-  EXPECT_EQ(grid.first_member("pp", grid.place_of(15)), 3);
-  EXPECT_EQ(grid.first_member("pp ends", grid.place_of(15)), -1);
-  EXPECT_EQ(grid.index_in("pp ends", grid.place_of(21)), 1);
-  EXPECT_EQ(grid.neighbour("pp", grid.place_of(15), 1), 3);
-  EXPECT_EQ(grid.neighbour("pp", grid.place_of(21), 1), -1);
-  EXPECT_EQ(grid.neighbour("pp", grid.place_of(3), INT32_MIN), -1);
-  EXPECT_EQ(grid.indices_of(grid.place_of(15)),
+  EXPECT_EQ(grid.coordinates_of(15), (GridCoordinates{.dp = 1, .pp = 2, .tp = 1}));
+  EXPECT_THAT(grid.members("tp", grid.coordinates_of(15)), ElementsAre(14, 15));
+  EXPECT_THAT(grid.members("dp", grid.coordinates_of(15)), ElementsAre(13, 15, 17));
+  EXPECT_THAT(grid.members("pp", grid.coordinates_of(15)), ElementsAre(3, 9, 15, 21));
+  EXPECT_THAT(grid.members("pp ends", grid.coordinates_of(15)), IsEmpty());
+  EXPECT_THAT(grid.members("pp ends", grid.coordinates_of(3)), ElementsAre(3, 21));
+  EXPECT_THAT(grid.members("world", grid.coordinates_of(3)), SizeIs(24));
+  EXPECT_EQ(grid.first_member("pp", grid.coordinates_of(15)), 3);
+  EXPECT_EQ(grid.first_member("pp ends", grid.coordinates_of(15)), -1);
+  EXPECT_EQ(grid.index_in("pp ends", grid.coordinates_of(21)), 1);
+  EXPECT_EQ(grid.neighbour("pp", grid.coordinates_of(15), 1), 3);
+  EXPECT_EQ(grid.neighbour("pp", grid.coordinates_of(21), 1), -1);
+  EXPECT_EQ(grid.neighbour("pp", grid.coordinates_of(3), INT32_MIN), -1);
+  EXPECT_EQ(grid.indices_of(grid.coordinates_of(15)),
             (std::vector<ParallelIndex>{{"tp", 1, 2}, {"dp", 1, 3}, {"pp", 2, 4}}));
 }
 
@@ -68,25 +68,26 @@ TEST(ParallelGrid, RefusesWhatItCannotRead) {
 
 TEST(ParallelGrid, IsAsLargeAsTheTracks) {
   Timeline timeline;
-  timeline.tracks = {{.place = {.dp = 1, .pp = 3}, .stream = ""},
-                     {.place = {.dp = 0, .pp = 0, .tp = 2}, .stream = ""}};
+  timeline.tracks = {{.coordinates = {.dp = 1, .pp = 3}, .stream = ""},
+                     {.coordinates = {.dp = 0, .pp = 0, .tp = 2}, .stream = ""}};
   ParallelGrid grid;
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
   EXPECT_EQ(grid.size(), 2 * 4 * 3);
-  timeline.tracks = {{.place = {.rank = 5}, .stream = ""}};
+  timeline.tracks = {{.coordinates = {.rank = 5}, .stream = ""}};
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
   EXPECT_EQ(grid.size(), 6);
-  timeline.tracks[0].place.rank = INT32_MAX;
+  timeline.tracks[0].coordinates.rank = INT32_MAX;
   EXPECT_THAT(ParallelGrid::around(timeline, grid).message(), HasSubstr("beyond 2^24"));
-  timeline.tracks[0].place = {.dp = 5000, .pp = 5000};
+  timeline.tracks[0].coordinates = {.dp = 5000, .pp = 5000};
   EXPECT_THAT(ParallelGrid::around(timeline, grid).message(), HasSubstr("more than 2^24"));
 }
 
 TEST(ParallelGrid, HasTheOrderThatRanksShow) {
   Timeline timeline;
   for (std::int32_t rank = 0; rank < 6; ++rank) {
-    timeline.tracks.push_back(
-        {.place = {.dp = rank / 3, .pp = rank % 3, .tp = 0}, .stream = "", .world_rank = rank});
+    timeline.tracks.push_back({.coordinates = {.dp = rank / 3, .pp = rank % 3, .tp = 0},
+                               .stream = "",
+                               .world_rank = rank});
   }
   ParallelGrid grid;
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
@@ -163,7 +164,7 @@ TEST(OperationTable, ErrorsNameTheOperation) {
 std::vector<Lane> lanes_of_track(std::vector<Operation> operations) {
   Timeline timeline;
   timeline.names = {"work", "communication"};
-  timeline.tracks = {{.place = {}, .stream = "stream"}};
+  timeline.tracks = {{.coordinates = {}, .stream = "stream"}};
   timeline.operations = std::move(operations);
   mend(timeline);
   std::vector<std::uint32_t> indices;
@@ -208,7 +209,7 @@ TEST(Lanes, WhatTakesNoTimeLiesBehindWhatEndedAndWithinWork) {
               SizeIs(2));  // at its begin, not before it
 }
 
-TEST(Lanes, NestNoDeeperThanATraceCanSay) {
+TEST(Lanes, NestNoDeeperThanATraceCanReport) {
   std::vector<Operation> nested;
   for (std::uint64_t i = 0; i < 20; ++i)
     nested.push_back({.begin_ns = i, .end_ns = 100 - i, .name = 0});
@@ -220,9 +221,9 @@ TEST(Lanes, NestNoDeeperThanATraceCanSay) {
 TEST(Lanes, ThereAreNotEndlesslyMany) {
   Timeline timeline;
   timeline.names = {"work"};
-  timeline.tracks = {{.place = {}, .stream = "stream"}};
+  timeline.tracks = {{.coordinates = {}, .stream = "stream"}};
   std::vector<std::uint32_t> indices;
-  for (std::uint32_t i = 0; i <= kMostLanes; ++i) {
+  for (std::uint32_t i = 0; i <= kMaxLanes; ++i) {
     timeline.operations.push_back({.begin_ns = i, .end_ns = 10000 + i});
     indices.push_back(i);
   }

@@ -82,7 +82,7 @@ class Export(Case):
         self.synth("--steps", "40", "--fault", "slow_compute@5,x=0.3,from=10")
         result = self.export("--parallel", SIZES)
         self.assertIn("megascan: " + self.traces + "/benchmark-data-*.json, ", result.stdout)
-        self.assertIn("  no call tells its step: the whole run is one iteration", result.stdout)
+        self.assertIn("  no steps are annotated: the whole run is one iteration", result.stdout)
         self.assertEqual(len(os.listdir(self.traces)), 8)
         result = self.import_again()
         self.assertEqual(result.stderr, "")
@@ -96,7 +96,7 @@ class Export(Case):
         job = made_up_job.Job(slow=(1, 0))
         self.call("import", self.write("timeline.json.gz", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_folder)
         result = self.export()
-        self.assertIn("calls overlap others of their rank in part", result.stdout)
+        self.assertIn("calls partially overlap others of their rank", result.stdout)
         self.import_again()
         self.assertEqual(self.answer(self.again), self.answer(self.run_folder))
 
@@ -151,10 +151,10 @@ class Export(Case):
     def test_groups_must_be_known(self):
         self.synth("--steps", "2")
         result = self.export(code=2)
-        self.assertIn("rank 0 has no place in parallel groups", result.stderr)
+        self.assertIn("rank 0 has no coordinates in parallel groups", result.stderr)
         self.assertIn("--parallel tp=2,pp=2,dp=2", result.stderr)
         self.assertEqual(os.listdir(self.traces), [])
-        self.assertIn("--parallel tp=2 is for 2 ranks, the run has 8", self.export("--parallel", "tp=2", code=2).stderr)
+        self.assertIn("--parallel tp=2 is for 2 ranks, but the run has 8", self.export("--parallel", "tp=2", code=2).stderr)
         self.assertIn('cannot read "tp=x"', self.export("--parallel", "tp=x", code=2).stderr)
 
     def test_nothing_is_mixed_up_or_overwritten(self):
@@ -165,7 +165,7 @@ class Export(Case):
         self.assertEqual(before, {name: os.stat(os.path.join(self.traces, name)).st_mtime_ns for name in os.listdir(self.traces)})
         self.write("file", "")
         self.traces = os.path.join(self.folder, "file")
-        self.assertIn(self.traces + " is not a folder", self.export("--parallel", SIZES, code=2).stderr)
+        self.assertIn(self.traces + " is not a directory", self.export("--parallel", SIZES, code=2).stderr)
         self.traces = "/proc/sys"
         self.assertRegex(self.export("--parallel", SIZES, "-j", "1", code=2).stderr, "/proc/sys/benchmark-data-0-pipeline-0-tensor-0[.]json[.][0-9a-f]{16}[.]part")
 

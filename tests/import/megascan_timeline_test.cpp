@@ -21,26 +21,26 @@ class MegascanTimeline : public testing::Test {
  protected:
   MegascanTimeline() {
     char name[] = "/tmp/megascan-timeline-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~MegascanTimeline() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ + "/" + name) << text;
+    std::ofstream(directory_ + "/" + name) << text;
   }
   void write_worker(const std::string& rows) const {
     write("benchmark-data-0-pipeline-0-tensor-0.json", "[" + rows + "]");
   }
   std::string refusal() const {
     Timeline timeline;
-    const Status status = read_megascan(folder_, timeline);
+    const Status status = read_megascan(directory_, timeline);
     EXPECT_FALSE(status.is_ok());
     return status.message();
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 constexpr char kBegin[] = R"({"name":"iteration","ph":"B","pad_before":0},)";
@@ -70,7 +70,7 @@ TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
     {"name":"iteration","ph":"E","rel_ts":2000,"duration_wall":1999,"duration_cuda":1999}])");
   write("notes.json", "nothing of ours");
   Timeline timeline;
-  const Status status = read_megascan(folder_, timeline);
+  const Status status = read_megascan(directory_, timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   // Iteration 0 begins at 7, the longest pause, and lasts 1100; iteration 1 begins 500 later.
   EXPECT_THAT(timeline.names, ElementsAre("forward", "send-warmup", "backward"));
@@ -102,7 +102,7 @@ TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
                     .step = 1,
                     .is_pair = true}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
-  EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 0, .pp = 1, .tp = 0}));
+  EXPECT_EQ(timeline.tracks[1].coordinates, (GridCoordinates{.dp = 0, .pp = 1, .tp = 0}));
 }
 
 TEST_F(MegascanTimeline, WhatDoesNotEndLastsAsUsual) {
@@ -111,7 +111,7 @@ TEST_F(MegascanTimeline, WhatDoesNotEndLastsAsUsual) {
       R"({"name":"forward","ph":"B","rel_ts":1},{"name":"forward","ph":"B","rel_ts":40},{"name":"forward","ph":"E","rel_ts":50},)" +
       kEnd);
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
   mend(timeline);
   EXPECT_THAT(
       timeline.operations,
@@ -132,7 +132,7 @@ TEST_F(MegascanTimeline, EndsWithoutABeginAndDoubledRowsAreMended) {
     {"name":"forward","ph":"E","rel_ts":79},)" +
                kEnd);
   Timeline timeline;
-  const Status status = read_megascan(folder_, timeline);
+  const Status status = read_megascan(directory_, timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   mend(timeline);
   EXPECT_THAT(
@@ -155,7 +155,7 @@ TEST_F(MegascanTimeline, AnIterationThatHasOnlyABeginOfAnOperationIsOne) {  // f
                R"({"name":"f","ph":"B","rel_ts":20},{"name":"f","ph":"E","rel_ts":30},)" + kEnd +
                R"(,{"name":"f","ph":"B","rel_ts":12})");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
   mend(timeline);
   EXPECT_THAT(
       timeline.operations,
@@ -175,7 +175,7 @@ TEST_F(MegascanTimeline, AnIterationWithoutItsBeginOrEndKeepsItsNumber) {
   write("benchmark-data-0-pipeline-1-tensor-0.json",
         "[" + std::string(kBegin) + pair + kBegin + pair + kEnd + "," + kBegin + pair + kEnd + "]");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
   mend(timeline);
   ASSERT_THAT(timeline.operations, SizeIs(6));
   for (std::size_t i = 0; i < 6; ++i) {
@@ -223,7 +223,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
      "receives":[0,1,0,2],"collectives":[0,6,-1,3,4]},)" +
                kEnd);
   Timeline timeline;
-  const Status status = read_megascan(folder_, timeline);
+  const Status status = read_megascan(directory_, timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty());
   EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 5005,
@@ -232,7 +232,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
                                                          .track = 1,
                                                          .step = 12,
                                                          .sequence = 2,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .is_pair = true}));
   EXPECT_THAT(
       timeline.facts,
@@ -260,21 +260,21 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
                                          .my_rank = 1,
                                          .members = {{4, -3, 2}},
                                          .remote_members = {}}));
-  EXPECT_EQ(timeline.sizes, (Place{.dp = 2, .pp = 3, .tp = 1}));
+  EXPECT_EQ(timeline.sizes, (GridCoordinates{.dp = 2, .pp = 3, .tp = 1}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[0].stream, "main");
   EXPECT_EQ(timeline.tracks[1].stream, "thread 1");
   EXPECT_EQ(timeline.tracks[1].world_rank, 3);
 }
 
-TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesTellTheSame) {
+TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesReportTheSame) {
   const std::string
-      told = R"([{"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},
+      specified = R"([{"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},
     {"name":"forward","ph":"B","rel_ts":1},{"name":"forward","ph":"E","rel_ts":2},)";
-  write("benchmark-data-0-pipeline-0-tensor-0.json", told + kEnd + "]");
+  write("benchmark-data-0-pipeline-0-tensor-0.json", specified + kEnd + "]");
   write("benchmark-data-0-pipeline-1-tensor-0.json", "[" + std::string(kBegin) + kEnd + "]");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
   EXPECT_THAT(
       timeline.operations,
       ElementsAre(Operation{
@@ -334,11 +334,11 @@ TEST_F(MegascanTimeline, OneFileAWorker) {
   EXPECT_THAT(refusal(), HasSubstr("are of the same worker"));
 }
 
-TEST_F(MegascanTimeline, FoldersWithoutItsFilesAreRefused) {
+TEST_F(MegascanTimeline, DirectoriesWithoutItsFilesAreRefused) {
   write("benchmark-data-0-pipeline-x-tensor-0.json", "[]");
   write("benchmark-data-0-pipeline-0-tensor-0.json.bak", "[]");
   EXPECT_THAT(refusal(), HasSubstr("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json"));
-  folder_ += "/nowhere";
+  directory_ += "/nowhere";
   EXPECT_THAT(refusal(), HasSubstr("cannot read"));
 }
 

@@ -27,14 +27,14 @@ class PytorchTimeline : public testing::Test {
  protected:
   PytorchTimeline() {
     char name[] = "/tmp/pytorch-timeline-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~PytorchTimeline() override {
     std::error_code error;
-    std::filesystem::remove_all(folder_, error);
+    std::filesystem::remove_all(directory_, error);
   }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ + "/" + name) << text;
+    std::ofstream(directory_ + "/" + name) << text;
   }
   /// A file as Kineto writes it. base_ns: of the times.
   void write_rank(const std::string& file, int rank, const std::string& events,
@@ -49,8 +49,8 @@ class PytorchTimeline : public testing::Test {
   }
   Timeline read() const {
     Timeline timeline;
-    timeline.source = folder_;
-    const Status status = read_pytorch({folder_}, timeline);
+    timeline.source = directory_;
+    const Status status = read_pytorch({directory_}, timeline);
     EXPECT_TRUE(status.is_ok()) << status.message();
     return timeline;
   }
@@ -68,12 +68,12 @@ class PytorchTimeline : public testing::Test {
   }
   std::string refusal() const {
     Timeline timeline;
-    const Status status = read_pytorch({folder_}, timeline);
+    const Status status = read_pytorch({directory_}, timeline);
     EXPECT_FALSE(status.is_ok());
     return status.message();
   }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 std::string event(const std::string& kind, const std::string& name, const std::string& where,
@@ -132,29 +132,29 @@ TEST_F(PytorchTimeline, KernelsGetTheStepInWhichTheyWereStarted) {
                                                          .end_ns = 50'000,
                                                          .name = 0,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 1'000,
                                                          .end_ns = 3'000,
                                                          .name = 1,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 10'001,
                                                          .end_ns = 14'001,
                                                          .name = 2,
                                                          .track = 1,
-                                                         .told = 1,
+                                                         .specified = 1,
                                                          .may_repeat = true},
                                                Operation{.begin_ns = 100'125,
                                                          .end_ns = 108'250,
                                                          .name = 3,
                                                          .track = 0,
                                                          .step = 12,
-                                                         .told = 1}));
+                                                         .specified = 1}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[0].stream, "stream 7");
-  EXPECT_EQ(timeline.tracks[1].place.rank, 2);
+  EXPECT_EQ(timeline.tracks[1].coordinates.rank, 2);
   EXPECT_EQ(timeline.sizes.dp, 4);
   EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("3 events are no operations"),
                                           HasSubstr("clocks of the nodes are taken as one")));
@@ -307,7 +307,7 @@ TEST_F(PytorchTimeline, FilesOfABuildWithoutKinetoCountFromTheirOwnBegin) {
   };
   write("rank-0.11.pt.trace.json", legacy(1000));
   write("rank-1.12.pt.trace.json", legacy(7));
-  EXPECT_EQ(format_of({folder_ + "/rank-0.11.pt.trace.json"}), "pytorch");
+  EXPECT_EQ(format_of({directory_ + "/rank-0.11.pt.trace.json"}), "pytorch");
   const std::unique_ptr<TimelineRun> both = run();
   EXPECT_FALSE(both->timeline().has_common_clock);
   EXPECT_EQ(both->timeline().operations[0].begin_ns, 0u);
@@ -348,7 +348,7 @@ TEST_F(PytorchTimeline, EqualOperationsOnTheCpuAreTwoAndOnAStreamOne) {
 }
 
 TEST_F(PytorchTimeline, RefusalsNameTheFile) {
-  EXPECT_THAT(refusal(), HasSubstr("no *.json and no *.json.gz in " + folder_));
+  EXPECT_THAT(refusal(), HasSubstr("no *.json and no *.json.gz in " + directory_));
   write("a.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
   write("b.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
   EXPECT_THAT(refusal(), HasSubstr("a.json: the file tells no rank; give it"));

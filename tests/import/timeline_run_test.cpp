@@ -2,7 +2,7 @@
 
 #include "analysis/import/mend.h"
 #include "core/record/value_fact.h"
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 
 #include <gmock/gmock.h>
@@ -41,8 +41,8 @@ Timeline two_stages() {
   const std::uint32_t send = timeline.name_index("forward-send");
   const std::uint32_t receive = timeline.name_index("forward-recv");
   const std::uint32_t gather = timeline.name_index("params-all-gather");
-  timeline.tracks = {{.place = {.dp = 0, .pp = 0}, .stream = "compute"},
-                     {.place = {.dp = 0, .pp = 1}, .stream = "compute"}};
+  timeline.tracks = {{.coordinates = {.dp = 0, .pp = 0}, .stream = "compute"},
+                     {.coordinates = {.dp = 0, .pp = 1}, .stream = "compute"}};
   timeline.operations = {
       {.begin_ns = 0,
        .end_ns = 100,
@@ -116,11 +116,11 @@ std::vector<std::string> calls_of(const RecordSource& run, std::int32_t rank, Lo
 TEST(TimelineRun, SurvivesANativeTrace) {
   const auto run = run_of(two_stages(), "pp=2");
   char name[] = "/tmp/timeline-run-XXXXXX";
-  const std::string folder = mkdtemp(name);
-  ASSERT_TRUE(trace::write_run(*run, folder).is_ok());
+  const std::string directory = mkdtemp(name);
+  ASSERT_TRUE(trace::write_run(*run, directory).is_ok());
   std::unique_ptr<trace::RunSource> again;
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(folder, {}, again, problems);
+  const Status status = trace::RunSource::open(directory, {}, again, problems);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_THAT(again->world_ranks(), ElementsAre(0, 1));
@@ -140,14 +140,14 @@ TEST(TimelineRun, SurvivesANativeTrace) {
     EXPECT_THAT(source->process(0).regions, SizeIs(3));  // its own, not those of others
     EXPECT_EQ(source->process(0).locations[1].name, "compute (2)");
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
   Timeline timeline;
   timeline.source = "made up";
-  timeline.tracks = {{.place = {.dp = 0, .pp = 0}, .stream = ""},
-                     {.place = {.dp = 0, .pp = 1}, .stream = ""}};
+  timeline.tracks = {{.coordinates = {.dp = 0, .pp = 0}, .stream = ""},
+                     {.coordinates = {.dp = 0, .pp = 1}, .stream = ""}};
   timeline.operations = {{.begin_ns = 0,
                           .end_ns = 9,
                           .bytes = 128,
@@ -169,7 +169,7 @@ TEST(TimelineRun, RefusesWhatDoesNotFit) {
   run_of(two_stages(), "pp=1", &refusal);
   EXPECT_EQ(refusal, "made up: the worker dp 0 pp 1 does not fit into the parallel sizes: 1 ranks");
   Timeline by_rank = two_stages();
-  by_rank.tracks[1].place = {.rank = 7};
+  by_rank.tracks[1].coordinates = {.rank = 7};
   run_of(by_rank, "pp=2", &refusal);
   EXPECT_EQ(refusal, "made up: rank 7 does not fit into the parallel sizes: 2 ranks");
   Timeline empty;
@@ -190,7 +190,7 @@ TEST(TimelineRun, MemoryIsOfOperationsNotOfRanksTimesNames) {
   Timeline timeline;
   timeline.source = "wide";
   for (std::int32_t i = 0; i < kWorkers; ++i) {
-    timeline.tracks.push_back({.place = {.dp = i}, .stream = ""});
+    timeline.tracks.push_back({.coordinates = {.dp = i}, .stream = ""});
     const std::uint32_t name = timeline.name_index("operation " + std::to_string(i));
     timeline.operations.push_back(
         {.begin_ns = 1, .end_ns = 2, .name = name, .track = static_cast<std::uint32_t>(i)});

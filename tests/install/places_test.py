@@ -101,7 +101,7 @@ class BatchScript(lab.Case):
         self.write("scontrol", "exit 1")
         result = self.run_copy()
         self.assertEqual((result.returncode, result.stderr),
-                         (2, f"megascope.sbatch: there is no megascope-run in {self.tree.first}/bin or PATH\n"))
+                         (2, f"megascope.sbatch: megascope-run was not found in {self.tree.first}/bin or PATH\n"))
 
 
 class FakePackage:

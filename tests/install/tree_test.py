@@ -108,7 +108,7 @@ class Documents(lab.Case):
     def test_doctor_names_the_installed_page(self):
         result = subprocess.run([f"{self.tree.bindir}/megascope", "doctor"], cwd=self.folder, env=lab.clean_environment(),
                                 capture_output=True, text=True, timeout=100, check=False)
-        page = result.stdout.splitlines()[-1].partition(". More reasons for an empty run: ")[2]
+        page = result.stdout.splitlines()[-1].partition(". For other causes of an empty run see ")[2]
         self.assertEqual(page, f"{self.tree.prefix}/share/doc/megascope/docs/nothing_recorded.md")
         self.assertTrue(os.path.exists(page))
 

@@ -108,7 +108,7 @@ class BadInput(unittest.TestCase):
     def test_what_is_no_message(self):
         for message in (b"", b"{", b"[]", b"1", b'"x"', b"nul", b"[" * 60000, b'{"a":' * 10000, b'{"type":1e999}'):
             self.error(message)
-        self.assertIn("nests deeper", self.error(b'{"type":"ping","id":' + b"[" * 32000 + b"]" * 32000 + b"}"))
+        self.assertIn("nested deeper", self.error(b'{"type":"ping","id":' + b"[" * 32000 + b"]" * 32000 + b"}"))
         self.assertIn("unheard", self.error({"type": "unheard"}))
         self.assertIn("`type`", self.error({"panel": "x"}))
 

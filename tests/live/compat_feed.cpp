@@ -48,8 +48,8 @@ struct Generation {
     Json prompts = Json::array();
     for (const std::string& text : texts) {
       Json tokens = Json::array();
-      for (const char letter : text)
-        tokens.push_back({{"id", letter}, {"token", std::string(1, letter)}});
+      for (const char rank_update : text)
+        tokens.push_back({{"id", rank_update}, {"token", std::string(1, rank_update)}});
       prompts.push_back(tokens);
     }
     return Json{{"id", request["id"]},
@@ -85,14 +85,15 @@ struct Generation {
 
 struct Feed {
   live::Service service;
-  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(
-      3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::CaptureRequest>>
+      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+          3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
   std::uint64_t window = 0;
   std::uint64_t refused = 0;
 
-  void poll(tensors::LetterWriter& writer) {
+  void poll(tensors::RankUpdateWriter& writer) {
     std::string text;
     if (generation || !service.next_request(text)) return;
     std::printf("request %s\n", text.c_str());
@@ -107,28 +108,31 @@ struct Feed {
     generation = std::move(begun);
     writer.add(tensors::Reply{generation->start()});
   }
-  void go_on(tensors::LetterWriter& writer, std::int64_t step) {
+  void go_on(tensors::RankUpdateWriter& writer, std::int64_t step) {
     if (!generation) return;
     writer.add(tensors::Reply{generation->token(step)});
     if (generation->is_whole()) writer.add(tensors::Reply{generation->finish()});
   }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
-    if (service.changed_wishes(news)) wishes.back() = tensors::unpack_wishes(news);
+    if (service.changed_capture_requests(news))
+      capture_requests.back() = tensors::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
-      tensors::LetterWriter writer;
+      tensors::RankUpdateWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
       const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
       if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
-      const std::vector<std::byte> letter = MadeUpTransformer::letter(
-          rank, step, sequences, tokens, wishes.front(), std::move(writer));
-      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+      const std::vector<std::byte> rank_update = MadeUpTransformer::rank_update(
+          rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
+      if (!rank_update.empty())
+        refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
-    tensors::LetterWriter writer;
+    tensors::RankUpdateWriter writer;
     if (generation && generation->is_whole()) generation.reset();
     if (has_polls) poll(writer);
-    if (!writer.is_empty()) refused += service.take(LiveKind::kLetter, 0, writer.take()) ? 0 : 1;
+    if (!writer.is_empty())
+      refused += service.take(LiveKind::kRankUpdate, 0, writer.take()) ? 0 : 1;
     tensors::StepHeader header;
     header.slots = tensors::kFirstSlots;
     header.lowest_step = header.highest_step = step;
@@ -137,8 +141,8 @@ struct Feed {
     std::vector<std::byte> block(tensors::bytes_of_block(header.slots, 0));
     tensors::write_block(header, {}, block);
     refused += service.take(LiveKind::kBlock, 0, block) ? 0 : 1;
-    wishes.push_back(wishes.back());
-    wishes.pop_front();
+    capture_requests.push_back(capture_requests.back());
+    capture_requests.pop_front();
   }
 };
 
@@ -168,11 +172,12 @@ int main(int argc, char** argv) {
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
-  settings.guest_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
-  settings.guest_cpu_percent = arguments.real("--guest-cpu");
+  settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(
+      arguments.number("--guest-rate"));
+  settings.unauthenticated_cpu_percent = arguments.real("--guest-cpu");
   settings.is_control_allowed = arguments.is_on("--control");
-  settings.vectors_folder = arguments.text("--vectors");
-  settings.run_folder = arguments.text("--folder");
+  settings.vectors_directory = arguments.text("--vectors");
+  settings.run_directory = arguments.text("--folder");
   if (!arguments.text("--hosts").empty()) settings.hosts = {arguments.text("--hosts")};
   settings.world_size = MadeUpTransformer::kRanks;
   settings.ranks = MadeUpTransformer::ranks();

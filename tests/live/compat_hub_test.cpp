@@ -21,8 +21,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 struct Scene {
   Hub hub{settings()};
   CompatHub compat{hub};
-  Party::ClientId client = compat.connect(0).value();
-  std::vector<tensors::Wish> wishes;
+  ProtocolEndpoint::ClientId client = compat.connect(0).value();
+  std::vector<tensors::CaptureRequest> capture_requests;
   std::int64_t now_ns = kSecond;
   std::int64_t steps = 0;
 
@@ -35,15 +35,16 @@ struct Scene {
   void show(ShownTensor tensor, int times = 4) {
     for (int i = 0; i < times; ++i) {
       std::vector<std::byte> news;
-      if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
+      if (hub.take_changed_capture_requests(news))
+        capture_requests = tensors::unpack_capture_requests(news);
       tensor.step = steps++;
-      hub.take_letter(0, test::letter_of(tensor, wishes), now_ns);
+      hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), now_ns);
     }
   }
   void answer(const json& answer) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Reply{answer.dump()});
-    hub.take_letter(0, letter.take(), now_ns);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Reply{answer.dump()});
+    hub.take_rank_update(0, rank_update.take(), now_ns);
   }
   std::vector<json> texts() {
     std::vector<json> all;
@@ -110,12 +111,12 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
           if (*compressor != 0)
             message["compressor_config"] = {{flag.flag, configuration(compressor)}};
           if (is_text) message["prompts"] = {"x"};
-          scene.hub.desk().open();
+          scene.hub.request_queue().open();
           scene.say(message);
           const std::string what = std::string(flag.flag) + " " + compressor + " of " +
                                    json(shape).dump();
           std::string request;
-          if (is_text && scene.hub.desk().next(request, scene.now_ns)) {
+          if (is_text && scene.hub.request_queue().next(request, scene.now_ns)) {
             scene.answer({{"id", json::parse(request)["id"]},
                           {"type", "start"},
                           {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
@@ -134,7 +135,7 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
   EXPECT_GT(views, 300U);
 }
 
-TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsSaid) {
+TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsReported) {
   Scene scene;
   scene.say({{"type", "run_training_step"},
              {"visualization_flags", {{"RawAttentionScore_mat_mul", "True"}}},
@@ -168,19 +169,19 @@ TEST(LiveCompatHub, RowsThatAreTooManyAreRefusedBeforeTheyAreMade) {
     const std::vector<json> texts = scene.texts();
     ASSERT_EQ(of_type(texts, "error").size(), 1U);
     EXPECT_THAT(of_type(texts, "error")[0]["message"].get<std::string>(),
-                HasSubstr("268435456 numbers are more than an update holds"));
+                HasSubstr("268435456 values exceed the size of an update"));
     EXPECT_LT(memory_kib() - before, 400 << 10) << "268435456 numbers are 1 GiB";
   }
 }
 
 TEST(LiveCompatHub, ALongTextThatIsNotReadLosesTokensAndNotItsEnd) {
   Scene scene;
-  scene.hub.desk().open();
+  scene.hub.request_queue().open();
   scene.say({{"type", "generate"},
              {"prompts", {"x"}},
              {"visualization_flags", {{"MLP1_mat_mul", "False"}, {"MLP2_mat_mul", "False"}}}});
   std::string request;
-  ASSERT_TRUE(scene.hub.desk().next(request, scene.now_ns));
+  ASSERT_TRUE(scene.hub.request_queue().next(request, scene.now_ns));
   scene.answer({{"id", 1}, {"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "x"}}}}}});
   for (int i = 0; i < 12; ++i)
     scene.answer({{"id", 1},
@@ -201,10 +202,10 @@ struct Text {
   Scene scene;
 
   explicit Text(const json& message) {
-    scene.hub.desk().open();
+    scene.hub.request_queue().open();
     scene.say(message);
     std::string request;
-    EXPECT_TRUE(scene.hub.desk().next(request, scene.now_ns));
+    EXPECT_TRUE(scene.hub.request_queue().next(request, scene.now_ns));
     answer({{"type", "start"},
             {"prompts",
              {{{{"id", 1}, {"token", "a"}},
@@ -310,11 +311,11 @@ TEST(LiveCompatHub, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
 }
 
 /// Clients that need no token leave half of the wishes to those that have one.
-TEST(LiveCompatHub, MayNotTakeAllWishes) {
+TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   Scene scene;
   std::uint32_t tiles = 0;
   std::string refusal;
-  for (std::optional<Party::ClientId> one = scene.client; one && refusal.empty();
+  for (std::optional<ProtocolEndpoint::ClientId> one = scene.client; one && refusal.empty();
        one = scene.compat.connect(0)) {
     scene.client = *one;
     json flags;
@@ -331,10 +332,10 @@ TEST(LiveCompatHub, MayNotTakeAllWishes) {
     const std::vector<json> errors = of_type(scene.texts(), "error");
     if (!errors.empty()) refusal = errors[0]["message"].get<std::string>();
   }
-  EXPECT_THAT(refusal, HasSubstr("together want 32 different things"));
+  EXPECT_THAT(refusal, HasSubstr("32 for all clients of this port"));
   const Hub::ClientId own = scene.hub.connect(0).value();
-  for (int panel = 0; panel < 16; ++panel) {
-    const std::string name = std::to_string(panel);
+  for (int subscription = 0; subscription < 16; ++subscription) {
+    const std::string name = std::to_string(subscription);
     EXPECT_TRUE(scene.hub.receive(own,
                                   json{{"type", "subscribe"},
                                        {"panel", name},

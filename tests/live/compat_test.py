@@ -126,11 +126,11 @@ class Training(unittest.TestCase):
         os.symlink(outside.name, os.path.join(self.folder, "link.npy"))
         os.mkfifo(os.path.join(self.folder, "pipe.npy"))
         for path in ("missing.npy", "../" + os.path.basename(outside.name), outside.name, "/etc/passwd", "link.npy", ".", "a/../../x", "x\0y", "~/x"):
-            self.assertIn("is no file in the folder", ask(path), path)
-        self.assertIn("is no file", ask("pipe.npy"))
+            self.assertIn("is not a file in the directory", ask(path), path)
+        self.assertIn("is not a regular file", ask("pipe.npy"))
         good = [[1.0] * HIDDEN] * LAYERS
-        for problem, arguments in {"little-endian": {"descr": ">f4"}, "order": {"order": "True"}, "fit": {"shape": (LAYERS + 1, HIDDEN)},
-                                   "no .npy": {"head": b"PK\x03\x04\x00\x00\x01\x00"}, "shape": {"shape": (0, HIDDEN)}}.items():
+        for problem, arguments in {"little-endian": {"descr": ">f4"}, "order": {"order": "True"}, "match its shape": {"shape": (LAYERS + 1, HIDDEN)},
+                                   "not a .npy": {"head": b"PK\x03\x04\x00\x00\x01\x00"}, "shape": {"shape": (0, HIDDEN)}}.items():
             self.vector_file("bad.npy", good, **arguments)
             self.assertIn(problem, ask("bad.npy"))
         self.vector_file("short.npy", [[1.0] * (HIDDEN - 1)] * LAYERS)
@@ -158,7 +158,7 @@ class Training(unittest.TestCase):
         client = reference_client(self.run_)
         for field in (b"visualization_flags", b"compressor_config", b"disturbance_configs"):
             client.send_frame(TEXT, b'{"type":"run_training_step","' + field + b'":{"a":' + b"[" * 32000 + b"]" * 32000 + b"}}")
-            self.assertIn("nests deeper", client.receive()["message"])
+            self.assertIn("nested deeper", client.receive()["message"])
         client.close()
 
     def test_a_refused_method_says_what_is_missing_and_what_there_is(self):
@@ -167,7 +167,7 @@ class Training(unittest.TestCase):
             self.assertIn("it is empty; write a reduction (mean, max, min, std, norm, sum, absmax and rms)", ask(method))
         for method in ("median", "data.median(dim=-1)", "torch.median(data, dim=-1)"):
             said = ask(method)
-            self.assertIn("there is no reduction `median`; there are mean, max, min, std, norm, sum, absmax and rms", said, method)
+            self.assertIn("unknown reduction `median`; there are mean, max, min, std, norm, sum, absmax and rms", said, method)
         self.assertIn("a reduction", ask("   "))
         self.assertIn("`rms` stands alone", ask("data.rms(dim=-1)"))
 

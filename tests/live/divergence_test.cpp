@@ -44,7 +44,7 @@ TEST(Divergence, ALossThatJumpsAlertsOnceAfterFiveValues) {
   EXPECT_EQ(alerts.first, 104);
 }
 
-TEST(Divergence, ALossThatGrowsSlowlyAboveItsBeginAlerts) {
+TEST(Divergence, ALossThatGrowsSlowPathAboveItsBeginAlerts) {
   std::vector<double> values;
   for (int step = 0; step < 200; ++step) values.push_back(5.0 * std::pow(1.02, step));
   EXPECT_EQ(alerts_of(values).count, 1);

@@ -34,25 +34,31 @@ struct Feed {
   test::MadeUpRun run;
   std::int32_t ranks;
   live::Service service;
-  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(
-      3);  ///< of this step and the next ones
+  std::deque<std::vector<tensors::CaptureRequest>>
+      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+          3);  ///< of this step and the next ones
   std::uint64_t refused = 0;
 
   void step(std::int64_t step, bool has_names) {
     std::vector<std::byte> news;
-    if (service.changed_wishes(news)) {
-      wishes.back() = tensors::unpack_wishes(news);
-      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step), wishes.back().size());
+    if (service.changed_capture_requests(news)) {
+      capture_requests.back() = tensors::unpack_capture_requests(news);
+      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step),
+                  capture_requests.back().size());
       std::fflush(stdout);
     }
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<std::byte> letter = run.letter(rank, step, now_ns(), wishes.front(),
-                                                       has_names);
-      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+      const std::vector<std::byte> rank_update = run.rank_update(
+          rank, step, now_ns(), capture_requests.front(), has_names);
+      if (!rank_update.empty())
+        refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
-    refused += service.take(LiveKind::kBlock, 0, run.block(step, now_ns(), wishes.front())) ? 0 : 1;
-    wishes.push_back(wishes.back());
-    wishes.pop_front();
+    refused += service.take(LiveKind::kBlock, 0,
+                            run.block(step, now_ns(), capture_requests.front()))
+                   ? 0
+                   : 1;
+    capture_requests.push_back(capture_requests.back());
+    capture_requests.pop_front();
   }
 };
 
@@ -86,7 +92,7 @@ int main(int argc, char** argv) {
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
-  settings.run_folder = arguments.text("--folder");
+  settings.run_directory = arguments.text("--folder");
   settings.program = "/opt/gpt/train";
   settings.command_line = "train --layers " + arguments.text("--layers");
   settings.run_id = "made-up";

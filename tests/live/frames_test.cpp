@@ -100,26 +100,26 @@ TEST(LiveFrames, AreLaidOutAsTheProtocolSays) {
 TEST(LiveInbox, KeepsTheOrderAndItsBound) {
   Inbox inbox;
   const std::vector<std::byte> megabyte(std::size_t{1} << 20);
-  for (int i = 0; i < 32; ++i) EXPECT_TRUE(inbox.put(LiveKind::kLetter, i, megabyte));
+  for (int i = 0; i < 32; ++i) EXPECT_TRUE(inbox.put(LiveKind::kRankUpdate, i, megabyte));
   EXPECT_FALSE(inbox.put(LiveKind::kBlock, 32, megabyte));
   EXPECT_EQ(inbox.take_refused(), 1U);
   std::int32_t next = 0;
   inbox.take_all([&](const Inbox::Item& item) { EXPECT_EQ(item.world_rank, next++); });
   EXPECT_EQ(next, 32);
   EXPECT_TRUE(inbox.put(LiveKind::kBlock, 0, megabyte)) << "there is room again";
-  std::vector<std::byte> whole(kMostInboxBytes, std::byte{7});
-  EXPECT_FALSE(inbox.put_whole(LiveKind::kLetter, 0, std::move(whole)));
-  ASSERT_EQ(whole.size(), kMostInboxBytes) << "it stays whose it is";
+  std::vector<std::byte> whole(kMaxInboxBytes, std::byte{7});
+  EXPECT_FALSE(inbox.put_whole(LiveKind::kRankUpdate, 0, std::move(whole)));
+  ASSERT_EQ(whole.size(), kMaxInboxBytes) << "it stays whose it is";
   EXPECT_EQ(inbox.take_refused(), 1U);
   inbox.take_all([](const Inbox::Item&) {});
-  EXPECT_TRUE(inbox.put_whole(LiveKind::kLetter, 0, std::move(whole)));
+  EXPECT_TRUE(inbox.put_whole(LiveKind::kRankUpdate, 0, std::move(whole)));
   EXPECT_FALSE(inbox.put(LiveKind::kBlock, 0, megabyte));
 }
 
 TEST(LiveInbox, IsWholeAfterSomebodyWhoTakesThrew) {
   Inbox inbox;
   const std::vector<std::byte> megabyte(std::size_t{1} << 20);
-  for (int i = 0; i < 32; ++i) inbox.put(LiveKind::kLetter, i, megabyte);
+  for (int i = 0; i < 32; ++i) inbox.put(LiveKind::kRankUpdate, i, megabyte);
   std::vector<std::int32_t> seen;
   const auto take = [&](const Inbox::Item& item) {
     seen.push_back(item.world_rank);
@@ -128,8 +128,8 @@ TEST(LiveInbox, IsWholeAfterSomebodyWhoTakesThrew) {
   EXPECT_THROW(inbox.take_all(take), std::bad_alloc);
   EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2));
   for (int i = 32; i < 35; ++i)
-    EXPECT_TRUE(inbox.put(LiveKind::kLetter, i, megabyte)) << "what was taken has given room";
-  EXPECT_FALSE(inbox.put(LiveKind::kLetter, 35, megabyte));
+    EXPECT_TRUE(inbox.put(LiveKind::kRankUpdate, i, megabyte)) << "what was taken has given room";
+  EXPECT_FALSE(inbox.put(LiveKind::kRankUpdate, 35, megabyte));
   seen.clear();
   inbox.take_all([&](const Inbox::Item& item) { seen.push_back(item.world_rank); });
   ASSERT_EQ(seen.size(), 32U);

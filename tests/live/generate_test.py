@@ -158,7 +158,7 @@ class Generating(unittest.TestCase):
                 other.say(type="ping")
                 if other is not others[5]:
                     other.text("pong")  # in this order
-            self.assertIn("4 requests of clients without token", others[5].text("error")["message"])
+            self.assertIn("4 requests of unauthenticated clients", others[5].text("error")["message"])
             own.say(type="request", id=1, request="generate", prompts=["x"])
             self.assertEqual(own.text("reply", id=1)["reply"], "waiting")
             for one in silent:
@@ -177,7 +177,7 @@ class Generating(unittest.TestCase):
 
     def test_a_port_that_is_taken(self):
         with Feed(FEED, "--rate", 50, "--steps", 100000) as first, Feed(FEED, "--rate", 50, "--steps", 100000, "--compat", first.port) as second:
-            self.assertIn(f"port {first.port} of 127.0.0.1 is taken", second.said)
+            self.assertIn(f"port {first.port} of 127.0.0.1 is in use", second.said)
             second.own_client().close()  # the live view is served all the same
 
 

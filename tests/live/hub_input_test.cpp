@@ -18,7 +18,7 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
     for (std::uint32_t rank = 0; rank < idle_ranks; ++rank) {
       tensors::RankTimes times = tensors::times_of(
           tensors::tail_of(std::span<const std::byte>(block)), rank);
-      times.is_said = tensors::kSaid | tensors::kIdle;
+      times.is_announced = tensors::kReported | tensors::kIdle;
       tensors::set_times(tensors::tail_of(std::span(block)), rank, times);
     }
     scene.hub.take_block(block);
@@ -34,12 +34,12 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
 
 TEST(LiveHub, ALossThatDivergesIsAlerted) {
   Scene scene;
-  tensors::LetterWriter letter;
-  letter.add(tensors::CounterName{.id = 3, .name = "loss", .unit = ""});
+  tensors::RankUpdateWriter rank_update;
+  rank_update.add(tensors::CounterName{.id = 3, .name = "loss", .unit = ""});
   for (std::int64_t step = 0; step < 60; ++step)
-    letter.add(
+    rank_update.add(
         tensors::CounterReadings{.step = step, .ids = {3}, .values = {step < 40 ? 2.0 : 30.0}});
-  scene.hub.take_letter(1, letter.take(), scene.now_ns);
+  scene.hub.take_rank_update(1, rank_update.take(), scene.now_ns);
   std::vector<json> alerts;
   for (const json& text : scene.texts()) {
     if (text["type"] == "alert") alerts.push_back(text);
@@ -47,7 +47,7 @@ TEST(LiveHub, ALossThatDivergesIsAlerted) {
   ASSERT_EQ(alerts.size(), 1U);
   EXPECT_EQ(alerts[0]["step"], 44);
   EXPECT_EQ(alerts[0]["ranks"], json({1}));
-  EXPECT_EQ(alerts[0]["text"], "loss diverges: 5 values in a row above 3.0");
+  EXPECT_EQ(alerts[0]["text"], "loss diverges: 5 consecutive values above 3.0");
 }
 
 TEST(LiveHub, CallsOfMpiComeAsTheNewestState) {
@@ -55,15 +55,15 @@ TEST(LiveHub, CallsOfMpiComeAsTheNewestState) {
   scene.say({{"type", "subscribe"}, {"panel", "c"}, {"what", "calls"}});
   EXPECT_FALSE(scene.frame().has_value()) << "nothing was reported";
   for (std::int64_t index = 1; index < 4; ++index) {
-    tensors::LetterWriter letter;
+    tensors::RankUpdateWriter rank_update;
     const auto calls = static_cast<std::uint64_t>(10 * index);
-    letter.add(tensors::CallSums{
+    rank_update.add(tensors::CallSums{
         .index = index,
         .elapsed_ms = 500,
         .names = "MPI_Send\n",
         .functions = {{.calls = calls, .time_ms = 1, .bytes_sent = 80, .bytes_received = 0}},
         .peers = {{.world_rank = 3, .messages = calls, .bytes = 80}}});
-    scene.hub.take_letter(2, letter.take(), scene.now_ns);
+    scene.hub.take_rank_update(2, rank_update.take(), scene.now_ns);
   }
   const FrameView frame = scene.frame().value();
   EXPECT_EQ(frame.kind, 5);

@@ -52,9 +52,9 @@ TEST(LiveHub, ClientsWithoutCreditCostNothingButTheNewest) {
              {"encoding", "f32"}});
   scene.texts();
   for (std::int64_t step = 0; step < 4; ++step) scene.step(step);
-  const std::size_t bytes = scene.hub.store().shelf.bytes();
+  const std::size_t bytes = scene.hub.store().cache.bytes();
   for (std::int64_t step = 4; step < 50; ++step) scene.step(step);
-  EXPECT_EQ(scene.hub.store().shelf.bytes(), bytes);
+  EXPECT_EQ(scene.hub.store().cache.bytes(), bytes);
 }
 
 TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
@@ -78,110 +78,24 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
   EXPECT_EQ(frame.payload.size(), 2 * 16 + 3 * 2 * 4 * 4U);
 }
 
-TEST(LiveHub, WishesAreMergedAndGoWithTheLastThatHasThem) {
+TEST(LiveHub, CaptureRequestsAreMergedAndGoWithTheLastThatHasThem) {
   Scene scene;
   const json subscribe{
       {"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}};
   std::vector<std::byte> bytes;
   scene.say(subscribe);
-  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
-  EXPECT_EQ(tensors::unpack_wishes(bytes).size(), 1U);
+  ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
+  EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), 1U);
   const Hub::ClientId other = scene.hub.connect(0).value();
   ASSERT_TRUE(scene.hub.receive(other, subscribe.dump(), kSecond));
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the same";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the same";
   scene.say(subscribe);
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "again the same";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "again the same";
   scene.hub.disconnect(scene.client);
-  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the other still wants it";
+  EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the other still wants it";
   scene.hub.disconnect(other);
-  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
-  EXPECT_TRUE(tensors::unpack_wishes(bytes).empty());
-}
-
-TEST(LiveHub, NoticesGoToThePanelThatAsked) {
-  Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
-  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
-  scene.step(0);
-  tensors::LetterWriter letter;
-  letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
-  scene.hub.take_letter(1, letter.take(), kSecond);
-  std::vector<json> notices;
-  for (const json& text : scene.texts()) {
-    if (text["type"] == "notice") notices.push_back(text);
-  }
-  EXPECT_THAT(notices, ElementsAre(json{
-                           {"type", "notice"}, {"panel", "t"}, {"text", "hidden is on a device"}}));
-}
-
-std::vector<json> notices_in(const std::vector<json>& texts) {
-  std::vector<json> notices;
-  std::ranges::copy_if(texts, std::back_inserter(notices),
-                       [](const json& text) { return text["type"] == "notice"; });
-  return notices;
-}
-
-TEST(LiveHub, ANoticeIsToldOnceToEachPanelAlsoToOneThatComesLater) {
-  Scene scene;
-  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
-  scene.step(0);
-  const auto notice = [&] {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
-    scene.hub.take_letter(1, letter.take(), kSecond);
-  };
-  for (int i = 0; i < 3; ++i) notice();  // as with each change of wishes
-  EXPECT_EQ(notices_in(scene.texts()).size(), 1U);
-  scene.say({{"type", "subscribe"}, {"panel", "u"}, {"what", "tensor"}, {"name", "hidden"}});
-  notice();
-  EXPECT_THAT(
-      notices_in(scene.texts()),
-      ElementsAre(json{{"type", "notice"}, {"panel", "u"}, {"text", "hidden is on a device"}}));
-}
-
-TEST(LiveHub, NoticesCloseNoClient) {
-  Scene scene;
-  for (int i = 0; i < 16; ++i)
-    scene.say({{"type", "subscribe"},
-               {"panel", std::to_string(i)},
-               {"what", "tensor"},
-               {"name", "hidden"},
-               {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
-  scene.step(0);
-  for (const tensors::Wish& wish : scene.wishes) {
-    for (int i = 0; i < 64; ++i) {
-      tensors::LetterWriter letter;
-      letter.add(tensors::Notice{wish.id, std::string(450, 'x') + std::to_string(i)});
-      scene.hub.take_letter(1, letter.take(), kSecond);
-    }
-  }
-  scene.say({{"type", "ping"}});
-  EXPECT_EQ(scene.texts().back()["type"], "drops") << "of what had no room";
-}
-
-TEST(LiveHub, PartsThatDoNotFitAreCountedAndSaid) {
-  Scene scene;
-  scene.say({{"type", "subscribe"},
-             {"panel", "t"},
-             {"what", "tensor"},
-             {"name", "mlp/fc1"},
-             {"layers", {0, 0}},
-             {"view", {{"type", "whole"}}}});
-  scene.step(0);
-  scene.texts();
-  const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
-  const std::vector<tensors::Wish> wishes = scene.wishes;
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(1, wider.letter(1, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 1, kSecond, wishes, false), kSecond);
-  scene.hub.take_letter(0, scene.run.letter(0, 0, kSecond, wishes, false), kSecond);
-  const std::vector<json> notices = notices_in(scene.texts());
-  ASSERT_EQ(notices.size(), 1U);
-  EXPECT_THAT(notices[0]["text"].get<std::string>(),
-              HasSubstr("mlp/fc1 has parts that do not fit together"));
-  EXPECT_EQ(scene.hub.drops().at("parts of views that do not fit the others"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views that a rank told twice in a step"), 1U);
-  EXPECT_EQ(scene.hub.drops().at("parts of views of steps that were over"), 1U);
+  ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
+  EXPECT_TRUE(tensors::unpack_capture_requests(bytes).empty());
 }
 
 TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
@@ -194,30 +108,6 @@ TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
   EXPECT_EQ(scene.texts().back()["steps"], 3);
 }
 
-TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
-  for (const std::uint32_t rank : {3U, 1U}) {
-    Scene scene;
-    tensors::TensorSlot slot{
-        .key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
-    const float bad = std::numeric_limits<float>::quiet_NaN();
-    const std::array<std::uint64_t, 1> extents{1};
-    const std::array<std::int64_t, 1> strides{1};
-    slot.statistics.merge(kernels::statistics_of(&bad, ElementType::kFloat32, extents, strides));
-    tensors::StepHeader header;
-    header.slots = tensors::kLeastSlots;
-    header.lowest_step = header.highest_step = 0;
-    header.lowest_layout = header.highest_layout = 1;
-    std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
-    tensors::write_block(header, {&slot, 1}, block);
-    scene.hub.take_block(block);
-    const std::vector<json> texts = scene.texts();
-    const auto alert = std::ranges::find_if(
-        texts, [](const json& text) { return text["type"] == "alert"; });
-    ASSERT_NE(alert, texts.end());
-    EXPECT_EQ((*alert)["ranks"], json{rank});
-  }
-}
-
 TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
   for (const std::int64_t later_ns : {0L, kSecond}) {
     Scene scene;
@@ -228,8 +118,8 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
                {"kind", "actv_out"},
                {"view", {{"type", "tile"}, {"tiles", 4}}}});
     scene.say({{"type", "subscribe"}, {"panel", "steps"}, {"what", "steps"}});
-    for (const char* panel : {"a view", "steps"})
-      scene.say({{"type", "credit"}, {"panel", panel}, {"frames", 64}});
+    for (const char* subscription : {"a view", "steps"})
+      scene.say({{"type", "credit"}, {"panel", subscription}, {"frames", 64}});
     for (std::int64_t step = 0; step < 3; ++step) scene.step(step);
     scene.hub.end(false, scene.now_ns);
     scene.now_ns += later_ns;
@@ -249,33 +139,19 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
   }
 }
 
-TEST(LiveHub, EachReasonOfDropsHasItsTurn) {
+TEST(LiveHub, AStretchOfTimeThatIsReportedAtOnceIsSplitOverTheRowsThatItCovers) {
   Scene scene;
-  std::set<std::string> reasons;
-  for (int second = 0; second < 3; ++second) {
-    scene.now_ns += 2 * kSecond;
-    for (const char* reason : {"a", "b", "c"})
-      scene.hub.count_drop(reason, 1);  // all of them grow all the time
-    for (const json& text : scene.texts()) {
-      if (text["type"] == "drops") reasons.insert(text["reason"]);
-    }
-  }
-  EXPECT_THAT(reasons, ElementsAre("a", "b", "c"));
-}
-
-TEST(LiveHub, AStretchOfTimeThatIsToldAtOnceIsSplitOverTheRowsThatItCovers) {
-  Scene scene;
-  const auto tell = [&](std::int32_t rank, std::int64_t index, float length_ms) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Interval{
+  const auto report = [&](std::int32_t rank, std::int64_t index, float length_ms) {
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Interval{
         .index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
-    scene.hub.take_letter(rank, letter.take(), kSecond);
+    scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   };
-  for (std::int32_t rank = 0; rank < 4; ++rank) tell(rank, 100, 500);
+  for (std::int32_t rank = 0; rank < 4; ++rank) report(rank, 100, 500);
   for (std::int64_t index = 101; index < 104; ++index) {
-    for (std::int32_t rank = 0; rank < 3; ++rank) tell(rank, index, 500);
+    for (std::int32_t rank = 0; rank < 3; ++rank) report(rank, index, 500);
   }
-  tell(3, 103, 1500);
+  report(3, 103, 1500);
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
   const FrameView frame = scene.frame().value();
   ASSERT_EQ(frame.metadata["steps"], 4);
@@ -292,9 +168,9 @@ TEST(LiveHub, StretchesOfTimeThatMakeNoSenseDoNoHarm) {
                                 std::numeric_limits<float>::quiet_NaN(), 0.0F}) {
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 40,
                                      std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}}) {
-      tensors::LetterWriter letter;
-      letter.add(tensors::Interval{.index = index, .length_ms = length_ms});
-      scene.hub.take_letter(2, letter.take(), kSecond);
+      tensors::RankUpdateWriter rank_update;
+      rank_update.add(tensors::Interval{.index = index, .length_ms = length_ms});
+      scene.hub.take_rank_update(2, rank_update.take(), kSecond);
     }
   }
   EXPECT_LT(scene.hub.store().history.steps.end(), 30U);
@@ -304,10 +180,10 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   Scene scene;
   for (std::int64_t index = 100; index < 103; ++index) {
     for (std::int32_t rank = 0; rank < (index == 101 ? 3 : 4); ++rank) {  // rank 3 is silent once
-      tensors::LetterWriter letter;
-      letter.add(tensors::Interval{
+      tensors::RankUpdateWriter rank_update;
+      rank_update.add(tensors::Interval{
           .index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
-      scene.hub.take_letter(rank, letter.take(), kSecond);
+      scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
     }
   }
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
@@ -318,17 +194,17 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   EXPECT_EQ(frame.at<float>(16 + 16 + 2 * 4), 2.0F);
 }
 
-TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
+TEST(LiveHub, RanksReportWhoTheyAreInWhateverOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::RankFacts{
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::RankFacts{
         .pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
-    scene.hub.take_letter(rank, letter.take(), kSecond);
+    scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   }
-  tensors::LetterWriter later;
+  tensors::RankUpdateWriter later;
   later.add(tensors::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
-  scene.hub.take_letter(2, later.take(), kSecond);
+  scene.hub.take_rank_update(2, later.take(), kSecond);
   const json ranks = json::parse(answer_to("/api/v1/ranks", scene.hub).body);
   EXPECT_EQ(
       ranks,
@@ -339,21 +215,21 @@ TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
               ElementsAre("node0", "node1"));
 }
 
-TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
+TEST(LiveHub, DamagedRankUpdatesAndBlocksAreCountedOrPassedOver) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
   scene.step(0);
-  std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.wishes, true);
-  std::vector<std::byte> block = scene.run.block(1, kSecond, scene.wishes);
+  std::vector<std::byte> rank_update = scene.run.rank_update(0, 1, kSecond, scene.capture_requests,
+                                                             true);
+  std::vector<std::byte> block = scene.run.block(1, kSecond, scene.capture_requests);
   const std::size_t before = scene.hub.store().history.steps.end();
-  for (std::size_t length = 0; length < letter.size(); length += 97)
-    scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
+  for (std::size_t length = 0; length < rank_update.size(); length += 97)
+    scene.hub.take_rank_update(0, std::span(rank_update).first(length), kSecond);
   for (std::size_t length = 0; length < block.size(); length += 997)
     scene.hub.take_block(std::span(block).first(length));
   EXPECT_EQ(scene.hub.store().history.steps.end(), before);
-  EXPECT_THAT(
-      metrics_text(scene.hub),
-      HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
+  EXPECT_THAT(metrics_text(scene.hub),
+              HasSubstr("megascope_live_dropped_total{reason=\"damaged rank updates\"}"));
 }
 
 TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
@@ -361,9 +237,10 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);
   for (int i = 0; i < 10'000; ++i) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::Notice{scene.wishes.at(0).id, std::string(400, 'x') + std::to_string(i)});
-    scene.hub.take_letter(1, letter.take(), kSecond);
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id,
+                                    std::string(400, 'x') + std::to_string(i)});
+    scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   }
   EXPECT_LT(scene.texts().size(), 100U);
 }
@@ -376,9 +253,9 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
              {"names", {"temperature"}},
              {"since", 4}});
   const auto write = [&](const auto&... items) {
-    tensors::LetterWriter letter;
-    (letter.add(items), ...);
-    scene.hub.take_letter(0, letter.take(), scene.now_ns);
+    tensors::RankUpdateWriter rank_update;
+    (rank_update.add(items), ...);
+    scene.hub.take_rank_update(0, rank_update.take(), scene.now_ns);
   };
   const auto past = [](std::int64_t step, double value) {
     return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}};
@@ -399,33 +276,11 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
   EXPECT_EQ(frame.at<double>(48), 5.0);
 }
 
-TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
-  Scene scene;
-  const auto set = [&](std::int64_t step, double value) {
-    tensors::LetterWriter letter;
-    letter.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
-    letter.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
-    scene.hub.take_letter(2, letter.take(), scene.now_ns);
-  };
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{
-           {1, 0.5}, {2, nan}, {3, nan}, {4, 0.25}, {5, std::numeric_limits<double>::infinity()}})
-    set(step, value);
-  std::vector<std::string> alerts;
-  for (const json& text : scene.texts()) {
-    if (text["type"] == "alert")
-      alerts.push_back(std::to_string(text["step"].get<int>()) + " of rank " +
-                       text["ranks"][0].dump() + ": " + text["text"].get<std::string>());
-  }
-  EXPECT_THAT(alerts, ElementsAre("2 of rank 2: loss is not a number (NaN)",
-                                  "5 of rank 2: loss is infinite"));
-}
-
 TEST(LiveHub, OldStepsAreForgotten) {
   Scene scene;
   for (std::int64_t step = 0; step < 11'000; ++step) {
     tensors::StepHeader header;
-    header.slots = tensors::kLeastSlots;
+    header.slots = tensors::kMinSlots;
     header.lowest_step = header.highest_step = step;
     std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
     tensors::write_block(header, {}, block);

@@ -72,7 +72,7 @@ TEST(LiveLateNames, BringTheStatisticsThatWerePassedOver) {
   EXPECT_EQ(next.size(), 8U) << "and go on with the others";
 }
 
-TEST(LiveLateNames, OfTensorsThatNobodyAskedForBringNothing) {
+TEST(LiveLateNames, OfTensorsThatNoneAskedForBringNothing) {
   HubScene scene;
   scene.named_at = {0, 0, 2, 2};
   scene.say({{"type", "subscribe"},

@@ -14,8 +14,8 @@
 namespace megascope::test {
 namespace {
 
-using tensors::Wish;
-using tensors::WishKind;
+using tensors::CaptureRequest;
+using tensors::CaptureRequestKind;
 
 constexpr std::array<std::string_view, 4> kFamilies{"attention/qkv", "mlp/fc1", "mlp/fc2",
                                                     "hidden"};
@@ -26,11 +26,11 @@ constexpr std::uint32_t kMemory = 2;
 
 double noise(std::uint64_t seed) { return static_cast<double>(mix(seed) >> 11) * 0x1p-53 - 0.5; }
 
-bool is_wanted(const Wish& wish, const tensors::TensorName& name) {
-  return name.layer >= wish.first_layer && name.layer <= wish.last_layer &&
-         tensors::matches(wish.pattern(), name.name) &&
-         (wish.tensor_kind == tensors::kAnyKind ||
-          wish.tensor_kind == static_cast<std::uint8_t>(name.kind));
+bool is_wanted(const CaptureRequest& capture_request, const tensors::TensorName& name) {
+  return name.layer >= capture_request.first_layer && name.layer <= capture_request.last_layer &&
+         tensors::matches(capture_request.pattern(), name.name) &&
+         (capture_request.tensor_kind == tensors::kAnyKind ||
+          capture_request.tensor_kind == static_cast<std::uint8_t>(name.kind));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ tensors::RankTimes MadeUpRun::times(std::int64_t step, std::int32_t rank) {
   return {.step_ms = static_cast<float>(step_ms),
           .mpi_ms = static_cast<float>(step_ms - compute),
           .own_ms = 0.05F,
-          .is_said = 1};
+          .is_announced = 1};
 }
 
 std::vector<LiveRank> MadeUpRun::ranks() const {
@@ -104,13 +104,14 @@ tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer
 }
 
 std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns,
-                                        const std::vector<Wish>& wishes) const {
+                                        const std::vector<CaptureRequest>& capture_requests) const {
   std::vector<tensors::TensorSlot> slots;
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       const tensors::TensorName name = name_of(family, layer);
-      if (std::ranges::any_of(wishes, [&](const Wish& wish) {
-            return wish.kind == WishKind::kStatistics && is_wanted(wish, name);
+      if (std::ranges::any_of(capture_requests, [&](const CaptureRequest& capture_request) {
+            return capture_request.kind == CaptureRequestKind::kStatistics &&
+                   is_wanted(capture_request, name);
           }))
         slots.push_back(statistics(family, layer, step));
     }
@@ -131,20 +132,20 @@ std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns
   return block;
 }
 
-void MadeUpRun::add_names(tensors::LetterWriter& letter, std::int32_t rank) const {
+void MadeUpRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const {
   if (rank == 0) {
-    letter.add(tensors::CounterName{kLoss, "loss", ""});
-    letter.add(tensors::CounterName{kNorm, "gradient norm", ""});
+    rank_update.add(tensors::CounterName{kLoss, "loss", ""});
+    rank_update.add(tensors::CounterName{kNorm, "gradient norm", ""});
   }
-  letter.add(tensors::CounterName{kMemory, "memory", "MiB"});
+  rank_update.add(tensors::CounterName{kMemory, "memory", "MiB"});
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     if (layer * 2 / shape_.layers != rank / shards()) continue;
     for (std::size_t family = 0; family < kFamilies.size(); ++family)
-      letter.add(name_of(family, layer));
+      rank_update.add(name_of(family, layer));
   }
 }
 
-void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
+void MadeUpRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
                              std::int64_t step) const {
   tensors::CounterReadings values{
       .step = step,
@@ -155,21 +156,21 @@ void MadeUpRun::add_counters(tensors::LetterWriter& letter, std::int32_t rank,
     values.values.insert(values.values.end(),
                          {loss(step), 1.0 + 0.5 * noise(static_cast<std::uint64_t>(step) + 77)});
   }
-  letter.add(values);
+  rank_update.add(values);
 }
 
-tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::int32_t layer,
-                                   std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family,
+                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint64_t>(is_split ? shards() : 1);
-  const auto grid = kernels::TileGrid::of(shape_.width, wish.tiles);
+  const auto grid = kernels::TileGrid::of(shape_.width, capture_request.tiles);
   const std::uint64_t begin = shape_.width * shard / parts;
   const std::uint64_t end = shape_.width * (shard + 1) / parts;
   const std::uint64_t first_tile = begin / grid.width;
   const std::uint64_t tile_count = (end - 1) / grid.width + 1 - first_tile;
-  const bool has_states = wish.method().reduction == kernels::TileReduction::kStd;
-  tensors::ViewPart part = whole(wish, family, layer, rank, step);
+  const bool has_states = capture_request.method().reduction == kernels::TileReduction::kStd;
+  tensors::ViewPart part = whole(capture_request, family, layer, rank, step);
   part.columns = has_states ? 3 : 1;
   part.whole_shape = {shape_.tokens, grid.count()};
   part.shape = {shape_.tokens, tile_count};
@@ -180,11 +181,12 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   part.elements = {};
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
     std::vector<kernels::TileState> states(tile_count);
-    kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32,
+    kernels::add_to_tiles(capture_request.method(), grid, ElementType::kFloat32,
                           elements.data() + token * (end - begin), 1, begin, end - begin,
                           first_tile, states.data());
     for (const kernels::TileState& made : states) {
-      const kernels::TileState state = kernels::packed_tile(wish.method(), grid.width, made);
+      const kernels::TileState state = kernels::packed_tile(capture_request.method(), grid.width,
+                                                            made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
       part.elements.push_back(static_cast<float>(state.a));
       if (has_states) part.elements.push_back(static_cast<float>(state.b));
@@ -193,15 +195,15 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   return part;
 }
 
-tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::int32_t layer,
-                                   std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::size_t family,
+                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint32_t>(is_split ? shards() : 1);
   const std::uint64_t begin = shape_.width * shard / parts;
   const std::uint64_t end = shape_.width * (shard + 1) / parts;
   tensors::ViewPart part;
-  part.wish = wish.id;
+  part.capture_request = capture_request.id;
   part.key = name_of(family, layer).key;
   part.step = step;
   part.micro_batch = 0;
@@ -220,36 +222,42 @@ tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::in
   return part;
 }
 
-std::vector<std::byte> MadeUpRun::letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                         const std::vector<Wish>& wishes, bool has_names) const {
-  tensors::LetterWriter letter;
-  if (has_names) add_names(letter, rank);
-  for (const Wish& wish : wishes) {
-    if (wish.kind == WishKind::kCounters) {
-      add_counters(letter, rank, step);
+std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t step,
+                                              std::int64_t now_ns,
+                                              const std::vector<CaptureRequest>& capture_requests,
+                                              bool has_names) const {
+  tensors::RankUpdateWriter rank_update;
+  if (has_names) add_names(rank_update, rank);
+  for (const CaptureRequest& capture_request : capture_requests) {
+    if (capture_request.kind == CaptureRequestKind::kCounters) {
+      add_counters(rank_update, rank, step);
       continue;
     }
-    if (wish.kind == WishKind::kStatistics || step % wish.every != 0) continue;
+    if (capture_request.kind == CaptureRequestKind::kStatistics ||
+        step % capture_request.every != 0)
+      continue;
     for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
       if (layer * 2 / shape_.layers != rank / shards()) continue;
       for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-        if (!is_wanted(wish, name_of(family, layer)) || (family == kHidden && rank % shards() != 0))
+        if (!is_wanted(capture_request, name_of(family, layer)) ||
+            (family == kHidden && rank % shards() != 0))
           continue;
-        if (wish.kind == WishKind::kWhole &&
-            shape_.tokens * shape_.width > tensors::kMostWholeElements) {
-          letter.add(tensors::Notice{
-              wish.id, std::string(kFamilies[family]) + " has more elements than are shown whole"});
+        if (capture_request.kind == CaptureRequestKind::kWhole &&
+            shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
+          rank_update.add(tensors::Notice{
+              capture_request.id,
+              std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
-        tensors::ViewPart part = wish.kind == WishKind::kTile
-                                     ? tiles(wish, family, layer, rank, step)
-                                     : whole(wish, family, layer, rank, step);
+        tensors::ViewPart part = capture_request.kind == CaptureRequestKind::kTile
+                                     ? tiles(capture_request, family, layer, rank, step)
+                                     : whole(capture_request, family, layer, rank, step);
         part.realtime_ns = now_ns;
-        letter.add(part);
+        rank_update.add(part);
       }
     }
   }
-  return letter.take();
+  return rank_update.take();
 }
 
 }  // namespace megascope::test

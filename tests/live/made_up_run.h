@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/lifecycle/live_server.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/capture_request.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/step_block.h"
-#include "plugin/tensors/wish.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +28,11 @@ class MadeUpRun {
   std::vector<LiveRank> ranks() const;
   /// What all ranks say of a step. has_statistics: of the tensors that are wanted, else of none.
   std::vector<std::byte> block(std::int64_t step, std::int64_t begin_ns,
-                               const std::vector<tensors::Wish>& wishes) const;
+                               const std::vector<tensors::CaptureRequest>& capture_requests) const;
   /// What a rank writes of a step: names the first time, then what is wanted.
-  std::vector<std::byte> letter(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                const std::vector<tensors::Wish>& wishes, bool has_names) const;
+  std::vector<std::byte> rank_update(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
+                                     const std::vector<tensors::CaptureRequest>& capture_requests,
+                                     bool has_names) const;
 
   /// An element of a tensor of `family` (0: qkv, 1: mlp1, 2: mlp2, 3: hidden); NaN and infinite
   /// where step % 50 is 49 and 48.
@@ -43,12 +44,13 @@ class MadeUpRun {
  private:
   std::int32_t shards() const { return shape_.ranks / 2; }
   tensors::TensorName name_of(std::size_t family, std::int32_t layer) const;
-  void add_names(tensors::LetterWriter& letter, std::int32_t rank) const;
-  void add_counters(tensors::LetterWriter& letter, std::int32_t rank, std::int64_t step) const;
-  tensors::ViewPart tiles(const tensors::Wish& wish, std::size_t family, std::int32_t layer,
-                          std::int32_t rank, std::int64_t step) const;
-  tensors::ViewPart whole(const tensors::Wish& wish, std::size_t family, std::int32_t layer,
-                          std::int32_t rank, std::int64_t step) const;
+  void add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const;
+  void add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
+                    std::int64_t step) const;
+  tensors::ViewPart tiles(const tensors::CaptureRequest& capture_request, std::size_t family,
+                          std::int32_t layer, std::int32_t rank, std::int64_t step) const;
+  tensors::ViewPart whole(const tensors::CaptureRequest& capture_request, std::size_t family,
+                          std::int32_t layer, std::int32_t rank, std::int64_t step) const;
   tensors::TensorSlot statistics(std::size_t family, std::int32_t layer, std::int64_t step) const;
 
   Shape shape_;

@@ -14,8 +14,8 @@
 namespace megascope::test {
 namespace {
 
-using tensors::Wish;
-using tensors::WishKind;
+using tensors::CaptureRequest;
+using tensors::CaptureRequestKind;
 using Extents = std::vector<std::uint64_t>;
 
 constexpr std::array<std::string_view, 8> kNames{
@@ -95,20 +95,22 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
 }
 
 /// As Capture::show().
-void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& layout,
-          tensors::LetterWriter& writer) {
+void show(const CaptureRequest& capture_request, const TensorView& tensor,
+          const tensors::Layout& layout, tensors::RankUpdateWriter& writer) {
   std::string problem;
   const std::optional<TensorView> flat = tensors::flattened(
-      tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+      tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
+      problem);
   const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem)
                                                      : std::nullopt;
   if (spread && !spread->is_first_copy) return;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem)
+  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat,
+                                                                      *spread, problem)
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(
-        writer.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
-  part->wish = wish.id;
+        writer.add(tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
+  part->capture_request = capture_request.id;
   part->key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
                                 static_cast<std::uint64_t>(tensor.shape.layer)));
   part->step = tensor.step;
@@ -122,13 +124,14 @@ void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& lay
   writer.add(*part);
 }
 
-bool is_of(const Wish& wish, const TensorView& tensor) {
-  const bool is_kind = wish.tensor_kind == tensors::kAnyKind ||
-                       wish.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
-  const bool is_layer = tensor.shape.layer >= wish.first_layer &&
-                        tensor.shape.layer <= wish.last_layer;
-  return (wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole) && is_kind && is_layer &&
-         tensors::matches(wish.pattern(), tensor.name);
+bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
+  const bool is_kind = capture_request.tensor_kind == tensors::kAnyKind ||
+                       capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
+  const bool is_layer = tensor.shape.layer >= capture_request.first_layer &&
+                        tensor.shape.layer <= capture_request.last_layer;
+  return (capture_request.kind == CaptureRequestKind::kTile ||
+          capture_request.kind == CaptureRequestKind::kWhole) &&
+         is_kind && is_layer && tensors::matches(capture_request.pattern(), tensor.name);
 }
 
 }  // namespace
@@ -142,10 +145,9 @@ std::vector<LiveRank> MadeUpTransformer::ranks() {
   return ranks;
 }
 
-std::vector<std::byte> MadeUpTransformer::letter(std::int32_t rank, std::int64_t step,
-                                                 std::uint64_t sequences, std::uint64_t tokens,
-                                                 const std::vector<Wish>& wishes,
-                                                 tensors::LetterWriter writer) {
+std::vector<std::byte> MadeUpTransformer::rank_update(
+    std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
+    const std::vector<CaptureRequest>& capture_requests, tensors::RankUpdateWriter writer) {
   const tensors::Layout layout = tensors::Layout::of(
       {{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {
@@ -153,10 +155,10 @@ std::vector<std::byte> MadeUpTransformer::letter(std::int32_t rank, std::int64_t
     for (std::size_t family = 0; family < kNames.size(); ++family) {
       if (family == kTokens && layer != 0) continue;
       Held tensor;
-      for (const Wish& wish : wishes) {
+      for (const CaptureRequest& capture_request : capture_requests) {
         if (tensor.values.empty())
           tensor = held(family, layer, rank % kShards, step, sequences, tokens);
-        if (is_of(wish, tensor.view)) show(wish, tensor.view, layout, writer);
+        if (is_of(capture_request, tensor.view)) show(capture_request, tensor.view, layout, writer);
       }
     }
   }

@@ -2,9 +2,9 @@
 
 #include "core/lifecycle/live_server.h"
 #include "core/lifecycle/tensor_sink.h"
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/capture_request.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/shards.h"
-#include "plugin/tensors/wish.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +36,10 @@ class MadeUpTransformer {
   }
   static std::vector<LiveRank> ranks();
   /// What a rank writes of a step in which it computed so many sequences and tokens.
-  static std::vector<std::byte> letter(std::int32_t rank, std::int64_t step,
-                                       std::uint64_t sequences, std::uint64_t tokens,
-                                       const std::vector<tensors::Wish>& wishes,
-                                       tensors::LetterWriter writer);
+  static std::vector<std::byte> rank_update(
+      std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
+      const std::vector<tensors::CaptureRequest>& capture_requests,
+      tensors::RankUpdateWriter writer);
 };
 
 }  // namespace megascope::test

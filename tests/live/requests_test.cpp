@@ -16,7 +16,7 @@ struct Scene {
   Hub hub{settings()};
   std::int64_t now_ns = kSecond;
 
-  Scene() { hub.desk().open(); }
+  Scene() { hub.request_queue().open(); }
   static LiveSettings settings() {
     LiveSettings settings;
     settings.is_control_allowed = true;
@@ -37,15 +37,15 @@ struct Scene {
   /// Of the request that the program gets now; 0: none.
   std::int64_t next() {
     std::string text;
-    return hub.desk().next(text, now_ns) ? json::parse(text)["id"].get<std::int64_t>() : 0;
+    return hub.request_queue().next(text, now_ns) ? json::parse(text)["id"].get<std::int64_t>() : 0;
   }
   template <class Item>
-  void tell(const Item& item) {
-    tensors::LetterWriter letter;
-    letter.add(item);
-    hub.take_letter(0, letter.take(), now_ns);
+  void report(const Item& item) {
+    tensors::RankUpdateWriter rank_update;
+    rank_update.add(item);
+    hub.take_rank_update(0, rank_update.take(), now_ns);
   }
-  void answer(const json& answer) { tell(tensors::Reply{answer.dump()}); }
+  void answer(const json& answer) { report(tensors::Reply{answer.dump()}); }
   std::vector<json> texts(Hub::ClientId client) {
     std::vector<json> all;
     Outgoing message;
@@ -71,7 +71,7 @@ TEST(LiveRequests, WhatTheProgramWillNotAnswerFailsAndTheNextGoes) {
   scene.ask(second, "b");
   EXPECT_EQ(scene.next(), 1);
   EXPECT_EQ(scene.next(), 0) << "one at a time";
-  scene.tell(tensors::RequestFailed{"request 1 failed: it was passed over"});
+  scene.report(tensors::RequestFailed{"request 1 failed: it was passed over"});
   const std::vector<json> replies = scene.replies(first);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["id"], "a");
@@ -101,12 +101,12 @@ TEST(LiveRequests, AProgramThatIsSilentForAMinuteIsNotWaitedFor) {
   const std::vector<json> replies = scene.replies(client);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["reply"], "error");
-  EXPECT_THAT(replies[0]["message"].get<std::string>(), HasSubstr("no answer for a minute"));
-  EXPECT_TRUE(scene.hub.desk().is_unwanted()) << "the program is not to get it any more";
+  EXPECT_THAT(replies[0]["message"].get<std::string>(), HasSubstr("did not answer for a minute"));
+  EXPECT_TRUE(scene.hub.request_queue().is_unwanted()) << "the program is not to get it any more";
   EXPECT_EQ(scene.next(), 2);
 }
 
-TEST(LiveRequests, WhoIsGoneHoldsUpTheOthersForTenSecondsAtMost) {
+TEST(LiveRequests, WhoIsGoneHoldsUpTheOthersForTenSecondsAtMax) {
   Scene scene;
   const Hub::ClientId gone = scene.connect();
   const Hub::ClientId other = scene.connect();
@@ -141,15 +141,18 @@ TEST(LiveRequests, AnswersAreNoFaultOfTheClientAndTheLastOneComes) {
 }
 
 TEST(LiveRequests, ClientsWithoutTokenDoNotTakeAllPlaces) {
-  RequestDesk desk(true);
-  desk.open();
+  RequestQueue request_queue(true);
+  request_queue.open();
   std::string problem;
   for (std::uint64_t i = 0; i < 4; ++i)
-    EXPECT_TRUE(desk.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
+    EXPECT_TRUE(
+        request_queue.ask({.is_compat = true, .client = i, .tag = {}}, json::object(), problem))
         << i;
-  EXPECT_FALSE(desk.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
-  EXPECT_THAT(problem, HasSubstr("4 requests of clients without token"));
-  EXPECT_TRUE(desk.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
+  EXPECT_FALSE(
+      request_queue.ask({.is_compat = true, .client = 9, .tag = {}}, json::object(), problem));
+  EXPECT_THAT(problem, HasSubstr("4 requests of unauthenticated clients"));
+  EXPECT_TRUE(
+      request_queue.ask({.is_compat = false, .client = 1, .tag = {}}, json::object(), problem));
 }
 
 }  // namespace

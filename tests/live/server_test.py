@@ -321,7 +321,7 @@ class Start(unittest.TestCase):
             port = other.getsockname()[1]
             with self.assertRaises(RuntimeError) as refused:
                 feed("--port", port)
-            self.assertIn(f"port {port} of 127.0.0.1 is taken", str(refused.exception))
+            self.assertIn(f"port {port} of 127.0.0.1 is in use", str(refused.exception))
 
     def test_a_port_that_another_has_on_ipv6_is_taken(self):
         with socket.socket(socket.AF_INET6) as other:
@@ -333,7 +333,7 @@ class Start(unittest.TestCase):
             port = other.getsockname()[1]
             with self.assertRaises(RuntimeError) as refused:
                 feed("--port", port)
-            self.assertIn(f"port {port} of [::1] is taken", str(refused.exception))
+            self.assertIn(f"port {port} of [::1] is in use", str(refused.exception))
 
     def test_only_loopback_listens(self):
         with feed("--steps", 500) as run:

@@ -1,6 +1,6 @@
 #include "plugin/live/service.h"
 
-#include "plugin/tensors/letter.h"
+#include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/step_block.h"
 
 #include <gmock/gmock.h>
@@ -30,9 +30,9 @@ TEST(LiveService, MayBeClosedWhileAnotherThreadHandsOver) {
       std::atomic<int> taken{0};
       std::thread other([&] {
         const std::array<std::byte, 100> bytes{};
-        std::vector<std::byte> wishes;
-        while (service.take(LiveKind::kLetter, 0, bytes)) {
-          (void)service.changed_wishes(wishes);
+        std::vector<std::byte> capture_requests;
+        while (service.take(LiveKind::kRankUpdate, 0, bytes)) {
+          (void)service.changed_capture_requests(capture_requests);
           ++taken;
         }
       });
@@ -41,7 +41,7 @@ TEST(LiveService, MayBeClosedWhileAnotherThreadHandsOver) {
       service.close(is_aborted, 100);
       closes_too.join();
       other.join();
-      EXPECT_FALSE(service.take(LiveKind::kLetter, 0, {}));
+      EXPECT_FALSE(service.take(LiveKind::kRankUpdate, 0, {}));
     }
   }
 }
@@ -73,16 +73,16 @@ class Reader {
   boost::beast::websocket::stream<boost::asio::ip::tcp::socket> socket_{context_};
 };
 
-TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
+TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsReported) {
   constexpr int kSteps = 100;
-  tensors::LetterWriter names;
+  tensors::RankUpdateWriter names;
   for (std::uint64_t key = 1; key <= 3000; ++key) {
     tensors::TensorName name;
     name.key = key;
     name.name = "tensor" + std::to_string(key);
     names.add(name);
   }
-  const std::vector<std::byte> letter = names.take();
+  const std::vector<std::byte> rank_update = names.take();
   for (int time = 0; time < 20; ++time) {
     Service service;
     std::string url;
@@ -90,14 +90,14 @@ TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
     Reader reader(url);
     for (int step = 0; step < kSteps; ++step) {
       tensors::StepHeader header;
-      header.slots = tensors::kLeastSlots;
+      header.slots = tensors::kMinSlots;
       header.lowest_step = header.highest_step = step;
       header.lowest_layout = header.highest_layout = 0;
       std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
       tensors::write_block(header, {}, block);
       ASSERT_TRUE(service.take(LiveKind::kBlock, 0, block));
       if (step % 10 != 0) continue;
-      ASSERT_TRUE(service.take(LiveKind::kLetter, 0, letter));  // keeps it busy
+      ASSERT_TRUE(service.take(LiveKind::kRankUpdate, 0, rank_update));  // keeps it busy
     }
     service.begin_end(false, 5000);
     EXPECT_EQ(reader.end()["steps"], kSteps);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/record/point.h"
-#include "plugin/tensors/letter.h"
-#include "plugin/tensors/wish.h"
+#include "plugin/tensors/capture_request.h"
+#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <string_view>
@@ -19,7 +19,7 @@ struct ShownTensor {
   std::vector<std::uint64_t> shape;  ///< at most kMaxTensorDimensions
   std::int64_t step = 0;
 };
-std::vector<std::byte> letter_of(const ShownTensor& tensor,
-                                 const std::vector<tensors::Wish>& wishes);
+std::vector<std::byte> rank_update_of(const ShownTensor& tensor,
+                                      const std::vector<tensors::CaptureRequest>& capture_requests);
 
 }  // namespace megascope::test

@@ -213,11 +213,11 @@ const Scenario kReused(
     "MpiAllgatherv.OnAHandleThatIsAnotherOneReadsItsCountsOnly",
     [](const Who& me) {
       constexpr std::size_t kPage = 4096;
-      char* room = static_cast<char*>(
+      char* space = static_cast<char*>(
           mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-      expect(room != MAP_FAILED && mprotect(room + kPage, kPage, PROT_NONE) == 0,
+      expect(space != MAP_FAILED && mprotect(space + kPage, kPage, PROT_NONE) == 0,
              "a page that cannot be read");
-      int* counts = reinterpret_cast<int*>(room + kPage) - 1;
+      int* counts = reinterpret_cast<int*>(space + kPage) - 1;
       *counts = 1;
       const int start = 0;
       int in = -1;
@@ -230,7 +230,7 @@ const Scenario kReused(
       MPI_Allgatherv(&me.rank, 1, MPI_INT, &in, counts, &start, MPI_INT, own);
       expect(in == me.rank, "its own");
       PMPI_Comm_free(&own);
-      munmap(room, 2 * kPage);
+      munmap(space, 2 * kPage);
     },
     nullptr, {1, 2, 4},
     [](const Recorded& run) {

@@ -28,19 +28,19 @@ const Scenario kArguments(
     [](const Who& me) {
       const ErrorsReturn returning;
       int value = 0;
-      const int nobody = me.size;
+      const int no_rank = me.size;
       MPI_Request request = MPI_REQUEST_NULL;
-      expect(error_class(MPI_Send(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD)) == MPI_ERR_RANK,
+      expect(error_class(MPI_Send(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD)) == MPI_ERR_RANK,
              "wrong peer");
-      MPI_Isend(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD, &request);
-      MPI_Recv(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Irecv(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD, &request);
-      MPI_Sendrecv(&value, 1, MPI_INT, nobody, 1, &value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD,
+      MPI_Isend(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD, &request);
+      MPI_Recv(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Irecv(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD, &request);
+      MPI_Sendrecv(&value, 1, MPI_INT, no_rank, 1, &value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD,
                    MPI_STATUS_IGNORE);
-      MPI_Sendrecv_replace(&value, 1, MPI_INT, nobody, 1, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send_init(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD, &request);
-      MPI_Recv_init(&value, 1, MPI_INT, nobody, 1, MPI_COMM_WORLD, &request);
-      MPI_Probe(nobody, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv_replace(&value, 1, MPI_INT, no_rank, 1, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send_init(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD, &request);
+      MPI_Recv_init(&value, 1, MPI_INT, no_rank, 1, MPI_COMM_WORLD, &request);
+      MPI_Probe(no_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       expect(error_class(MPI_Send(&value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD)) == MPI_ERR_TAG,
              "wrong tag");
       MPI_Isend(&value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD, &request);

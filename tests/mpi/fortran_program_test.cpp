@@ -19,18 +19,18 @@ struct Result {
 };
 
 Result run_ring(const std::string& interface, bool is_preloaded) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Command command;
   command.arguments = launcher();
   for (const std::string& word : ranks_with(2, is_preloaded ? MEGASCOPE_TEST_LIBRARY : ""))
     command.arguments.push_back(word);
   command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_FOLDER "/fortran_ring_" + interface);
   command.environment = launch_environment(2);
-  command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
-  command.environment.push_back("MEGASCOPE_SCRATCH=" + folder.path());
-  command.folder = folder.path();
+  command.environment.push_back("MEGASCOPE_OUT=" + (directory / "run"));
+  command.environment.push_back("MEGASCOPE_SCRATCH=" + directory.path());
+  command.directory = directory.path();
   Result result{.ending = Child(command).wait(60), .report = {}};
-  std::ifstream file(folder / "run/report.json");
+  std::ifstream file(directory / "run/report.json");
   result.report.assign(std::istreambuf_iterator<char>(file), {});
   return result;
 }

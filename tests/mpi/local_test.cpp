@@ -13,16 +13,16 @@ const Scenario kPack(
     "MpiPack.TellsBytesAndCommunicator",
     [](const Who&) {
       std::array<int, 6> values = {1, 2, 3, 4, 5, 6};
-      std::array<char, 256> room{};
+      std::array<char, 256> space{};
       int size = 0;
       MPI_Pack_size(6, MPI_INT, MPI_COMM_WORLD, &size);
       expect(size >= 24, "room for six numbers");
       int position = 8;
-      MPI_Pack(values.data(), 6, MPI_INT, room.data(), 256, &position, MPI_COMM_WORLD);
+      MPI_Pack(values.data(), 6, MPI_INT, space.data(), 256, &position, MPI_COMM_WORLD);
       expect(position == 32, "the position moves over them");
       position = 8;
       std::array<int, 4> back{};
-      MPI_Unpack(room.data(), 256, &position, back.data(), 4, MPI_INT, MPI_COMM_SELF);
+      MPI_Unpack(space.data(), 256, &position, back.data(), 4, MPI_INT, MPI_COMM_SELF);
       expect(back[3] == 4 && position == 24, "four come back");
     },
     [](const Who&) -> Lines {
@@ -34,14 +34,14 @@ const Scenario kPackExternal(
     "MpiPackExternal.TellsBytes",
     [](const Who&) {
       std::array<double, 3> values = {1, 2, 3};
-      std::array<char, 256> room{};
+      std::array<char, 256> space{};
       MPI_Aint size = 0;
       MPI_Aint position = 0;
       MPI_Pack_external_size("external32", 3, MPI_DOUBLE, &size);
-      MPI_Pack_external("external32", values.data(), 3, MPI_DOUBLE, room.data(), 256, &position);
+      MPI_Pack_external("external32", values.data(), 3, MPI_DOUBLE, space.data(), 256, &position);
       expect(position == 24 && size == 24, "three numbers");
       position = 0;
-      MPI_Unpack_external("external32", room.data(), 256, &position, values.data(), 2, MPI_DOUBLE);
+      MPI_Unpack_external("external32", space.data(), 256, &position, values.data(), 2, MPI_DOUBLE);
       expect(values[1] == 2 && position == 16, "two come back");
     },
     [](const Who&) -> Lines {
@@ -54,12 +54,12 @@ const Scenario kPackRefused(
     [](const Who&) {
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       std::array<int, 6> values{};
-      std::array<char, 8> room{};
+      std::array<char, 8> space{};
       int position = 0;
-      expect(MPI_Pack(values.data(), 6, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) !=
+      expect(MPI_Pack(values.data(), 6, MPI_INT, space.data(), 8, &position, MPI_COMM_WORLD) !=
                  MPI_SUCCESS,
              "no room");
-      expect(MPI_Pack(values.data(), -1, MPI_INT, room.data(), 8, &position, MPI_COMM_WORLD) !=
+      expect(MPI_Pack(values.data(), -1, MPI_INT, space.data(), 8, &position, MPI_COMM_WORLD) !=
                  MPI_SUCCESS,
              "no such count");
       expect(position == 0, "nothing is packed");

@@ -75,17 +75,17 @@ const Scenario kTypes(
 const Scenario kAround(
     "MpiNeighborAlltoall.OnACircleHasTwoBlocksHoweverFewRanks",
     [](const Who& me) {
-      MPI_Comm circle = make_line(me, true);
-      MPI_Comm_set_name(circle, "circle");
-      gather_ints(circle);
+      MPI_Comm cycle = make_line(me, true);
+      MPI_Comm_set_name(cycle, "circle");
+      gather_ints(cycle);
       const std::array<int, 3> counts{3, 3, kBogusCount};
       const std::array<int, 2> starts{0, 3};
       const std::array<int, 6> out{};
       std::array<int, 6> in{};
       MEGASCOPE_BOTH(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, out.data(), counts.data(),
                      starts.data(), MPI_INT, in.data(), counts.data(), starts.data(), MPI_INT,
-                     circle);
-      MPI_Comm_free(&circle);
+                     cycle);
+      MPI_Comm_free(&cycle);
     },
     [](const Who&) -> Lines {
       return Lines{"MPI_Cart_create on world | coll #0 sent 0 received 0; created circle",
@@ -194,8 +194,8 @@ const Scenario kReuse(
 const Scenario kNothing(
     "MpiNeighborCollectives.OfNothingHaveNoBytes",
     [](const Who& me) {
-      MPI_Comm circle = make_line(me, true);
-      MPI_Comm_set_name(circle, "empty circle");
+      MPI_Comm cycle = make_line(me, true);
+      MPI_Comm_set_name(cycle, "empty circle");
       MPI_Datatype empty;
       MPI_Type_contiguous(0, MPI_INT, &empty);
       MPI_Type_commit(&empty);
@@ -207,19 +207,19 @@ const Scenario kNothing(
       char out = 0;
       char in = 0;
       MEGASCOPE_BOTH(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, &out, 4, empty, &in, 4, empty,
-                     circle);
+                     cycle);
       MEGASCOPE_BOTH(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, &out, 0, MPI_INT, &in, 0,
-                     MPI_INT, circle);
+                     MPI_INT, cycle);
       MEGASCOPE_BOTH(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, &out, 0, MPI_INT, &in,
-                     no.data(), no.data(), MPI_INT, circle);
+                     no.data(), no.data(), MPI_INT, cycle);
       MEGASCOPE_BOTH(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, &out, no.data(),
                      starts.data(), types.data(), &in, no.data(), starts.data(), types.data(),
-                     circle);
+                     cycle);
       MEGASCOPE_BOTH(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, &out, five.data(),
                      starts.data(), empties.data(), &in, five.data(), starts.data(), empties.data(),
-                     circle);
+                     cycle);
       MPI_Type_free(&empty);
-      MPI_Comm_free(&circle);
+      MPI_Comm_free(&cycle);
     },
     [](const Who&) -> Lines {
       Pairs pairs("empty circle");

@@ -67,10 +67,10 @@ const Scenario kRsendInit(
 const Scenario kBsendInit(
     "MpiBsendInit.EachStartIsAMessageOfItsOwn",
     [](const Who& me) {
-      static std::array<char, 4096> room;
+      static std::array<char, 4096> space;
       void* back = nullptr;
       int size = 0;
-      MPI_Buffer_attach(room.data(), 4096);
+      MPI_Buffer_attach(space.data(), 4096);
       persist(me, MPI_Bsend_init);
       MPI_Buffer_detach(&back, &size);
     },

@@ -225,16 +225,16 @@ bool is_start_of_collective(const Fact& fact) {
 
 }  // namespace
 
-Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenario_count)
+Recorded::Recorded(const std::string& directory, int rank_count, std::size_t scenario_count)
     : rank_count_(rank_count) {
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(folder, {}, source_, problems);
+  const Status status = trace::RunSource::open(directory, {}, source_, problems);
   EXPECT_TRUE(status.is_ok()) << status.message();
   for (const std::string& problem : problems) ADD_FAILURE() << problem;
   if (!status.is_ok()) return;
   EXPECT_EQ(source_->world_size(), rank_count);
   lines_.resize(static_cast<std::size_t>(rank_count));
-  told_.resize(static_cast<std::size_t>(rank_count));
+  recorded_.resize(static_cast<std::size_t>(rank_count));
   for (int rank = 0; rank < rank_count; ++rank) read_rank(rank, scenario_count);
   check_comms();
   check_files();
@@ -284,7 +284,7 @@ void Recorded::read_rank(int rank, std::size_t scenario_count) {
     const bool has_end = !main.empty() && main.back().starts_with(kEndMarker);
     EXPECT_TRUE(has_end) << "rank " << rank << ", scenario " << scenario;
     if (has_end) main.pop_back();
-    told_[static_cast<std::size_t>(rank)].push_back(main);
+    recorded_[static_cast<std::size_t>(rank)].push_back(main);
     for (auto& [location, lines] : scenarios[scenario]) {
       for (std::string& line : lines) line = without_values(line);
     }
@@ -366,8 +366,8 @@ void Recorded::check_windows() const {
 
 std::string without_values(const std::string& line) { return line.substr(0, line.find(" {")); }
 
-const Lines& Recorded::told(int rank) const {
-  return told_.at(static_cast<std::size_t>(rank)).at(scenario_);
+const Lines& Recorded::recorded(int rank) const {
+  return recorded_.at(static_cast<std::size_t>(rank)).at(scenario_);
 }
 
 const Lines& Recorded::lines(int rank, std::size_t location) const {

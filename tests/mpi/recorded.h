@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 
 #include <map>
 #include <memory>
@@ -33,11 +33,11 @@ std::string without_values(const std::string& line);
 class Recorded {
  public:
   /// Reads a run folder. Problems are told as failures of the test.
-  Recorded(const std::string& folder, int rank_count, std::size_t scenario_count);
+  Recorded(const std::string& directory, int rank_count, std::size_t scenario_count);
 
   int rank_count() const { return rank_count_; }
   /// Of the main thread, in the scenario under test, with values; lines() are without.
-  const Lines& told(int rank) const;
+  const Lines& recorded(int rank) const;
   /// Of the main thread, in the scenario under test.
   const Lines& lines(int rank) const { return lines(rank, 0); }
   /// location: of the threads that called MPI in this scenario, the main thread first.
@@ -62,7 +62,7 @@ class Recorded {
   std::size_t scenario_ = 0;
   std::unique_ptr<trace::RunSource> source_;
   std::vector<std::vector<std::map<LocationId, Lines>>> lines_;  ///< by rank and scenario
-  std::vector<std::vector<Lines>> told_;                         ///< the same, of the main thread
+  std::vector<std::vector<Lines>> recorded_;                     ///< the same, of the main thread
 };
 
 /// The function whose call begins a scenario, and the one that ends it. No scenario calls the

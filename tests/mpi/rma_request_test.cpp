@@ -102,7 +102,7 @@ const Scenario kMixed(
                 me.previous())});
     });
 
-const Scenario kNobody(
+const Scenario kNone(
     "MpiRput.ToNobodyHasARequestThatSaysNothing",
     [](const Who& me) {
       int value = 1;
@@ -179,11 +179,11 @@ const Scenario kTests(
     nullptr, {1, 2, 4},
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
-        Lines told;
+        Lines recorded;
         for (const std::string& line : run.lines(rank)) {
-          if (line.find("done") != std::string::npos) told.push_back(line);
+          if (line.find("done") != std::string::npos) recorded.push_back(line);
         }
-        EXPECT_EQ(told,
+        EXPECT_EQ(recorded,
                   (Lines{"MPI_Test | done r1", "MPI_Testall | done r2", "MPI_Testany | done r3",
                          "MPI_Testsome | done r4", "MPI_Waitany | done r5",
                          "MPI_Waitsome | done r6", "MPI_Waitall | done r7; done r8"}))

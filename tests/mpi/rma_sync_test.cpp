@@ -110,7 +110,7 @@ const Scenario kFreedGroups(
       return around_lines(lines);
     });
 
-const Scenario kNobody(
+const Scenario kNone(
     "MpiWinPost.OfNobodyHasAnEmptyGroup",
     [](const Who&) {
       MPI_Win window = make_window();
@@ -191,7 +191,7 @@ const Scenario kLocks(
                            "MPI_Win_unlock_all on world | unlock w1 all"});
     });
 
-const Scenario kTestOfNobody(
+const Scenario kTestOfNone(
     "MpiWinTest.OfAnEpochForNobodyIsItsEnd",
     [](const Who&) {
       MPI_Win window = make_window();

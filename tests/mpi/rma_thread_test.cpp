@@ -84,9 +84,9 @@ const Scenario kOtherThread(
                   text("MPI_Rput on world | rput r2 w1 target %d sent 4 received 0", next));
         // Open MPI may give both the one handle of what is complete at once: then either thread may
         // be told of either.
-        Lines told = {run.lines(rank, 1).back(), run.lines(rank, 2).back()};
-        if (told[0] > told[1]) std::swap(told[0], told[1]);
-        EXPECT_EQ(told, (Lines{"MPI_Wait | done r1", "MPI_Wait | done r2"})) << "rank " << rank;
+        Lines recorded = {run.lines(rank, 1).back(), run.lines(rank, 2).back()};
+        if (recorded[0] > recorded[1]) std::swap(recorded[0], recorded[1]);
+        EXPECT_EQ(recorded, (Lines{"MPI_Wait | done r1", "MPI_Wait | done r2"})) << "rank " << rank;
       }
     });
 

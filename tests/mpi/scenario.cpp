@@ -19,7 +19,7 @@ namespace {
 using faults::Child;
 using faults::Command;
 using faults::Ending;
-using faults::TemporaryFolder;
+using faults::TemporaryDirectory;
 
 constexpr int kTimeLimit_s = 90;
 
@@ -70,8 +70,8 @@ int play(int argc, char** argv, int thread_level) {
 const Recorded* record(int rank_count, std::size_t scenario) {
   static std::map<int, std::unique_ptr<Recorded>> runs;
   if (!runs.contains(rank_count)) {
-    const TemporaryFolder folder;
-    const std::string scratch = folder / "scratch";
+    const TemporaryDirectory directory;
+    const std::string scratch = directory / "scratch";
     std::filesystem::create_directory(scratch);
     Command command;
     command.arguments = faults::launcher();
@@ -80,14 +80,15 @@ const Recorded* record(int rank_count, std::size_t scenario) {
     words.insert(words.end(), ranks.begin(), ranks.end());
     words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--scenarios"});
     command.environment = faults::launch_environment(rank_count);
-    command.environment.insert(command.environment.end(),
-                               {"MEGASCOPE_OUT=" + (folder / "run"), "MEGASCOPE_SCRATCH=" + scratch,
-                                "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"});
-    command.folder = folder.path();
+    command.environment.insert(
+        command.environment.end(),
+        {"MEGASCOPE_OUT=" + (directory / "run"), "MEGASCOPE_SCRATCH=" + scratch,
+         "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"});
+    command.directory = directory.path();
     const Ending ending = Child(command).wait(kTimeLimit_s);
     EXPECT_FALSE(ending.has_timed_out);
     EXPECT_EQ(ending.exit_code, 0) << ending.out << ending.err;
-    runs[rank_count] = std::make_unique<Recorded>(folder / "run", rank_count,
+    runs[rank_count] = std::make_unique<Recorded>(directory / "run", rank_count,
                                                   on_ranks(rank_count).size());
   }
   Recorded* run = runs[rank_count].get();
@@ -121,7 +122,7 @@ class ScenarioTest : public testing::Test {
     ASSERT_TRUE(run->is_readable());
     const Scenario& scenario = *on_ranks(rank_count_)[scenario_];
     for (int rank = 0; rank < rank_count_ && scenario.expected != nullptr; ++rank) {
-      expect_lines(run->told(rank), scenario.expected({rank, rank_count_}), rank);
+      expect_lines(run->annotated(rank), scenario.expected({rank, rank_count_}), rank);
     }
     if (scenario.check != nullptr) scenario.check(*run);
   }

@@ -70,13 +70,13 @@ const Scenario kBsend(
     "MpiBsend.RecordsPeerTagAndBytes",
     [](const Who& me) {
       around(me, [&](double* out) {
-        static std::array<char, 4096> room;
-        MPI_Buffer_attach(room.data(), 4096);
+        static std::array<char, 4096> space;
+        MPI_Buffer_attach(space.data(), 4096);
         MPI_Bsend(out, 5, MPI_DOUBLE, me.next(), kTag, MPI_COMM_WORLD);
         void* back = nullptr;
         int size = 0;
         MPI_Buffer_detach(&back, &size);
-        expect(back == room.data() && size == 4096, "the buffer comes back");
+        expect(back == space.data() && size == 4096, "the buffer comes back");
       });
     },
     [](const Who& me) {
@@ -113,8 +113,8 @@ const Scenario kIrsend(
 const Scenario kIbsend(
     "MpiIbsend.RecordsStartAndCompletion",
     [](const Who& me) {
-      static std::array<char, 4096> room;
-      MPI_Buffer_attach(room.data(), 4096);
+      static std::array<char, 4096> space;
+      MPI_Buffer_attach(space.data(), 4096);
       isend_around(me, MPI_Ibsend);
       void* back = nullptr;
       int size = 0;

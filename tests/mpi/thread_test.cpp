@@ -88,10 +88,10 @@ const Scenario kLastTest(
     },
     nullptr, {1, 2},
     [](const Recorded& run) {
-      long told = -1;
+      long recorded = -1;
       for (const std::string& line : run.lines(0, 0)) {
         if (line.starts_with("MPI_Sendrecv"))
-          told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+          recorded = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
       }
       long tests = 0;
       for (const std::string& line : run.lines(0, 1)) {
@@ -99,8 +99,8 @@ const Scenario kLastTest(
         std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
         if (line.starts_with("MPI_Test")) tests += times;
       }
-      EXPECT_GT(told, 100);
-      EXPECT_EQ(tests, told);
+      EXPECT_GT(recorded, 100);
+      EXPECT_EQ(tests, recorded);
     });
 
 /// Made by the main thread and completed by others, and the other way round.

@@ -28,7 +28,7 @@ void expect(bool is_true, const char* what) {
 
 /// Messages, collectives and derived communicators between the two sides. Symmetric but for
 /// is_high.
-void talk(MPI_Comm other, bool is_high) {
+void exchange(MPI_Comm other, bool is_high) {
   int remote_size = 0;
   MPI_Comm_remote_size(other, &remote_size);
   int in = 0;
@@ -60,7 +60,7 @@ void talk(MPI_Comm other, bool is_high) {
 }
 
 int be_child(MPI_Comm parent) {
-  talk(parent, true);
+  exchange(parent, true);
   MPI_Comm again;
   MPI_Comm_get_parent(&again);
   expect(again == parent, "the same parent");
@@ -73,7 +73,7 @@ void spawn(const char* program) {
   std::array<int, 2> errors{};
   MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child,
                  errors.data());
-  talk(child, false);
+  exchange(child, false);
   MPI_Comm_disconnect(&child);
 }
 
@@ -84,7 +84,7 @@ void spawn_multiple(std::string program) {
   MPI_Comm child;
   MPI_Comm_spawn_multiple(2, programs.data(), MPI_ARGVS_NULL, counts.data(), infos.data(), 0,
                           MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
-  talk(child, false);
+  exchange(child, false);
   MPI_Comm_disconnect(&child);
 }
 
@@ -163,7 +163,7 @@ void serve(const char* path) {
   }
   MPI_Comm other;
   MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
-  talk(other, false);
+  exchange(other, false);
   MPI_Comm_disconnect(&other);
   if (g_rank == 0) MPI_Close_port(port.data());
 }
@@ -182,7 +182,7 @@ void connect_to(const char* path) {
   }
   MPI_Comm other;
   MPI_Comm_connect(port.data(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
-  talk(other, true);
+  exchange(other, true);
   MPI_Comm_disconnect(&other);
 }
 

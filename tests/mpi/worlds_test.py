@@ -101,11 +101,11 @@ class Worlds(unittest.TestCase):
 
     def check_command(self, parent, child):
         text = subprocess.run([COMMAND, "report", parent], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
-        self.assertIn(f"\nStarted by {parent} with MPI_Comm_spawn: {child}\n", text.stdout)
+        self.assertIn(f"\nSpawned by {parent} with MPI_Comm_spawn: {child}\n", text.stdout)
         self.assertIn("other world: " + SPAWNED[:20], text.stdout)
         self.assertEqual(text.stdout.count("MPI functions by time"), 2)
         own = subprocess.run([COMMAND, "report", child], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
-        self.assertIn(f"Started by      MPI_Comm_spawn in the run {parent}\n", own.stdout)
+        self.assertIn(f"Spawned by      MPI_Comm_spawn in the run {parent}\n", own.stdout)
         result = subprocess.run([COMMAND, "report", "--json", f"{self.folder}/{parent}/"], capture_output=True, text=True,
                                 timeout=60, check=True)
         report = json.loads(result.stdout)

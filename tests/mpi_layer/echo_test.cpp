@@ -1,11 +1,12 @@
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_comm.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_comm.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -63,21 +64,21 @@ struct Echo<F, Result (*)(Args...)> {
  private:
   template <std::size_t... I>
   static void check_with(Result (*wrapper)(Args...), const char* name, std::index_sequence<I...>) {
-    void* const twin = g_twins[static_cast<unsigned>(F)];
-    g_twins[static_cast<unsigned>(F)] = reinterpret_cast<void*>(&fake);
+    void* const pmpi = g_pmpi[static_cast<unsigned>(F)];
+    g_pmpi[static_cast<unsigned>(F)] = reinterpret_cast<void*>(&fake);
     g_got = {};
     g_got_count = 99;
     const Result result = wrapper(make<Args>(I)...);
     EXPECT_EQ(bits(result), bits(make<Result>(77))) << name;
     EXPECT_EQ(g_got_count, sizeof...(Args)) << name;
     ((void)[&] { EXPECT_EQ(g_got[I], bits(make<Args>(I))) << name << ", argument " << I; }(), ...);
-    g_twins[static_cast<unsigned>(F)] = twin;
+    g_pmpi[static_cast<unsigned>(F)] = pmpi;
   }
 };
 
 template <Fn F, class Check>
 void where_plain(Check check) {
-  if constexpr (requires { Meaning<F>::kSaysNothing; }) check();
+  if constexpr (requires { Semantics<F>::kSaysNothing; }) check();
 }
 
 /// Returns how many functions were checked.
@@ -87,7 +88,7 @@ std::size_t check_c(bool only_plain) {
   MEGASCOPE_WHERE_DECLARED(name, {                                                   \
     const auto check = [&count] {                                                    \
       ++count;                                                                       \
-      Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
+      Echo<Fn::name, PmpiType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
     };                                                                               \
     if (only_plain)                                                                  \
       where_plain<Fn::name>(check);                                                  \
@@ -115,18 +116,18 @@ struct FortranEcho<void (*)(Slots...)> {
   static constexpr std::size_t kCount = sizeof...(Slots);
   static void fake(Slots... slots) { write_down(slots...); }
   /// error_at: the slot of ierror, which has to be an address of an integer.
-  static void check(void (*wrapper)(Slots...), void** twin, std::size_t error_at,
+  static void check(void (*wrapper)(Slots...), void** pmpi, std::size_t error_at,
                     const std::string& name) {
-    check_with(wrapper, twin, error_at, name, std::index_sequence_for<Slots...>());
+    check_with(wrapper, pmpi, error_at, name, std::index_sequence_for<Slots...>());
   }
 
  private:
   template <std::size_t... I>
-  static void check_with(void (*wrapper)(Slots...), void** twin, std::size_t error_at,
+  static void check_with(void (*wrapper)(Slots...), void** pmpi, std::size_t error_at,
                          const std::string& name, std::index_sequence<I...>) {
     static MPI_Fint error = MPI_SUCCESS;
-    void* const before = *twin;
-    *twin = reinterpret_cast<void*>(&fake);
+    void* const before = *pmpi;
+    *pmpi = reinterpret_cast<void*>(&fake);
     g_got = {};
     g_got_count = 99;
     const auto slot = [&](std::size_t index) {
@@ -139,7 +140,7 @@ struct FortranEcho<void (*)(Slots...)> {
           EXPECT_EQ(g_got[I], bits(static_cast<void*>(slot(I)))) << name << ", slot " << I;
         }(),
         ...);
-    *twin = before;
+    *pmpi = before;
   }
 };
 
@@ -174,23 +175,23 @@ namespace {
 
 void check_fortran(bool only_plain) {
   using fortran::Row;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                          \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                       \
-    const auto check = [] {                                                              \
-      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                          \
-      constexpr std::size_t kError = ArgumentCount<TwinType<Fn::name>::Pointer>::kValue; \
-      void** const twins = fortran::g_twins[0] + static_cast<unsigned>(Row::lower##_);   \
-      void** const f08 = fortran::g_twins[1] + static_cast<unsigned>(Row::lower##_);     \
-      Procedure::check(&echo_f_##lower, twins, kError, "mpi_" #lower "_");               \
-      Procedure::check(&echo_bare_##lower, twins, kError, "mpi_" #lower);                \
-      Procedure::check(&echo_double_##lower, twins, kError, "mpi_" #lower "__");         \
-      Procedure::check(&echo_upper_##lower, twins, kError, "MPI_" #upper);               \
-      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");           \
-    };                                                                                   \
-    if (only_plain)                                                                      \
-      where_plain<Fn::name>(check);                                                      \
-    else                                                                                 \
-      check();                                                                           \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                            \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                         \
+    const auto check = [] {                                                                \
+      using Procedure = FortranEcho<decltype(&echo_f_##lower)>;                            \
+      constexpr std::size_t kError = ArgumentCount<PmpiType<Fn::name>::Pointer>::kValue;   \
+      void** const pmpi_table = fortran::g_pmpi[0] + static_cast<unsigned>(Row::lower##_); \
+      void** const f08 = fortran::g_pmpi[1] + static_cast<unsigned>(Row::lower##_);        \
+      Procedure::check(&echo_f_##lower, pmpi_table, kError, "mpi_" #lower "_");            \
+      Procedure::check(&echo_bare_##lower, pmpi_table, kError, "mpi_" #lower);             \
+      Procedure::check(&echo_double_##lower, pmpi_table, kError, "mpi_" #lower "__");      \
+      Procedure::check(&echo_upper_##lower, pmpi_table, kError, "MPI_" #upper);            \
+      Procedure::check(&echo_f08_##lower, f08, kError, "mpi_" #lower "_f08_");             \
+    };                                                                                     \
+    if (only_plain)                                                                        \
+      where_plain<Fn::name>(check);                                                        \
+    else                                                                                   \
+      check();                                                                             \
   })
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -203,10 +204,10 @@ void check_fortran(bool only_plain) {
 }
 
 TEST(Echo, EveryFunctionGetsItsArgumentsWhenNothingIsRecorded) {
-  resolve_twins();
+  resolve_pmpi();
   EXPECT_EQ(check_c(false), kFnEnd - 1U - 5U) << "all but those that start and end everything";
-  fortran::resolve_twins(Interface::kFortran);
-  fortran::resolve_twins(Interface::kFortran08);
+  fortran::resolve_pmpi(Interface::kFortran);
+  fortran::resolve_pmpi(Interface::kFortran08);
   check_fortran(false);
 }
 

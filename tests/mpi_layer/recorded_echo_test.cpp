@@ -1,11 +1,12 @@
 #include "mpi_layer/comms.h"
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/meaning_io.h"
-#include "mpi_layer/meaning_local.h"
-#include "mpi_layer/meaning_request.h"
-#include "mpi_layer/meaning_rma.h"
-#include "mpi_layer/meaning_spawn.h"
+#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics_spawn.h"
 #include "tests/mpi_layer/echo_values.h"
 
 #include <gtest/gtest.h>
@@ -111,11 +112,11 @@ struct Echo<F, Result (*)(Args...)> {
                          [[maybe_unused]] bool ignores_status, std::index_sequence<I...>) {
     const std::tuple<Args...> arguments{given<Args>(I, ignores_status)...};
     const echo::Memory before = echo::g_memory;
-    g_original = twin<F>();
-    g_twins[static_cast<unsigned>(F)] = reinterpret_cast<void*>(&fake);
+    g_original = pmpi<F>();
+    g_pmpi[static_cast<unsigned>(F)] = reinterpret_cast<void*>(&fake);
     g_got_count = kNotCalled;
     const Result result = wrapper(std::get<I>(arguments)...);
-    g_twins[static_cast<unsigned>(F)] = reinterpret_cast<void*>(g_original);
+    g_pmpi[static_cast<unsigned>(F)] = reinterpret_cast<void*>(g_original);
     if constexpr (returns_value(F))
       EXPECT_EQ(bits(result), bits(echo::value<Result>(20))) << name;
     else
@@ -138,10 +139,10 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
   static constexpr std::size_t kSlots = sizeof...(Slots);
 
   static void fake(Slots... slots) { write_down(slots...); }
-  static void check(void (*wrapper)(Slots...), void** twin, const std::string& name) {
+  static void check(void (*wrapper)(Slots...), void** pmpi, const std::string& name) {
     for (const bool ignores_status : {false, true}) {
       for (const int result : {MPI_SUCCESS, MPI_ERR_OTHER}) {
-        check_with(wrapper, twin, result, ignores_status, name, std::index_sequence_for<Args...>(),
+        check_with(wrapper, pmpi, result, ignores_status, name, std::index_sequence_for<Args...>(),
                    std::index_sequence_for<Slots...>());
       }
     }
@@ -149,7 +150,7 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
 
  private:
   template <std::size_t... A, std::size_t... S>
-  static void check_with(void (*wrapper)(Slots...), void** twin, MPI_Fint result,
+  static void check_with(void (*wrapper)(Slots...), void** pmpi, MPI_Fint result,
                          bool ignores_status, const std::string& name, std::index_sequence<A...>,
                          std::index_sequence<S...>) {
     static MPI_Fint ignored[8];
@@ -165,11 +166,11 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
       slots[i] = reinterpret_cast<void*>(std::uintptr_t{8});
     const echo::Memory before = echo::g_memory;
     const MPI_Fint result_before = result;
-    void* const original = *twin;
-    *twin = reinterpret_cast<void*>(&fake);
+    void* const original = *pmpi;
+    *pmpi = reinterpret_cast<void*>(&fake);
     g_got_count = kNotCalled;
     wrapper(slots[S]...);
-    *twin = original;
+    *pmpi = original;
     EXPECT_EQ(result, result_before) << name << ", ierror";
     EXPECT_EQ(g_got_count, kSlots) << name;
     for (std::size_t i = 0; i < kSlots; ++i) {
@@ -184,7 +185,7 @@ std::size_t check_c() {
 #define MEGASCOPE_MPI(name, group, parameters, arguments)                          \
   MEGASCOPE_WHERE_DECLARED(name, {                                                 \
     ++count;                                                                       \
-    Echo<Fn::name, TwinType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
+    Echo<Fn::name, PmpiType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
   })
 #include "mpi_layer/table/coll.inc"
 #include "mpi_layer/table/comm.inc"
@@ -221,14 +222,14 @@ namespace {
 std::size_t check_fortran() {
   using fortran::Row;
   std::size_t count = 0;
-#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                             \
-  MEGASCOPE_WHERE_DECLARED(name, {                                                          \
-    using Procedure = FortranEcho<Fn::name, TwinType<Fn::name>::Pointer,                    \
-                                  decltype(&echo_f_##lower)>;                               \
-    ++count;                                                                                \
-    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                             \
-    Procedure::check(&echo_f_##lower, fortran::g_twins[0] + kRow, "mpi_" #lower "_");       \
-    Procedure::check(&echo_f08_##lower, fortran::g_twins[1] + kRow, "mpi_" #lower "_f08_"); \
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments)                            \
+  MEGASCOPE_WHERE_DECLARED(name, {                                                         \
+    using Procedure = FortranEcho<Fn::name, PmpiType<Fn::name>::Pointer,                   \
+                                  decltype(&echo_f_##lower)>;                              \
+    ++count;                                                                               \
+    constexpr auto kRow = static_cast<unsigned>(Row::lower##_);                            \
+    Procedure::check(&echo_f_##lower, fortran::g_pmpi[0] + kRow, "mpi_" #lower "_");       \
+    Procedure::check(&echo_f08_##lower, fortran::g_pmpi[1] + kRow, "mpi_" #lower "_f08_"); \
   })
 #include <fortran_coll.inc>
 #include <fortran_comm.inc>
@@ -244,7 +245,7 @@ std::size_t check_fortran() {
 TEST(RecordedEcho, EveryFunctionGetsItsArgumentsAndTouchesNothingElse) {
   ASSERT_EQ(PMPI_Init(nullptr, nullptr), MPI_SUCCESS);
   echo::set_up();
-  resolve_twins();
+  resolve_pmpi();
   ASSERT_TRUE(resolve_handles());
   const std::string path = std::filesystem::temp_directory_path() /
                            ("recorded-echo-" + std::to_string(getpid()) + ".mgt");
@@ -262,8 +263,8 @@ TEST(RecordedEcho, EveryFunctionGetsItsArgumentsAndTouchesNothingElse) {
   EXPECT_EQ(function_count, kFnEnd - 1U - 5U) << "all but those that start and end everything";
   EXPECT_GT(g_replaced_count, 0u);
 
-  fortran::resolve_twins(Interface::kFortran);
-  fortran::resolve_twins(Interface::kFortran08);
+  fortran::resolve_pmpi(Interface::kFortran);
+  fortran::resolve_pmpi(Interface::kFortran08);
   for (auto& family :
        fortran::g_selected) {  // no Fortran library is linked, so the selection passes them over
     for (std::uint8_t& row : family) row = kRecords;

@@ -44,7 +44,7 @@ TEST_F(Selection, RecordsNothingElseThanWhatIsNamedFirst) {
   }
 }
 
-TEST_F(Selection, KeepsBooksOfWhatMakesHandlesAndAlwaysRecordsTheEnds) {
+TEST_F(Selection, KeepsLedgersOfWhatMakesHandlesAndAlwaysRecordsTheEnds) {
   EXPECT_TRUE(select_functions({"none"}).empty());
   for (const Fn fn : {Fn::Init, Fn::Init_thread, Fn::Finalize, Fn::Abort})
     EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
@@ -70,10 +70,10 @@ TEST_F(Selection, SaysWhatItDoesNotKnow) {
   const std::vector<std::string> problems = select_functions({"-MPI_Iprob", "p2p", "colll"});
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(problems[0],
-            "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is passed over: did "
+            "MEGASCOPE_MPI: -MPI_Iprob is neither a function nor a group and is ignored: did "
             "you mean MPI_Iprobe?");
   EXPECT_EQ(problems[1],
-            "MEGASCOPE_MPI: colll is neither a function nor a group and is passed over: did you "
+            "MEGASCOPE_MPI: colll is neither a function nor a group and is ignored: did you "
             "mean coll?");
   EXPECT_TRUE(is_recorded(Fn::Bcast));
 }
@@ -83,7 +83,7 @@ TEST_F(Selection, ATypingErrorIsNoWishToRecordNothing) {
   EXPECT_TRUE(is_recorded(Fn::Recv));
 }
 
-TEST_F(Selection, TellsWhenMessagesCannotBeMatchedByOrder) {
+TEST_F(Selection, RecordsWhenMessagesCannotBeMatchedByOrder) {
   select_functions({"-coll"});
   EXPECT_FALSE(leaves_out_messages());
   select_functions({"-MPI_Isend"});

@@ -25,7 +25,7 @@ TEST(Messages, WhatIsTheSameIsOneAndWhatDiffersIsNot) {
   EXPECT_EQ(regions.size(), 5u);
   EXPECT_EQ(domain_of(message(MessageKey{solver, 0, "text"})->region), solver);
   EXPECT_EQ(domain_of(plain->region), kDefaultDomain);
-  EXPECT_EQ(domain_of(kNoRegion), kMostDomains);
+  EXPECT_EQ(domain_of(kNoRegion), kMaxDomains);
   EXPECT_EQ(message_of_number(plain->number), plain);
   EXPECT_EQ(message_of_number(0), nullptr);
   EXPECT_EQ(message_of_number(~std::uint64_t{0}), nullptr);
@@ -43,7 +43,7 @@ TEST(Messages, ADomainInATextIsNotTheDomain) {
   EXPECT_EQ(domain_of(of_ab), ab);
 }
 
-TEST(Messages, TextsOfAllLengthsAreToldApartByEveryByte) {
+TEST(Messages, TextsOfAllLengthsAreReportedApartByEveryByte) {
   for (std::size_t size = 1; size <= 40; ++size) {
     const std::string text(size, 'x');
     const Message* whole = message(MessageKey{kDefaultDomain, 0, text});
@@ -59,20 +59,20 @@ TEST(Messages, TextsOfAllLengthsAreToldApartByEveryByte) {
 
 TEST(Messages, AnAddressThatIsUsedAgainIsReadAgain) {
   char text[16] = "first";
-  const Message* first = message(SaidText{kDefaultDomain, 0, text});
+  const Message* first = message(ReportedText{kDefaultDomain, 0, text});
   EXPECT_EQ(first->key.text, "first");
-  EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text}), first);
+  EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, text}), first);
   const DomainId other = domain("of an address");
-  EXPECT_EQ(message(SaidText{other, 0, text})->key.domain, other);
+  EXPECT_EQ(message(ReportedText{other, 0, text})->key.domain, other);
   for (const char* next : {"second", "secon", "", "first"}) {
     std::snprintf(text, sizeof text, "%s", next);
-    EXPECT_EQ(message(SaidText{kDefaultDomain, 0, text})->key.text,
+    EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, text})->key.text,
               *next == '\0' ? kNoText : std::string_view(next));
   }
-  EXPECT_EQ(message(SaidText{kDefaultDomain, 0, nullptr})->key.text, kNoText);
+  EXPECT_EQ(message(ReportedText{kDefaultDomain, 0, nullptr})->key.text, kNoText);
 }
 
-TEST(Messages, ThreadsThatSayTheSameGetTheSame) {
+TEST(Messages, ThreadsThatReportTheSameGetTheSame) {
   std::vector<std::vector<const Message*>> found(4);
   std::vector<std::thread> threads;
   for (auto& mine : found) {
@@ -92,7 +92,7 @@ TEST(Messages, CategoriesHaveTheNamesThatTheyAreGiven) {
   name_category(kDefaultDomain, 9, "nine");
   EXPECT_EQ(category_name(kDefaultDomain, 9), "nine");
   EXPECT_EQ(category_name(domain("elsewhere"), 9), "category 9");
-  EXPECT_EQ(known_domain(kMostDomains + 5), kDefaultDomain);
+  EXPECT_EQ(known_domain(kMaxDomains + 5), kDefaultDomain);
 }
 
 TEST(WideText, IsUtf8OfWholeCharacters) {

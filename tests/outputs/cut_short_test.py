@@ -43,7 +43,7 @@ class Ends(Case):
     def test_the_last_line_says_how_a_timeline_gets_waits_and_findings(self):
         done = self.call_ranks(2, MEGASCOPE_EXPORT="perfetto")
         last = done.stderr.rstrip("\n").splitlines()[-1]
-        self.assertEqual(last, f"megascope: the timeline with waits and findings: megascope export '{self.run_folder}' --format perfetto --out '{self.run_folder}/findings'")
+        self.assertEqual(last, f"megascope: for a timeline with wait states and findings run: megascope export '{self.run_folder}' --format perfetto --out '{self.run_folder}/findings'")
         words = shlex.split(last.partition("findings: megascope ")[2])
         result = self.command(*words)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -67,10 +67,10 @@ class Ends(Case):
         left, = self.scratch.glob("megascope-*/*/rank-0.mgt")
         os.posix_fallocate((file := os.open(left, os.O_RDWR)), 0, 900 << 20)
         os.close(file)
-        self.assertNotIn("cut short", self.call().stderr)
+        self.assertNotIn("unrecovered traces", self.call().stderr)
         os.posix_fallocate((file := os.open(left, os.O_RDWR)), 0, 1100 << 20)
         os.close(file)
-        self.assertRegex(self.call().stderr, r"megascope: traces of earlier runs that were cut short take 1\.[01]\d* GiB of .*`megascope recover --here`")
+        self.assertRegex(self.call().stderr, r"megascope: unrecovered traces of earlier runs occupy 1\.[01]\d* GiB of .*`megascope recover --here`")
 
     def test_what_a_running_job_has_is_no_leftover(self):
         if shutil.disk_usage(self.scratch).free < 3 << 30:
@@ -82,7 +82,7 @@ class Ends(Case):
             os.posix_fallocate((file := os.open(left, os.O_RDWR)), 0, 1100 << 20)
             os.close(file)
             self.run_folder = self.folder / "other"
-            self.assertNotIn("cut short", self.call().stderr)
+            self.assertNotIn("unrecovered traces", self.call().stderr)
             job.communicate("\n", timeout=100)
 
     def await_words(self, process, word, count):
@@ -128,7 +128,7 @@ class Ends(Case):
             for other in others:
                 _, said = other.communicate("\n", timeout=100)
                 self.assertEqual(other.returncode, 0, said)
-        self.assertEqual(errors.count("cut short"), 1, errors)
+        self.assertEqual(errors.count("the run ended early"), 1, errors)
         self.assertNotIn("still runs", errors)
         for folder in (f"{self.run_folder}-2", f"{self.run_folder}s"):
             self.assertTrue((pathlib.Path(folder) / "report.txt").exists(), folder)
@@ -143,8 +143,8 @@ class Ends(Case):
         del environment["LD_PRELOAD"]
         result = self.command("run", "-o", self.run_folder, "--", script, env=environment)
         self.assertEqual(result.returncode, 5)
-        self.assertIn(f"megascope: {self.run_folder} has no trace yet, and none is in scratch storage here: the job goes on elsewhere, or was killed or did not "
-                      f"call MPI_Finalize; `megascope recover '{self.run_folder}'` on its nodes brings in what it left\n", result.stderr)
+        self.assertIn(f"megascope: {self.run_folder} has no trace yet, and scratch storage here has none: the job is running elsewhere, was killed or did not "
+                      f"call MPI_Finalize; `megascope recover '{self.run_folder}'` on its nodes recovers its traces\n", result.stderr)
 
     def test_directories_of_others_and_of_other_names_are_not_taken_for_this_run(self):
         """They get a run-id while the program runs."""
@@ -161,7 +161,7 @@ class Ends(Case):
         self.assertEqual(result.returncode, 5)
         named = [name for name in names if f"{name} has no trace yet" in result.stderr]
         self.assertEqual(named, names[2:] if os.geteuid() == 0 else [names[0], names[2]], result.stderr)
-        self.assertIn(f"{names[2]} has no trace yet, and none is in scratch storage here: the job goes on elsewhere", result.stderr)
+        self.assertIn(f"{names[2]} has no trace yet, and scratch storage here has none: the job is running elsewhere", result.stderr)
 
     def test_what_is_recovered_while_it_is_interrupted_is_not_lost(self):
         """The second ctrl-C ends the recovery."""

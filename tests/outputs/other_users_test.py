@@ -93,7 +93,7 @@ class OtherUsers(Case):
             self.assertEqual(self.plant(*self.ARCHIVE), len(self.ARCHIVE))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         report = " ".join((self.run_folder / "report.txt").read_text(encoding="utf-8").split())
-        self.assertEqual(report.count("exists already: it is not overwritten"), len(FORMATS), report)
+        self.assertEqual(report.count("exists already and is not overwritten"), len(FORMATS), report)
 
     def test_links_that_lead_nowhere_yet_make_no_file(self):
         self.precious.unlink()
@@ -110,7 +110,7 @@ class OtherUsers(Case):
                 subprocess.run(as_user(ATTACKER, *words), check=True)
         self.assertEqual(mine.read_text(encoding="utf-8"), PRECIOUS)
         self.assertEqual({path.name for path in self.home.iterdir()}, {"precious", "report.txt"})
-        self.assertIn("is not the directory any more that this run created; traces stay in", self.errors)
+        self.assertIn("was replaced by another directory during the run; traces stay in", self.errors)
 
     def test_a_directory_above_that_was_exchanged_is_noticed(self):
         self.run_folder = self.project / "a" / "run"

@@ -142,7 +142,7 @@ int openat64(int directory, const char* path, int flags, ...) __attribute__((ali
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r"megascope: live view: http://127\.0\.0\.1:\d+/; its token is in no file, and standard error is no terminal: "
                                         r"nobody can open this run's live view\n")
-        self.assertRegex(result.stderr, r"megascope: the live view has no file live_url: cannot create .*live_url.*: No space left on device\n")
+        self.assertRegex(result.stderr, r"megascope: cannot write live_url: cannot create .*live_url.*: No space left on device\n")
         self.assertNotIn("token=", result.stderr)
 
     def test_a_terminal_gets_the_whole_address(self):

@@ -183,8 +183,8 @@ class OverAllRanks(Case):
         self.assertNotIn("global norm", self.statistics("experts/other"))
         with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
             notes = json.load(file)["notes"]
-        self.assertEqual([note for note in notes if "group that was not told" in note],
-                         ["statistics over all ranks were left out 6 times: a tensor is split along a group that was not told (first: experts along ep)"])
+        self.assertEqual([note for note in notes if "group that was not annotated" in note],
+                         ["statistics over all ranks are missing 6 times: a tensor is split along a group that was not annotated (first: experts along ep)"])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // An MPI program that is linked with the wrappers, so that a sanitizer sees them and whatever they
 // call at work.
 //   sanitize_program single|multiple BOOKS [kill]
-// Each rank writes what it called into BOOKS.<rank> (book.h). kill: rank 0 ends by SIGKILL instead
-// of MPI_Finalize, and the books are without it.
+// Each rank writes what it called into BOOKS.<rank> (ledger.h). kill: rank 0 ends by SIGKILL
+// instead of MPI_Finalize, and the books are without it.
 #include "tests/sanitize/parts.h"
 
 #include <aio.h>
@@ -12,9 +12,9 @@
 
 namespace {
 
-using megascope::sanitize::Book;
+using megascope::sanitize::Ledger;
 using megascope::sanitize::Place;
-using megascope::sanitize::write_book;
+using megascope::sanitize::write_ledger;
 
 /// MPI-IO reads and writes by glibc's asynchronous I/O, whose threads ThreadSanitizer does not
 /// know: one that starts another, which it does when requests pile up, ends the process in the
@@ -34,33 +34,33 @@ int main(int argc, char** argv) {
   let_io_have_one_thread();
   const bool is_multiple = std::strcmp(argv[1], "multiple") == 0;
   const bool is_killed = argc > 3 && std::strcmp(argv[3], "kill") == 0;
-  const std::string books = argv[2];
-  Book book;
+  const std::string ledgers = argv[2];
+  Ledger ledger;
   int provided = MPI_THREAD_SINGLE;
   if (is_multiple)
-    CALL(book, Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    CALL(ledger, Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   else
-    CALL(book, Init, &argc, &argv);
+    CALL(ledger, Init, &argc, &argv);
   if (is_multiple && provided != MPI_THREAD_MULTIPLE) return 3;
   Place place{};
-  CALL(book, Comm_rank, MPI_COMM_WORLD, &place.rank);
-  CALL(book, Comm_size, MPI_COMM_WORLD, &place.size);
-  send_and_receive(book, place, MPI_COMM_WORLD);
-  make_requests(book, place, MPI_COMM_WORLD);
-  restart_requests(book, place, MPI_COMM_WORLD);
-  probe_and_fail(book, place);
-  call_collectives(book, place, MPI_COMM_WORLD);
-  make_communicators(book, place);
-  use_windows(book, place, MPI_COMM_WORLD);
-  if (is_multiple) use_windows_in_threads(book, place);
-  use_files(book, place, MPI_COMM_WORLD, books + ".data");
-  if (is_multiple) call_in_threads(book, place, books);
-  CALL(book, Barrier, MPI_COMM_WORLD);
-  const std::string path = books + "." + std::to_string(place.rank);
+  CALL(ledger, Comm_rank, MPI_COMM_WORLD, &place.rank);
+  CALL(ledger, Comm_size, MPI_COMM_WORLD, &place.size);
+  send_and_receive(ledger, place, MPI_COMM_WORLD);
+  make_requests(ledger, place, MPI_COMM_WORLD);
+  restart_requests(ledger, place, MPI_COMM_WORLD);
+  probe_and_fail(ledger, place);
+  call_collectives(ledger, place, MPI_COMM_WORLD);
+  make_communicators(ledger, place);
+  use_windows(ledger, place, MPI_COMM_WORLD);
+  if (is_multiple) use_windows_in_threads(ledger, place);
+  use_files(ledger, place, MPI_COMM_WORLD, ledgers + ".data");
+  if (is_multiple) call_in_threads(ledger, place, ledgers);
+  CALL(ledger, Barrier, MPI_COMM_WORLD);
+  const std::string path = ledgers + "." + std::to_string(place.rank);
   if (is_killed) {
-    if (!write_book(book, path)) return 4;
+    if (!write_ledger(ledger, path)) return 4;
     raise(SIGKILL);
   }
-  CALL(book, Finalize);
-  return write_book(book, path) ? 0 : 4;
+  CALL(ledger, Finalize);
+  return write_ledger(ledger, path) ? 0 : 4;
 }

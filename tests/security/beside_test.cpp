@@ -1,4 +1,4 @@
-#include "core/trace/run_folder.h"
+#include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/worlds.h"
@@ -26,11 +26,11 @@ class Beside : public testing::Test {
  protected:
   Beside() {
     char name[] = "/tmp/beside-XXXXXX";
-    folder_ = mkdtemp(name);
+    directory_ = mkdtemp(name);
   }
   ~Beside() override {
     std::error_code error;
-    fs::remove_all(folder_, error);
+    fs::remove_all(directory_, error);
   }
 
   /// A run of one rank, without calls, whose world has these names.
@@ -46,7 +46,7 @@ class Beside : public testing::Test {
     process.info.start_ticks = 1000;
     process.info.end_ticks = 2000;
     process.info.clock_points = {{1000, 1000, 1'000'000}, {2000, 2000, 1'001'000}};
-    const fs::path run = folder_ / name;
+    const fs::path run = directory_ / name;
     fs::create_directory(run);
     trace::TraceWriter writer;
     Status status = writer.open(run / trace::trace_file_name(0), process);
@@ -62,7 +62,7 @@ class Beside : public testing::Test {
     return runs_started_by(*source, run);
   }
 
-  fs::path folder_;
+  fs::path directory_;
 };
 
 /// What the child's exit code is; -1: it did not end by itself.
@@ -72,7 +72,7 @@ int report_in_time(const std::string& run) {
   if (child == 0) {
     alarm(kLimit_s);
     ReportArguments arguments;
-    arguments.folder = run;
+    arguments.directory = run;
     arguments.jobs = 1;
     _exit(print_report(arguments));
   }
@@ -89,11 +89,11 @@ TEST_F(Beside, RunsThatNameEachOtherAsTheirParentAreReportedOnce) {
   EXPECT_EQ(report_in_time(one), 0);
 }
 
-TEST_F(Beside, FifosMakeNobodyWait) {
+TEST_F(Beside, FifosMakeNoneWait) {
   const std::string one = make_run("one", "A", "B");
   for (const char* name : {"run-id", "rank-0.mgt"}) {
-    fs::create_directory(folder_ / (std::string("with ") + name));
-    ASSERT_EQ(mkfifo((folder_ / (std::string("with ") + name) / name).c_str(), 0666), 0);
+    fs::create_directory(directory_ / (std::string("with ") + name));
+    ASSERT_EQ(mkfifo((directory_ / (std::string("with ") + name) / name).c_str(), 0666), 0);
   }
   EXPECT_EQ(report_in_time(one), 0);
 }
@@ -116,9 +116,9 @@ TEST_F(Beside, RunsOfAnotherOwnerDoNotCount) {
 TEST_F(Beside, LinksDoNotCount) {
   const std::string one = make_run("one", "A", "");
   const std::string other = make_run("other", "B", "A");
-  fs::create_directory(folder_ / "hidden");
-  fs::rename(other, folder_ / "hidden" / "other");
-  fs::create_directory_symlink(folder_ / "hidden" / "other", other);
+  fs::create_directory(directory_ / "hidden");
+  fs::rename(other, directory_ / "hidden" / "other");
+  fs::create_directory_symlink(directory_ / "hidden" / "other", other);
   EXPECT_THAT(started_by(one), IsEmpty());
 }
 
@@ -127,7 +127,7 @@ TEST_F(Beside, LinksInsideARunAreNotRead) {
   fs::create_directory_symlink(make_run("other", "B", ""), fs::path(one) / "solo-1");
   EXPECT_THAT(trace::find_traces(one), ElementsAre(one + "/rank-0.mgt"));
   fs::create_directory(fs::path(one) / "solo-2");
-  fs::rename(folder_ / "other" / "rank-0.mgt", fs::path(one) / "solo-2" / "rank-0.mgt");
+  fs::rename(directory_ / "other" / "rank-0.mgt", fs::path(one) / "solo-2" / "rank-0.mgt");
   EXPECT_THAT(trace::find_traces(one),
               UnorderedElementsAre(one + "/rank-0.mgt", one + "/solo-2/rank-0.mgt"));
 }
@@ -149,10 +149,10 @@ TEST_F(Beside, WhatBelongsToAnotherUserThanTheRunIsNotRead) {
 }
 
 TEST_F(Beside, ADirectoryThatTheUserNamesByALinkIsRead) {
-  fs::create_directory_symlink(make_run("one", "A", ""), folder_ / "link");
+  fs::create_directory_symlink(make_run("one", "A", ""), directory_ / "link");
   std::unique_ptr<trace::RunSource> source;
   std::vector<std::string> problems;
-  EXPECT_TRUE(trace::RunSource::open(folder_ / "link", {}, source, problems).is_ok());
+  EXPECT_TRUE(trace::RunSource::open(directory_ / "link", {}, source, problems).is_ok());
   EXPECT_THAT(problems, IsEmpty());
 }
 

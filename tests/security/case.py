@@ -20,7 +20,7 @@ import told_skips  # noqa: E402
 COMMAND, LIBRARY, PROGRAM, EPILOG = sys.argv[1:5]
 ATTACKER, VICTIM = 4001, 4002
 LIMIT_S = 60
-WAITING_AT = 8  # of the flag in the program's book (tests/faults/book.h)
+WAITING_AT = 8  # of the flag in the program's book (tests/faults/ledger.h)
 MPI = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1"}
 SECRET = "PRIVATE KEY OF THE VICTIM"
 

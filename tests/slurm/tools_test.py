@@ -30,7 +30,7 @@ class Doctor(lab.Case):
 
     def test_says_that_the_run_folder_is_of_one_node(self):
         text = self.call("srun", "-Q", "-N2", "-n2", self.lab.command, "doctor", expected=None).stdout
-        self.assertIn("is of this node only", text)
+        self.assertIn("is visible on this node only", text)
 
 
 class Wrapper(lab.Case):
@@ -60,7 +60,7 @@ class Wrapper(lab.Case):
         result = self.call("srun", "-Q", *TWO, "bin/megascope-run", "./app", "3")
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         for node in NODES[:2]:
-            self.assertIn(f"megascope-run: ./app runs unrecorded on {node}: there is no ", result.stderr)
+            self.assertIn(f"megascope-run: ./app runs unrecorded on {node}: cannot read ", result.stderr)
 
     def test_usage(self):
         self.assertIn("srun megascope-run ./app", self.call(self.wrapper, expected=2).stdout)
@@ -119,7 +119,7 @@ class Collect(lab.Case):
         self.assertRegex(self.call(self.lab.command, "recover", folder, expected=2).stderr,
                          r"no trace of run \w+ is left on this node in .*; it ran on n\[0-3\]\n$")
         self.call("srun", "-Q", "-N1", "-n1", "-w", "n2", self.lab.command, "recover", "--quiet", folder)
-        self.assertIn("3 of 4 ranks miss: 0 1 3; their traces may be on other nodes of n[0-3]: run this there, or collect.sh\n",
+        self.assertIn("3 of 4 ranks miss: 0 1 3; their traces may be on other nodes of n[0-3]: run this command there, or collect.sh\n",
                       self.call(self.lab.command, "recover", folder).stderr)
         self.assertEqual(self.report(folder)["missing_ranks"], [0, 1, 3])
         self.assertIn("4 traces in ", self.collect(folder).stdout)
@@ -133,7 +133,7 @@ class Collect(lab.Case):
             result = self.collect(folder, expected=1)
         finally:
             self.resume("n3")
-        self.assertIn("collect.sh: n3 is down: what lies on its disk comes when it is back and this is run again\n", result.stderr)
+        self.assertIn("collect.sh: n3 is down: its traces are not collected; run this script again when the node is available\n", result.stderr)
         self.assertIn("1 of 4 ranks miss: 3;", result.stdout)
         self.assertEqual(self.report(folder)["missing_ranks"], [3])
         self.collect(folder)
@@ -145,7 +145,7 @@ class Collect(lab.Case):
         self.assertEqual(self.report(folder)["missing_ranks"], [])
 
     def test_bad_input_is_named(self):
-        self.assertIn("is not a folder", self.collect("nosuch", expected=2).stderr)
+        self.assertIn("is not a directory", self.collect("nosuch", expected=2).stderr)
         self.assertIn("collect.sh RUN_FOLDER", self.collect(expected=2).stdout)
         os.mkdir(f"{self.folder}/empty")
         result = self.collect("empty", expected=2)
@@ -276,8 +276,8 @@ class Tunnel(lab.Case):
         self.assertEqual(result.stdout, "-N -o ExitOnForwardFailure=yes -L 127.0.0.1:8123:127.0.0.1:8123 n1\n")
 
     def test_bad_input_is_named(self):
-        for words, part in (((), "tunnel.sh [--login HOST]"), (("x",), "tunnel.sh [--login HOST]"), (("@n0", "0"), "a port is"),
-                            (("@n0", "70000"), "a port is"), (("@-oProxyCommand=x", "80"), "cannot tell"),
+        for words, part in (((), "tunnel.sh [--login HOST]"), (("x",), "tunnel.sh [--login HOST]"), (("@n0", "0"), "a port must"),
+                            (("@n0", "70000"), "a port must"), (("@-oProxyCommand=x", "80"), "cannot determine"),
                             (("./nosuch", "80"), "cannot tell")):
             result = self.call_tunnel("--print", *words, expected=2)
             self.assertIn(part, result.stdout + result.stderr, words)

@@ -4,7 +4,9 @@
   answers_test.py bench/verdict MEGASCOPE
 """
 
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,34 @@ class Answers(unittest.TestCase):
         said = judged("--cases", "examples,real", "--data", DATA)
         self.assertIn("right: 7/7 ", said, said)
         self.assertIn("contradictions: 0", said, said)
+
+
+def analyzed(*faults, pattern=("--pattern", "halo", "--grid-x", "4", "--grid-y", "2")):
+    """Text and JSON of a synthetic run of 40 steps."""
+    with tempfile.TemporaryDirectory(prefix="verdict_answers.") as folder:
+        run = os.path.join(folder, "run")
+        words = [word for fault in faults for word in ("--fault", fault)]
+        subprocess.run([MEGASCOPE, "synth", "--out", run, "--steps", "40", "--noise", "0.01", *pattern, *words], capture_output=True, check=True)
+        text, answer = (subprocess.run([MEGASCOPE, "analyze", run, *as_json], capture_output=True, text=True, check=False, timeout=120).stdout
+                        for as_json in ((), ("--json",)))
+    return re.sub(r"\s+", " ", text), json.loads(answer)
+
+
+class Sentences(unittest.TestCase):
+    def test_at_most_three_causes_are_sentences_and_others_are_in_a_table(self):
+        text, answer = analyzed(*(f"slow_compute@{rank},x=0.5,from={first},to={first + 7}" for rank, first in ((0, 0), (2, 8), (4, 16), (6, 24))))
+        self.assertEqual(sorted(one["ranks"] for one in answer["culprits"]), [[0], [2], [4], [6]])
+        self.assertEqual(len(re.findall("; it costs [0-9.]+ % of the run", text)), 3, text)
+        last = answer["culprits"][3]["ranks"][0]
+        self.assertRegex(text, rf"Other findings, and their share of the run [0-9.]+ % Rank {last} .{{0,20}}computes", text)
+
+    def test_of_groups_that_nobody_specified_the_words_are_ranks(self):
+        text, answer = analyzed("stage_imbalance@1,x=0.5", "slow_compute@5,x=0.5", pattern=("--pattern", "1f1b", "--tp", "2", "--pp", "2", "--dp", "2"))
+        self.assertIn("stage_imbalance", [one["kind"] for one in answer["culprits"]])
+        self.assertNotRegex(re.sub("`[^`]*`", "", text + answer["verdict"]), r"(?i)\b(stages?|replicas?|micro-?batch(es)?|pipelines?)\b")
+        for rank in (one for one in answer["culprits"] if one["kind"] == "slow_compute"):
+            self.assertEqual(rank["within"]["kind"], "stage_imbalance")
+            self.assertRegex(text, r"Rank 5 .{0,20}computes [0-9.]+ times as long as the others of ranks [0-9, -]+, in addition to what ranks [0-9, -]+ have more to do")
 
 
 if __name__ == "__main__":

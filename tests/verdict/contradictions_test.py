@@ -183,6 +183,20 @@ class Culprits(unittest.TestCase):
     def test_a_pause_and_more_work_of_a_rank_are_two_causes(self):
         self.assertEqual(rules_of(change=one_more(kind="host_stall", cost_fraction=0.002, gain=1.002)), [])
 
+    def test_a_stage_and_one_of_its_ranks_are_two_causes_where_the_output_says_so_in_text_and_json(self):
+        within = {"kind": "stage_imbalance", "ranks": [1, 3]}
+        said = "Rank 3 computes 1.10 times as long as rank 1, in addition to what ranks 1, 3 have more to do, in the whole run; it costs 0.2 % of the run."
+        silent = "Rank 3 computes 1.10 times as long as its peer in the whole run; it costs 0.2 % of the run."
+
+        def rules(sentence, **fields):
+            def change(answer):
+                answer["culprits"][0].update(kind="stage_imbalance", ranks=[1, 3])
+                one_more(kind="slow_compute", ranks=[3], cost_fraction=0.002, gain=1.002, **fields)(answer)
+            return rules_of(TEXT + sentence, change=change)
+        self.assertEqual(rules(said, within=within), [])
+        for sentence, fields in ((said, {}), (silent, {"within": within}), (said, {"within": {"kind": "stage_imbalance", "ranks": [3, 5]}})):
+            self.assertEqual(rules(sentence, **fields), ["one_sentence_about_a_rank"], (sentence, fields))
+
     def test_a_stage_and_a_replica_that_cross_are_two_causes(self):
         def change(answer):
             answer["culprits"][0].update(kind="stage_imbalance", ranks=[1, 3])

@@ -107,6 +107,8 @@ class HeldOut(unittest.TestCase):
                          [False, False, True, True, True, False, False])
         self.assertEqual([corpus.holds_held_out([word]) for word in ("mpi_runs", "mpi_runs:dev", "mpi_runs:held-out", "mpi_runs:5999-6001")],
                          [False, False, True, True])
+        self.assertEqual([corpus.holds_held_out([word]) for word in ("held-out-2", "2030", "2031", "mpi_runs:held-out-2", "mpi_runs:7720")],
+                         [True, True, False, True, True])
 
     def test_a_look_at_them_needs_a_log(self):
         program = os.path.join(sys.argv[1], "corpus.py")

@@ -51,7 +51,7 @@ void find_all_to_all(const Facts& facts, Findings& found) {
     found.push_back(
         {.rule = "all_to_all",
          .text = "Every rank sent to all others " + human_count(members.min_rounds) +
-                 " times by single messages, " + place_text(facts, kNoIndex, comm, kNoIndex) +
+                 " times by single messages, " + call_site_text(facts, kNoIndex, comm, kNoIndex) +
                  "; " + ranks_text(facts, members.ranks) + " spend " + percent(share) +
                  " of the run in these " + human_count(members.message_count) + " messages.",
          .remedy = "Use MPI_Alltoall(v), or MPI_Neighbor_alltoall(v) where the pattern is sparser "

@@ -13,15 +13,15 @@ namespace {
 double waits_for_one(const Facts& facts) {
   constexpr double kMostly = 0.6;
   std::uint64_t all_ns = 0;
-  std::uint64_t most_ns = 0;
+  std::uint64_t max_ns = 0;
   for (const RankFacts& rank : facts.ranks) {
     const std::uint64_t wait_ns = rank.waited_for[static_cast<std::size_t>(Waiting::kBarrier)]
                                       .wait_ns;
     all_ns += wait_ns;
-    most_ns = std::max(most_ns, wait_ns);
+    max_ns = std::max(max_ns, wait_ns);
   }
   const bool is_one = facts.ranks.size() > 2 &&
-                      static_cast<double>(most_ns) >= kMostly * static_cast<double>(all_ns);
+                      static_cast<double>(max_ns) >= kMostly * static_cast<double>(all_ns);
   return is_one ? static_cast<double>(all_ns) : 0.0;
 }
 
@@ -44,7 +44,7 @@ void find_barriers(const Facts& facts, Findings& found) {
         {.rule = "barriers",
          .text = human_count(group.max_count) +
                  " barriers stand between messages and collectives, which order themselves, " +
-                 place_text(facts, sum.function, sum.comm, sum.site) + "; " +
+                 call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                  ranks_text(facts, group.ranks) + " spend " + percent(share) +
                  " of the run in them.",
          .remedy = "Remove them, unless they separate phases that MPI does not see: file access, "

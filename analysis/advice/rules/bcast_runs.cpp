@@ -20,7 +20,7 @@ void find_bcast_runs(const Facts& facts, Findings& found) {
          .text = human_count(group.max_count) + " broadcasts of " +
                  human_bytes(group.mean_bytes()) +
                  " on average follow other ones of the same root directly, " +
-                 place_text(facts, sum.function, sum.comm, sum.site) + "; " +
+                 call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                  ranks_text(facts, group.ranks) + " spend " + percent(share) +
                  " of the run in them.",
          .remedy = "Pack the values into one buffer (a struct, MPI_Pack) and broadcast it once.",

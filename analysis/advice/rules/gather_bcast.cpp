@@ -30,7 +30,7 @@ void add(const Facts& facts, const RowGroup& group, bool is_gather, Findings& fo
                    .text = human_count(group.max_count) + " times " +
                            (is_gather ? "MPI_Gather" : "MPI_Reduce") +
                            " is followed by MPI_Bcast of the same root, " +
-                           place_text(facts, sum.function, sum.comm, sum.site) + "; " +
+                           call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                            ranks_text(facts, group.ranks) + " spend " + percent(share) +
                            " of the run in the two.",
                    .remedy = remedy,

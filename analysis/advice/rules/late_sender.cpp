@@ -9,8 +9,8 @@ namespace megascope::advice {
 
 /// Most ranks wait for messages of one.
 void find_late_sender(const Facts& facts, Findings& found) {
-  constexpr double kMostOfWaits = 0.5;  // for late senders
-  constexpr double kMinWaits = 0.05;    // of the run
+  constexpr double kMaxOfWaits = 0.5;  // for late senders
+  constexpr double kMinWaits = 0.05;   // of the run
   if (facts.ranks.size() < 2) return;
   const auto waited = [](const RankFacts& rank) {
     return rank.waited_for[static_cast<std::size_t>(Waiting::kLateSender)];
@@ -22,7 +22,7 @@ void find_late_sender(const Facts& facts, Findings& found) {
   const WaitedFor sender = waited(*most);
   const double share = share_of(facts, static_cast<double>(sender.wait_ns));
   const bool is_one = static_cast<double>(sender.wait_ns) >=
-                          kMostOfWaits * static_cast<double>(all_ns) &&
+                          kMaxOfWaits * static_cast<double>(all_ns) &&
                       2 * std::size_t{sender.waiter_count} >= facts.ranks.size() - 1;
   if (!is_one || share < kMinWaits) return;
   const std::string rank = "rank " + std::to_string(most->world_rank);

@@ -17,7 +17,7 @@ void find_polling(const Facts& facts, Findings& found) {
                              " polls in loops without work in between take " + percent(share) +
                              " of the run, " + duration(static_cast<double>(sum.time_ns)) + " of " +
                              ranks_text(facts, group.ranks) + ", " +
-                             place_text(facts, sum.function, sum.comm, sum.site) + ".",
+                             call_site_text(facts, sum.function, sum.comm, sum.site) + ".",
                      .remedy = "Do work between two polls, or wait with MPI_Wait, MPI_Waitany or "
                                "MPI_Probe: the library then makes progress, or gives the core to "
                                "others. What is waited for is late: see who waits for whom.",

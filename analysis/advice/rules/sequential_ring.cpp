@@ -110,7 +110,7 @@ void find(const Facts& facts, bool is_receive, Findings& found) {
                      .text = "The ranks exchange messages one after the other, " +
                              human_count(longest.count) + " times: " + ranks_text(facts, ranks) +
                              " " + order + ", with blocking calls " +
-                             place_text(facts, kNoIndex, comm, kNoIndex) + ". That costs " +
+                             call_site_text(facts, kNoIndex, comm, kNoIndex) + ". That costs " +
                              percent(share) + " of the run, and more the more ranks there are.",
                      .remedy = "Use MPI_Sendrecv, or MPI_Irecv and MPI_Isend with MPI_Waitall: "
                                "then all pairs exchange at the same time. Where each rank needs "

@@ -8,8 +8,8 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMostOfAll = 0.8;         ///< of the time in files, of one rank
-constexpr double kMostOfWaits = 0.5;       ///< that others wait, for one rank
+constexpr double kMaxOfAll = 0.8;          ///< of the time in files, of one rank
+constexpr double kMaxOfWaits = 0.5;        ///< that others wait, for one rank
 constexpr double kMinBlocked = 0.05;       ///< of the rank's time
 constexpr double kMaxOthersBlocked = 0.5;  ///< the median of the others, of the rank's
 
@@ -38,7 +38,7 @@ const RankFacts* most_waited_for(const Facts& facts) {
   std::uint64_t all_ns = 0;
   for (const RankFacts& rank : facts.ranks) all_ns += rank.waited_for_at_all.wait_ns;
   const bool is_most = all_ns != 0 && static_cast<double>(most->waited_for_at_all.wait_ns) >=
-                                          kMostOfWaits * static_cast<double>(all_ns);
+                                          kMaxOfWaits * static_cast<double>(all_ns);
   return is_most ? &*most : nullptr;
 }
 
@@ -57,7 +57,7 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
   const Transfers own = transfers_of(rank);
   std::uint64_t all_ns = 0;
   for (const RankFacts& other : facts.ranks) all_ns += transfers_of(other).time_ns;
-  if (own.count == 0 || static_cast<double>(own.time_ns) < kMostOfAll * static_cast<double>(all_ns))
+  if (own.count == 0 || static_cast<double>(own.time_ns) < kMaxOfAll * static_cast<double>(all_ns))
     return false;
   const auto others = static_cast<double>(facts.ranks.size() - 1);
   const double share = share_of(facts, std::min(static_cast<double>(rank.waited_for_at_all.wait_ns),
@@ -68,7 +68,7 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
        .text = "Rank " + std::to_string(rank.world_rank) + " alone accesses files, " +
                human_count(own.count) + " times, " + human_bytes(own.bytes) + " in " +
                duration(static_cast<double>(own.time_ns)) + " " +
-               place_text(facts, own.first->function, own.first->comm, own.first->site) +
+               call_site_text(facts, own.first->function, own.first->comm, own.first->site) +
                ", while the others wait for it: " + percent(share) + " of the run.",
        .remedy = remedy(),
        .ranks = {rank.world_rank},

@@ -54,7 +54,7 @@ void find_small_messages(const Facts& facts, Findings& found) {
                  " on average follow each other to the same rank; " +
                  ranks_text(facts, group.ranks) +
                  (group.ranks.size() == 1 ? " sends them " : " send them ") +
-                 place_text(facts, sum.function, sum.comm, sum.site) +
+                 call_site_text(facts, sum.function, sum.comm, sum.site) +
                  "; sending and receiving them takes " + percent(share) + " of the run.",
          .remedy = "Pack what goes to the same rank into one message (a buffer, MPI_Pack or a "
                    "derived datatype) and send it once a step: each message costs its latency, "

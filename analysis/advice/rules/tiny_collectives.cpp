@@ -40,9 +40,9 @@ void find_tiny_collectives(const Facts& facts, Findings& found) {
     const bool can_be_combined = 4 * following >= group.max_count;
     if (share < (can_be_combined ? kMinShare : kMinLoneShare)) continue;
     std::string text = human_count(group.max_count) + " collectives of " +
-                       human_bytes(group.mean_bytes()) + " cost " + percent(share) +
+                       human_bytes(group.mean_bytes()) + " take " + percent(share) +
                        " of the run without any waiting for late ranks, " +
-                       place_text(facts, sum.function, sum.comm, sum.site);
+                       call_site_text(facts, sum.function, sum.comm, sum.site);
     if (can_be_combined)
       text += "; " + human_count(following) + " of them directly follow another one";
     found.push_back({.rule = "tiny_collectives",

@@ -24,9 +24,9 @@ void find_unexpected_messages(const Facts& facts, Findings& found) {
                              human_count(queue.message_count) + " messages to rank " +
                              std::to_string(rank.world_rank) +
                              " were sent before it posted their receives, " +
-                             place_text(facts, kNoIndex, queue.comm, kNoIndex) + ": on average " +
-                             human_count(static_cast<std::uint64_t>(mean_count)) + " of them, " +
-                             human_bytes(static_cast<std::uint64_t>(mean_bytes)) +
+                             call_site_text(facts, kNoIndex, queue.comm, kNoIndex) +
+                             ": on average " + human_count(static_cast<std::uint64_t>(mean_count)) +
+                             " of them, " + human_bytes(static_cast<std::uint64_t>(mean_bytes)) +
                              ", wait in its queue of unexpected messages. Each receive searches "
                              "this queue, and the library holds their bytes.",
                      .remedy = "Post the receives earlier (MPI_Irecv before the senders start), "

@@ -26,10 +26,10 @@ static const char* const kFaults[] = {"none", "sleep", "imbalance", "disk", "loc
 enum { kMaxFiles = 1024, kBlockBytes = 65536 };
 
 static struct {
-  int is_ready, is_culprit, rank, peer;
+  int is_ready, is_root_cause, rank, peer;
   enum fault fault;
   double share, injection_s;
-  const char* folder;
+  const char* directory;
   int lock_file, disk_file;
 } settings;
 
@@ -77,22 +77,22 @@ static void read_settings(void) {
   settings.is_ready = 1;
   settings.rank = atoi(text_of("OMPI_COMM_WORLD_RANK", "-1"));
   settings.peer = -1;
-  settings.folder = text_of("VERDICT_FOLDER", ".");
+  settings.directory = text_of("VERDICT_FOLDER", ".");
   const char* fault = text_of("VERDICT_FAULT", "none");
   for (int index = 0; index <= kWire; ++index)
     if (strcmp(fault, kFaults[index]) == 0) settings.fault = (enum fault)index;
-  settings.is_culprit = settings.rank == atoi(text_of("VERDICT_RANK", "-1"));
+  settings.is_root_cause = settings.rank == atoi(text_of("VERDICT_RANK", "-1"));
   settings.share = atof(text_of("VERDICT_SHARE", "0"));
   settings.injection_s = 1e-6 * atof(text_of("VERDICT_US", "1000"));
   settings.lock_file = settings.disk_file = -1;
 }
 
-static int open_in_folder(const char* name, int rank, int flags) {
+static int open_in_directory(const char* name, int rank, int flags) {
   char path[4096];
   if (rank >= 0)
-    snprintf(path, sizeof path, "%s/%s.%d", settings.folder, name, rank);
+    snprintf(path, sizeof path, "%s/%s.%d", settings.directory, name, rank);
   else
-    snprintf(path, sizeof path, "%s/%s", settings.folder, name);
+    snprintf(path, sizeof path, "%s/%s", settings.directory, name);
   return open(path, flags | O_CREAT | O_CLOEXEC, 0600);
 }
 
@@ -112,20 +112,21 @@ static long switches(void) {
 }
 
 static void started(void) {
-  if (settings.fault == kLock) settings.lock_file = open_in_folder("lock", -1, O_RDWR);
-  if (settings.fault == kDisk) settings.disk_file = open_in_folder("disk", settings.rank, O_WRONLY);
+  if (settings.fault == kLock) settings.lock_file = open_in_directory("lock", -1, O_RDWR);
+  if (settings.fault == kDisk)
+    settings.disk_file = open_in_directory("disk", settings.rank, O_WRONLY);
   ledger.begin_s = last_enter_s = wall_s();
   ledger.begin_cpu_s = last_return_cpu_s = cpu_s();
   ledger.begin_delay_s = run_delay_s();
   ledger.switches = -switches();
-  const int file = open_in_folder("pid", settings.rank, O_WRONLY);
+  const int file = open_in_directory("pid", settings.rank, O_WRONLY);
   dprintf(file, "%d\n", (int)getpid());
   close(file);
 }
 
 static void finish(void) {
   const double now_s = wall_s();
-  FILE* file = fdopen(open_in_folder("ledger", settings.rank, O_WRONLY), "w");
+  FILE* file = fdopen(open_in_directory("ledger", settings.rank, O_WRONLY), "w");
   if (file == NULL) return;
   fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, ",
           settings.rank, now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s,
@@ -160,10 +161,10 @@ static void inject(double work_s) {
   const double begin_s = wall_s();
   const double begin_cpu_s = cpu_s();
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_EX);
-  if (settings.is_culprit && settings.fault == kImbalance) {
+  if (settings.is_root_cause && settings.fault == kImbalance) {
     burn(work_s * settings.share);
-  } else if (settings.is_culprit && ledger.injected_s + settings.injection_s <=
-                                        settings.share * (begin_s - ledger.begin_s)) {
+  } else if (settings.is_root_cause && ledger.injected_s + settings.injection_s <=
+                                           settings.share * (begin_s - ledger.begin_s)) {
     if (settings.fault == kDisk)
       write_to_disk(settings.injection_s);
     else
@@ -172,8 +173,9 @@ static void inject(double work_s) {
     ledger.injected_s += wall_s() - begin_s;
   }
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_UN);
-  if (settings.is_culprit && settings.fault == kImbalance) ledger.injected_s += wall_s() - begin_s;
-  if (settings.is_culprit) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
+  if (settings.is_root_cause && settings.fault == kImbalance)
+    ledger.injected_s += wall_s() - begin_s;
+  if (settings.is_root_cause) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
 }
 
 static void before(void) {
@@ -214,7 +216,7 @@ static int world_rank(long peer, long comm) {
 static void choose_peer(const char* name, const long* a) {
   const int is_send = strcmp(name, "MPI_Send") == 0 || strcmp(name, "MPI_Isend") == 0 ||
                       strcmp(name, "MPI_Sendrecv") == 0;
-  if (!settings.is_culprit || settings.fault != kWire || !is_send) return;
+  if (!settings.is_root_cause || settings.fault != kWire || !is_send) return;
   const int peer = world_rank(a[3], strcmp(name, "MPI_Sendrecv") == 0 ? a[10] : a[5]);
   if (settings.peer < 0 && peer >= 0 && peer != settings.rank) settings.peer = peer;
   to_peer = peer >= 0 && peer == settings.peer;
@@ -259,25 +261,50 @@ static long wrapped(const char* name, function* cached, const long* a) {
 
 INIT(MPI_Init)
 INIT(MPI_Init_thread)
-INIT(mpi_init_) INIT(mpi_init_thread_) FINALIZE(MPI_Finalize) FINALIZE(mpi_finalize_)
-#define BOTH(name, lower) WRAP(MPI_##name) WRAP(mpi_##lower##_)
-    BOTH(Send, send) BOTH(Isend, isend) BOTH(Recv, recv) BOTH(Irecv, irecv) BOTH(Sendrecv, sendrecv)
-        BOTH(Wait, wait) BOTH(Waitall, waitall) BOTH(Waitany, waitany) BOTH(Barrier, barrier)
-            BOTH(Bcast, bcast) BOTH(Reduce, reduce) BOTH(Allreduce, allreduce) BOTH(Gather, gather)
-                BOTH(Gatherv, gatherv) BOTH(Scatter, scatter) BOTH(Scatterv, scatterv)
-                    BOTH(Allgather, allgather) BOTH(Allgatherv, allgatherv) BOTH(Alltoall, alltoall)
-                        BOTH(Alltoallv, alltoallv) BOTH(Reduce_scatter, reduce_scatter)
-                            BOTH(Scan, scan) BOTH(Probe, probe) WRAP(MPI_Start) WRAP(MPI_Startall)
-                                WRAP(MPI_Iallreduce) WRAP(MPI_Ibcast) WRAP(MPI_Ibarrier)
-                                    WRAP(MPI_File_write_all) WRAP(MPI_File_write_at_all)
-                                        WRAP(MPI_File_write_at)
+INIT(mpi_init_)
+INIT(mpi_init_thread_)
+FINALIZE(MPI_Finalize)
+FINALIZE(mpi_finalize_)
 
-    // A slow wire: what the culprit writes to its peer's socket, found by the first write within a
-    // send to it, leaves later.
-    ssize_t writev(int file, const struct iovec* parts, int count) {
+#define BOTH(name, lower) WRAP(MPI_##name) WRAP(mpi_##lower##_)
+BOTH(Send, send)
+BOTH(Isend, isend)
+BOTH(Recv, recv)
+BOTH(Irecv, irecv)
+BOTH(Sendrecv, sendrecv)
+BOTH(Wait, wait)
+BOTH(Waitall, waitall)
+BOTH(Waitany, waitany)
+BOTH(Barrier, barrier)
+BOTH(Bcast, bcast)
+BOTH(Reduce, reduce)
+BOTH(Allreduce, allreduce)
+BOTH(Gather, gather)
+BOTH(Gatherv, gatherv)
+BOTH(Scatter, scatter)
+BOTH(Scatterv, scatterv)
+BOTH(Allgather, allgather)
+BOTH(Allgatherv, allgatherv)
+BOTH(Alltoall, alltoall)
+BOTH(Alltoallv, alltoallv)
+BOTH(Reduce_scatter, reduce_scatter)
+BOTH(Scan, scan)
+BOTH(Probe, probe)
+WRAP(MPI_Start)
+WRAP(MPI_Startall)
+WRAP(MPI_Iallreduce)
+WRAP(MPI_Ibcast)
+WRAP(MPI_Ibarrier)
+WRAP(MPI_File_write_all)
+WRAP(MPI_File_write_at_all)
+WRAP(MPI_File_write_at)
+
+// A slow wire: what the culprit writes to its peer's socket, found by the first write within a
+// send to it, leaves later.
+ssize_t writev(int file, const struct iovec* parts, int count) {
   static ssize_t (*real)(int, const struct iovec*, int);
   if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "writev");
-  if (settings.is_culprit && settings.fault == kWire && file >= 0 && file < kMaxFiles) {
+  if (settings.is_root_cause && settings.fault == kWire && file >= 0 && file < kMaxFiles) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     if (to_peer && getpeername(file, (struct sockaddr*)&address, &length) == 0 &&

@@ -1,5 +1,5 @@
-!> The hook API for Fortran 2003 and later: compile this file with the program, and link libmegascope_hooks.a.
-!> What megascope.h says of each function holds here. Names lose their trailing blanks.
+!> The hook API for Fortran 2003 and later. Compile this file with the application and link libmegascope_hooks.a.
+!> Each procedure behaves as the C function of the same name in megascope.h. Trailing blanks of character arguments are removed.
 module megascope
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int32_t, c_int64_t, c_loc, &
     c_null_char, c_null_ptr, c_ptr, c_size_t
@@ -13,7 +13,7 @@ module megascope
   integer(c_int32_t), parameter, public :: megascope_none = 0
   integer(c_int64_t), parameter, public :: megascope_nowhere = -1
 
-  !> What a region is about.
+  !> Position of a region: each member is 0 to 2147483647, or megascope_nowhere where it does not apply.
   type, bind(c) :: megascope_where
     integer(c_int64_t) :: micro_batch = -1
     integer(c_int64_t) :: chunk = -1
@@ -94,7 +94,7 @@ module megascope
     end function c_strlen
   end interface
 
-  !> Steps are counted by integers of either kind.
+  !> Begins a step. step: integer(4) or integer(8).
   interface megascope_step_begin
     module procedure step_begin_short, step_begin_long
   end interface megascope_step_begin
@@ -141,7 +141,7 @@ contains
     status = c_groups_set(trim(layout)//c_null_char)
   end function megascope_groups_set
 
-  !> Without a name: would any tensor be?
+  !> Returns 1 if a tensor of this name would be recorded or read now, else 0. Without a name: if any tensor would be.
   function megascope_wants_tensor(name) result(answer)
     character(len=*), intent(in), optional :: name
     integer(c_int) :: answer

@@ -1,6 +1,6 @@
 /** \file
- * Parallel groups from communicators. Compiled in programs only, so that neither libmegascope.so
- * nor the stub refers to MPI.
+ * Parallel groups from communicators. Header-only: it is compiled into the application, so that
+ * neither libmegascope.so nor libmegascope_hooks.a refers to MPI.
  */
 #ifndef MEGASCOPE_MEGASCOPE_MPI_H
 #define MEGASCOPE_MEGASCOPE_MPI_H
@@ -9,9 +9,11 @@
 
 #include <megascope/megascope.h>
 
-/** This process's place in a dimension of a parallel program (megascope_group_set): its rank in
- * `comm`, whose members differ in this dimension only. Local, not collective; its calls of MPI are
- * not recorded. MPI_COMM_NULL: -1, nothing is told. */
+/** Sets the grid coordinate of this process in the dimension `name` to its rank in `comm`, as
+ * megascope_group_set() does. comm: an intracommunicator whose members differ in this dimension
+ * only. Local, not collective. Its MPI calls are PMPI calls and are not recorded. Returns 0; -1 for
+ * MPI_COMM_NULL, before MPI_Init, after MPI_Finalize, if an MPI call fails or if
+ * megascope_group_set() fails. */
 static inline int megascope_group_comm(const char* name, MPI_Comm comm) {
   int is_initialized = 0;
   int is_finalized = 0;

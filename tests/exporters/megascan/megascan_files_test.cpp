@@ -60,16 +60,16 @@ struct Exported {
 };
 
 Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   Exported all;
-  const Status status = export_by(megascan::run_export, members, run, folder.path(), all.result);
+  const Status status = export_by(megascan::run_export, members, run, directory.path(), all.result);
   EXPECT_TRUE(status.is_ok()) << status.message();
   std::uint64_t rows = 0;
   for (std::size_t i = 0; i < run.size(); ++i) {
-    all.files.push_back(rows_of(folder.path() + "/" + file_of(static_cast<std::int32_t>(i))));
+    all.files.push_back(rows_of(directory.path() + "/" + file_of(static_cast<std::int32_t>(i))));
     rows += all.files.back().size();
   }
-  EXPECT_EQ(folder.files().size(), run.size());
+  EXPECT_EQ(directory.files().size(), run.size());
   if (run.size() < 4) {  // of the world of export_by
     EXPECT_THAT(all.result.notes.back(),
                 HasSubstr(std::to_string(4 - run.size()) + " ranks have no trace and no file"));
@@ -80,10 +80,10 @@ Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
   return all;
 }
 
-std::string refusal(const std::vector<SampleProcess>& run, const std::string& folder,
+std::string refusal(const std::vector<SampleProcess>& run, const std::string& directory,
                     int members = 1) {
   ExportResult result;
-  const Status status = export_by(megascan::run_export, members, run, folder, result);
+  const Status status = export_by(megascan::run_export, members, run, directory, result);
   EXPECT_FALSE(status.is_ok());
   return status.message();
 }
@@ -116,7 +116,7 @@ TEST(MegascanFiles, HaveTimesInNsFromTheBeginOfTheIterationOnAnyRank) {
   EXPECT_THAT(all.result.notes, IsEmpty()) << all.result.notes.front();
 }
 
-TEST(MegascanFiles, SayWhoWhatAndWithWhom) {
+TEST(MegascanFiles, ReportWhoWhatAndWithWhich) {
   SampleProcess first = stage(0);
   const CommId odd = first.add_comm(0xABC, "odd", kWorld, {1, 0});
   first.call("MPI_Send", 1'000, 2'000, {send(/*of odd*/ 0, 7, 1 << 27, odd)});
@@ -156,9 +156,10 @@ TEST(MegascanFiles, HoldEveryIterationOnEveryRank) {
                             [](const json& row) { return row["name"] == "iteration"; }),
               4);
   }
-  EXPECT_THAT(all.result.notes,
-              ElementsAre(HasSubstr("1 of 2 steps begin on a rank before others have ended"),
-                          HasSubstr("1 calls belong to no step and were left out")));
+  EXPECT_THAT(
+      all.result.notes,
+      ElementsAre(HasSubstr("1 of 2 steps begin on one rank before the previous step has ended"),
+                  HasSubstr("1 calls outside of steps are omitted")));
 }
 
 TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
@@ -170,12 +171,12 @@ TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
   EXPECT_EQ(operations_of(all.files[0], {"name", "step", "pad_before", "rel_ts"}).front(),
             json::parse(R"({"name":"iteration","step":-1,"pad_before":100})"));
   EXPECT_THAT(all.result.notes,
-              ElementsAre(HasSubstr("no call tells its step"), HasSubstr("2 facts (files")));
+              ElementsAre(HasSubstr("no steps are annotated"), HasSubstr("2 facts (files")));
   EXPECT_EQ(exported({stage(0)}).files[0].size(), 5U)
       << "a run without calls: an iteration, and what is defined";
 }
 
-TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
+TEST(MegascanFiles, CutWhatOverlapsAndReportIt) {
   SampleProcess first = stage(0);
   const LocationId thread = first.add_thread("thread \"2\"");
   first.call("MPI_Recv", 100, 200, {recv(1, 0, 8)});
@@ -185,7 +186,8 @@ TEST(MegascanFiles, CutWhatOverlapsAndTellIt) {
             json::parse(R"([
       {"ph":"B"}, {"ph":"B","rel_ts":0}, {"ph":"E","rel_ts":100}, {"ph":"B","rel_ts":100},
       {"ph":"E","rel_ts":200,"stream":"thread \"2\"","uncut_begin":50,"uncut_end":200}, {"ph":"E","rel_ts":200}])"));
-  EXPECT_THAT(all.result.notes[1], HasSubstr("1 of 2 calls overlap others of their rank in part"));
+  EXPECT_THAT(all.result.notes[1],
+              HasSubstr("1 of 2 calls partially overlap others of their rank"));
   EXPECT_THAT(all.result.notes[1], HasSubstr("by 50 ns in all"));
 }
 
@@ -225,32 +227,35 @@ TEST(MegascanFiles, AreJsonWhateverNamesHold) {
       << "the plain name is MegaScan's";
 }
 
-TEST(MegascanFiles, NeedAPlaceOfItsOwnForEachRank) {
-  const ScratchFolder folder;
+TEST(MegascanFiles, NeedACallSiteOfItsOwnForEachRank) {
+  const ScratchDirectory directory;
   SampleProcess nowhere(1, kStages);
-  EXPECT_EQ(refusal({stage(0), nowhere}, folder.path(), 2),
-            "rank 1 has no place in parallel groups, by which MegaScan names its files: give their "
-            "sizes, as in --parallel tp=2,pp=2,dp=2");
-  SampleProcess twin(1, kStages);
-  twin.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
-  EXPECT_EQ(refusal({stage(0), twin}, folder.path(), 2),
-            "ranks 0 and 1 have the same place (dp 0, pp 0, tp 0): MegaScan's files know no other "
+  EXPECT_EQ(refusal({stage(0), nowhere}, directory.path(), 2),
+            "rank 1 has no coordinates in parallel groups, which MegaScan's file names need; "
+            "specify their "
+            "sizes, e.g. --parallel tp=2,pp=2,dp=2");
+  SampleProcess pmpi(1, kStages);
+  pmpi.definitions().info.parallel = {{"pp", 0, 2}, {"ep", 1, 2}};
+  EXPECT_EQ(refusal({stage(0), pmpi}, directory.path(), 2),
+            "ranks 0 and 1 have the same coordinates (dp 0, pp 0, tp 0), and MegaScan's files have "
+            "no other "
             "dimension");
-  EXPECT_THAT(folder.files(), IsEmpty());
+  EXPECT_THAT(directory.files(), IsEmpty());
 }
 
 TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
-  const ScratchFolder folder;
-  const std::string other = folder.path() + "/benchmark-data-9-pipeline-9-tensor-9.json";
+  const ScratchDirectory directory;
+  const std::string other = directory.path() + "/benchmark-data-9-pipeline-9-tensor-9.json";
   std::ofstream(other) << "[]";
-  EXPECT_EQ(refusal({stage(0), stage(1)}, folder.path(), 2),
-            other + " exists already: of MegaScan's files a folder holds those of one run");
-  EXPECT_THAT(folder.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
-  EXPECT_THAT(refusal({stage(0)}, folder.path() + "/nowhere"), HasSubstr("/nowhere: No such file"));
+  EXPECT_EQ(refusal({stage(0), stage(1)}, directory.path(), 2),
+            other + " exists already; a directory can hold the MegaScan files of one run only");
+  EXPECT_THAT(directory.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
+  EXPECT_THAT(refusal({stage(0)}, directory.path() + "/nowhere"),
+              HasSubstr("/nowhere: No such file"));
 }
 
 TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   SampleProcess large = stage(1);
   for (std::uint64_t i = 0; i < 1'000; ++i)
     large.call("MPI_Barrier", 10 * i, 10 * i + 5, {step(0)});
@@ -259,24 +264,25 @@ TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{8'192, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = refusal({stage(0), large}, folder.path(), 2);
+  const std::string message = refusal({stage(0), large}, directory.path(), 2);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr(file_of(1)));
   EXPECT_THAT(message, HasSubstr("File too large"));
-  EXPECT_THAT(folder.files(), IsEmpty());
+  EXPECT_THAT(directory.files(), IsEmpty());
 }
 
 TEST(MegascanFiles, AreNotWrittenThroughLinks) {
-  const ScratchFolder folder;
-  const std::string precious = folder.path() + "/precious";
+  const ScratchDirectory directory;
+  const std::string precious = directory.path() + "/precious";
   std::ofstream(precious) << "precious";
-  ASSERT_EQ(::symlink(precious.c_str(), (folder.path() + "/" + file_of(1) + ".part").c_str()), 0);
+  ASSERT_EQ(::symlink(precious.c_str(), (directory.path() + "/" + file_of(1) + ".part").c_str()),
+            0);
   ExportResult result;
   EXPECT_TRUE(
-      export_by(megascan::run_export, 2, {stage(0), stage(1)}, folder.path(), result).is_ok());
+      export_by(megascan::run_export, 2, {stage(0), stage(1)}, directory.path(), result).is_ok());
   EXPECT_EQ(std::filesystem::file_size(precious), 8U);
-  EXPECT_TRUE(rows_of(folder.path() + "/" + file_of(1)).is_array());
+  EXPECT_TRUE(rows_of(directory.path() + "/" + file_of(1)).is_array());
 }
 
 TEST(MegascanPartners, AreFoundByName) {

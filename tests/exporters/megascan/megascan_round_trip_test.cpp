@@ -29,7 +29,7 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   MemorySource copy(run.world_size());
   for (const std::int32_t rank : run.world_ranks()) {
     MemorySource::Process process{run.process(rank), {}};
-    process.definitions.info.parallel = grid.indices_of(grid.place_of(rank));
+    process.definitions.info.parallel = grid.indices_of(grid.call_site_of(rank));
     for (const LocationDefinition& location : process.definitions.locations) {
       process.locations.emplace_back();
       const auto calls = run.calls(rank, location.id);
@@ -43,12 +43,12 @@ MemorySource placed(const RecordSource& run, const std::string& sizes) {
   return copy;
 }
 
-void export_to(const std::string& folder, const RecordSource& run,
+void export_to(const std::string& directory, const RecordSource& run,
                std::vector<std::string>& notes) {
   const auto alone = make_single_collective();
   const ExportJob job{.source = &run,
                       .collective = alone.get(),
-                      .folder = folder,
+                      .directory = directory,
                       .generator = "test",
                       .progress = {}};
   ExportResult result;
@@ -57,10 +57,10 @@ void export_to(const std::string& folder, const RecordSource& run,
   notes = result.notes;
 }
 
-std::unique_ptr<TimelineRun> import_from(const std::string& folder) {
+std::unique_ptr<TimelineRun> import_from(const std::string& directory) {
   Timeline timeline;
-  timeline.source = folder;
-  const Status status = importer::read_megascan(folder, timeline);
+  timeline.source = directory;
+  const Status status = importer::read_megascan(directory, timeline);
   EXPECT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty()) << timeline.notes.front();
   importer::mend(timeline);
@@ -129,11 +129,12 @@ std::map<std::string, RegionDefinition> regions_of(const ProcessDefinitions& pro
   return regions;
 }
 
-std::map<std::string, std::pair<std::int32_t, std::int32_t>> places_of(const ProcessInfo& info) {
-  std::map<std::string, std::pair<std::int32_t, std::int32_t>> places;
+std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites_of(
+    const ProcessInfo& info) {
+  std::map<std::string, std::pair<std::int32_t, std::int32_t>> call_sites;
   for (const ParallelIndex& parallel : info.parallel)
-    places[parallel.name] = {parallel.index, parallel.size};
-  return places;
+    call_sites[parallel.name] = {parallel.index, parallel.size};
+  return call_sites;
 }
 
 void expect_same(const RecordSource& again, const RecordSource& run) {
@@ -146,15 +147,15 @@ void expect_same(const RecordSource& again, const RecordSource& run) {
     EXPECT_EQ(regions_of(again.process(rank), calls), regions_of(process, calls));
     EXPECT_EQ(again.process(rank).comms, process.comms);
     EXPECT_EQ(again.process(rank).info.host, process.info.host);
-    EXPECT_EQ(places_of(again.process(rank).info), places_of(process.info));
+    EXPECT_EQ(call_sites_of(again.process(rank).info), call_sites_of(process.info));
   }
 }
 
 std::vector<std::string> expect_round_trip(const RecordSource& run) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   std::vector<std::string> notes;
-  export_to(folder.path(), run, notes);
-  if (!testing::Test::HasFatalFailure()) expect_same(*import_from(folder.path()), run);
+  export_to(directory.path(), run, notes);
+  if (!testing::Test::HasFatalFailure()) expect_same(*import_from(directory.path()), run);
   return notes;
 }
 
@@ -173,7 +174,7 @@ TEST(MegascanRoundTrip, KeepsASyntheticRun) {
     for (const char* sizes :
          {"tp=2,pp=4,dp=2", "tp=2,pp=4,dp=2,order=tp-pp-dp", "dp=16,order=dp-pp-tp"}) {
       EXPECT_THAT(expect_round_trip(placed(run, sizes)),
-                  testing::ElementsAre(testing::HasSubstr("no call tells its step")))
+                  testing::ElementsAre(testing::HasSubstr("no steps are annotated")))
           << sizes;
     }
   }
@@ -194,7 +195,7 @@ Timeline pipeline() {
   for (std::int32_t worker = 0; worker < 4; ++worker) {
     for (const char* stream : {"compute", "comm"})
       timeline.tracks.push_back(
-          {.place = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
+          {.call_site = {.dp = worker / 2, .pp = worker % 2, .tp = 0}, .stream = stream});
   }
   for (std::int32_t step = 0; step < 3; ++step) {
     for (std::uint32_t worker = 0; worker < 4; ++worker) {
@@ -225,7 +226,8 @@ TEST(MegascanRoundTrip, KeepsAnImportedTimelineWithStepsAndStreams) {
     ASSERT_TRUE(TimelineRun::make(pipeline(), grid, table, run).is_ok());
     const std::vector<std::string> notes = expect_round_trip(*run);
     ASSERT_FALSE(notes.empty());
-    EXPECT_THAT(notes[0], testing::HasSubstr("24 of 72 calls overlap others of their rank in part"))
+    EXPECT_THAT(notes[0],
+                testing::HasSubstr("24 of 72 calls partially overlap others of their rank"))
         << "a transfer and a reduction of each";
   }
 }
@@ -244,10 +246,10 @@ TEST(MegascanRoundTrip, KeepsThreadsAndRequests) {
   busy.call("MPI_Wait", 520, 530,
             {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
   const MemorySource alone = placed(make_source(1, {busy}), "dp=1");
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   std::vector<std::string> notes;
-  export_to(folder.path(), alone, notes);
-  const auto again = import_from(folder.path());
+  export_to(directory.path(), alone, notes);
+  const auto again = import_from(directory.path());
   EXPECT_THAT(
       calls_of(*again, 0),
       testing::ElementsAre("main thread: 100 300 MPI_Recv 2 receive 0 0 8 1",

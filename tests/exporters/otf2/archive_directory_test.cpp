@@ -16,13 +16,13 @@ namespace megascope::otf2 {
 namespace {
 
 namespace fs = std::filesystem;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> names_in(const std::string& folder) {
+std::vector<std::string> names_in(const std::string& directory_path) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory_path))
     names.push_back(entry.path().filename());
   std::ranges::sort(names);
   return names;
@@ -35,13 +35,13 @@ void write_parts(const ArchiveDirectory& directory) {
 }
 
 TEST(ArchiveDirectory, IsFollowedWhenOthersRenameIt) {
-  const TemporaryFolder folder;
-  const TemporaryFolder home;
+  const TemporaryDirectory directory_path;
+  const TemporaryDirectory home;
   std::ofstream(home.path() + "/trace.otf2") << "precious";
   const std::unique_ptr<Collective> alone = make_single_collective();
-  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ArchiveDirectory directory(directory_path.path(), "trace", *alone);
   ASSERT_TRUE(directory.create().is_ok());
-  fs::rename(directory.shown_path(), folder.path() + "/stolen");
+  fs::rename(directory.shown_path(), directory_path.path() + "/stolen");
   fs::create_directory_symlink(home.path(), directory.shown_path());
   write_parts(directory);
   EXPECT_TRUE(directory.publish().is_ok());
@@ -50,34 +50,35 @@ TEST(ArchiveDirectory, IsFollowedWhenOthersRenameIt) {
   std::ifstream(home.path() + "/trace.otf2") >> content;
   EXPECT_EQ(content, "precious");
   EXPECT_THAT(names_in(home.path()), ElementsAre("trace.otf2"));
-  EXPECT_TRUE(fs::exists(folder.path() + "/trace/0.evt"));
-  EXPECT_TRUE(fs::is_regular_file(folder.path() + "/trace.otf2"));
-  EXPECT_TRUE(fs::is_empty(folder.path() + "/stolen"));
+  EXPECT_TRUE(fs::exists(directory_path.path() + "/trace/0.evt"));
+  EXPECT_TRUE(fs::is_regular_file(directory_path.path() + "/trace.otf2"));
+  EXPECT_TRUE(fs::is_empty(directory_path.path() + "/stolen"));
 }
 
 TEST(ArchiveDirectory, IsRemovedWithItsContentAndNothingElse) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory_path;
   const std::unique_ptr<Collective> alone = make_single_collective();
-  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ArchiveDirectory directory(directory_path.path(), "trace", *alone);
   ASSERT_TRUE(directory.create().is_ok());
   write_parts(directory);
-  fs::create_directory_symlink(folder.path(), directory.path() + "/link");
-  std::ofstream(folder.path() + "/other") << "stays";
+  fs::create_directory_symlink(directory_path.path(), directory.path() + "/link");
+  std::ofstream(directory_path.path() + "/other") << "stays";
   directory.remove();
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("other"));
+  EXPECT_THAT(names_in(directory_path.path()), ElementsAre("other"));
 }
 
 TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory_path;
   const std::unique_ptr<Collective> alone = make_single_collective();
-  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ArchiveDirectory directory(directory_path.path(), "trace", *alone);
   ASSERT_TRUE(directory.create().is_ok());
   write_parts(directory);
-  std::ofstream(folder.path() + "/trace.otf2") << "somebody was faster";
-  EXPECT_THAT(directory.publish().message(),
-              HasSubstr("trace.otf2 exists already: it is not overwritten"));
+  std::ofstream(directory_path.path() + "/trace.otf2") << "somebody was faster";
+  EXPECT_THAT(
+      directory.publish().message(),
+      HasSubstr("trace.otf2 exists already and is not overwritten; choose another directory"));
   directory.remove();
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("trace.otf2"));
+  EXPECT_THAT(names_in(directory_path.path()), ElementsAre("trace.otf2"));
 }
 
 }  // namespace

@@ -39,17 +39,17 @@ std::string squeezed(const std::string& line) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryDirectory::TemporaryDirectory() {
   std::string name = (std::filesystem::temp_directory_path() / "megascope-test-XXXXXX").string();
   path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-Status export_run(const std::string& folder, std::int32_t world_size,
+Status export_run(const std::string& directory, std::int32_t world_size,
                   const std::vector<SampleProcess>& processes, int members, ExportResult& result,
                   bool has_plain_comms) {
   Status of_caller;
@@ -62,7 +62,7 @@ Status export_run(const std::string& folder, std::int32_t world_size,
     const MemorySource source = make_source(world_size, {begin, end});
     const ExportJob job{.source = &source,
                         .collective = &collective,
-                        .folder = folder,
+                        .directory = directory,
                         .generator = "megascope test",
                         .progress = {},
                         .has_plain_comms = has_plain_comms};
@@ -94,14 +94,14 @@ std::vector<std::string> printed_events(const std::string& anchor, std::uint64_t
       exit_code);
   std::vector<std::string> lines;
   std::istringstream stream(output);
-  const std::string place = " " + std::to_string(location) + " ";
+  const std::string call_site = " " + std::to_string(location) + " ";
   for (std::string line; std::getline(stream, line);) {
     std::string text = squeezed(line);
-    const std::size_t found = text.find(place);
+    const std::size_t found = text.find(call_site);
     if (text.starts_with("ADDITIONAL")) {
       lines.back() += " " + text;
     } else if (found != std::string::npos && found == text.find(' ')) {
-      lines.push_back(text.erase(found, place.size() - 1));
+      lines.push_back(text.erase(found, call_site.size() - 1));
     } else if (text.starts_with("==") && !text.starts_with("===")) {
       lines.push_back(text);  // a complaint: no test expects one
     }

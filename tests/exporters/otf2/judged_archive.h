@@ -12,12 +12,12 @@
 namespace megascope::test {
 
 /// A folder of its own, removed with the object.
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
   const std::string& path() const { return path_; }
 
  private:
@@ -26,7 +26,7 @@ class TemporaryFolder {
 
 /// Exports a run with several members, each a process that holds its share of the ranks, neighbours
 /// together. result: member 0's.
-Status export_run(const std::string& folder, std::int32_t world_size,
+Status export_run(const std::string& directory, std::int32_t world_size,
                   const std::vector<SampleProcess>& processes, int members, ExportResult& result,
                   bool has_plain_comms = false);
 

@@ -22,11 +22,11 @@ class Otf2Definitions : public ::testing::Test {
   std::vector<std::string> exported(std::int32_t world_size,
                                     const std::vector<SampleProcess>& processes,
                                     const std::string& kind) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     ExportResult result;
-    const Status status = export_run(folder.path(), world_size, processes, 1, result);
+    const Status status = export_run(directory.path(), world_size, processes, 1, result);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    return printed_definitions(folder.path() + "/trace.otf2", kind);
+    return printed_definitions(directory.path() + "/trace.otf2", kind);
   }
 };
 
@@ -95,10 +95,10 @@ TEST_F(Otf2Definitions, BothSidesSeeTheSameIntercommunicator) {
   first.add_comm(10, "bridge", kNoComm, {0}, {2, 1});
   second.add_comm(10, "bridge", kNoComm, {2, 1}, {0});
   third.add_comm(10, "bridge", kNoComm, {2, 1}, {0});
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_run(folder.path(), 3, {first, second, third}, 1, result).is_ok());
-  const std::string anchor = folder.path() + "/trace.otf2";
+  ASSERT_TRUE(export_run(directory.path(), 3, {first, second, third}, 1, result).is_ok());
+  const std::string anchor = directory.path() + "/trace.otf2";
   EXPECT_THAT(printed_definitions(anchor, "INTER_COMM"),
               ElementsAre(AllOf(HasSubstr("Group A: \"\" <3>"), HasSubstr("Group B: \"\" <4>"))));
   EXPECT_THAT(
@@ -144,10 +144,10 @@ TEST_F(Otf2Definitions, LocationsDeclareTheirEvents) {
 TEST_F(Otf2Definitions, RanksWithoutTraceAreThereAndEmpty) {
   SampleProcess process(1, 3);
   process.call("MPI_Init", 1, 2);
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_run(folder.path(), 3, {process}, 1, result).is_ok());
-  const std::string anchor = folder.path() + "/trace.otf2";
+  ASSERT_TRUE(export_run(directory.path(), 3, {process}, 1, result).is_ok());
+  const std::string anchor = directory.path() + "/trace.otf2";
   EXPECT_THAT(printed_definitions(anchor, "LOCATION_GROUP"),
               ElementsAre(HasSubstr("\"Rank 0 (no trace)\""), HasSubstr("\"Rank 1\""),
                           HasSubstr("\"Rank 2 (no trace)\"")));
@@ -161,11 +161,11 @@ TEST_F(Otf2Definitions, AProcessWithoutThreadsIsStillReadable) {
   SampleProcess process(0, 1);
   process.definitions().locations.clear();
   process.process().locations.clear();
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_run(folder.path(), 1, {process}, 1, result).is_ok());
+  ASSERT_TRUE(export_run(directory.path(), 1, {process}, 1, result).is_ok());
   EXPECT_EQ(result.records, 0u);
-  EXPECT_EQ(judge(folder.path() + "/trace.otf2").exit_code, 0);
+  EXPECT_EQ(judge(directory.path() + "/trace.otf2").exit_code, 0);
 }
 
 TEST_F(Otf2Definitions, NodesAreHostsUnderOneMachine) {

@@ -21,11 +21,11 @@ constexpr CommId kBogusComm = 4711;
 /// The events of a location when these processes are exported by one member.
 Lines events(const std::vector<SampleProcess>& processes, std::int32_t world_size,
              std::uint64_t location = 0) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  const Status status = export_run(folder.path(), world_size, processes, 1, result);
+  const Status status = export_run(directory.path(), world_size, processes, 1, result);
   EXPECT_TRUE(status.is_ok()) << status.message();
-  return printed_events(folder.path() + "/trace.otf2", location);
+  return printed_events(directory.path() + "/trace.otf2", location);
 }
 
 TEST(Otf2Events, SendHasTheTimeOfEnterAndReceiveThatOfLeave) {

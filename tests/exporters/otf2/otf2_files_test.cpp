@@ -44,10 +44,10 @@ Fact of(Fact fact, RequestId request) {
 struct Exported {
   Exported(const std::vector<SampleProcess>& processes, std::int32_t world_size) {
     ExportResult result;
-    const Status status = export_run(folder.path(), world_size, processes, 1, result);
+    const Status status = export_run(directory.path(), world_size, processes, 1, result);
     EXPECT_TRUE(status.is_ok()) << status.message();
   }
-  std::string anchor() const { return folder.path() + "/trace.otf2"; }
+  std::string anchor() const { return directory.path() + "/trace.otf2"; }
   /// Events of files, without the handle's name.
   Lines events(std::uint64_t location = 0) const {
     Lines lines;
@@ -56,7 +56,7 @@ struct Exported {
     }
     return lines;
   }
-  TemporaryFolder folder;
+  TemporaryDirectory directory;
 };
 
 const std::string kUndefined = "18446744073709551615";
@@ -147,7 +147,7 @@ TEST(Otf2Files, NonblockingOperationsAreIssuedTestedAndCompleted) {
   EXPECT_EQ(judge(run.anchor()).exit_code, 0);
 }
 
-TEST(Otf2Files, SeeksSayWhereTheyLedAsFarAsIsKnown) {
+TEST(Otf2Files, SeeksReportWhereTheyLedAsFarAsIsKnown) {
   SampleProcess process(0, 1);
   const FileId file = add_file(process, "data");
   process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});

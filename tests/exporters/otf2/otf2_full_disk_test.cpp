@@ -122,7 +122,7 @@ struct Ending {
   std::string message;  ///< of the export; empty: it succeeded
 };
 
-Ending export_apart(const std::string& folder, const std::vector<SampleProcess>& processes,
+Ending export_apart(const std::string& directory, const std::vector<SampleProcess>& processes,
                     int members) {
   int ends[2];
   if (pipe(ends) != 0) return {};
@@ -130,7 +130,7 @@ Ending export_apart(const std::string& folder, const std::vector<SampleProcess>&
   if (child == 0) {
     is_watched = true;
     ExportResult result;
-    const std::string message = export_run(folder, 4, processes, members, result).message();
+    const std::string message = export_run(directory, 4, processes, members, result).message();
     is_watched = false;
     const bool is_written = write(ends[1], message.data(), message.size()) ==
                             static_cast<ssize_t>(message.size());
@@ -152,25 +152,25 @@ void refuse_each(int members, bool recovers) {
   int tried = 0;
   std::uintmax_t largest_bytes = 0;
   for (int first = 1;; ++first) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     disk().operation_count = 0;
     disk().first_refused = first;
     disk().recovers = recovers;
-    const Ending ending = export_apart(folder.path(), processes, members);
+    const Ending ending = export_apart(directory.path(), processes, members);
     const std::string what = "members " + std::to_string(members) + ", operation " +
                              std::to_string(first) + ": " + ending.message;
     ASSERT_EQ(ending.state, 0) << what;
     if (disk().operation_count < first) {
       EXPECT_EQ(ending.message, "");
-      for (const auto& file : fs::directory_iterator(folder.path() + "/trace"))
+      for (const auto& file : fs::directory_iterator(directory.path() + "/trace"))
         largest_bytes = std::max(largest_bytes, file.file_size());
-      EXPECT_EQ(judge(folder.path() + "/trace.otf2", "--incomplete").exit_code, 0);
+      EXPECT_EQ(judge(directory.path() + "/trace.otf2", "--incomplete").exit_code, 0);
       break;
     }
     ++tried;
-    EXPECT_THAT(ending.message, ::testing::StartsWith(folder.path() + "/trace.")) << what;
+    EXPECT_THAT(ending.message, ::testing::StartsWith(directory.path() + "/trace.")) << what;
     EXPECT_THAT(ending.message, ::testing::HasSubstr("No space left on device")) << what;
-    EXPECT_TRUE(fs::is_empty(folder.path())) << what;
+    EXPECT_TRUE(fs::is_empty(directory.path())) << what;
   }
   EXPECT_GT(tried, 20);
   EXPECT_GT(largest_bytes, std::uintmax_t{9} << 19);

@@ -72,12 +72,12 @@ std::vector<SampleProcess> sample_run() {
 class Otf2Members : public ::testing::TestWithParam<int> {};
 
 TEST_P(Otf2Members, WriteAnArchiveThatReadersFindSound) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  const Status status = export_run(folder.path(), kRanks, sample_run(), GetParam(), result);
+  const Status status = export_run(directory.path(), kRanks, sample_run(), GetParam(), result);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_EQ(result.path, "trace.otf2");
-  const Judgement judgement = judge(folder.path() + "/" + result.path);
+  const Judgement judgement = judge(directory.path() + "/" + result.path);
   EXPECT_EQ(judgement.exit_code, 0) << judgement.report.dump(1);
   EXPECT_EQ(judgement.report["event_count"], result.records);
   EXPECT_EQ(judgement.report["messages"], 4 * 3 + 4 + 1);
@@ -94,8 +94,8 @@ TEST_P(Otf2Members, WriteAnArchiveThatReadersFindSound) {
 }
 
 TEST_P(Otf2Members, WriteTheSameDefinitionsAsOneAlone) {
-  const TemporaryFolder alone;
-  const TemporaryFolder together;
+  const TemporaryDirectory alone;
+  const TemporaryDirectory together;
   ExportResult result_alone;
   ExportResult result_together;
   ASSERT_TRUE(export_run(alone.path(), kRanks, sample_run(), 1, result_alone).is_ok());
@@ -111,12 +111,12 @@ TEST_P(Otf2Members, WriteTheSameDefinitionsAsOneAlone) {
 }
 
 TEST_P(Otf2Members, WriteIntercommunicatorsAsCommunicatorsOfBothGroupsWhenAsked) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(
-      export_run(folder.path(), kRanks, sample_run(), GetParam(), result, /*has_plain_comms=*/true)
-          .is_ok());
-  const std::string anchor = folder.path() + "/trace.otf2";
+  ASSERT_TRUE(export_run(directory.path(), kRanks, sample_run(), GetParam(), result,
+                         /*has_plain_comms=*/true)
+                  .is_ok());
+  const std::string anchor = directory.path() + "/trace.otf2";
   EXPECT_THAT(printed_definitions(anchor, "INTER_COMM"), ::testing::IsEmpty());
   const Judgement judgement = judge(anchor);
   // Of the root's own group only the root knows which rank it is.
@@ -138,11 +138,11 @@ TEST_P(Otf2Members, WriteIntercommunicatorsAsCommunicatorsOfBothGroupsWhenAsked)
 INSTANTIATE_TEST_SUITE_P(OneToFour, Otf2Members, ::testing::Values(1, 2, 3, 4));
 
 TEST(Otf2MembersWithoutRanks, TakePartAllTheSame) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  const Status status = export_run(folder.path(), kRanks, sample_run(), 6, result);
+  const Status status = export_run(directory.path(), kRanks, sample_run(), 6, result);
   ASSERT_TRUE(status.is_ok()) << status.message();
-  EXPECT_EQ(judge(folder.path() + "/trace.otf2").exit_code, 0);
+  EXPECT_EQ(judge(directory.path() + "/trace.otf2").exit_code, 0);
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ using ::testing::HasSubstr;
 using Lines = std::vector<std::string>;
 
 Lines events(const std::vector<SampleProcess>& processes, std::uint64_t location = 0) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  const Status status = export_run(folder.path(), static_cast<std::int32_t>(processes.size()),
+  const Status status = export_run(directory.path(), static_cast<std::int32_t>(processes.size()),
                                    processes, 1, result);
   EXPECT_TRUE(status.is_ok()) << status.message();
-  return printed_events(folder.path() + "/trace.otf2", location);
+  return printed_events(directory.path() + "/trace.otf2", location);
 }
 
 /// Without Enter and Leave.
@@ -60,7 +60,7 @@ TEST(Otf2Rma, AnOperationIsIssuedAtItsEnterAndCompletedByTheFence) {
                           "of Synchronicity: {PROCESS, MEMORY}, Root: NONE, Sent: 0, Received: 0"));
 }
 
-TEST(Otf2Rma, AtomicOperationsSayWhatTheyAre) {
+TEST(Otf2Rma, AtomicOperationsReportWhatTheyAre) {
   SampleProcess process(0, 1);
   const WinId window = process.add_window(5, "halo");
   process.call("MPI_Accumulate", 10, 11, {one_sided(FactKind::kAccumulate, window, 0, 40, 1)});
@@ -143,11 +143,11 @@ std::vector<SampleProcess> neighbours() {
 }
 
 TEST(Otf2Rma, WindowsAndGroupsAreTheSameForAllMembers) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  const Status status = export_run(folder.path(), 2, neighbours(), 2, result);
+  const Status status = export_run(directory.path(), 2, neighbours(), 2, result);
   ASSERT_TRUE(status.is_ok()) << status.message();
-  const std::string anchor = folder.path() + "/trace.otf2";
+  const std::string anchor = directory.path() + "/trace.otf2";
   const Lines windows = printed_definitions(anchor, "RMA_WIN");
   ASSERT_EQ(windows.size(), 3u);
   EXPECT_THAT(windows[2], HasSubstr("Name: \"halo\""));
@@ -171,10 +171,10 @@ TEST(Otf2Rma, WindowsAndGroupsAreTheSameForAllMembers) {
 nlohmann::json defects_after(void (*change)(std::vector<SampleProcess>&)) {
   std::vector<SampleProcess> processes = neighbours();
   change(processes);
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ExportResult result;
-  EXPECT_TRUE(export_run(folder.path(), 2, processes, 1, result).is_ok());
-  const Judgement judgement = judge(folder.path() + "/trace.otf2", "--no-print");
+  EXPECT_TRUE(export_run(directory.path(), 2, processes, 1, result).is_ok());
+  const Judgement judgement = judge(directory.path() + "/trace.otf2", "--no-print");
   EXPECT_EQ(judgement.exit_code, 1);
   return judgement.report["defects"];
 }

@@ -69,12 +69,12 @@ Fact one_sided(FactKind kind, WinId window, std::int32_t peer, std::uint64_t byt
 }
 
 RegionDefinition region_definition(const std::string& function) {
-  struct Meaning {
+  struct Semantics {
     RegionRole role;
     CollectiveOp operation;
     const char* group;
   };
-  static const std::map<std::string, Meaning> table = {
+  static const std::map<std::string, Semantics> table = {
       {"MPI_Init", {RegionRole::kFunction, CollectiveOp::kNone, "env"}},
       {"MPI_Finalize", {RegionRole::kFunction, CollectiveOp::kNone, "env"}},
       {"MPI_Send", {RegionRole::kPointToPoint, CollectiveOp::kNone, "p2p"}},

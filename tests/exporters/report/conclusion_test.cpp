@@ -27,8 +27,10 @@ class NotedPart final : public RunPart {
   NotedPart(int rank, std::vector<std::string> formats)
       : rank_(rank), formats_(std::move(formats)) {}
 
-  std::string own_folder() override { return "folder of " + std::to_string(rank_); }
-  void enter_folder(const std::string& folder) override { notes.push_back("enter " + folder); }
+  std::string own_directory() override { return "folder of " + std::to_string(rank_); }
+  void enter_directory(const std::string& directory) override {
+    notes.push_back("enter " + directory);
+  }
   report::RunReport report() override {
     report::RunReport report;
     report.nodes = {"node"};

@@ -47,23 +47,23 @@ ProcessDefinitions definitions(std::int32_t rank, std::vector<CallSiteDefinition
 
 /// place: 1 + its number; 0: it tells none.
 void add_call(Profile& profile, RegionId region, std::uint64_t enter, std::uint64_t ticks,
-              std::uint32_t place) {
-  const Fact fact{.kind = FactKind::kCallSite, .request = place};
+              std::uint32_t call_site) {
+  const Fact fact{.kind = FactKind::kCallSite, .request = call_site};
   Call call;
   call.region = region;
   call.enter_ns = enter;
   call.leave_ns = enter + ticks;
-  if (place != 0) call.facts = {&fact, 1};
+  if (call_site != 0) call.facts = {&fact, 1};
   profile.add(call);
 }
 
-std::map<std::string, CallTotals> sums_of_places(const RunReport& report) {
+std::map<std::string, CallTotals> sums_of_call_sites(const RunReport& report) {
   std::map<std::string, CallTotals> sums;
-  for (const PlaceRow& row : report.places) sums[row.function].add(row.totals);
+  for (const CallSiteRow& row : report.site_rows) sums[row.function].add(row.totals);
   return sums;
 }
 
-TEST(Places, AddUpToTheirFunctionExactlyWhateverATickIs) {
+TEST(CallSites, AddUpToTheirFunctionExactlyWhateverATickIs) {
   for (const double tick_ns : {0.37, 0.5, 1.0, 1.7}) {
     Profile profile;
     for (std::uint64_t i = 0; i < 1000; ++i)
@@ -73,16 +73,17 @@ TEST(Places, AddUpToTheirFunctionExactlyWhateverATickIs) {
     facts.ns_per_profile_unit = tick_ns;
     const RunReport report = summarize(definitions(0, {site(0, 16), site(1, 32), site(2, 48)}),
                                        profile, facts);
-    const std::map<std::string, CallTotals> sums = sums_of_places(report);
+    const std::map<std::string, CallTotals> sums = sums_of_call_sites(report);
     for (const FunctionRow& row : report.functions) {
       EXPECT_EQ(sums.at(row.name).calls, row.totals.calls) << row.name;
       EXPECT_EQ(sums.at(row.name).time, row.totals.time) << row.name << " " << tick_ns;
     }
-    EXPECT_EQ(report.places.size(), 5u) << "three places and none of MPI_Send, one of MPI_Barrier";
+    EXPECT_EQ(report.site_rows.size(), 5u)
+        << "three places and none of MPI_Send, one of MPI_Barrier";
   }
 }
 
-TEST(Places, OfRanksAreOneByModuleAndOffset) {
+TEST(CallSites, OfRanksAreOneByModuleAndOffset) {
   Profile lower;
   Profile higher;
   add_call(lower, kSend, 0, 10, 1);
@@ -90,14 +91,14 @@ TEST(Places, OfRanksAreOneByModuleAndOffset) {
   add_call(higher, kSend, 50, 5, 1);
   RunReport report = summarize(definitions(0, {site(0, 16)}), lower, {});
   merge(report, summarize(definitions(1, {site(0, 32), site(1, 16, "solve", 42)}), higher, {}));
-  ASSERT_EQ(report.places.size(), 2u);
-  EXPECT_EQ(report.places[0].totals.calls, 2u);
-  EXPECT_EQ(report.places[0].totals.time, 30u);
-  EXPECT_EQ(place_of(report.places[0].site), "solve (heat.c:42)") << "one of the ranks knew";
-  EXPECT_EQ(place_of(report.places[1].site), "heat+0x20");
+  ASSERT_EQ(report.site_rows.size(), 2u);
+  EXPECT_EQ(report.site_rows[0].totals.calls, 2u);
+  EXPECT_EQ(report.site_rows[0].totals.time, 30u);
+  EXPECT_EQ(call_site_of(report.site_rows[0].site), "solve (heat.c:42)") << "one of the ranks knew";
+  EXPECT_EQ(call_site_of(report.site_rows[1].site), "heat+0x20");
 }
 
-TEST(Places, BeyondTheBoundAreSummedUp) {
+TEST(CallSites, BeyondTheBoundAreSummedUp) {
   constexpr std::uint32_t kCount = 3000;
   Profile profile;
   std::vector<CallSiteDefinition> sites;
@@ -106,14 +107,14 @@ TEST(Places, BeyondTheBoundAreSummedUp) {
     add_call(profile, kSend, i * 1000, 1 + i % 500, i + 1);
   }
   const RunReport report = summarize(definitions(0, sites), profile, {});
-  EXPECT_EQ(report.places.size(), kMaxPlaces);
+  EXPECT_EQ(report.site_rows.size(), kMaxCallSites);
   CallTotals sum;
-  for (const PlaceRow& row : report.places) sum.add(row.totals);
+  for (const CallSiteRow& row : report.site_rows) sum.add(row.totals);
   EXPECT_EQ(sum.calls, kCount);
   EXPECT_EQ(sum.time, report.functions[0].totals.time);
 }
 
-TEST(Places, TravelAndSurviveTheProfilesOwnForm) {
+TEST(CallSites, TravelAndSurviveTheProfilesOwnForm) {
   Profile profile;
   add_call(profile, kSend, 0, 10, 1);
   add_call(profile, kBarrier, 50, 20, 2);
@@ -132,7 +133,7 @@ TEST(Places, TravelAndSurviveTheProfilesOwnForm) {
   EXPECT_EQ(arrived, report);
 }
 
-TEST(Places, FitTheScreenAndKeepTheLineWhereTheyAreCut) {
+TEST(CallSites, FitTheScreenAndKeepTheLineWhereTheyAreCut) {
   Profile profile;
   std::vector<CallSiteDefinition> sites;
   for (std::uint32_t i = 0; i < 60; ++i) {
@@ -163,10 +164,8 @@ TEST(UnrecordedProcedures, AreNamedOnce) {
   RunReport report = summarize(lower, profile, {});
   merge(report, summarize(higher, profile, {}));
   EXPECT_THAT(report.unrecorded, ElementsAre("mpi_send_f08_", "mpi_wait_f08_"));
-  EXPECT_THAT(
-      to_text(report),
-      HasSubstr(
-          "\nNot recorded    mpi_send_f08_, mpi_wait_f08_: the MPI library has no pmpi_ twin"));
+  EXPECT_THAT(to_text(report), HasSubstr("\nNot recorded    mpi_send_f08_, mpi_wait_f08_: the MPI "
+                                         "library has no pmpi_ entry point"));
   EXPECT_THAT(to_json(report), HasSubstr("\"mpi_wait_f08_\""));
   EXPECT_THAT(to_text(sample_report(2, 5)), Not(HasSubstr("Not recorded")));
 }

@@ -1,5 +1,4 @@
 #include "core/lifecycle/collective.h"
-#include "core/record/file_fact.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/summary.h"
@@ -56,48 +55,7 @@ std::vector<std::byte> bytes_of(const RunReport& report) {
   return bytes;
 }
 
-/// A rank that wrote 100 bytes to each of some files of its own, and 1000 to one of all.
-RunReport rank_with_files(std::int32_t rank, int own_files) {
-  ProcessDefinitions definitions;
-  definitions.info.world_rank = rank;
-  definitions.info.world_size = 2;
-  definitions.regions.resize(1);
-  definitions.regions[0].id = 1;
-  definitions.regions[0].name = "MPI_File_write";
-  const auto add = [&](const std::string& name) {
-    definitions.files.push_back(
-        {.id = static_cast<FileId>(definitions.files.size()), .name = name});
-  };
-  add("/scratch/a folder with a name that is far too long for a column/common");
-  for (int i = 0; i < own_files; ++i) add("own" + std::to_string(rank) + "." + std::to_string(i));
-  Profile profile;
-  profile.define(definitions);
-  for (const FileDefinition& file : definitions.files) {
-    const std::vector<Fact> facts = {transfer_fact(
-        FactKind::kFileWrite, file.id, kNoComm, {kNoOffset, file.id == 0 ? 1000u : 100u, false})};
-    profile.add({.enter_ns = 10, .leave_ns = 30 - file.id, .region = 1, .facts = facts});
-  }
-  return summarize(definitions, profile, {});
-}
-
-TEST(ReportFiles, AreSummedByNameOverRanks) {
-  RunReport report = rank_with_files(0, 1);
-  merge(report, rank_with_files(1, 1));
-  ASSERT_EQ(report.files.size(), 3u);
-  EXPECT_EQ(report.files[0].totals.ranks, 2u);
-  EXPECT_EQ(report.files[0].totals.writes, 2u);
-  EXPECT_EQ(report.files[0].totals.bytes_written, 2000u);
-  EXPECT_EQ(report.files[0].totals.time, 40u);
-  EXPECT_EQ(report.functions[0].totals.bytes_sent, 2200u);
-  EXPECT_THAT(to_text(report), HasSubstr("Files by time, all ranks together\n"
-                                         "  file                                  ranks  opens  "
-                                         "reads  writes  read   written   time\n"
-                                         "  ... far too long for a column/common      2      0     "
-                                         " 0       2     .  1.95 KiB  40 ns\n"));
-  EXPECT_THAT(to_json(report), HasSubstr("\"bytes_written\": 2000"));
-}
-
-TEST(ReportOfSlurm, TellsTheJobOnceAndTheNodeOfEachRank) {
+TEST(ReportOfSlurm, ReportsTheJobOnceAndTheNodeOfEachRank) {
   const auto rank_of_step = [](std::int32_t rank) {
     ProcessDefinitions definitions;
     definitions.info.world_rank = rank;
@@ -180,13 +138,13 @@ TEST(Report, MergesUpOverACollective) {
   RunReport at_root;
   test::run_members(5, [&at_root](Collective& collective) {
     RunReport report = one_rank(collective.rank(), 5, 3);
-    if (collective.rank() == 0) report.folder = "stays";
+    if (collective.rank() == 0) report.directory = "stays";
     const Status status = merge_up(collective, report);
     EXPECT_TRUE(status.is_ok()) << status.message();
     if (collective.rank() == 0) at_root = report;
   });
   RunReport expected = merged_up(0, 5, 5);
-  expected.folder = "stays";
+  expected.directory = "stays";
   EXPECT_EQ(at_root, expected);
 }
 
@@ -219,7 +177,7 @@ RunReport with_collectives(std::int32_t rank, CollectiveSum sum) {
   return report;
 }
 
-TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
+TEST(Report, ReportsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
   RunReport report = with_collectives(0, {5, 99, 5});
   merge(report, with_collectives(1, {5, 99, 5}));
   RunReport without_row = with_collectives(2, {});
@@ -290,7 +248,7 @@ TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
   const std::string text = to_text(RunReport());
   EXPECT_EQ(text, nothing_recorded_text({}));
   EXPECT_LE(lines_of(text).size(), 60u);
-  EXPECT_THAT(text, HasSubstr("linked statically"));
+  EXPECT_THAT(text, HasSubstr("statically linked"));
   NothingRecorded facts;
   facts.subject = "./app";
   facts.found = {NothingCause::kStaticProgram};
@@ -298,12 +256,12 @@ TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
   EXPECT_EQ(
       nothing_recorded_text(facts),
       "MegaScope: nothing was recorded of ./app, because\n"
-      "  - the program is linked statically, so nothing can be preloaded (it names no loader).\n"
+      "  - the program is statically linked, so LD_PRELOAD has no effect (it names no loader).\n"
       "    Link it dynamically (without -static).\n"
-      "More: `megascope doctor -- COMMAND`, and the page that it names.\n");
+      "For more, run `megascope doctor -- COMMAND` and see the page that it names.\n");
   NothingRecorded possible;
   possible.excluded = {NothingCause::kStaticProgram};
-  EXPECT_THAT(nothing_recorded_text(possible), Not(HasSubstr("linked statically")));
+  EXPECT_THAT(nothing_recorded_text(possible), Not(HasSubstr("statically linked")));
 }
 
 TEST(Report, NamesMissingRanksPendingCallsAndUnusualEnds) {
@@ -313,11 +271,12 @@ TEST(Report, NamesMissingRanksPendingCallsAndUnusualEnds) {
   report.pending = {{1, "MPI_Recv", "MPI_COMM_WORLD", 4, 2'000'000'000, 3'000'000'000}};
   report.pending_count = 1;
   const std::string text = to_text(report);
-  EXPECT_THAT(text, HasSubstr("\nMissing         4 of 6 ranks left no trace (0, 3-5)\n"));
+  EXPECT_THAT(text, HasSubstr("\nMissing         4 of 6 ranks have no trace (0, 3-5)\n"));
   EXPECT_THAT(
-      text, HasSubstr("\nEnd             1 rank finished (2); 1 rank cut short, recovered (1)\n"));
+      text,
+      HasSubstr("\nEnd             1 rank finished (2); 1 rank ended early, recovered (1)\n"));
   EXPECT_THAT(text, HasSubstr("     1  MPI_Recv  MPI_COMM_WORLD     4            2 s  3 s\n"));
-  EXPECT_THAT(text, HasSubstr("The run ended inside 1 MPI call: see below who waited for whom."));
+  EXPECT_THAT(text, HasSubstr("The run ended inside 1 MPI call: see the pending calls below."));
 }
 
 std::string verdict_of(std::vector<std::uint64_t> mpi_ms) {
@@ -339,15 +298,15 @@ std::string verdict_of(std::vector<std::uint64_t> mpi_ms) {
 TEST(Report, SaysNothingLostOnlyWhenEveryCounterIsZero) {
   RunReport report = sample_report(4, 200);
   report.losses = {};
-  EXPECT_THAT(to_text(report), HasSubstr(", nothing lost"));
+  EXPECT_THAT(to_text(report), HasSubstr(", no records dropped"));
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     report.losses = {};
     report.losses[i] = 7;
-    EXPECT_THAT(to_text(report), Not(HasSubstr("nothing lost")))
+    EXPECT_THAT(to_text(report), Not(HasSubstr("no records dropped")))
         << loss_cause_name(static_cast<LossCause>(i));
     EXPECT_THAT(
         to_text(report),
-        ContainsRegex("7 (records lost|hook calls refused|regions or steps unbalanced) \\(see"))
+        ContainsRegex("7 (records dropped|hook calls refused|regions or steps unbalanced) \\(see"))
         << i;
   }
   report.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
@@ -360,15 +319,15 @@ TEST(Report, AccusesARankOnlyWhenTheFiguresDo) {
             "Ranks spend 34 % of their time in MPI; rank 3 the least (12 %), so the others "
             "probably wait for it.");
   EXPECT_EQ(verdict_of({400, 420, 410, 395}),
-            "Ranks spend 41 % of their time in MPI, all about the same.");
+            "Ranks spend 41 % of their time in MPI, all about equally.");
   EXPECT_EQ(verdict_of({100, 200, 300, 400}),
             "Ranks spend 25 % of their time in MPI, from 10 % (rank 0) to 40 % (rank 3).");
   EXPECT_EQ(verdict_of({10, 20, 30, 5}),
-            "MPI takes 1.6 % of the ranks' time: communication is not where this run spends it.");
+            "MPI takes 1.6 % of the ranks' time: communication is not significant in this run.");
   EXPECT_EQ(verdict_of({300}), "The rank spends 30 % of its time in MPI.");
 }
 
-TEST(Verdict, EndsTheReportInPlaceOfTheGuess) {
+TEST(Verdict, EndsTheReportInCallSiteOfTheGuess) {
   RunReport report = sample_report(4, 200);
   const std::string guess = to_text(report);
   EXPECT_THAT(guess, HasSubstr("probably wait for it"));

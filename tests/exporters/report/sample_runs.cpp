@@ -112,7 +112,7 @@ MemorySource sample_run(std::int32_t world_size, int steps) {
 RunReport sample_report(std::int32_t world_size, int steps) {
   const std::vector<std::uint64_t> trace_bytes(static_cast<std::size_t>(world_size), 65536);
   RunReport report = summarize_run(sample_run(world_size, steps), "0.1.0", trace_bytes);
-  report.folder = "megascope-node01-4000";
+  report.directory = "megascope-node01-4000";
   report.report_command = "megascope report megascope-node01-4000";
   report.exports = {{"otf2", "trace.otf2", 1234567, 12'582'912},
                     {"perfetto", "trace.perfetto-trace", 654321, 6'291'456}};

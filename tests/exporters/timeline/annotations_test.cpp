@@ -63,12 +63,12 @@ class Annotated : public ::testing::TestWithParam<Format> {
 
   static json answer(const std::vector<SampleProcess>& run, const Annotations& found,
                      const std::string& query, int members = 1) {
-    const ScratchFolder folder;
+    const ScratchDirectory directory;
     ExportResult result;
-    const Status status = export_by(GetParam().exporter, members, run, folder.path(), result,
+    const Status status = export_by(GetParam().exporter, members, run, directory.path(), result,
                                     &found);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    const json report = judged(folder.path() + "/" + GetParam().file, {query});
+    const json report = judged(directory.path() + "/" + GetParam().file, {query});
     EXPECT_THAT(report["problems"], IsEmpty()) << report["problems"];
     return report["answers"][0];
   }
@@ -89,7 +89,7 @@ TEST_P(Annotated, WaitsLieInTheirCalls) {
            {{"name", "late sender: rank 1"}, {"ts", 2000}, {"dur", 3500}, {"call", "MPI_Recv"}}})));
 }
 
-TEST_P(Annotated, WaitsTellWhomTheyWaitFor) {
+TEST_P(Annotated, WaitsReportWhichTheyWaitFor) {
   EXPECT_EQ(answer(late_partner(), what_was_found(),
                    "SELECT COUNT(*) AS count FROM slice JOIN args USING (arg_set_id) WHERE "
                    "args.key GLOB '*.waits_for' AND int_value = 1"),
@@ -120,7 +120,7 @@ TEST_P(Annotated, FindingsHaveAProcessOfTheirOwn) {
             (json::array({{{"count", 1}}})));
 }
 
-TEST_P(Annotated, FindingsTellWhatTheyAreMadeOf) {
+TEST_P(Annotated, FindingsReportWhatTheyAreMadeOf) {
   EXPECT_EQ(
       answer(late_partner(), what_was_found(),
              "SELECT DISTINCT display_value AS value FROM slice JOIN args USING (arg_set_id) WHERE "
@@ -150,10 +150,11 @@ TEST(PerfettoWaits, EndWhereACallbackCallsMpi) {
   Annotations found;
   found.wait_kinds = {"none"};
   found.waits[0] = {{.begin_ns = 1000, .end_ns = 5000, .location = 0, .kind = 0, .waits_for = 1}};
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_by(perfetto::run_export, 1, {rank0}, folder.path(), result, &found).is_ok());
-  const json report = judged(folder.path() + "/trace.perfetto-trace",
+  ASSERT_TRUE(
+      export_by(perfetto::run_export, 1, {rank0}, directory.path(), result, &found).is_ok());
+  const json report = judged(directory.path() + "/trace.perfetto-trace",
                              {"SELECT name, ts, dur, depth FROM slice ORDER BY ts, depth"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["answers"][0],

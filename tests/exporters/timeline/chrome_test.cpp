@@ -36,11 +36,11 @@ std::string inflated(const std::string& file) {
 }
 
 json trace_of(const std::vector<SampleProcess>& run, int members) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   ExportResult result;
-  const Status status = export_by(chrome::run_export, members, run, folder.path(), result);
+  const Status status = export_by(chrome::run_export, members, run, directory.path(), result);
   EXPECT_TRUE(status.is_ok()) << status.message();
-  json trace = json::parse(inflated(folder.path() + "/trace.json.gz"), nullptr, false);
+  json trace = json::parse(inflated(directory.path() + "/trace.json.gz"), nullptr, false);
   EXPECT_FALSE(trace.is_discarded());
   EXPECT_EQ(trace["traceEvents"].size(), result.records);
   return trace;
@@ -77,13 +77,13 @@ TEST(Chrome, ASliceSaysAllInItsEvent) {
 
 TEST(Chrome, AMessageStartsWhereItIsSentAndEndsWithinItsReceive) {
   std::vector<std::string> ids;
-  std::vector<json> places;
+  std::vector<json> call_sites;
   for (const json& event : events_of(send_and_receive(), 2)) {
     if (event.value("cat", "") != "message") continue;
     ids.push_back(event["id"]);
-    places.push_back({event["ph"], event["pid"], event["ts"]});
+    call_sites.push_back({event["ph"], event["pid"], event["ts"]});
   }
-  EXPECT_THAT(places, UnorderedElementsAre(json{"s", 0, 0.1}, json{"f", 1, 0.159}));
+  EXPECT_THAT(call_sites, UnorderedElementsAre(json{"s", 0, 0.1}, json{"f", 1, 0.159}));
   ASSERT_EQ(ids.size(), 2U);
   EXPECT_EQ(ids[0], ids[1]);
 }
@@ -92,11 +92,13 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 100, 100, {send(1, 42, 40)});
   for (const json& event : events_of({rank0}, 1)) EXPECT_NE(event["ph"], "s");
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   ExportResult result;
-  ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, folder.path(), result)
-                  .is_ok());
-  EXPECT_THAT(result.notes, ElementsAre("1 ends of arrows are left out: their calls took no time"));
+  ASSERT_TRUE(
+      export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, directory.path(), result)
+          .is_ok());
+  EXPECT_THAT(result.notes,
+              ElementsAre("1 arrow ends are omitted because their calls have zero duration"));
 }
 
 }  // namespace

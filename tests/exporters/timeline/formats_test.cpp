@@ -43,13 +43,13 @@ class Timelines : public ::testing::TestWithParam<Format> {
   /// Exports and judges; checks what holds for every trace.
   static json examined(const std::vector<SampleProcess>& run,
                        const std::vector<std::string>& queries = {}, int members = 1) {
-    const ScratchFolder folder;
+    const ScratchDirectory directory;
     ExportResult result;
-    const Status status = export_by(GetParam().exporter, members, run, folder.path(), result);
+    const Status status = export_by(GetParam().exporter, members, run, directory.path(), result);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    EXPECT_THAT(folder.files(), ElementsAre(GetParam().file));
+    EXPECT_THAT(directory.files(), ElementsAre(GetParam().file));
     EXPECT_EQ(result.path, GetParam().file);
-    json report = judged(folder.path() + "/" + GetParam().file, queries);
+    json report = judged(directory.path() + "/" + GetParam().file, queries);
     EXPECT_THAT(report["problems"], IsEmpty()) << report["problems"];
     return report;
   }

@@ -26,7 +26,7 @@ std::string content(const std::string& file) {
 }
 
 /// The messages of all members after each has written its piece and finished with its error.
-std::vector<std::string> write_pieces(const std::string& folder,
+std::vector<std::string> write_pieces(const std::string& directory,
                                       const std::vector<std::string>& pieces,
                                       const std::vector<std::string>& errors) {
   std::vector<std::string> messages(pieces.size());
@@ -34,7 +34,7 @@ std::vector<std::string> write_pieces(const std::string& folder,
   for (const std::string& piece : pieces) whole_bytes += piece.size();
   run_members(static_cast<int>(pieces.size()), [&](Collective& members) {
     const auto rank = static_cast<std::size_t>(members.rank());
-    JointFile file(members, folder, "whole");
+    JointFile file(members, directory, "whole");
     Status status = file.open();
     std::uint64_t size_bytes = 0;
     if (status.is_ok()) {
@@ -61,70 +61,72 @@ std::string long_text(std::size_t bytes, std::uint64_t seed) {
 }
 
 TEST(JointFile, PutsPiecesBehindEachOther) {
-  const ScratchFolder folder;
-  EXPECT_THAT(write_pieces(folder.path(), {"one ", "", "three"}, {"", "", ""}),
+  const ScratchDirectory directory;
+  EXPECT_THAT(write_pieces(directory.path(), {"one ", "", "three"}, {"", "", ""}),
               ElementsAre("", "", ""));
-  EXPECT_EQ(content(folder.path() + "/whole"), "one three");
-  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+  EXPECT_EQ(content(directory.path() + "/whole"), "one three");
+  EXPECT_THAT(directory.files(), ElementsAre("whole"));
 }
 
 TEST(JointFile, TakesPiecesThatDoNotFitIntoMemory) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   const std::vector<std::string> pieces{long_text(JointFile::kMemoryBytes + 7, 1), "short",
                                         long_text(2 * JointFile::kMemoryBytes + 4099, 2),
                                         long_text(JointFile::kMemoryBytes, 3)};
-  EXPECT_THAT(write_pieces(folder.path(), pieces, {"", "", "", ""}), ElementsAre("", "", "", ""));
-  EXPECT_TRUE(content(folder.path() + "/whole") == pieces[0] + pieces[1] + pieces[2] + pieces[3]);
-  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+  EXPECT_THAT(write_pieces(directory.path(), pieces, {"", "", "", ""}),
+              ElementsAre("", "", "", ""));
+  EXPECT_TRUE(content(directory.path() + "/whole") ==
+              pieces[0] + pieces[1] + pieces[2] + pieces[3]);
+  EXPECT_THAT(directory.files(), ElementsAre("whole"));
 }
 
 TEST(JointFile, LeavesNothingWhenOneMemberFails) {
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   const std::string piece = long_text(JointFile::kMemoryBytes + 7, 1);
   EXPECT_THAT(
-      write_pieces(folder.path(), {piece, piece, piece}, {"", "rank 1 broke", "rank 2 broke"}),
+      write_pieces(directory.path(), {piece, piece, piece}, {"", "rank 1 broke", "rank 2 broke"}),
       ElementsAre("rank 1 broke", "rank 1 broke", "rank 1 broke"));
-  EXPECT_THAT(folder.files(), IsEmpty());
+  EXPECT_THAT(directory.files(), IsEmpty());
 }
 
 TEST(JointFile, DoesNotOverwrite) {
-  const ScratchFolder folder;
-  std::ofstream(folder.path() + "/whole") << "old";
-  const auto messages = write_pieces(folder.path(), {"a", "b"}, {"", ""});
+  const ScratchDirectory directory;
+  std::ofstream(directory.path() + "/whole") << "old";
+  const auto messages = write_pieces(directory.path(), {"a", "b"}, {"", ""});
   EXPECT_THAT(messages[0], HasSubstr("exists already"));
   EXPECT_EQ(messages[0], messages[1]);
-  EXPECT_EQ(content(folder.path() + "/whole"), "old");
-  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+  EXPECT_EQ(content(directory.path() + "/whole"), "old");
+  EXPECT_THAT(directory.files(), ElementsAre("whole"));
 }
 
 TEST(JointFile, IsNotWrittenThroughLinksThatLieUnderItsNames) {
-  const ScratchFolder folder;
-  const std::string precious = folder.path() + "/precious";
+  const ScratchDirectory directory;
+  const std::string precious = directory.path() + "/precious";
   std::ofstream(precious) << "precious";
   for (const char* name : {"/whole.part", "/whole.part-1"})
-    std::filesystem::create_symlink(precious, folder.path() + name);
+    std::filesystem::create_symlink(precious, directory.path() + name);
   const std::string piece = long_text(JointFile::kMemoryBytes + 7,
                                       1);  // of a length that needs a file of its own
-  EXPECT_THAT(write_pieces(folder.path(), {"a", piece}, {"", ""}), ElementsAre("", ""));
+  EXPECT_THAT(write_pieces(directory.path(), {"a", piece}, {"", ""}), ElementsAre("", ""));
   EXPECT_EQ(content(precious), "precious");
-  EXPECT_TRUE(content(folder.path() + "/whole") == "a" + piece);
+  EXPECT_TRUE(content(directory.path() + "/whole") == "a" + piece);
 }
 
 TEST(JointFile, IsNotWrittenThroughALinkThatLeadsNowhereYet) {
-  const ScratchFolder folder;
-  std::filesystem::create_symlink(folder.path() + "/not there", folder.path() + "/whole");
-  EXPECT_THAT(write_pieces(folder.path(), {"a", "b"}, {"", ""})[1], HasSubstr("exists already"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/not there"));
+  const ScratchDirectory directory;
+  std::filesystem::create_symlink(directory.path() + "/not there", directory.path() + "/whole");
+  EXPECT_THAT(write_pieces(directory.path(), {"a", "b"}, {"", ""})[1], HasSubstr("exists already"));
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/not there"));
 }
 
 TEST(JointFile, RemovesWhatAKilledProcessLeftOfIt) {
-  const ScratchFolder folder;
-  std::ofstream(folder.path() + "/whole.0123456789abcdef.part") << "half";
-  EXPECT_THAT(write_pieces(folder.path(), {"a", "b"}, {"", ""}), ElementsAre("", ""));
-  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+  const ScratchDirectory directory;
+  std::ofstream(directory.path() + "/whole.0123456789abcdef.part") << "half";
+  EXPECT_THAT(write_pieces(directory.path(), {"a", "b"}, {"", ""}), ElementsAre("", ""));
+  EXPECT_THAT(directory.files(), ElementsAre("whole"));
 }
 
-TEST(JointFile, NamesAFolderThatIsNotThere) {
+TEST(JointFile, NamesADirectoryThatIsNotThere) {
   const auto messages = write_pieces("/nowhere/at/all", {"a", "b"}, {"", ""});
   EXPECT_THAT(messages[1],
               ContainsRegex("/nowhere/at/all/whole[.][0-9a-f]+[.]part: No such file or directory"));

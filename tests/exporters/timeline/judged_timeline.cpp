@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kTools = MEGASCOPE_TRACE_PROCESSOR_TOOLS;
-const std::string kFolder = MEGASCOPE_TRACE_PROCESSOR_FOLDER;
+const std::string kDirectory = MEGASCOPE_TRACE_PROCESSOR_FOLDER;
 const std::string kNode = MEGASCOPE_NODE;
 
 std::string output_of(const std::string& command) {
@@ -34,17 +34,17 @@ std::string output_of(const std::string& command) {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
+ScratchDirectory::ScratchDirectory() {
   std::string name = (fs::temp_directory_path() / "megascope-timeline-XXXXXX").string();
   if (mkdtemp(name.data()) != nullptr) path_ = name;
 }
 
-ScratchFolder::~ScratchFolder() {
+ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
-std::vector<std::string> ScratchFolder::files() const {
+std::vector<std::string> ScratchDirectory::files() const {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(path_))
     names.push_back(entry.path().filename().string());
@@ -53,7 +53,7 @@ std::vector<std::string> ScratchFolder::files() const {
 }
 
 Status export_by(ExportFunction exporter, int member_count,
-                 const std::vector<SampleProcess>& processes, const std::string& folder,
+                 const std::vector<SampleProcess>& processes, const std::string& directory,
                  ExportResult& result, const Annotations* annotations) {
   const auto world_size = static_cast<std::int32_t>(std::max<std::size_t>(processes.size(), 4));
   const auto members = static_cast<std::size_t>(member_count);
@@ -68,7 +68,7 @@ Status export_by(ExportFunction exporter, int member_count,
     share.set_start_realtime_ns(1'700'000'000'000'000'000);
     const ExportJob job{.source = &share,
                         .collective = &collective,
-                        .folder = folder,
+                        .directory = directory,
                         .generator = "test",
                         .progress = {},
                         .annotations = annotations};
@@ -86,15 +86,15 @@ Status export_by(ExportFunction exporter, int member_count,
 
 bool has_judge(std::string& reason) {
   if (kNode.empty()) reason = "no Node: traces are not judged (Debian: apt-get install nodejs)";
-  if (!fs::exists(kFolder + "/trace_processor.wasm")) {
-    reason = "no trace processor in " + kFolder +
+  if (!fs::exists(kDirectory + "/trace_processor.wasm")) {
+    reason = "no trace processor in " + kDirectory +
              ": get it with tests/tools/trace_processor/fetch.sh";
   }
   return reason.empty();
 }
 
 nlohmann::json judged(const std::string& file, const std::vector<std::string>& queries) {
-  std::string command = "TRACE_PROCESSOR=" + shell_quoted(kFolder) + " " + shell_quoted(kNode) +
+  std::string command = "TRACE_PROCESSOR=" + shell_quoted(kDirectory) + " " + shell_quoted(kNode) +
                         " " + shell_quoted(kTools + "/check_timeline.mjs") + " " +
                         shell_quoted(file);
   for (const std::string& query : queries) command += " " + shell_quoted(query);

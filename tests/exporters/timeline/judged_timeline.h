@@ -12,12 +12,12 @@
 namespace megascope::test {
 
 /// A folder of its own, removed at the end.
-class ScratchFolder {
+class ScratchDirectory {
  public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
   const std::string& path() const { return path_; }
   std::vector<std::string> files() const;
 
@@ -29,7 +29,7 @@ class ScratchFolder {
 /// consecutive ranks. What all members were told must be equal; it is returned in `result`.
 /// annotations: null: none.
 Status export_by(ExportFunction exporter, int member_count,
-                 const std::vector<SampleProcess>& processes, const std::string& folder,
+                 const std::vector<SampleProcess>& processes, const std::string& directory,
                  ExportResult& result, const Annotations* annotations = nullptr);
 
 /// Whether Perfetto's trace processor is here; `reason` says what is missing.

@@ -55,7 +55,7 @@ TEST(MessageOrder, NamesBothEndsOfAMessageAlike) {
   EXPECT_EQ(flow_ids(run, 0), flow_ids(run, 1));
 }
 
-TEST(MessageOrder, TellsMessagesOfOneSeriesApart) {
+TEST(MessageOrder, ReportsMessagesOfOneSeriesApart) {
   const auto ids = flow_ids({sender({7, 7, 8})}, 0);
   EXPECT_THAT(ids, SizeIs(3));
   EXPECT_NE(ids[0], ids[1]);
@@ -71,13 +71,13 @@ TEST(MessageOrder, NamesNothingWhereTheBeginningIsMissing) {
   EXPECT_THAT(ids, Each(kUnknown));
 }
 
-TEST(MessageOrder, TellsOppositeDirectionsApart) {
+TEST(MessageOrder, ReportsOppositeDirectionsApart) {
   SampleProcess rank1(1, 4);
   rank1.call("MPI_Send", 0, 5, {send(0, 7, 8)});
   EXPECT_NE(flow_ids({sender({7}), rank1}, 0), flow_ids({sender({7}), rank1}, 1));
 }
 
-TEST(MessageOrder, TellsCommunicatorsApart) {
+TEST(MessageOrder, ReportsCommunicatorsApart) {
   SampleProcess rank0(0, 4);
   const CommId other = rank0.add_comm(0xABCD, "other", kWorld, {0, 1});
   rank0.call("MPI_Send", 0, 5, {send(1, 7, 8)});

@@ -21,19 +21,19 @@ using ::testing::IsEmpty;
 
 constexpr const char* kFile = "/trace.perfetto-trace";
 
-ExportResult exported(const std::vector<SampleProcess>& run, const std::string& folder) {
+ExportResult exported(const std::vector<SampleProcess>& run, const std::string& directory) {
   ExportResult result;
-  const Status status = export_by(perfetto::run_export, 1, run, folder, result);
+  const Status status = export_by(perfetto::run_export, 1, run, directory, result);
   EXPECT_TRUE(status.is_ok()) << status.message();
-  EXPECT_EQ(result.bytes, std::filesystem::file_size(folder + kFile));
+  EXPECT_EQ(result.bytes, std::filesystem::file_size(directory + kFile));
   return result;
 }
 
 TEST(Perfetto, FilesOfSingleRanksCanBePutBehindEachOther) {
   MEGASCOPE_NEEDS_JUDGE();
   const std::vector<SampleProcess> run = send_and_receive();
-  const ScratchFolder first;
-  const ScratchFolder second;
+  const ScratchDirectory first;
+  const ScratchDirectory second;
   exported({run[0]}, first.path());
   exported({run[1]}, second.path());
   {
@@ -52,9 +52,9 @@ TEST(Perfetto, NsAreKeptOverAYear) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 1, 2);
   rank0.call("MPI_Send", kYearNs + 1, kYearNs + 4);
-  const ScratchFolder folder;
-  exported({rank0}, folder.path());
-  const json report = judged(folder.path() + kFile,
+  const ScratchDirectory directory;
+  exported({rank0}, directory.path());
+  const json report = judged(directory.path() + kFile,
                              {"SELECT CAST(ts AS TEXT) AS ts, dur FROM slice ORDER BY slice.ts"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["answers"][0],
@@ -63,10 +63,10 @@ TEST(Perfetto, NsAreKeptOverAYear) {
 
 TEST(Perfetto, KnowsTheDate) {
   MEGASCOPE_NEEDS_JUDGE();
-  const ScratchFolder folder;
-  exported(send_and_receive(), folder.path());
+  const ScratchDirectory directory;
+  exported(send_and_receive(), directory.path());
   const json report = judged(
-      folder.path() + kFile,
+      directory.path() + kFile,
       {"SELECT DISTINCT clock_value FROM clock_snapshot WHERE clock_name = 'REALTIME'"});
   EXPECT_EQ(report["answers"][0], (json::array({{{"clock_value", "1700000000000000000"}}})));
 }
@@ -81,11 +81,11 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   for (RequestId request = 1; request <= kOperations; ++request) {
     rank0.call("MPI_Wait", 20'000 + 10 * request, 20'000 + 10 * request + 5, {sent(request)});
   }
-  const ScratchFolder folder;
-  const ExportResult result = exported({rank0}, folder.path());
-  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice of their own: "
-                                        "there are tracks for 1024 at once"));
-  const json report = judged(folder.path() + kFile,
+  const ScratchDirectory directory;
+  const ExportResult result = exported({rank0}, directory.path());
+  EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice: "
+                                        "the limit is 1024 at a time"));
+  const json report = judged(directory.path() + kFile,
                              {"SELECT COUNT(*) AS open FROM slice WHERE dur < 0"});
   EXPECT_THAT(report["problems"], IsEmpty());
   EXPECT_EQ(report["slices"], 2 * kOperations + OperationLanes::kMaxLanes);
@@ -101,7 +101,7 @@ class ManyCounters final : public RecordSource {
     process_.info.world_size = 1;
     process_.locations.push_back(
         {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true});
-    for (CounterId id = 0; id < perfetto::tracks::kMostCounters + 2; ++id)
+    for (CounterId id = 0; id < perfetto::tracks::kMaxCounters + 2; ++id)
       process_.counters.push_back({id, "c" + std::to_string(id), ""});
   }
   std::int32_t world_size() const override { return 1; }
@@ -122,7 +122,7 @@ class ManyCounters final : public RecordSource {
   };
   struct Values final : PointStream {
     bool next(Point& point) override {
-      constexpr CounterId kFirst = perfetto::tracks::kMostCounters -
+      constexpr CounterId kFirst = perfetto::tracks::kMaxCounters -
                                    1;  // the last one that has a track
       if (index == 6) return false;
       point = {.time_ns = 10 + index,
@@ -142,19 +142,19 @@ class ManyCounters final : public RecordSource {
 TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
   const ManyCounters run;
   const auto alone = make_single_collective();
-  const ScratchFolder folder;
+  const ScratchDirectory directory;
   ExportResult result;
   const ExportJob job{.source = &run,
                       .collective = alone.get(),
-                      .folder = folder.path(),
+                      .directory = directory.path(),
                       .generator = "test",
                       .progress = {},
                       .annotations = nullptr};
   ASSERT_TRUE(perfetto::run_export(job, result).is_ok());
   EXPECT_THAT(result.notes,
-              ElementsAre("2 counters are not shown: there are tracks for 458752 of a rank"));
+              ElementsAre("2 counters are not shown: the limit is 458752 for each rank"));
   MEGASCOPE_NEEDS_JUDGE();
-  const json report = judged(folder.path() + kFile,
+  const json report = judged(directory.path() + kFile,
                              {"SELECT t.name AS name, COUNT(*) AS count FROM counter c JOIN "
                               "counter_track t ON t.id = c.track_id GROUP BY 1"});
   EXPECT_THAT(report["problems"], IsEmpty());
@@ -162,10 +162,10 @@ TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
 }
 
 TEST(Perfetto, DoesNotOverwriteAndSaysSoToAll) {
-  const ScratchFolder folder;
-  exported(send_and_receive(), folder.path());
+  const ScratchDirectory directory;
+  exported(send_and_receive(), directory.path());
   ExportResult result;
-  const Status status = export_by(perfetto::run_export, 2, send_and_receive(), folder.path(),
+  const Status status = export_by(perfetto::run_export, 2, send_and_receive(), directory.path(),
                                   result);
   EXPECT_THAT(status.message(), HasSubstr("trace.perfetto-trace exists already"));
 }

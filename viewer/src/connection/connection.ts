@@ -4,14 +4,14 @@ import { delayMs } from "./backoff";
 
 export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended" | "lost";
 
-/** Tries without an answer, one after the other, after which the run counts as lost: about 15 s. */
+/** Consecutive attempts without an answer after which the run counts as lost: about 15 s. */
 export const MOST_TRIES = 5;
 
 export interface ConnectionState {
   phase: Phase;
-  attempt: number; // tries since the connection was lost
-  retryAtMs: number; // of Date.now(), when phase is waiting
-  reason: string; // why refused, or what was wrong with the last message
+  attempt: number; // attempts since the connection was lost
+  retryAtMs: number; // in terms of Date.now(), if phase is waiting
+  reason: string; // why the connection was refused, or the error in the last message
 }
 
 export interface ConnectionEvents {
@@ -21,7 +21,7 @@ export interface ConnectionEvents {
   frame(frame: Frame, scriptMs: number): void;
 }
 
-/** A path of the server that this page came from, with the run's token. */
+/** The address of a path of the server of this page, with the access token. */
 export function serverUrl(path: string, page: Location | URL): string {
   const token = new URL(page.href).searchParams.get("token");
   const url = new URL(path, page.href);
@@ -30,7 +30,10 @@ export function serverUrl(path: string, page: Location | URL): string {
   return url.href;
 }
 
-/** The WebSocket to the server: comes back when it is lost, until the run has ended (then only the verdict follows, and nothing is sent), the server refuses, or MOST_TRIES tries had no answer. */
+/**
+ * The WebSocket connection to the server. Reconnects when it is lost, until the run has ended (then only the verdict follows, and nothing
+ * is sent), the server refuses the connection, or MOST_TRIES attempts had no answer.
+ */
 export class Connection {
   private socket: WebSocket | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +67,7 @@ export class Connection {
     };
   }
 
-  /** Tries at once. */
+  /** Reconnects at once. */
   retryNow(): void {
     if (this.socket) return;
     if (this.state.phase === "lost") this.become({ attempt: 0 });
@@ -98,11 +101,11 @@ export class Connection {
         if (frame) this.events.frame(frame, performance.now() - begin);
       }
     } catch (error) {
-      this.become({ reason: `The server said what this page does not understand: ${(error as Error).message}` });
+      this.become({ reason: `This page does not understand a message of the server: ${(error as Error).message}` });
     }
   }
 
-  /** A handshake that fails does not tell a page why; the same request without WebSocket does. */
+  /** Browsers do not report why a WebSocket handshake failed. Sends the same request without WebSocket to get the reason. */
   private async askWhy(): Promise<void> {
     try {
       const answer = await fetch(serverUrl("/api/v1/run", this.page), { cache: "no-store" });
@@ -111,7 +114,7 @@ export class Connection {
         this.become({ phase: "refused", reason: body.error ?? `The server answered ${answer.status}.` });
         return;
       }
-      if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // full, or the run has ended
+      if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // the server is full, or the run has ended
     } catch {
       if (this.state.attempt >= MOST_TRIES) return this.become({ phase: "lost" });
     }

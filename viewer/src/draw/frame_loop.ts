@@ -1,25 +1,26 @@
-// Draws what has changed, in every screen refresh for a few milliseconds: the rest waits for the next one. Nothing while hidden.
+// Draws what has changed, for a few milliseconds in each screen refresh; the rest follows in the next one. Draws nothing while the page is
+// hidden.
 
 type Painter = () => void;
-const BUDGET_MS = 4; // of script in a refresh, reading included
+const BUDGET_MS = 4; // of script in a refresh, including reading
 const KEPT = 200;
 
 export class FrameLoop {
   private readonly painters = new Map<symbol, { topics: string[]; paint: Painter }>();
-  private readonly dirty = new Set<symbol>(); // who waits longest is first
-  private readonly painted = new Set<symbol>(); // in this refresh
-  private isAsked = false; // or under way
+  private readonly dirty = new Set<symbol>(); // painters to run, longest waiting first
+  private readonly painted = new Set<symbol>(); // painters that have run in this refresh
+  private isAsked = false; // a refresh is requested or in progress
   private hasNews = false;
   private pendingMs = 0;
-  private readMs = 0; // since the refresh before this one
+  private readMs = 0; // since the previous refresh
   private beganMs = 0;
   private readonly scriptMs: number[] = [];
   paused = false;
 
-  /** drawn: told after everything that has come is on the screen. */
+  /** drawn: called after everything received was drawn. */
   constructor(private readonly drawn: () => void) {}
 
-  /** Paints once soon and whenever one of the topics is invalidated. Returns how to stop. */
+  /** Calls the painter once soon, and whenever one of the topics is invalidated. Returns a function that removes it. */
   add(topics: string[], paint: Painter): { stop: () => void; now: () => void } {
     const key = Symbol(topics.join());
     this.painters.set(key, { topics, paint });
@@ -31,7 +32,7 @@ export class FrameLoop {
     return { stop: () => void (this.painters.delete(key), this.dirty.delete(key)), now };
   }
 
-  /** New data of a topic. scriptMs: what reading it took, which counts as the next refresh's. */
+  /** Reports new data of a topic. scriptMs: time for reading it, which counts towards the next refresh. */
   invalidate(topic: string, scriptMs = 0): void {
     this.pendingMs += scriptMs;
     this.hasNews = true;
@@ -44,12 +45,12 @@ export class FrameLoop {
     if (!isPaused) this.ask();
   }
 
-  /** Whether something waits to be painted. */
+  /** Whether a painter is waiting. */
   isBehind(): boolean {
     return this.dirty.size > 0;
   }
 
-  /** Milliseconds of script of the last refreshes that new data asked for: half and 99 of 100 took no longer. */
+  /** Script time in ms of the latest refreshes that new data caused: median and 99th percentile. */
   cost(): { median: number; p99: number; frames: number } {
     const sorted = [...this.scriptMs].sort((a, b) => a - b);
     const at = (share: number): number => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0);
@@ -65,7 +66,7 @@ export class FrameLoop {
     requestAnimationFrame(() => this.draw());
   }
 
-  // While paused data waits; what the reader does (a cursor moved) is drawn all the same from what is there.
+  // While paused, new data is not drawn; changes by the user (e.g. of the cursor) are drawn from the existing data.
   private draw(): void {
     this.beganMs = performance.now();
     [this.readMs, this.pendingMs] = [this.pendingMs, 0];
@@ -77,7 +78,7 @@ export class FrameLoop {
     return this.readMs + performance.now() - this.beganMs;
   }
 
-  /** Charts and Vue end their work in microtasks: the next painter comes behind those of this one, so that they count. */
+  /** Charts and Vue finish their work in microtasks. The next painter is queued after them, so that their time is measured. */
   private paintNext(): void {
     const key = this.next();
     if (!key) return this.rest();
@@ -90,7 +91,7 @@ export class FrameLoop {
     }
   }
 
-  /** Each once a refresh at most, as painting may find that others, or the same, are to be painted: a new colour scale. */
+  /** Runs each painter at most once in a refresh. A painter may invalidate others or itself, e.g. for a new color scale. */
   private next(): symbol | undefined {
     if (this.painted.size > 0 && this.spentMs() >= BUDGET_MS) return undefined;
     for (const key of this.dirty) if (!this.painted.has(key)) return key;

@@ -2,7 +2,7 @@ import { INFINITE_PIXEL, LEVELS, NAN_PIXEL, NOTHING_PIXEL } from "../scale/colou
 import { halfTable } from "../protocol/half";
 import type { ValueScale } from "../scale/value_scale";
 
-/** Numbers in rows and columns, row by row. isKnown: 0 where there is nothing to show; without it all is. */
+/** A matrix of numbers, row-major. isKnown: 0 for cells without a value; absent: all cells have one. */
 export interface Matrix {
   rows: number;
   columns: number;
@@ -10,7 +10,7 @@ export interface Matrix {
   isKnown?: Uint8Array | undefined;
 }
 
-/** For each of `from` indices the one of `to` that stands for it. */
+/** For each of `from` indices, the index of `to` that represents it. */
 function shares(from: number, to: number): Uint32Array {
   const result = new Uint32Array(from);
   for (let i = 0; i < from; i++) result[i] = Math.floor((i * to) / from);
@@ -18,15 +18,15 @@ function shares(from: number, to: number): Uint32Array {
 }
 
 /**
- * The matrix with at most maxRows × maxColumns cells. A cell that stands for several is NaN if one is, else infinite if one is, else the
- * one of largest magnitude: what stands out is not averaged away.
+ * Reduces a matrix to at most maxRows × maxColumns cells. A cell that represents several becomes NaN if one is NaN, else infinite if one is
+ * infinite, else the value of largest magnitude, so that outliers stay visible.
  */
 export function pooled(matrix: Matrix, maxRows: number, maxColumns: number): Matrix {
   const rows = Math.min(matrix.rows, Math.max(1, maxRows));
   const columns = Math.min(matrix.columns, Math.max(1, maxColumns));
   if (rows === matrix.rows && columns === matrix.columns) return matrix;
   const values = new Float32Array(rows * columns);
-  const magnitudes = new Float32Array(rows * columns).fill(-1); // -1: nothing is known
+  const magnitudes = new Float32Array(rows * columns).fill(-1); // -1: no value
   const columnOf = shares(matrix.columns, columns);
   const { values: source, isKnown } = matrix;
   for (let r = 0, i = 0; r < matrix.rows; r++) {
@@ -50,7 +50,7 @@ export function pooled(matrix: Matrix, maxRows: number, maxColumns: number): Mat
   return { rows, columns, values, isKnown: isPooledKnown };
 }
 
-/** The same of elements in binary16 times `scale`: their bits without the sign are in the order of magnitudes, NaN behind infinity. */
+/** The same for binary16 elements times `scale`. The bits without sign are ordered by magnitude, with NaN after infinity. */
 export function pooledHalf(bits: Uint16Array, scale: number, rows: number, columns: number, maxRows: number, maxColumns: number): Matrix {
   const toRows = Math.min(rows, Math.max(1, maxRows));
   const toColumns = Math.min(columns, Math.max(1, maxColumns));
@@ -69,7 +69,7 @@ export function pooledHalf(bits: Uint16Array, scale: number, rows: number, colum
   return { rows: toRows, columns: toColumns, values };
 }
 
-/** Colours of a matrix, one pixel a cell. */
+/** Colors of a matrix, one pixel for each cell. */
 export function paint(matrix: Matrix, scale: ValueScale, table: Uint32Array, pixels: Uint32Array): void {
   const { values, isKnown } = matrix;
   const cells = matrix.rows * matrix.columns;
@@ -83,7 +83,7 @@ export function paint(matrix: Matrix, scale: ValueScale, table: Uint32Array, pix
 
 const scratch = typeof document === "undefined" ? undefined : document.createElement("canvas");
 
-/** What a heatmap shows: its size, and its numbers at no more than so many cells. */
+/** The contents of a heatmap: its size, and its values reduced to at most this many cells. */
 export interface Cells {
   rows: number;
   columns: number;
@@ -96,7 +96,7 @@ export const cellsOf = (matrix: Matrix): Cells => ({
   pooled: (maxRows, maxColumns) => pooled(matrix, maxRows, maxColumns),
 });
 
-/** Draws cells into a rectangle of the canvas (device pixels), with sharp edges. */
+/** Draws cells into a rectangle of the canvas (device pixels), without smoothing. */
 export function drawCells(
   context: CanvasRenderingContext2D,
   source: Cells,

@@ -2,7 +2,7 @@ import { ticks } from "../scale/format";
 import type { HeatData } from "./heat_data";
 import { inkNow } from "./theme";
 
-/** Room for the axes, in CSS pixels. */
+/** Space for the axes, in CSS pixels. */
 export const GUTTER = { left: 44, bottom: 18 };
 const LABEL_HEIGHT = 13;
 const LABEL_WIDTH = 70;
@@ -14,7 +14,7 @@ interface Box {
   height: number;
 }
 
-/** Names of rows on the left, steps below, and a mark on what the reader chose. box and ratio in device pixels. */
+/** Draws row names on the left, steps below, and a mark at the user's selection. box and ratio in device pixels. */
 export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box: Box, ratio: number): void {
   const ink = inkNow();
   context.font = `${11 * ratio}px system-ui, "DejaVu Sans", sans-serif`;
@@ -31,7 +31,7 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
   context.textAlign = "right";
   context.textBaseline = "middle";
-  let free = 0; // where the last name ends: the first one is moved down to be seen
+  let free = 0; // end of the previous name: the first one is moved down to be visible
   for (let row = 0; row < cells.rows; row += every) {
     const y = Math.max((row + 0.5) * rowHeight, 6 * ratio);
     if (y < free) continue;
@@ -55,7 +55,7 @@ function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData
   }
 }
 
-/** As many as there is room for, evenly. */
+/** As many as fit, evenly spaced. */
 function drawColumnNames(context: CanvasRenderingContext2D, { cells, columnNames }: HeatData, box: Box, ratio: number): void {
   if (!columnNames || columnNames.length === 0) return;
   const columnWidth = box.width / cells.columns;

@@ -1,32 +1,32 @@
 import type { Cells, Matrix } from "../draw/raster";
 import type { ValueScale } from "../scale/value_scale";
 
-/** What a heatmap shows. */
+/** The contents of a heatmap. */
 export interface HeatData {
   cells: Cells;
   scale: ValueScale;
   describe(row: number, column: number): string;
-  rowNames?: string[]; // with axes: a name a row
-  columnNames?: string[]; // with axes: a name a column, in place of steps
+  rowNames?: string[]; // with axes: a name for each row
+  columnNames?: string[]; // with axes: a name for each column, instead of steps
   steps?: Float64Array; // with axes: the step of each column
-  marked?: { row: number; column: number } | undefined; // what the reader chose; -1: all of the other
+  marked?: { row: number; column: number } | undefined; // the user's selection; -1: all rows or all columns
 }
 
 interface Range {
   least: number;
   most: number;
   leastMagnitude: number;
-  isClipped: boolean; // some values are larger than `most`
+  isClipped: boolean; // some values exceed `most`
 }
 
-const SAMPLE = 1500; // values that the usual range is taken from
+const SAMPLE = 1500; // number of values from which the usual range is determined
 
-/** The range of finite times that are known without the few that would leave one colour to all others (a first step, say). */
+/** The range of the finite known times, without the few outliers (e.g. a first step) that would leave one color to all others. */
 export function rangeWithoutOutliers(values: Float32Array, isKnown: Uint8Array): Range {
   const stride = Math.max(1, Math.floor(values.length / SAMPLE));
   const sample = new Float64Array(Math.ceil(values.length / stride));
   let sampled = 0;
-  let untilNext = 1; // values that are known, until one goes into the sample
+  let untilNext = 1; // known values until the next sample
   let largest = -Infinity;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
@@ -42,7 +42,7 @@ export function rangeWithoutOutliers(values: Float32Array, isKnown: Uint8Array):
   const least = sorted[0];
   const usual = at(0.98);
   const isClipped = largest - at(0.5) > 3 * Math.max(usual - at(0.5), at(0.5) - at(0.02), 1e-9);
-  const most = isClipped ? Math.min(largest, Math.max(usual, 1.5 * at(0.5))) : largest; // noise is not to look like a finding
+  const most = isClipped ? Math.min(largest, Math.max(usual, 1.5 * at(0.5))) : largest; // noise must not look significant
   return { least, most, leastMagnitude: Math.max(Math.abs(least), 1e-9), isClipped };
 }
 

@@ -1,22 +1,22 @@
 import type { Live } from "../store/live";
 import { DEFAULTS, THEMES, VIEWS } from "../store/url_state";
 
-/** What the key sheet shows. */
+/** The contents of the list of keys. */
 export const KEYS = [
   { keys: ["1", "2", "3", "4"], text: "Run, Ranks, Tensors, Generate" },
   { keys: ["p", "Space"], text: "Pause: nothing is drawn, the server sends nothing more" },
   { keys: ["f"], text: "Follow the newest steps" },
-  { keys: ["a"], text: "Show all steps that are kept" },
-  { keys: ["[", "]"], text: "The step before, the next one" },
-  { keys: ["Esc"], text: "Choose no step and no rank" },
-  { keys: ["t"], text: "Colours of the page: as the system, dark, light" },
+  { keys: ["a"], text: "Show all stored steps" },
+  { keys: ["[", "]"], text: "Previous step, next step" },
+  { keys: ["Esc"], text: "Clear the selection of step and rank" },
+  { keys: ["t"], text: "Theme: as the system, dark, light" },
   { keys: ["Tab"], text: "Next panel" },
-  { keys: ["←", "↑", "→", "↓"], text: "In a heatmap: tell a cell's value, with Shift ten cells on; Enter chooses it" },
-  { keys: ["←", "→", "Home", "End"], text: "In the tokens of a text: the one before, the next, the first, the newest; with Shift ten on" },
+  { keys: ["←", "↑", "→", "↓"], text: "In a heatmap: read a cell's value, with Shift ten cells further; Enter selects it" },
+  { keys: ["←", "→", "Home", "End"], text: "In the tokens of a text: previous, next, first, newest; with Shift ten further" },
   { keys: ["Enter"], text: "In the prompt: generate; with Shift a new line" },
-  { keys: ["c", "i"], text: "In a heatmap: save it as a table (CSV), as a picture (PNG)" },
-  { keys: ["←", "→", "+", "−", "End"], text: "In the bar of steps: move, resize, newest" },
-  { keys: ["?"], text: "This sheet" },
+  { keys: ["c", "i"], text: "In a heatmap: save as a table (CSV), as an image (PNG)" },
+  { keys: ["←", "→", "+", "−", "End"], text: "In the step bar: move, resize, newest" },
+  { keys: ["?"], text: "This list" },
 ];
 
 export function nextTheme(live: Live): void {
@@ -35,7 +35,7 @@ function showAll(live: Live): void {
   if (axis.count) live.url.steps = { from: axis.first(), to: axis.last() };
 }
 
-/** Does what a key means anywhere on the page. False: nothing. */
+/** Handles a global key. False: the key has no meaning. */
 export function pressed(live: Live, key: string): boolean {
   const view = VIEWS[Number(key) - 1];
   if (view) live.url.view = view;

@@ -1,4 +1,4 @@
-// What a panel shows as a file of the reader's.
+// Saves the contents of a panel to a file.
 
 import type { HeatData } from "./heat_data";
 import type { LineData } from "./line_chart.vue";
@@ -17,7 +17,7 @@ export function saveText(text: string, name: string): void {
   save(new Blob([text], { type: "text/csv" }), name);
 }
 
-/** With the page's colour behind it: the canvas itself is transparent. */
+/** Adds the page's background color, because the canvas is transparent. */
 export function savePicture(canvas: HTMLCanvasElement, background: string, name: string): void {
   const copy = document.createElement("canvas");
   copy.width = canvas.width;
@@ -31,7 +31,7 @@ export function savePicture(canvas: HTMLCanvasElement, background: string, name:
 
 const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** A row a row, a column a column; what is not known is empty. */
+/** A line for each row; unknown values are empty. */
 export function heatCsv({ cells, rowNames, steps }: HeatData): string {
   const { rows, columns, values, isKnown } = cells.pooled(cells.rows, cells.columns);
   const head = ["", ...Array.from({ length: columns }, (_, c) => String(steps?.[c] ?? c))];
@@ -45,7 +45,7 @@ export function heatCsv({ cells, rowNames, steps }: HeatData): string {
   return `${head.join(",")}\n${lines.join("\n")}\n`;
 }
 
-/** A line a step, a column a line of the chart. */
+/** A line for each step, a column for each line of the chart. */
 export function linesCsv({ lines, data }: LineData): string {
   const head = ["step", ...lines.map(({ label }) => quoted(label))].join(",");
   const rows = Array.from(data[0], (_, i) => data.map((column) => column[i] ?? "").join(","));

@@ -1,7 +1,7 @@
 import { gradientOf, INFINITE_COLOUR, NAN_COLOUR } from "../scale/colours";
 import type { Live } from "../store/live";
 
-/** Colours of the page for what is drawn on canvases, read once a theme. */
+/** The page's colors for canvases, read once for each theme. */
 export interface Ink {
   text: string;
   faint: string;
@@ -37,7 +37,10 @@ function apply(live: Live): void {
   live.loop.invalidate("theme");
 }
 
-/** Follows the system, or what the reader chose, and has the colour scale in the legends. Returns: apply what was chosen now. */
+/**
+ * Follows the system's theme or the user's choice, and shows the color scale in the legends. Returns a function that applies the current
+ * choice.
+ */
 export function followTheme(live: Live): () => void {
   prefersDark.addEventListener("change", () => apply(live));
   apply(live);

@@ -1,7 +1,7 @@
 import { onBeforeUnmount, onMounted } from "vue";
 import { useLive } from "../store/live";
 
-/** Paints when one of the topics has news, as long as the component is there. Returns: paint again. */
+/** Calls the painter when one of the topics is invalidated, as long as the component is mounted. Returns a function that paints again. */
 export function usePainter(topics: string[], paint: () => void): () => void {
   const { loop } = useLive();
   let painter: ReturnType<typeof loop.add> | undefined;

@@ -1,5 +1,5 @@
-// Binary frames of the live view's protocol (docs/live_protocol.md). Arrays are views of the frame's buffer: nothing is copied but
-// the steps, which become numbers.
+// Binary frames of the live view's protocol (docs/live_protocol.md). Arrays are views of the frame's buffer; only steps are copied, to
+// convert them to numbers.
 
 export const HEADER_BYTES = 16;
 const MAGIC = 0x314c534d; // "MSL1", little-endian
@@ -9,7 +9,7 @@ interface FrameBase {
   panel: string;
   step: number;
   dropped: number;
-  leftOut: boolean; // something of this panel is missing before this frame
+  leftOut: boolean; // data of this panel was dropped before this frame
   number: number;
   bytes: number;
 }
@@ -18,17 +18,17 @@ export interface StepsFrame extends FrameBase {
   kind: 1;
   steps: Float64Array; // [n]
   beganMs: Float64Array; // [n] ms since the epoch
-  intervalMs: number; // rows are stretches of time of that length, as the program begins no steps; 0: they are steps
+  intervalMs: number; // length of the intervals in rows, if the application annotates no steps; 0: rows are steps
   ranks: number;
   columns: string[];
-  values: Float32Array[]; // of each column [n][ranks]; NaN: not known
+  values: Float32Array[]; // for each column [n][ranks]; NaN: unknown
 }
 
 export interface CountersFrame extends FrameBase {
   kind: 2;
   steps: Float64Array; // [n]
   ids: Uint32Array; // [c]
-  values: Float64Array; // [n][c]; NaN: not set in that step
+  values: Float64Array; // [n][c]; NaN: not set in the step
 }
 
 export interface StatisticsFrame extends FrameBase {
@@ -36,7 +36,7 @@ export interface StatisticsFrame extends FrameBase {
   steps: Float64Array; // [n]
   ids: Uint32Array; // [c]
   columns: string[];
-  values: Float64Array[]; // of each column [n][c]; NaN: not known
+  values: Float64Array[]; // for each column [n][c]; NaN: unknown
 }
 
 export interface TensorFrame extends FrameBase {
@@ -48,19 +48,19 @@ export interface TensorFrame extends FrameBase {
   microBatch: number;
   replica: number;
   ranks: number[];
-  missing: number; // ranks whose part did not come
+  missing: number; // number of ranks whose part is missing
   beginMs: number;
   endMs: number;
   dtype: string;
   encoding: "f16" | "f32";
-  scale: number; // elements are to be multiplied by it
+  scale: number; // factor for the elements
   fullShape: number[];
   shape: number[];
   view: { type: string; tiles?: number; tile_width?: number; method?: string };
   elements: Uint16Array | Float32Array; // Uint16Array: IEEE 754 binary16, see half.ts
 }
 
-/** Of each function. */
+/** One entry for each function. */
 export interface CallSums {
   calls: Float64Array;
   timeMs: Float64Array;
@@ -71,22 +71,22 @@ export interface CallSums {
 export interface CallsFrame extends FrameBase {
   kind: 5;
   functions: string[];
-  total: CallSums; // of all ranks since the run began
-  newest: CallSums; // of all ranks, of the newest interval of each
+  total: CallSums; // over all ranks since the start of the run
+  newest: CallSums; // over all ranks, of the newest interval of each
   intervalMs: number;
-  elapsedMs: Float64Array; // [ranks] that is accounted for; 0: nothing is known
-  mpiMs: Float64Array; // [ranks] of it in MPI
-  cells: number; // along a side of the two matrices
-  cellRanks: number; // ranks a cell stands for
+  elapsedMs: Float64Array; // [ranks] since the first call; 0: unknown
+  mpiMs: Float64Array; // [ranks] of it, in MPI
+  cells: number; // number of rows and columns of the matrices
+  cellRanks: number; // ranks in a row or column
   bytesTo: Float64Array; // [cells][cells], sender first
-  messagesTo: Float64Array; // the same
+  messagesTo: Float64Array; // the same layout
 }
 
 export type Frame = StepsFrame | CountersFrame | StatisticsFrame | TensorFrame | CallsFrame;
 
 type Metadata = Record<string, unknown>;
 
-/** Takes one array after the other from the payload; each begins at a multiple of 8. */
+/** Reads arrays from the payload; each begins at a multiple of 8. */
 class Payload {
   constructor(
     private readonly buffer: ArrayBuffer,
@@ -95,7 +95,7 @@ class Payload {
 
   private take(bytes: number): number {
     const start = this.offset;
-    if (start + bytes > this.buffer.byteLength) throw new Error(`a frame ends at ${this.buffer.byteLength} of ${start + bytes} bytes`);
+    if (start + bytes > this.buffer.byteLength) throw new Error(`a frame has ${this.buffer.byteLength} of ${start + bytes} bytes`);
     this.offset = aligned(start + bytes);
     return start;
   }
@@ -112,7 +112,7 @@ class Payload {
   uint16(count: number): Uint16Array {
     return new Uint16Array(this.buffer, this.take(count * 2), count);
   }
-  /** int64 as numbers; exact up to 2^53. */
+  /** int64 values as numbers; exact up to 2^53. */
   int64(count: number): Float64Array {
     const start = this.take(count * 8);
     const low = new Uint32Array(this.buffer, start, count * 2);
@@ -127,7 +127,7 @@ const aligned = (offset: number): number => (offset + 7) & ~7;
 
 function count(metadata: Metadata, field: string): number {
   const value = metadata[field];
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw new Error(`a frame's ${field} is no count: ${String(value)}`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw new Error(`a frame's ${field} is not a count: ${String(value)}`);
   return value;
 }
 
@@ -151,7 +151,7 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
   const elements = shape.reduce((product, extent) => product * extent, 1);
   if (!Number.isInteger(elements) || elements < 0) throw new Error("a frame's shape is not one");
   const encoding = text(metadata, "encoding");
-  if (encoding !== "f16" && encoding !== "f32") throw new Error(`a frame's encoding is not known: ${encoding}`);
+  if (encoding !== "f16" && encoding !== "f32") throw new Error(`unknown encoding of a frame: ${encoding}`);
   return {
     ...base,
     kind: 4,
@@ -195,8 +195,8 @@ function readCalls(base: FrameBase, metadata: Metadata, payload: Payload): Calls
 }
 
 /**
- * Reads one frame; its arrays live as long as the buffer. undefined: of a kind that this page does not know. Throws on what is no
- * frame, with a sentence. The machine is little-endian, as every one with a browser is.
+ * Parses a frame; its arrays are valid as long as the buffer. Returns undefined for unknown kinds. Throws an error with a sentence if the
+ * frame is malformed. Requires a little-endian machine, as all browsers run on.
  */
 export function readFrame(buffer: ArrayBuffer): Frame | undefined {
   if (buffer.byteLength < HEADER_BYTES) throw new Error(`a frame of ${buffer.byteLength} bytes has no header`);

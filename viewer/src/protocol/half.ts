@@ -1,4 +1,4 @@
-// IEEE 754 binary16 by a table of all 65,536 values (256 KiB).
+// IEEE 754 binary16, with a table of all 65,536 values (256 KiB).
 
 let table: Float32Array | undefined;
 

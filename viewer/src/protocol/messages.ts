@@ -1,4 +1,4 @@
-// Text messages of the live view's protocol (docs/live_protocol.md), as far as this page uses them.
+// Text messages of the live view's protocol (docs/live_protocol.md) that this page uses.
 
 export interface Tensor {
   id: number;
@@ -16,26 +16,26 @@ export interface Counter {
   unit: string;
 }
 
-/** What `hello` and /api/v1/run say of the run. Fields that are not told are absent. */
+/** The description of the run in `hello` and /api/v1/run. Unknown fields are absent. */
 export interface Run {
   run_id?: string;
   program?: string;
   command?: string[] | string;
   ranks?: number;
   hosts?: string[];
-  directory?: string; // of the run, absolute
+  directory?: string; // run directory, absolute
   began_ms?: number; // since the epoch
   megascope?: string;
   [field: string]: unknown;
 }
 
-/** Whether the program can be asked to generate, and if not, the server's sentence why. */
+/** Whether the program accepts generate requests, and if not, the server's reason. */
 export interface Control {
   generate: boolean;
   why: string;
 }
 
-/** What the program is asked to generate. */
+/** A generate request. */
 export interface Ask {
   prompt: string;
   tokens: number;
@@ -67,11 +67,11 @@ export type ServerMessage =
   | { type: "error"; text: string; panel?: string }
   | { type: "pong"; id?: unknown };
 
-/** keep: so many leading dimensions stay, all behind them are one that is cut into tiles. */
+/** keep: number of leading dimensions that stay; the ones after them are merged and cut into tiles. */
 export type TileView = { type: "tile"; tiles: number; method: string; keep?: number };
 export type View = TileView | { type: "whole" };
 
-/** A subscription without its panel's name and without `since`, which are added when it is sent. */
+/** A subscription without the panel's name and `since`, which are added when it is sent. */
 export type Wish =
   | { what: "steps" }
   | { what: "calls" }
@@ -99,7 +99,7 @@ export type ClientMessage =
 const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "control", "reply", "drops", "end", "verdict", "error", "pong"]);
 const LISTS: Record<string, string> = { tensors: "tensors", counters: "counters" };
 
-/** Of `control` in what is said of the run. */
+/** The field `control` of the description of the run. */
 export function controlOf(run: Run): Control {
   const control = (typeof run.control === "object" && run.control !== null ? run.control : {}) as Record<string, unknown>;
   return { generate: control.generate === true, why: typeof control.why === "string" ? control.why : "" };
@@ -109,7 +109,7 @@ export const requestOf = (id: string, { prompt, tokens, temperature, topK, topP,
   type: "request", request: "generate", id, prompts: [prompt], tokens, temperature, top_k: topK, top_p: topP, seed,
 });
 
-/** The message, or undefined for a type that this page does not know. Throws on what is no JSON object with a type. */
+/** Parses a message. Returns undefined for unknown types. Throws if it is not a JSON object with a type. */
 export function parseMessage(text: string): ServerMessage | undefined {
   const message: unknown = JSON.parse(text);
   if (typeof message !== "object" || message === null) throw new Error("a message is not a JSON object");
@@ -117,6 +117,6 @@ export function parseMessage(text: string): ServerMessage | undefined {
   if (typeof type !== "string") throw new Error("a message has no type");
   if (!KNOWN.has(type)) return undefined;
   const list = LISTS[type];
-  if (list && !Array.isArray((message as Record<string, unknown>)[list])) throw new Error(`${type}: no list ${list}`);
+  if (list && !Array.isArray((message as Record<string, unknown>)[list])) throw new Error(`${type}: missing list ${list}`);
   return message as ServerMessage;
 }

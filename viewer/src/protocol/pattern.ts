@@ -1,6 +1,6 @@
-// Patterns of names as the protocol has them: `*` stands for any characters.
+// Name patterns of the protocol: `*` matches any characters.
 
-/** Whether the whole name is of the pattern. */
+/** Whether the whole name matches the pattern. */
 export function matches(pattern: string, name: string): boolean {
   let p = 0;
   let n = 0;
@@ -24,7 +24,7 @@ export function matches(pattern: string, name: string): boolean {
   return p === pattern.length;
 }
 
-/** A tensor's name with the number of its layer as `*`: "layers.3.qkv.weight" of layer 3 is "layers.*.qkv.weight". */
+/** A tensor's name with its layer number replaced by `*`: "layers.3.qkv.weight" of layer 3 becomes "layers.*.qkv.weight". */
 export function familyOf(name: string, layer: number): string {
   if (layer < 0) return name;
   const number = String(layer);

@@ -1,22 +1,22 @@
-// The program's answers to `generate` (docs/live_protocol.md), of the one prompt that this page asks for. They are the program's own words:
-// all of it is looked at before it is believed.
+// The program's answers to `generate` (docs/live_protocol.md), for the one prompt that this page sends. They are untrusted and validated
+// completely.
 
 import type { ServerMessage } from "./messages";
 
 export interface Token {
-  id: number; // -1: not told
+  id: number; // -1: unknown
   text: string;
 }
 
 export interface Candidate extends Token {
-  probability: number; // NaN: not told
-  logit: number; // NaN: not told
+  probability: number; // NaN: unknown
+  logit: number; // NaN: unknown
 }
 
 export type Reply =
   | { kind: "waiting"; before: number }
   | { kind: "start"; prompt: Token[]; layers: number }
-  | { kind: "token"; sampled: Candidate; top: Candidate[]; step: number } // step: that it was computed in; NaN: not told
+  | { kind: "token"; sampled: Candidate; top: Candidate[]; step: number } // step: in which it was computed; NaN: unknown
   | { kind: "finish"; text: string }
   | { kind: "error"; message: string };
 
@@ -24,15 +24,15 @@ export const MOST_CANDIDATES = 20;
 
 type Fields = Record<string, unknown>;
 
-/** The first prompt's entry of a field that has one for each prompt. */
+/** The first prompt's entry of a field with one entry for each prompt. */
 function first(message: Fields, field: string): unknown {
   const list = message[field];
-  if (!Array.isArray(list) || list.length === 0) throw new Error(`${field} is no list of one entry a prompt`);
+  if (!Array.isArray(list) || list.length === 0) throw new Error(`${field} is not a list with one entry for each prompt`);
   return list[0];
 }
 
 function listOf<T>(value: unknown, what: string, read: (entry: unknown) => T): T[] {
-  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
+  if (!Array.isArray(value)) throw new Error(`${what} is not a list`);
   return value.map(read);
 }
 
@@ -49,7 +49,7 @@ function readCandidate(value: unknown): Candidate {
   return { ...readToken(value), probability: numberOr(probability, NaN), logit: numberOr(logit, NaN) };
 }
 
-/** undefined: of a kind that this page does not know. Throws on what is not as the protocol has it, with what it is. */
+/** Parses an answer. Returns undefined for unknown kinds. Throws an error that describes what is malformed. */
 export function readReply(message: Extract<ServerMessage, { type: "reply" }>): Reply | undefined {
   switch (message.reply) {
     case "waiting":
@@ -63,7 +63,7 @@ export function readReply(message: Extract<ServerMessage, { type: "reply" }>): R
     case "finish":
       return { kind: "finish", text: Array.isArray(message.text) ? String(message.text[0] ?? "") : "" };
     case "error":
-      return { kind: "error", message: typeof message.message === "string" ? message.message : "It does not say why." };
+      return { kind: "error", message: typeof message.message === "string" ? message.message : "No reason was given." };
     default:
       return undefined;
   }

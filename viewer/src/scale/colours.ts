@@ -1,6 +1,6 @@
 import { interpolateCividis, interpolateViridis } from "d3-scale-chromatic";
 
-// Colour scales that people who do not tell red from green can read, as pixels of a canvas (0xAABBGGRR).
+// Color scales for people with red-green color blindness, as canvas pixels (0xAABBGGRR).
 
 export type Palette = "viridis" | "cividis" | "blue-orange";
 export const PALETTES: Palette[] = ["viridis", "cividis", "blue-orange"];
@@ -10,13 +10,13 @@ export const NAN_COLOUR = "#ff2fd0";
 export const INFINITE_COLOUR = "#e8112d";
 export const NAN_PIXEL = pixel(0xff, 0x2f, 0xd0);
 export const INFINITE_PIXEL = pixel(0xe8, 0x11, 0x2d);
-export const NOTHING_PIXEL = 0; // transparent: nothing is known
+export const NOTHING_PIXEL = 0; // transparent: no value
 
 function pixel(red: number, green: number, blue: number): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** "rgb(1, 2, 3)" or "#010203". */
+/** Parses "rgb(1, 2, 3)" or "#010203". */
 function pixelOf(colour: string): number {
   const hex = /^#(..)(..)(..)$/.exec(colour);
   if (hex) return pixel(parseInt(hex[1], 16), parseInt(hex[2], 16), parseInt(hex[3], 16));
@@ -24,7 +24,7 @@ function pixelOf(colour: string): number {
   return pixel(red, green, blue);
 }
 
-/** Blue for what is negative, orange for what is positive, near white between; equally light on both sides. */
+/** Blue for negative, orange for positive values, near white between; equal lightness on both sides. */
 function blueOrange(t: number): string {
   const ends = t < 0.5 ? [13, 72, 161] : [178, 74, 0];
   const strength = Math.abs(t - 0.5) * 2;
@@ -49,13 +49,13 @@ export function tableOf(palette: Palette): Uint32Array {
   return table;
 }
 
-/** For a legend: a CSS gradient from left to right. */
+/** CSS gradient for a legend, from left to right. */
 export function gradientOf(palette: Palette): string {
   const stops = Array.from({ length: 17 }, (_, i) => FUNCTIONS[palette](i / 16));
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** The colour at a place 0 … 1 as a box's background, and what is readable on it. */
+/** Background color for position 0 … 1, and a readable text color. */
 export function boxColours(palette: Palette, place: number): { background: string; color: string } {
   const level = Math.round(Math.min(1, Math.max(0, place)) * (LEVELS - 1));
   const bits = tableOf(palette)[level];
@@ -64,8 +64,8 @@ export function boxColours(palette: Palette, place: number): { background: strin
   return { background: `rgb(${parts.join(", ")})`, color: light > 0.18 ? "#000" : "#fff" };
 }
 
-/** Whether the middle of the palette means 0. */
+/** Whether the middle of the palette represents 0. */
 export const isSymmetric = (palette: Palette): boolean => palette === "blue-orange";
 
-/** Lines of charts: Okabe and Ito's colours, readable on light and dark. */
+/** Colors of chart lines by Okabe and Ito, readable on light and dark backgrounds. */
 export const LINE_COLOURS = ["#0f8fd6", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#7a7fe0", "#56b4e9", "#b3a100"];

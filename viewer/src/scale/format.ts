@@ -1,6 +1,6 @@
-// Numbers for people.
+// Formats numbers for display.
 
-/** Four significant digits: "1234", "0.01235", "1.235e-7", "NaN", "∞", "–" for what is not known. */
+/** Four significant digits: "1234", "0.01235", "1.235e-7", "NaN", "∞", "–" for unknown values. */
 export function short(value: number | undefined): string {
   if (value === undefined) return "–";
   if (Number.isNaN(value)) return "NaN";
@@ -12,7 +12,7 @@ export function short(value: number | undefined): string {
   return (text.includes(".") ? text.replace(/\.?0+$/, "") : text).replace("-", "−");
 }
 
-/** As short(), and "not known" for NaN: of what was measured NaN is no result. */
+/** Like short(), but "not known" for NaN, because a measurement cannot be NaN. */
 export const measured = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? "–" : short(value));
 
 /** "3.21 ms", "1.2 s". */
@@ -32,7 +32,7 @@ export function elapsed(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** Three digits and the unit that fits: "1.24 s", "31.5 ms", "4.73 µs", "47 ns". */
+/** Three digits with a suitable unit: "1.24 s", "31.5 ms", "4.73 µs", "47 ns". */
 export function time(ms: number): string {
   if (!(ms > 0)) return ms === 0 ? "0" : "–";
   const [factor, unit] = ms >= 1000 ? [1e-3, "s"] : ms >= 1 ? [1, "ms"] : ms >= 1e-3 ? [1e3, "µs"] : [1e6, "ns"];
@@ -40,10 +40,10 @@ export function time(ms: number): string {
   return `${ms * factor >= 99.95 ? (ms * factor).toFixed(0) : text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${unit}`;
 }
 
-/** Whole numbers with thin spaces: "12 345". */
+/** Integers with thin spaces: "12 345". */
 export const counted = (value: number): string => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
-/** Round numbers within [low, high], at most `most` + 1 of them, no closer than `least`. */
+/** Round numbers within [low, high], at most `most` + 1 of them, at least `least` apart. */
 export function ticks(low: number, high: number, most: number, least = 0): number[] {
   if (!(high > low)) return [low];
   const rough = Math.max(least, (high - low) / Math.max(1, most));

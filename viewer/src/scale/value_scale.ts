@@ -1,4 +1,4 @@
-// From a value to its place on a colour scale, 0 … 1.
+// Maps values to positions on a color scale, 0 … 1.
 
 export type ScaleKind = "linear" | "log" | "symlog";
 export const SCALE_KINDS: ScaleKind[] = ["linear", "log", "symlog"];
@@ -7,9 +7,9 @@ export interface ValueScale {
   kind: ScaleKind;
   low: number;
   high: number;
-  /** 0 … 1 for low … high, clamped. Values of a logarithmic scale that are not positive are 0. */
+  /** The position of a value, 0 … 1 for low … high, clamped. 0 for non-positive values on a logarithmic scale. */
   place(value: number): number;
-  /** The value at a place. */
+  /** The value at a position. */
   value(place: number): number;
 }
 
@@ -39,7 +39,7 @@ function logarithmic(low: number, high: number): ValueScale {
   return { kind: "log", low, high, place, value: (t) => Math.exp(from + t * (Math.log(high) - from)) };
 }
 
-/** asinh(x / threshold): linear near 0, logarithmic far from it. */
+/** asinh(x / threshold): linear near 0, logarithmic for large values. */
 function symmetric(low: number, high: number, threshold: number): ValueScale {
   const bend = (value: number): number => Math.asinh(value / threshold);
   const from = bend(low);
@@ -51,7 +51,7 @@ function symmetric(low: number, high: number, threshold: number): ValueScale {
   return { kind: "symlog", low, high, place, value: (t) => Math.sinh(from + t * (bend(high) - from)) * threshold };
 }
 
-/** A scale for finite values of a range. isSymmetric: 0 is in the middle, as a scale of two colours needs it. */
+/** A scale for a range of finite values. isSymmetric: 0 is in the middle, for a two-color scale. */
 export function scaleFor(kind: ScaleKind, range: Range, isSymmetric: boolean): ValueScale {
   const hasValues = range.least <= range.most;
   let low = hasValues ? range.least : 0;

@@ -7,14 +7,14 @@ export interface Attention {
   heads: number;
   queries: number;
   columns: number;
-  keys: number; // behind the columns
+  keys: number; // number of keys in the columns
   keysAColumn: number;
 }
 
-/** How many tokens the text had that was computed: the keys and the queries are its last ones, as a model looks back only so far. */
+/** Length of the computed text in tokens. Keys and queries are its last ones, because a model has a limited context. */
 export const lengthOf = ({ frame, keys }: Attention, { lengthLessStep }: Generation): number => (Number.isNaN(lengthLessStep) ? keys : frame.step + lengthLessStep);
 
-/** undefined: what has no queries and keys. */
+/** undefined: the view has no queries and keys. */
 export function attentionOf(frame: TensorFrame): Attention | undefined {
   const [columns, queries, heads = 1] = [...frame.shape].reverse();
   const keys = frame.fullShape.at(-1) ?? columns;
@@ -22,14 +22,14 @@ export function attentionOf(frame: TensorFrame): Attention | undefined {
   return { frame, heads, queries, columns, keys, keysAColumn: frame.view.tile_width ?? 1 };
 }
 
-/** Where several tensors of a layer are of the names that are asked for one is shown. */
+/** If several tensors of a layer match, one is shown. */
 const isBefore = (one: TensorFrame, other: TensorFrame): boolean => (one.panel === other.panel ? one.tensor < other.tensor : one.panel < other.panel);
 
-/** The newest view of each layer's attention while the page's request is done; those of others, and of training, are passed over. */
+/** The newest view of each layer's attention while the page's request is processed. Views of other requests and of training are ignored. */
 export class AttentionViews {
   private readonly held = new Map<number, Attention>();
 
-  /** False: it is none of the request's. */
+  /** False: the view does not belong to the request. */
   add(frame: TensorFrame, generation: Generation): boolean {
     const { state } = generation;
     const attention = attentionOf(frame);
@@ -53,7 +53,7 @@ export class AttentionViews {
     this.held.clear();
   }
 
-  /** Where steps are not told: what comes behind the end is ours if it goes on as before, a step a token. */
+  /** Without step numbers: a view after the end belongs to the request if it continues the text, one token for each step. */
   private goesOn({ frame, keys }: Attention, count: number): boolean {
     const [one] = this.held.values();
     return one ? frame.step - keys === one.frame.step - one.keys : keys === count - 1;

@@ -5,7 +5,7 @@ import { StepAxis } from "./step_axis";
 
 const MOST_STEPS = 10000;
 export const MOST_SERIES = 4096;
-const MOST_NUMBERS = 8 << 20; // of all series
+const MOST_NUMBERS = 8 << 20; // in all series
 
 export interface Series {
   counter: Counter;
@@ -14,13 +14,13 @@ export interface Series {
 }
 
 /**
- * The program's counters: of each the steps in which it was set, and its value there. Of long runs, and of many counters, older steps are
- * thinned: curves begin where they began. Counters that come when there are MOST_SERIES are passed over.
+ * The application's counters: for each the steps in which it was set, and its values. In long runs, or with many counters, older steps are
+ * thinned, so that curves keep their begin. Counters beyond MOST_SERIES are ignored.
  */
 export class CounterTable {
   private readonly series = new Map<number, Series>();
   private readonly known = new Map<number, Counter>();
-  private readonly unnamed = new Map<number, Series>(); // values that came before their names
+  private readonly unnamed = new Map<number, Series>(); // values that arrived before their names
 
   learn(counters: Counter[]): void {
     for (const counter of counters) {
@@ -64,14 +64,14 @@ export class CounterTable {
   names(): string[] {
     return [...new Set([...this.known.values()].map((counter) => counter.name))].sort();
   }
-  /** Series with values whose counter is of the pattern, by name and rank. */
+  /** Series with values whose counter matches the pattern, by name and rank. */
   matching(pattern: string): Series[] {
     return [...this.series.values()]
       .filter(({ counter, axis }) => axis.count > 0 && matches(pattern, counter.name))
       .sort((a, b) => (a.counter.name < b.counter.name ? -1 : a.counter.name > b.counter.name ? 1 : a.counter.rank - b.counter.rank));
   }
 
-  /** Undefined: there are too many. */
+  /** Undefined: the limit is reached. */
   private seriesOf(id: number): Series | undefined {
     const there = this.series.get(id) ?? this.unnamed.get(id);
     const count = this.series.size + this.unnamed.size;
@@ -86,7 +86,7 @@ export class CounterTable {
 
   private stepsKept(series: number): number {
     let steps = MOST_STEPS;
-    while (steps * series * 2 > MOST_NUMBERS) steps >>= 1; // a step and a value each; halved, so that older ones are seldom cut
+    while (steps * series * 2 > MOST_NUMBERS) steps >>= 1; // a step and a value each; halved, so that older steps are rarely thinned
     return steps;
   }
   private all(): Series[] {

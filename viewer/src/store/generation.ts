@@ -2,44 +2,44 @@ import { shallowReactive } from "vue";
 import type { Ask, ServerMessage } from "../protocol/messages";
 import { readReply, type Candidate, type Reply, type Token } from "../protocol/replies";
 
-/** asked: sent, the server has not answered; waiting: the server has it, the program not yet; the last three are ends. */
+/** asked: sent, no answer from the server yet; waiting: accepted by the server, not yet by the program; the last three are final. */
 export type Phase = "none" | "asked" | "waiting" | "running" | "finished" | "failed" | "lost";
 
-/** A token of the prompt, or one that was generated. */
+/** A token of the prompt, or a generated one. */
 export interface Entry extends Token {
-  chosen: { probability: number; logit: number; top: Candidate[] } | null; // null: of the prompt
+  chosen: { probability: number; logit: number; top: Candidate[] } | null; // null: part of the prompt
 }
 
 export interface GenerationState {
   phase: Phase;
-  before: number; // requests that are done first, when waiting
-  problem: string; // why failed, or lost
+  before: number; // number of requests that are processed first, while waiting
+  problem: string; // why it failed or was lost
   ask: Ask | null;
   promptCount: number;
-  count: number; // of entries
-  layers: number; // 0: not told
-  number: number; // of the request, from 1; 0: none so far
+  count: number; // number of entries
+  layers: number; // 0: unknown
+  number: number; // number of the request, from 1; 0: none yet
   notice: string; // why a view of its attention could not be shown
 }
 
 const NONE: GenerationState = { phase: "none", before: 0, problem: "", ask: null, promptCount: 0, count: 0, layers: 0, number: 0, notice: "" };
 
-/** What this page asked the program to generate, and what came of it. One request at a time; answers to others are passed over. */
+/** The generate request of this page and its results. One request at a time; answers to other requests are ignored. */
 export class Generation {
   readonly state: GenerationState = shallowReactive({ ...NONE });
-  readonly entries: Entry[] = []; // state.count of them; grows at the end
-  /** A step's number and this are how many tokens the text had that it computed; NaN: the program does not tell. */
+  readonly entries: Entry[] = []; // state.count of them; appended only
+  /** Difference between the text's length in tokens and the number of the step that computed it; NaN: unknown. */
   lengthLessStep = NaN;
   private id = "";
   private isWatched = false;
 
-  /** name: what tells this page's requests from those of others. */
+  /** name: distinguishes this page's requests from those of others. */
   constructor(private readonly name = Math.random().toString(36).slice(2, 10)) {}
 
   isUnderWay(): boolean {
     return ["asked", "waiting", "running"].includes(this.state.phase);
   }
-  /** Whether views of what it computes are wanted: until shortly after its end, as the last one comes behind it. */
+  /** Whether views of the computation are needed: until shortly after its end, because the last one arrives later. */
   wantsViews(): boolean {
     return this.isWatched;
   }
@@ -47,7 +47,7 @@ export class Generation {
     this.isWatched = false;
   }
 
-  /** Forgets what was. Returns the request's id. */
+  /** Resets the state. Returns the request's id. */
   begin(ask: Ask): string {
     const number = this.state.number + 1;
     this.entries.length = 0;
@@ -57,19 +57,19 @@ export class Generation {
     return (this.id = `${this.name}-${number}`);
   }
 
-  /** An answer. True: it is the end of ours. */
+  /** Processes an answer. True: it is the final one of this request. */
   hear(message: Extract<ServerMessage, { type: "reply" }>): boolean {
     if (message.id !== this.id || !this.isUnderWay()) return false;
     try {
       const reply = readReply(message);
       if (reply) this.take(reply);
     } catch (error) {
-      this.fail(`The program's answer is not understood: ${(error as Error).message}.`);
+      this.fail(`The program's answer is malformed: ${(error as Error).message}.`);
     }
     return !this.isUnderWay();
   }
 
-  /** What the server said of a panel, or of a message of ours: before the first answer that is the request. */
+  /** Processes an error of the server about a panel or message; before the first answer it is about the request. */
   noticed({ type, panel, text }: { type: string; panel?: string; text: string }, panels: string[]): void {
     if (panel && panels.includes(panel)) this.state.notice = text;
     else if (type === "error" && !panel && this.state.phase === "asked") this.fail(text);
@@ -112,5 +112,5 @@ export class Generation {
   }
 }
 
-/** The entry that is shown: the reader's, or the newest. -1: there is none. */
+/** The entry to show: the user's choice, or the newest. -1: there is none. */
 export const entryShown = (chosen: number, count: number): number => (chosen >= 0 && chosen < count ? chosen : count - 1);

@@ -13,9 +13,9 @@ import { stripKey, TensorViews } from "./tensor_views";
 import { readUrl, writeUrl, type UrlState } from "./url_state";
 import { ATTENTION_PANELS, extraCredits, wishesFor } from "./wishes";
 
-const CREDIT_INTERVAL_MS = 90; // a server takes 100 messages a second
+const CREDIT_INTERVAL_MS = 90; // servers accept 100 messages a second
 const MOST_ALERTS = 200;
-const LAST_VIEW_MS = 2500; // after a text is finished: what waits for a part longer than 2 s is sent without it
+const LAST_VIEW_MS = 2500; // after a text is finished: views with missing parts are sent after 2 s
 
 export interface RankPlace {
   rank: number;
@@ -24,29 +24,29 @@ export interface RankPlace {
   place: string;
 }
 
-/** What a strip is painted for, beside allStrips(). */
+/** The topic of a strip, in addition to allStrips(). */
 export const stripTopic = (panel: string, key: string): string => `${panel} ${key}`;
-/** All of a panel's strips: their scale has changed. */
+/** The topic of all strips of a panel: their scale has changed. */
 export const allStrips = (panel: string): string => `${panel} *`;
 
-/** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
+/** Small state that is shown as text. Values of steps and tensors are in tables, which Vue does not observe. */
 export interface RunState {
   run: Run;
   control: Control;
   connection: ConnectionState;
   ended: { reason: string; steps: number; atMs: number } | null;
-  verdict: string | null; // of the run; "": none was made, null: it did not come
+  verdict: string | null; // verdict on the run; "": none was made, null: not received
   alerts: Alert[];
   notices: { panel: string; text: string }[];
-  drops: Record<string, number>; // reason → count, what the server said
+  drops: Record<string, number>; // reason → count, from the server
   dropped: Record<string, number>; // panel → frames replaced or not sent
-  matchCount: Record<string, number>; // panel → tensors or counters that match
+  matchCount: Record<string, number>; // panel → number of matching tensors or counters
   places: RankPlace[];
   tensors: Tensor[];
   counterNames: string[];
   paused: boolean;
   lastStep: number;
-  intervalMs: number; // 0: the program begins steps
+  intervalMs: number; // 0: the application annotates steps
   lastFrameMs: number; // Date.now()
   frames: number;
   bytes: number;
@@ -57,7 +57,7 @@ const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
   lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
 });
 
-/** The page's model: one connection, the tables that it fills, what the reader chose, and when it is drawn. */
+/** The model of the page: the connection, the tables that it fills, the user's choices, and the drawing loop. */
 export class Live {
   readonly url: UrlState;
   readonly state: RunState;
@@ -68,12 +68,12 @@ export class Live {
   readonly generation = new Generation();
   readonly attention = new AttentionViews();
   readonly tensors = new Map<number, Tensor>();
-  calls: CallsFrame | null = null; // the newest, of a program that begins no steps
+  calls: CallsFrame | null = null; // the newest, if the application annotates no steps
   readonly loop: FrameLoop;
   private readonly connection: Connection;
   private readonly credits = new Credits();
-  private readonly subscribed = new Map<string, string>(); // panel → what was sent
-  private readonly waiting: Frame[] = []; // that came while paused
+  private readonly subscribed = new Map<string, string>(); // panel → subscription that was sent
+  private readonly waiting: Frame[] = []; // received while paused
   private readonly waitingReplies: Extract<ServerMessage, { type: "reply" }>[] = [];
   private creditTimer: ReturnType<typeof setTimeout> | undefined;
   private runId: unknown;
@@ -114,10 +114,10 @@ export class Live {
     if (!isPaused) this.hearWaiting();
     if (!isPaused) for (const frame of this.waiting.splice(0)) this.show(frame, 0);
     this.loop.pause(isPaused);
-    if (!isPaused) this.sendCredits(); // of what was drawn shortly before: without them nothing may come that is drawn
+    if (!isPaused) this.sendCredits(); // for what was drawn before; without credits nothing may arrive that would be drawn
   }
 
-  /** Asks the program; what it computes for it is asked for before, so that both reach the ranks together. */
+  /** Sends a generate request. Subscribes to its views first, so that both reach the ranks together. */
   generate(ask: Ask): void {
     const id = this.generation.begin(ask);
     this.attention.clear();
@@ -127,7 +127,7 @@ export class Live {
     this.loop.invalidate("attention");
   }
 
-  /** Indices [from, to) of the steps shown in an axis. */
+  /** Indices [from, to) in an axis of the steps shown. */
   shown(axis: { count: number; last(): number; lowerBound(step: number): number }): [number, number] {
     const range = this.url.steps;
     if ("last" in range) return [Math.max(0, axis.count - range.last), axis.count];
@@ -138,7 +138,7 @@ export class Live {
     this.state.connection = connection;
     if (connection.phase === "connected" || connection.phase === "connecting" || !this.generation.isUnderWay()) return;
     this.hearWaiting();
-    this.generation.fail("The connection was lost on the way: what was to come is lost. Ask again.", "lost");
+    this.generation.fail("The connection was lost, and with it the rest of the text. Generate again.", "lost");
     this.generation.stopWatching();
   }
 
@@ -150,9 +150,9 @@ export class Live {
     void this.askPlaces();
   }
 
-  /** Makes the server's subscriptions those that the reader's choice needs. */
+  /** Updates the server's subscriptions to those that the user's choices need. */
   private sync(): void {
-    if (this.state.connection.phase !== "connected" || this.state.ended) return; // nothing more comes: what is there is kept
+    if (this.state.connection.phase !== "connected" || this.state.ended) return; // no more data will arrive; existing data is kept
     const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
     for (const panel of [...this.subscribed.keys()]) {
       if (wishes.has(panel)) continue;
@@ -173,7 +173,7 @@ export class Live {
     }
   }
 
-  /** After a lost connection only what is new is asked for. */
+  /** After reconnecting, requests only data that is new. */
   private since(wish: Wish): number {
     if (wish.what === "steps") return this.steps.count ? this.steps.axis.last() + 1 : 0;
     return 0;
@@ -210,12 +210,12 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
-    this.loop.invalidate(frame.panel, readMs + performance.now() - begin); // first: the panel's scale is found before it is used
+    this.loop.invalidate(frame.panel, readMs + performance.now() - begin); // first, because the panel's scale is computed before it is used
     if (ATTENTION_PANELS.includes(frame.panel)) this.loop.invalidate("attention");
     else if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
   }
 
-  /** Whether rows are steps or intervals decides what is asked for. */
+  /** Whether rows are steps or intervals determines the subscriptions. */
   private measuredBy(intervalMs: number): void {
     if (this.state.intervalMs === intervalMs) return;
     this.state.intervalMs = intervalMs;
@@ -229,7 +229,7 @@ export class Live {
     this.loop.invalidate("attention", performance.now() - begin);
   }
 
-  /** What is computed is not for this page any more, but views may be on their way. */
+  /** The computation no longer belongs to this page's request, but views may still arrive. */
   private stopWatching(afterMs: number): void {
     const { number } = this.generation.state;
     setTimeout(() => {
@@ -303,14 +303,14 @@ export class Live {
     }
   }
 
-  /** An alert that is told again, after a connection was lost, is one. */
+  /** An alert that is repeated after reconnecting is stored once. */
   private warned(alert: Alert): void {
     const { alerts } = this.state;
     const isSame = (other: Alert): boolean => other.step === alert.step && other.text === alert.text;
     if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MOST_ALERTS);
   }
 
-  /** Another run than before at this address: nothing of the old one is kept. */
+  /** Another run at this address: discards all data. */
   private greeted(run: Run): void {
     const id = run.run_id;
     if (this.runId !== undefined && id !== this.runId) {
@@ -337,7 +337,7 @@ export class Live {
       const list: unknown = answer.ok ? await answer.json() : [];
       if (Array.isArray(list)) this.state.places = list as RankPlace[];
     } catch {
-      // The page does without hosts.
+      // The page works without host names.
     }
   }
 }

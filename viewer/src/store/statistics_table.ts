@@ -5,7 +5,7 @@ type Numbers = Float32Array | Float64Array;
 const MOST_STEPS = 10000;
 const MOST_NUMBERS = 8 << 20;
 
-/** Statistics of tensors over all ranks: of each tensor and column a number a step. */
+/** Statistics of tensors over all ranks: a number for each tensor, column and step. */
 export class StatisticsTable {
   readonly axis = new StepAxis(MOST_STEPS);
   columns: string[] = [];
@@ -18,7 +18,7 @@ export class StatisticsTable {
     }
     this.makeRoom(frame.ids);
     this.axis.placeAll(frame.steps);
-    const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after all: the oldest may have given way
+    const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after placing all steps, which may remove the oldest
     frame.ids.forEach((id, t) => this.fill(this.first.get(id) as number, frame, t, places));
   }
 
@@ -34,7 +34,7 @@ export class StatisticsTable {
   ids(): number[] {
     return [...this.first.keys()];
   }
-  /** NaN: not known. index: in the axis, or -1. */
+  /** NaN: unknown. index: in the axis, or -1. */
   value(id: number, column: string, index: number): number {
     const first = this.first.get(id);
     const position = this.columns.indexOf(column);
@@ -42,8 +42,8 @@ export class StatisticsTable {
   }
 
   /**
-   * [ids.length][to - from] of one column. Where a tensor has elements that are no numbers the cell is NaN, or infinite, whatever the
-   * column, unless it counts them; `isKnown` says which cells the ranks told.
+   * [ids.length][to - from] of one column. If a tensor has NaN or infinite elements, the cell is NaN or infinite for every column except
+   * counts. `isKnown`: which cells have data.
    */
   matrix(ids: number[], column: string, from: number, to: number): { values: Float32Array; isKnown: Uint8Array } {
     const width = to - from;
@@ -73,8 +73,8 @@ export class StatisticsTable {
   }
 
   /**
-   * One tensor's cells, its `t`-th in the frame. A frame is a matrix of steps and tensors: cells that nobody told are NaN in it, and
-   * what came before stays. What was told has a count; of a frame without counts, any number.
+   * Stores one tensor's cells, the `t`-th in the frame. A frame is a matrix of steps and tensors; cells without data are NaN, and earlier
+   * values are kept. A cell has data if it has a count, or in a frame without counts, any number.
    */
   private fill(first: number, { columns, ids, values }: StatisticsFrame, t: number, places: number[]): void {
     const counts = columns.indexOf("count");

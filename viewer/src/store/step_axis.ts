@@ -1,13 +1,12 @@
-// Steps in ascending order, with columns that lie beside them. When there are more than fit the oldest give way, or each second one of the
-// older half.
+// Steps in ascending order, with columns of values. When full, the oldest steps are removed, or every second one of the older half.
 
 type Floats = Float32Array | Float64Array;
 interface Column {
-  width: number; // numbers a step
+  width: number; // numbers for each step
   data: Floats;
 }
 
-/** Moves entries so that of the first `half` each second one stays, and all behind them. Returns how many there are then. */
+/** Keeps every second of the first `half` entries, and all later ones. Returns the new number of entries. */
 function thin(data: Floats, width: number, half: number, count: number): number {
   const kept = (half + 1) >> 1;
   for (let i = 1; i < kept; i++) data.copyWithin(i * width, 2 * i * width, (2 * i + 1) * width);
@@ -17,7 +16,7 @@ function thin(data: Floats, width: number, half: number, count: number): number 
   return left;
 }
 
-/** Leaves a gap of NaN before each of the places, which ascend, in `count` entries of `width` numbers. data has room for it. */
+/** Inserts gaps of NaN before the given positions (ascending) in `count` entries of `width` numbers. `data` must have room for them. */
 function spread(data: Floats, width: number, count: number, places: number[]): void {
   let end = count;
   for (let i = places.length - 1; i >= 0; i--) {
@@ -33,13 +32,13 @@ export class StepAxis {
   count = 0;
   private columns: Column[] = [];
 
-  /** most: steps that are kept. keepsFirst: older ones are thinned, so that the first one stays. */
+  /** most: limit of steps. keepsFirst: older steps are thinned, so that the first one stays. */
   constructor(
     private most: number,
     private readonly keepsFirst = false,
   ) {}
 
-  /** Adds a column whose entries are NaN so far. Read it by columnData(): it moves when it grows. */
+  /** Adds a column filled with NaN. Read it with columnData(), because it is reallocated when it grows. */
   addColumn(width: number, isDouble: boolean): number {
     const data = isDouble ? new Float64Array(this.steps.length * width) : new Float32Array(this.steps.length * width);
     this.columns.push({ width, data: data.fill(NaN) });
@@ -50,8 +49,8 @@ export class StepAxis {
   }
 
   /**
-   * Index of a step: of the one that is there, or a new one. A late one goes in between, which moves those behind it. -1: the axis is
-   * full, and the step is older than the oldest. An index is good until the next step is placed.
+   * Index of a step; adds the step if it is new. A late step is inserted, which moves later ones. -1: the axis is full and the step is
+   * older than the oldest. An index is valid until the next step is placed.
    */
   place(step: number): number {
     if (this.count > 0 && step <= this.steps[this.count - 1]) {
@@ -64,7 +63,7 @@ export class StepAxis {
     return this.count++;
   }
 
-  /** As place() of each, but those behind late ones are moved once for all of them. find() tells where they are. */
+  /** Places several steps, moving later ones only once. Use find() for their indices. */
   placeAll(steps: ArrayLike<number>): void {
     const last = this.last();
     const late = new Set<number>();
@@ -73,7 +72,7 @@ export class StepAxis {
     for (let i = 0; i < steps.length; i++) if (!(steps[i] <= last)) this.place(steps[i]);
   }
 
-  /** Index of the first step >= step; count where there is none. */
+  /** Index of the first step >= step; count if there is none. */
   lowerBound(step: number): number {
     let low = 0;
     let high = this.count;
@@ -85,7 +84,7 @@ export class StepAxis {
     return low;
   }
 
-  /** Index of a step that is there; -1: it is not. */
+  /** Index of an existing step; -1: none. */
   find(step: number): number {
     const index = this.lowerBound(step);
     return index < this.count && this.steps[index] === step ? index : -1;
@@ -101,14 +100,14 @@ export class StepAxis {
     this.count = 0;
     this.columns = [];
   }
-  /** Keeps the newest so many from now on, and gives back the memory of more. */
+  /** Reduces the limit of steps, and frees memory. */
   limit(most: number): void {
     this.most = Math.max(16, most);
     if (this.count > this.most) this.giveWay(this.count - this.most);
     if (this.steps.length > 2 * this.most) this.resize(this.most);
   }
 
-  /** late: ascending, none of them there, each older than the last. Of all together the oldest are left out that do not fit. */
+  /** late: new steps, ascending, each older than the last one. The oldest steps beyond the limit are dropped. */
   private insert(late: number[]): void {
     const missing = this.count + late.length - this.most;
     if (this.keepsFirst && missing > 0) this.giveWay(Math.min(missing, this.count));
@@ -127,7 +126,7 @@ export class StepAxis {
     this.count += fitting.length;
   }
 
-  /** Of the steps that are there so many go, or a few more. */
+  /** Removes this many steps, or slightly more. */
   private giveWay(steps: number): void {
     const most = this.count - steps;
     while (this.keepsFirst && this.count > Math.max(most, 4)) this.thinOlder();

@@ -2,7 +2,7 @@ import type { StepsFrame } from "../protocol/frame";
 import { StepAxis } from "./step_axis";
 
 const MOST_STEPS = 10000;
-const MOST_NUMBERS = 16 << 20; // of all ranks and columns
+const MOST_NUMBERS = 16 << 20; // over all ranks and columns
 
 export interface RankTimes {
   stepMs: number;
@@ -11,19 +11,19 @@ export interface RankTimes {
   computeMs: number;
 }
 
-/** Times of steps of all ranks, and of each step the least, median and most. */
+/** Step times of all ranks, and minimum, median and maximum of each step. */
 export class StepTable {
   readonly axis = new StepAxis(MOST_STEPS);
   ranks = 0;
   private names: string[] = [];
   private columns = new Map<string, number>();
   private began = -1;
-  private summary = [-1, -1, -1]; // least, median, most of step_ms
+  private summary = [-1, -1, -1]; // minimum, median, maximum of step_ms
   private sorted = new Float32Array(0);
 
   add(frame: StepsFrame): void {
     if (frame.ranks !== this.ranks || frame.columns.some((name) => !this.columns.has(name))) this.begin(frame);
-    this.axis.placeAll(frame.steps.filter((step) => step >= 0)); // what was before the first step is none
+    this.axis.placeAll(frame.steps.filter((step) => step >= 0)); // rows before the first step are ignored
     for (let i = 0; i < frame.steps.length; i++) {
       const index = this.axis.find(frame.steps[i]);
       if (index < 0) continue;
@@ -59,7 +59,7 @@ export class StepTable {
     return this.axis.columnData(this.summary[2]);
   }
 
-  /** NaN: not known. index: in the axis, or -1. */
+  /** NaN: unknown. index: in the axis, or -1. */
   at(index: number, rank: number): RankTimes {
     const of = (name: string): number => {
       const column = this.columns.get(name);
@@ -70,7 +70,7 @@ export class StepTable {
     return { stepMs, mpiMs, ownMs: of("own_ms"), computeMs: stepMs - mpiMs };
   }
 
-  /** [ranks][to - from] of steps [from, to): what a rank computed, or how long it was in MPI, in ms. */
+  /** [ranks][to - from] of steps [from, to): time of computation, or in MPI, in ms. */
   matrix(what: "compute" | "mpi", from: number, to: number): { values: Float32Array; isKnown: Uint8Array } {
     const width = to - from;
     const values = new Float32Array(this.ranks * width);
@@ -93,7 +93,7 @@ export class StepTable {
     return { values, isKnown };
   }
 
-  /** Means over steps [from, to) of each rank; what is not known is left out. */
+  /** Mean of each rank over steps [from, to), without unknown values. */
   means(from: number, to: number): RankTimes[] {
     const { ranks } = this;
     const [stepMs, mpiMs, ownMs] = ["step_ms", "mpi_ms", "own_ms"].map((name) => {
@@ -116,7 +116,7 @@ export class StepTable {
     });
   }
 
-  /** Steps a second that ended with the step, over up to `window` steps before it. NaN for the first. */
+  /** Steps a second at a step, over up to `window` previous steps. NaN for the first. */
   rate(index: number, window: number): number {
     const from = Math.max(0, index - window);
     const ms = this.beganMs(index) - this.beganMs(from);

@@ -1,16 +1,16 @@
 import type { TensorFrame } from "../protocol/frame";
 import { halfTable } from "../protocol/half";
 
-/** Least, most and what is no number among elements. */
+/** Minimum, maximum and non-finite elements. */
 export interface Extremes {
   least: number; // of finite elements; Infinity: there is none
   most: number;
-  leastMagnitude: number; // of finite elements that are not 0
+  leastMagnitude: number; // of finite non-zero elements
   nan: number;
   infinite: number;
 }
 
-/** How a view's elements lie on the screen: rows are tokens, columns the rest. */
+/** Layout of a view on the screen: rows are tokens, columns the rest. */
 export interface Layout {
   rows: number;
   columns: number;
@@ -24,7 +24,7 @@ export interface Strip {
   extremes: Extremes;
 }
 
-/** Of three dimensions and more the first two (sequences, positions) are rows, of two the first. */
+/** With three or more dimensions the first two (sequences, positions) are rows; with two the first. */
 export function layoutOf(shape: number[]): Layout {
   const split = shape.length >= 3 ? 2 : shape.length === 2 ? 1 : 0;
   const product = (extents: number[]): number => extents.reduce((a, b) => a * b, 1);
@@ -33,7 +33,7 @@ export function layoutOf(shape: number[]): Layout {
   return { rows: product(rowExtents), columns: product(columnExtents), rowExtents, columnExtents };
 }
 
-/** Indices of element `flat` in each extent. */
+/** Indices of element `flat` in each dimension. */
 export function unravel(flat: number, extents: number[]): number[] {
   const indices = new Array<number>(extents.length);
   for (let d = extents.length - 1; d >= 0; d--) {
@@ -43,7 +43,7 @@ export function unravel(flat: number, extents: number[]): number[] {
   return indices;
 }
 
-/** Of elements times `scale`, which is positive; of float32 it is 1. */
+/** Of elements times `scale` > 0; 1 for float32. */
 export function extremesOf(elements: Uint16Array | Float32Array, scale = 1): Extremes {
   return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements, scale);
 }
@@ -65,14 +65,14 @@ function extremesOfFloats(elements: Float32Array): Extremes {
   return { least, most, leastMagnitude, nan, infinite };
 }
 
-const INFINITY = 0x7c00; // and behind it, NaN
+const INFINITY = 0x7c00; // larger bit patterns are NaN
 
-/** By their bits, which are in the order of magnitudes among those of one sign. No branch depends on signs, which are random. */
+/** Uses the bit patterns, which are ordered by magnitude for each sign. No branch depends on signs, which are unpredictable. */
 function extremesOfHalves(elements: Uint16Array, scale: number): Extremes {
   let largestSigned = -0x8000; // of the bits as a signed integer: the largest positive number, if there is one
-  let largest = 0; // of the bits: the negative number that is farthest from 0, if there is one
-  let least = 0xffff; // of the bits: of those of one sign the nearest to 0
-  let besideZero = 0xffff; // the least magnitude less one, which of 0 is the largest
+  let largest = 0; // of the bits: the negative number of largest magnitude, if there is one
+  let least = 0xffff; // of the bits: the number of smallest magnitude of one sign
+  let besideZero = 0xffff; // the smallest magnitude minus one; for 0 this is the maximum
   let [nan, infinite] = [0, 0];
   for (let i = 0; i < elements.length; i++) {
     const bits = elements[i];
@@ -108,10 +108,10 @@ export function joined(all: Iterable<Extremes>): Extremes {
   return sum;
 }
 
-/** What tells a panel's tensors apart: several of one layer may be of its pattern; one whose name is not known has no id (-1). */
+/** Distinguishes tensors of a panel: several of one layer may match. -1: id of a tensor without a known name. */
 export const stripKey = ({ tensor, layer }: { tensor: number; layer: number }): string => `${layer}.${tensor}`;
 
-/** The newest view of each tensor, panel by panel. */
+/** The newest view of each tensor, for each panel. */
 export class TensorViews {
   private readonly panels = new Map<string, Map<string, Strip>>();
 
@@ -120,7 +120,7 @@ export class TensorViews {
     this.panels.set(frame.panel, strips);
     strips.set(stripKey(frame), { frame, layout: layoutOf(frame.shape), extremes: extremesOf(frame.elements, frame.scale) });
   }
-  /** By layer, ascending; those of one layer by id. */
+  /** By ascending layer, then by id. */
   strips(panel: string): Strip[] {
     return [...(this.panels.get(panel)?.values() ?? [])].sort((a, b) => a.frame.layer - b.frame.layer || a.frame.tensor - b.frame.tensor);
   }
@@ -135,7 +135,7 @@ export class TensorViews {
   }
 }
 
-/** The range of a scale that does not flicker: the held one as long as it has room for what is there, and is not far too wide. */
+/** A range for a stable color scale: keeps `held` as long as it covers the data and is not far too wide. */
 export function steadyRange(held: Extremes | null, now: Extremes): Extremes {
   if (!held || now.least < held.least || now.most > held.most) return now;
   return now.most - now.least < 0.6 * (held.most - held.least) ? now : held;

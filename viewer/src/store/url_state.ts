@@ -1,14 +1,14 @@
 import { PALETTES, type Palette } from "../scale/colours";
 import { SCALE_KINDS, type ScaleKind } from "../scale/value_scale";
 
-// What the reader chose, as it stands behind the # of the page's address. The token is in front of it and is not touched.
+// The user's choices as stored in the fragment (#) of the page's address. The token precedes it and is not changed.
 
 export const VIEWS = ["run", "ranks", "tensors", "generate"] as const;
 export type ViewName = (typeof VIEWS)[number];
 export const THEMES = ["auto", "dark", "light"] as const;
 export type Theme = (typeof THEMES)[number];
 
-/** The newest `last` steps, or those from … to. */
+/** The newest `last` steps, or steps from … to. */
 export type StepRange = { last: number } | { from: number; to: number };
 
 export interface UrlState {
@@ -16,27 +16,27 @@ export interface UrlState {
   steps: StepRange;
   theme: Theme;
   palette: Palette;
-  counters: string[]; // patterns, one a chart
+  counters: string[]; // patterns, one for each chart
   counterScale: "linear" | "log"; // of the counters' axes
-  smooth: number; // values that a point of a counter is the mean of; 1: as it was set
-  rank: number; // chosen in the ranks view, -1: none
-  step: number; // chosen step, -1: none
-  family: string; // pattern of tensors whose statistics are shown; "": the first there is
+  smooth: number; // number of values averaged for each point of a counter; 1: no smoothing
+  rank: number; // selected in the ranks view, -1: none
+  step: number; // selected step, -1: none
+  family: string; // pattern of the tensors in the statistics view; "": the first one
   kind: string;
   column: string;
   scale: ScaleKind; // of statistics
-  strips: string[]; // patterns of tensors, one a column of strips
+  strips: string[]; // tensor patterns, one for each column of strips
   stripKind: string;
   stripScale: ScaleKind;
   layers: [number, number] | null; // null: the first MOST_LAYERS
   tiles: number;
   method: string;
   microBatch: number;
-  attention: string; // pattern of tensors whose attention is shown; "": usual names
+  attention: string; // pattern of attention tensors; "": the usual names
   attentionScale: ScaleKind;
   layer: number;
   head: number;
-  token: number; // chosen, by its place in the text; -1: the newest
+  token: number; // selected token, by position in the text; -1: the newest
   prompt: string;
   tokens: number; // to generate
   temperature: number;
@@ -80,7 +80,7 @@ export const DEFAULTS: UrlState = {
 };
 export const MOST_LAYERS = 8;
 export const MOST_PROMPT = 2000; // characters
-/** What the server takes, and of tokens what the page shows. */
+/** Limits of the server, and of the number of tokens that the page shows. */
 export const BOUNDS = { tokens: [1, 4096], temperature: [0, 100], topK: [0, 1000], topP: [0, 1], seed: [-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const;
 
 type Reader<T> = (text: string) => T | undefined;
@@ -162,7 +162,7 @@ const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {
 };
 const NAMES = Object.keys(FIELDS) as (keyof UrlState)[];
 
-/** What stands behind the #; what is not understood there is as by default. */
+/** Parses the fragment; invalid values are replaced by defaults. */
 export function readUrl(hash: string): UrlState {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const state = structuredClone(DEFAULTS);
@@ -175,7 +175,7 @@ export function readUrl(hash: string): UrlState {
   return state;
 }
 
-/** The state behind a #, what is as by default left out; "" if all is. */
+/** The fragment for a state, without default values; "" if all are defaults. */
 export function writeUrl(state: UrlState): string {
   const result = new URLSearchParams();
   const put = <K extends keyof UrlState>(name: K): void => {

@@ -2,11 +2,11 @@ import type { Tensor, TileView, Wish } from "../protocol/messages";
 import { familyOf, matches } from "../protocol/pattern";
 import { MOST_LAYERS, type UrlState } from "./url_state";
 
-// What is subscribed to, from what the reader looks at: what nobody looks at is not computed.
+// The subscriptions that the user's current view needs. Data that is not visible is not requested, and so not computed.
 
 export const STRIP_PANELS = ["strip-0", "strip-1", "strip-2", "strip-3"];
 const ATTENTION_NAMES = ["*probabilities*", "*scores*"];
-const OWN_ATTENTION = "attention-own"; // of the reader's name
+const OWN_ATTENTION = "attention-own"; // for the name that the user entered
 export const ATTENTION_PANELS = ["attention-0", "attention-1", OWN_ATTENTION];
 const ATTENTION_KIND = "actv_out";
 const FIRST_FAMILY = "*hidden*";
@@ -30,7 +30,7 @@ export function familiesOf(tensors: Iterable<Tensor>): Family[] {
   return [...families.values()].sort((a, b) => (a.kind + a.pattern < b.kind + b.pattern ? -1 : 1));
 }
 
-/** The pattern of the statistics' heatmap: the reader's, or one that is there. */
+/** The pattern of the statistics' heatmap: the user's, or the first known one. */
 export function familyShown(state: UrlState, tensors: Tensor[]): string {
   if (state.family) return state.family;
   const ofKind = tensors.filter(({ kind }) => kind === state.kind);
@@ -39,7 +39,7 @@ export function familyShown(state: UrlState, tensors: Tensor[]): string {
   return familyOf(deep.name, deep.layer);
 }
 
-/** Other names for what the strips show by default. */
+/** Alternative default names of the strips. */
 const ALIASES: Record<string, string[]> = {
   "*qkv*": ["*query*", "*attention*"],
   "*mlp1*": ["*fc1*", "*h_to_4h*", "*up_proj*"],
@@ -47,7 +47,7 @@ const ALIASES: Record<string, string[]> = {
   "*hidden*": ["*output*"],
 };
 
-/** The patterns of the strips: the reader's; by default a name that is there. */
+/** The patterns of the strips: the user's, or by default a known name. */
 export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
   const names = tensors.filter(({ kind }) => kind === state.stripKind).map(({ name }) => name);
   const isThere = (pattern: string): boolean => names.some((name) => matches(pattern, name));
@@ -56,14 +56,14 @@ export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
 
 export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MOST_LAYERS - 1];
 
-/** A row of tiles a token: of more dimensions than sequences, tokens and one more, those behind the tokens are one. */
+/** A row of tiles for each token: the dimensions after the tokens are merged. */
 function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView {
   const known = tensors.find(({ name, kind }) => kind === state.stripKind && matches(pattern, name));
   const view: TileView = { type: "tile", tiles: state.tiles, method: state.method };
   return known && known.shape.length > 3 ? { ...view, keep: 2 } : view;
 }
 
-/** Names of attention: the reader's; those of the usual ones that are there, and as long as none is known, all of them. */
+/** Names of attention tensors: the user's; else the known ones of the usual names; if none is known yet, all of these. */
 export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
   if (state.attention) return [state.attention];
   const isThere = (pattern: string): boolean => tensors.some(({ name, kind }) => kind === ATTENTION_KIND && matches(pattern, name));
@@ -71,14 +71,16 @@ export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
   return there ? [there] : ATTENTION_NAMES;
 }
 
-/** Queries × keys of each head, each element by itself as long as there are no more than 4096 keys. */
+/** Queries × keys of each head, without reduction up to 4096 keys. */
 function attentionWish(name: string, layer: number): Wish {
   const view: TileView = { type: "tile", tiles: 4096, method: "max" };
   return { what: "tensor", name, kind: ATTENTION_KIND, layers: [layer, layer], micro_batch: 0, replica: 0, every: 1, view, encoding: "f16" };
 }
 
-/** Panels and what each is to show. isGenerating: what the program computes now is for this page. hasIntervals: the program
- * begins no steps, so its MPI calls are what there is to show. */
+/**
+ * Panels and their subscriptions. isGenerating: the current computation belongs to this page's request. hasIntervals: the application
+ * annotates no steps, so MPI calls are shown.
+ */
 export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = false, hasIntervals = false): Map<string, Wish> {
   const wishes = new Map<string, Wish>([
     ["steps", { what: "steps" }],
@@ -87,7 +89,7 @@ export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = fal
   if (hasIntervals && state.view === "run") wishes.set("calls", { what: "calls" });
   if (state.view === "generate" && isGenerating) {
     for (const name of attentionNames(state, tensors)) {
-      const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the same one when it is learned that there is no other name
+      const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the panel stays the same when it turns out that there is only one name
       wishes.set(panel, attentionWish(name, state.layer));
     }
   }
@@ -110,9 +112,9 @@ export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = fal
   return wishes;
 }
 
-const ATTENTION_CREDITS = 6; // tokens come faster than credits: the last one's view is to be among those that are sent
+const ATTENTION_CREDITS = 6; // tokens arrive faster than credits; with these the last token's view is sent
 
-/** More frames than a subscription begins with: a step brings one of each layer. */
+/** More credits than the default, because each step sends a frame for each layer. */
 export function extraCredits(panel: string, wish: Wish): number {
   if (wish.what !== "tensor") return 0;
   if (ATTENTION_PANELS.includes(panel)) return ATTENTION_CREDITS;

@@ -9,9 +9,9 @@ import { lengthOf, type Attention } from "../store/attention_views";
 import { entryShown } from "../store/generation";
 import type { Live } from "../store/live";
 
-const MASK = -10000; // what lies behind the query is masked by this and less, by −∞ or, of probabilities, by 0
+const MASK = -10000; // values after the query are masked with this or less, with −∞, or for probabilities with 0
 
-/** A head's matrix without what is masked. */
+/** A head's matrix without masked values. */
 interface HeadMatrix {
   attention: Attention;
   head: number;
@@ -21,21 +21,21 @@ interface HeadMatrix {
   nan: number;
   infinite: number;
 }
-/** Positions in the text of the first query and the first key. */
+/** Positions of the first query and the first key in the text. */
 interface Positions {
   firstQuery: number;
   firstKey: number;
 }
 export type AttentionHeat = HeatData & HeadMatrix & Positions;
 
-/** Position of the query whose row belongs to a token: of a generated one the query that it was chosen at, of the prompt's its own. */
+/** Position of the query of a token's row: for a generated token the query that predicted it, for a prompt token its own. */
 export const queryOf = (live: Live, entry: number): number => (live.generation.entries[entry]?.chosen ? entry - 1 : entry);
-/** The token whose row a query's is. */
+/** The token of a query's row. */
 export const entryOf = (live: Live, query: number): number => (live.generation.entries[query + 1]?.chosen ? query + 1 : query);
 
 let made: HeadMatrix | undefined;
 
-/** Made once for a frame and a head. */
+/** Created once for each frame and head. */
 function matrixOf(attention: Attention, head: number): HeadMatrix {
   if (made?.attention === attention && made.head === head) return made;
   const { frame, queries, columns, keysAColumn, keys } = attention;
@@ -61,7 +61,7 @@ function matrixOf(attention: Attention, head: number): HeadMatrix {
 
 export const headShown = (live: Live, attention: Attention): number => Math.min(live.url.head, attention.heads - 1);
 
-/** Queries × keys of the layer and the head that the reader chose, with the text's tokens. null: none came. */
+/** Queries × keys of the selected layer and head, with the text's tokens. null: no view has arrived. */
 export function attentionHeat(live: Live): AttentionHeat | null {
   const attention = live.attention.of(live.url.layer);
   if (!attention) return null;
@@ -102,13 +102,13 @@ function describe(live: Live, seen: Seen, query: number, column: number): string
   return `query ${place(live, seen.firstQuery + query)} → key ${keysOf(live, seen, column)}: ${short(values[at])}${masked}`;
 }
 
-/** Where the row of the token that is shown looks most: "“x” (7) was chosen at “w” (6), which looks most at “H” (0) 0.31, …". */
+/** The largest weights in the row of the selected token: "“x” (7) was chosen at “w” (6), which looks most at “H” (0) 0.31, …". */
 export function lookedAt(live: Live, heat: AttentionHeat): string {
   const { matrix, marked } = heat;
   const entry = entryShown(live.url.token, live.generation.entries.length);
   if (entry < 0) return "";
   const token = place(live, entry);
-  if (!marked) return `${token} is no query of the newest view.`;
+  if (!marked) return `${token} is not a query of the newest view.`;
   const row = Array.from({ length: matrix.columns }, (_, column) => column);
   const value = (column: number): number => matrix.values[marked.row * matrix.columns + column];
   const isKnown = (column: number): boolean => !matrix.isKnown || matrix.isKnown[marked.row * matrix.columns + column] === 1;

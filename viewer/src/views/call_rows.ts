@@ -11,20 +11,20 @@ export interface FunctionRow {
   timeMs: number;
   sent: number;
   received: number;
-  ofLargest: number; // time, as a share of the first row's
+  ofLargest: number; // time relative to the first row
 }
 
 export interface RankShare {
   rank: number;
   mpiMs: number;
-  share: number; // of the time that is accounted for
+  share: number; // fraction of the recorded time
 }
 
 const MOST_FUNCTIONS = 40;
 const MOST_RANKS = 64;
-const WIDE_RANGE = 1000; // beyond which a linear scale shows the largest only
+const WIDE_RANGE = 1000; // beyond it, a linear scale shows only the largest value
 
-/** Functions that were called, the one with most time first. */
+/** Called functions, by descending time. */
 export function functionRows(names: string[], { calls, timeMs, sent, received }: CallSums): FunctionRow[] {
   const rows = names.map((name, i) => ({ name, calls: calls[i], timeMs: timeMs[i], sent: sent[i], received: received[i], ofLargest: 0 })).filter((row) => row.calls > 0);
   rows.sort((a, b) => b.timeMs - a.timeMs);
@@ -32,7 +32,7 @@ export function functionRows(names: string[], { calls, timeMs, sent, received }:
   return rows.slice(0, MOST_FUNCTIONS).map((row) => ({ ...row, ofLargest: row.timeMs / largest }));
 }
 
-/** By rank; of more ranks than there is room for those that are in MPI longest. */
+/** By rank; if there are too many, the ranks with the most time in MPI. */
 export function rankShares({ elapsedMs, mpiMs }: CallsFrame): RankShare[] {
   const rows: RankShare[] = [];
   for (let rank = 0; rank < elapsedMs.length; rank++) {
@@ -41,7 +41,7 @@ export function rankShares({ elapsedMs, mpiMs }: CallsFrame): RankShare[] {
   return rows.length <= MOST_RANKS ? rows : rows.sort((a, b) => b.share - a.share).slice(0, MOST_RANKS);
 }
 
-/** Bytes by sender and receiver; null: nothing was sent. */
+/** Bytes by sender and receiver; null: there are no messages. */
 export function messageHeat({ bytesTo, messagesTo, cells, cellRanks, elapsedMs }: CallsFrame, palette: Palette): HeatData | null {
   const values = Float32Array.from(bytesTo);
   const isKnown = Uint8Array.from(messagesTo, (count) => (count > 0 ? 1 : 0));

@@ -10,7 +10,7 @@ export const TITLES: Record<What, string> = { compute: "Compute", mpi: "Time in 
 
 export type RankHeat = HeatData & { isClipped: boolean };
 
-/** What a row of the table of steps is: where the program begins none, a sampling interval. */
+/** The name of a row of the step table: an interval if the application annotates no steps. */
 export const rowName = (live: Live): "step" | "interval" => (live.state.intervalMs ? "interval" : "step");
 
 /** Ranks × steps shown. */
@@ -19,7 +19,7 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
   const [from, to] = live.shown(axis);
   if (to <= from || ranks === 0) return null;
   const { values, isKnown } = live.steps.matrix(what, from, to);
-  const steps = axis.steps.slice(from, to); // what is told of a cell is of what was drawn, wherever the axis has it by then
+  const steps = axis.steps.slice(from, to); // cell texts use the steps at the time of drawing, even if the axis has changed since
   const range = rangeWithoutOutliers(values, isKnown);
   const step = live.url.step < 0 ? -1 : axis.lowerBound(live.url.step);
   const isShown = step >= from && step < to && axis.steps[step] === live.url.step;

@@ -4,19 +4,19 @@ import { LINE_COLOURS } from "../scale/colours";
 import type { Series } from "../store/counter_table";
 import type { Live } from "../store/live";
 
-const RATE_WINDOW = 10; // steps that a rate is over
+const RATE_WINDOW = 10; // number of steps for a rate
 const MOST_LINES = 8;
 
 type Gappy = (number | null)[];
 
-/** Values [from, to) as uPlot takes them: null where nothing is known. */
+/** Values [from, to) for uPlot: null if unknown. */
 function gaps(values: ArrayLike<number>, from: number, to: number): Gappy {
   const result = new Array<number | null>(to - from);
   for (let i = from; i < to; i++) result[i - from] = Number.isNaN(values[i]) ? null : values[i];
   return result;
 }
 
-/** The steps that all charts reach over; undefined: as far as the data. */
+/** The range of steps of all charts; undefined: that of the data. */
 function spanOf(live: Live): [number, number] | undefined {
   const range = live.url.steps;
   if ("from" in range) return [range.from, range.to];
@@ -25,7 +25,7 @@ function spanOf(live: Live): [number, number] | undefined {
   return to - from > 1 ? [axis.steps[from], axis.steps[to - 1]] : undefined;
 }
 
-/** Time of a step: least, median and most of the ranks. */
+/** Step time: minimum, median and maximum over ranks. */
 export function stepTimes(live: Live): LineData | null {
   const { steps } = live;
   const [from, to] = live.shown(steps.axis);
@@ -43,7 +43,7 @@ export function stepTimes(live: Live): LineData | null {
   };
 }
 
-/** Steps a second, of the step and RATE_WINDOW before it. */
+/** Steps a second, over RATE_WINDOW steps. */
 export function throughput(live: Live): LineData | null {
   const { steps } = live;
   const [from, to] = live.shown(steps.axis);
@@ -59,7 +59,7 @@ export function throughput(live: Live): LineData | null {
 
 const nameOf = ({ counter }: Series, isOne: boolean): string => (isOne || counter.rank < 0 ? counter.name : `${counter.name} (rank ${counter.rank})`);
 
-/** Each value's mean with the `count` − 1 before it; what is not known, or not finite, is left out. */
+/** The mean of each value and the previous `count` − 1 ones, without unknown and non-finite values. */
 export function smoothed(values: Gappy, count: number): Gappy {
   const recent: number[] = [];
   let sum = 0;
@@ -72,10 +72,10 @@ export function smoothed(values: Gappy, count: number): Gappy {
   });
 }
 
-/** A logarithm needs positive values: of others there is none. */
+/** Positive values only, for a logarithmic axis. */
 const positive = (values: Gappy): Gappy => values.map((value) => (value !== null && value > 0 ? value : null));
 
-/** Counters of a pattern: a line each, the first MOST_LINES of them. One alone has its own values behind its smoothed line. */
+/** Counters that match a pattern: a line each, at most MOST_LINES. A single counter also has its raw values behind the smoothed line. */
 export function counters(live: Live, pattern: string): LineData | null {
   const series = live.counters.matching(pattern).slice(0, MOST_LINES);
   if (series.length === 0) return null;

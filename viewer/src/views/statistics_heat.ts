@@ -7,7 +7,7 @@ import type { Live } from "../store/live";
 
 export interface StatisticsHeat extends HeatData {
   ids: number[];
-  nan: number; // of the last step shown, all tensors together
+  nan: number; // in the last step shown, over all tensors
   infinite: number;
 }
 
@@ -20,7 +20,7 @@ function idsShown(live: Live): number[] {
   return live.statistics.ids().sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** Layers × steps shown, of one statistic. */
+/** Layers × steps shown, for one statistic. */
 export function statisticsHeat(live: Live): StatisticsHeat | null {
   const { axis } = live.statistics;
   const [from, to] = live.shown(axis);
@@ -28,7 +28,7 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
   if (to <= from || ids.length === 0) return null;
   const { column } = live.url;
   const { values, isKnown } = live.statistics.matrix(ids, column, from, to);
-  const steps = axis.steps.slice(from, to); // what is told of a cell is of what was drawn, wherever the axis has it by then
+  const steps = axis.steps.slice(from, to); // cell texts use the steps at the time of drawing, even if the axis has changed since
   const matrix = { rows: ids.length, columns: to - from, values, isKnown };
   const layers = ids.map((id) => live.tensors.get(id)?.layer ?? -1);
   const isByLayer = new Set(layers).size === layers.length && layers.every((layer) => layer >= 0);

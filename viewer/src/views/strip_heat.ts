@@ -33,7 +33,7 @@ function describe({ frame, layout }: Strip, row: number, column: number): string
   return [`${frame.name}, layer ${frame.layer}, step ${frame.step}`, token, `${outer}${elements(frame, tile)}: ${value}`].filter(Boolean).join(", ");
 }
 
-/** Which elements of the last dimension a tile stands for. */
+/** The elements of the last dimension in a tile. */
 function elements({ view, fullShape, shape }: Strip["frame"], tile: number): string {
   const extent = fullShape.slice(shape.length - 1).reduce((a, b) => a * b, 1);
   const tiles = shape[shape.length - 1] ?? 0;

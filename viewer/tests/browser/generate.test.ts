@@ -51,7 +51,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     expect(await page.isDisabled("[data-prompt]")).toBe(false);
     refusing.end();
     await page.waitForSelector("[data-why]");
-    expect(await page.innerText("[data-why]")).toBe("The run has ended: nothing can be asked of it any more.");
+    expect(await page.innerText("[data-why]")).toBe("The run has ended; requests are no longer possible.");
     expect(problems).toEqual([]);
     await page.close();
     await refusing.close();
@@ -99,7 +99,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
       expect(await page.locator("[data-chosen=true]").evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset.candidate))).toEqual([String(sampled.id)]);
     }
     await page.click('[data-token="0"]');
-    await page.waitForSelector("text=“H” is of the prompt: it was not chosen.");
+    await page.waitForSelector("text=“H” is part of the prompt and was not generated.");
     await page.close();
   });
 
@@ -145,7 +145,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await chooseLayer("1"); // of which there is what was shown before
     expect(await page.getAttribute(".attention", "data-attention-keys")).toBe(String(keys));
     await chooseLayer("0");
-    expect(await page.innerText("[data-none-yet]")).toBe("Layer 0 was not asked for while the text was made. Generate again: the same seed gives the same text.");
+    expect(await page.innerText("[data-none-yet]")).toBe("Layer 0 was not captured while the text was generated. Generate again; the same seed gives the same text.");
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -256,13 +256,13 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await ask("odd");
     mock.step();
     await phase(page, "failed");
-    expect(await page.innerText("[data-phase]")).toContain("The program's answer is not understood: prompts is no list of one entry a prompt.");
+    expect(await page.innerText("[data-phase]")).toContain("The program's answer is malformed: prompts is not a list with one entry for each prompt.");
     mock.step(40);
     const other = await open(browser, mock, "#view=generate&prompt=mine&tokens=2");
     await other.page.click("[data-generate]");
     await phase(other.page, "waiting");
     await ask("x");
-    expect(await page.innerText("[data-phase]")).toBe("Waiting: 1 request is done first.");
+    expect(await page.innerText("[data-phase]")).toBe("Waiting: 1 request is processed first.");
     mock.step(3);
     await phase(other.page, "finished");
     expect([await page.locator("[data-token]").count(), await other.page.locator("[data-token]").count()]).toEqual([0, 6]);
@@ -278,7 +278,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await generated(page, 3);
     mock.cut();
     await phase(page, "lost");
-    expect(await page.innerText("[data-phase]")).toBe("The connection was lost on the way: what was to come is lost. Ask again.");
+    expect(await page.innerText("[data-phase]")).toBe("The connection was lost, and with it the rest of the text. Generate again.");
     expect(await page.locator("[data-token]").count()).toBe(PROMPT.length + 3);
     await page.waitForSelector("[data-connection=connected]");
     mock.step(40);

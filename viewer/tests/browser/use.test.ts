@@ -90,7 +90,7 @@ describe.skipIf(missing)("the page", () => {
     const { page } = await open(browser, mock);
     await reached(page, 49);
     expect(await page.locator("[data-alerts]").count()).toBe(0);
-    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 values in a row above 8.25" });
+    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 consecutive values above 8.25" });
     await page.waitForSelector("text=loss diverges");
     expect(await page.innerText("[data-alerts]")).toBe("1");
     await page.close();
@@ -346,7 +346,7 @@ describe.skipIf(missing)("the page", () => {
     const [stepMs, mpiMs] = data.times(11, 2);
     expect(lines[3].split(",")[0]).toBe("2");
     expect(Number(lines[3].split(",")[2])).toBeCloseTo(stepMs - mpiMs, 4);
-    const [picture] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as a picture']")]);
+    const [picture] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as an image']")]);
     expect(readFileSync(await picture.path()).subarray(1, 4).toString()).toBe("PNG");
     expect(problems).toEqual([]);
     await page.close();

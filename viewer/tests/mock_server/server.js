@@ -46,7 +46,7 @@ export async function startMock(options = {}) {
     if (url.searchParams.get("token") !== settings.token) return reply(401, "application/json", '{"error": "The token is wrong or missing."}');
     if (url.pathname === "/") return reply(200, "text/html; charset=utf-8", readFileSync(settings.page));
     const answer = answers[url.pathname];
-    return answer ? reply(200, "application/json", JSON.stringify(answer())) : reply(404, "application/json", '{"error": "There is no such path."}');
+    return answer ? reply(200, "application/json", JSON.stringify(answer())) : reply(404, "application/json", '{"error": "Unknown path."}');
   });
   const sockets = new WebSocketServer({ noServer: true });
   server.on("upgrade", (request, socket, head) => {

@@ -32,7 +32,7 @@ describe.skipIf(!existsSync(CHROMIUM) || FEED === "")("the page of the live view
   }
 
   it("says who may not ask, in the server's words", async () => {
-    for (const [more, reason] of [[[], "MEGASCOPE_LIVE_CONTROL=allow, when it is started, lets clients do so."], [["--control"], "it never called megascope_request_poll so far."]] as const) {
+    for (const [more, reason] of [[[], "start the program with MEGASCOPE_LIVE_CONTROL=allow to enable them."], [["--control"], "it has not called megascope_request_poll."]] as const) {
       const { page } = await open(browser, await serve(...more), "#view=generate");
       expect(await page.innerText("[data-why]")).toContain(reason);
       await page.close();

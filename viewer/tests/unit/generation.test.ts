@@ -81,7 +81,7 @@ describe("what the page asked for", () => {
     generation.noticed({ type: "notice", panel: "attention-0", text: "too large" }, ["attention-0"]);
     expect([state.phase, state.notice]).toEqual(["running", "too large"]);
     expect(generation.hear({ ...reply("token"), id: "me-2" })).toBe(true);
-    expect([state.phase, state.problem, state.count]).toEqual(["failed", "The program's answer is not understood: sampled is no list of one entry a prompt.", 2]);
+    expect([state.phase, state.problem, state.count]).toEqual(["failed", "The program's answer is malformed: sampled is not a list with one entry for each prompt.", 2]);
     generation.fail("again", "lost");
     expect(state.phase).toBe("failed");
   });

@@ -1,0 +1,303 @@
+#include "analysis/pieces/hidden_waits.h"
+
+#include "analysis/detect/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace megascope::pieces {
+namespace {
+
+constexpr std::size_t kProbeSteps = 40;
+constexpr std::size_t kMaxProbePieces = std::size_t{1} << 20;  ///< of all ranks
+constexpr std::size_t kMaxPieces = std::size_t{1} << 22;       ///< of all ranks
+constexpr std::size_t kMinExecutions = 12;                     ///< of a kind, all ranks together
+constexpr double kMinWaitShare = 2e-3;  ///< of all work: kinds that take or wait less are left
+constexpr std::uint32_t kGapName = 0;   ///< GapRun::run.names
+constexpr const char* kMember = "member";
+
+using Kinds = std::unordered_set<std::uint64_t>;
+
+template <class Wanted>
+RegionRun only(const RegionRun& run, const Wanted& is_wanted) {
+  RegionRun result;
+  result.names = run.names;
+  for (const std::vector<Piece>& pieces : run.processes) {
+    std::vector<Piece>& kept = result.processes.emplace_back();
+    std::ranges::copy_if(pieces, std::back_inserter(kept), is_wanted);
+  }
+  return result;
+}
+
+double length_ns(const Piece& piece) { return static_cast<double>(piece.end_ns - piece.begin_ns); }
+
+double work_ns(const RegionRun& run) {
+  double sum = 0.0;
+  for (const std::vector<Piece>& pieces : run.processes) {
+    for (const Piece& piece : pieces) sum += piece.is_work ? length_ns(piece) : 0.0;
+  }
+  return sum;
+}
+
+/// Kinds of pieces that come back and take time.
+RegionRun worth_a_look(const RegionRun& run, double all_work_ns) {
+  struct Sum {
+    std::size_t count = 0;
+    double time_ns = 0.0;
+  };
+  std::unordered_map<std::uint64_t, Sum> sums;
+  for (const std::vector<Piece>& pieces : run.processes) {
+    for (const Piece& piece : pieces) {
+      Sum& sum = sums[piece.kind];
+      ++sum.count;
+      sum.time_ns += length_ns(piece);
+    }
+  }
+  return only(run, [&](const Piece& piece) {
+    const Sum& sum = sums.at(piece.kind);
+    return sum.count >= kMinExecutions && sum.time_ns >= kMinWaitShare * all_work_ns;
+  });
+}
+
+/// Members are the processes with the same value.
+Coordinates members_by(const std::vector<std::int64_t>& values) {
+  std::map<std::int64_t, std::int32_t> index_of;
+  std::map<std::int64_t, std::int32_t> count_of;
+  Coordinates coordinates;
+  for (const std::int64_t value : values) {
+    const auto index = static_cast<std::int32_t>(index_of.size());
+    coordinates["group"].push_back(index_of.try_emplace(value, index).first->second);
+    coordinates[kMember].push_back(count_of[value]++);
+  }
+  return coordinates;
+}
+
+/// Ways to divide the ranks into groups where none were specified, the largest groups first.
+std::vector<Coordinates> divisions_of(const RecordSource& source,
+                                      const std::vector<std::uint64_t>& sequences) {
+  std::set<std::vector<std::int64_t>> seen;
+  std::vector<Coordinates> divisions;
+  const auto add = [&](const std::vector<std::int64_t>& values) {
+    const Coordinates coordinates = members_by(values);
+    const std::vector<std::int32_t>& groups = coordinates.at("group");
+    const bool is_new = seen.insert({groups.begin(), groups.end()}).second;
+    const std::vector<std::int32_t>& members = coordinates.at(kMember);
+    const bool has_groups = std::ranges::any_of(members, [](std::int32_t i) { return i > 0; });
+    if (is_new && has_groups) divisions.push_back(coordinates);
+  };
+  std::vector<std::int64_t> values;
+  for (const std::uint64_t sequence : sequences)
+    values.push_back(static_cast<std::int64_t>(sequence));
+  add(values);
+  std::size_t comm_count = 0;
+  for (const std::int32_t rank : source.world_ranks())
+    comm_count = std::max(comm_count, source.process(rank).comms.size());
+  constexpr std::size_t kMaxComms = 16;
+  for (std::size_t id = 0; id < std::min(comm_count, kMaxComms); ++id) {
+    values.clear();
+    for (const std::int32_t rank : source.world_ranks()) {
+      const CommDefinition* comm = source.process(rank).comm(static_cast<CommId>(id));
+      const bool is_group = comm != nullptr && comm->kind == CommKind::kIntra;
+      values.push_back(is_group ? static_cast<std::int64_t>(comm->global_name) : -1 - rank);
+    }
+    add(values);
+  }
+  values.clear();
+  std::map<std::string, std::int64_t> hosts;
+  for (const std::int32_t rank : source.world_ranks()) {
+    const auto next = static_cast<std::int64_t>(hosts.size());
+    values.push_back(hosts.try_emplace(source.process(rank).info.host, next).first->second);
+  }
+  add(values);
+  return divisions;
+}
+
+/// What a division of the ranks shows, and by which kinds of pieces.
+struct Found {
+  Coordinates coordinates;
+  Kinds kinds;
+};
+
+class Finder {
+ public:
+  Finder(const RecordSource& source, const GapSteps& steps, const Coordinates& specified)
+      : source_(source), steps_(steps), specified_(specified) {}
+
+  HiddenWaits find() {
+    probe();
+    if (found_.empty()) return {};
+    Kinds all;
+    for (const Found& found : found_) all.insert(found.kinds.begin(), found.kinds.end());
+    const std::size_t ranks = source_.world_ranks().size();
+    const GapRun gaps = read_gaps(source_, steps_, {SIZE_MAX, kMaxPieces / ranks, &all});
+    waits_.processes.resize(ranks);
+    for (const Found& found : found_) add_waits(gaps.run, found);
+    finish();
+    return std::move(waits_);
+  }
+
+ private:
+  bool is_wanted(const HiddenSync::Operation& operation) const {
+    return !specified_.empty() || operation.dimensions == std::vector<std::string>{kMember};
+  }
+
+  void probe() {
+    const std::size_t ranks = source_.world_ranks().size();
+    if (ranks < 2) return;
+    const GapRun gaps = read_gaps(source_, steps_, {kProbeSteps, kMaxProbePieces / ranks, nullptr});
+    work_ns_ = work_ns(gaps.run);
+    RegionRun run = worth_a_look(gaps.run, work_ns_);
+    const std::vector<Coordinates> divisions = specified_.empty()
+                                                   ? divisions_of(source_, gaps.sequences)
+                                                   : std::vector<Coordinates>{specified_};
+    for (const Coordinates& coordinates : divisions) {
+      const Kinds kinds = kinds_that_wait(run, coordinates);
+      if (kinds.empty()) continue;
+      run = only(run, [&kinds](const Piece& piece) { return !kinds.contains(piece.kind); });
+      found_.push_back({coordinates, kinds});
+    }
+  }
+
+  Kinds kinds_that_wait(const RegionRun& run, const Coordinates& coordinates) const {
+    const HiddenSync hidden = find_hidden_sync(run, coordinates, kRule);
+    std::unordered_map<std::uint64_t, double> waits_ns;
+    for (const HiddenSync::Meeting& meeting : hidden.meetings) {
+      if (!is_wanted(hidden.operations[meeting.operation])) continue;
+      for (const PieceRef& member : hidden.members_of(meeting)) {
+        const Piece& piece = run.processes[member.process][member.piece];
+        waits_ns[piece.kind] += length_ns(piece) - static_cast<double>(meeting.work_ns);
+      }
+    }
+    Kinds kinds;
+    for (const auto& [kind, time_ns] : waits_ns) {
+      if (time_ns >= kMinWaitShare * work_ns_) kinds.insert(kind);
+    }
+    return kinds;
+  }
+
+  void add_waits(const RegionRun& all, const Found& found) {
+    const RegionRun run = only(
+        all, [&found](const Piece& piece) { return found.kinds.contains(piece.kind); });
+    const HiddenSync hidden = find_hidden_sync(run, found.coordinates, kRule);
+    for (const HiddenSync::Meeting& meeting : hidden.meetings) {
+      const HiddenSync::Operation& operation = hidden.operations[meeting.operation];
+      if (!is_wanted(operation)) continue;
+      const bool is_gap = operation.name == kGapName;
+      add_meeting(run, hidden, meeting, operation_of(is_gap ? "" : run.names[operation.name]));
+    }
+  }
+
+  std::uint32_t operation_of(const std::string& name) {
+    const auto same = std::ranges::find(waits_.operations, name, &HiddenWaits::Operation::name);
+    if (same == waits_.operations.end()) waits_.operations.push_back({name});
+    return static_cast<std::uint32_t>(
+        std::ranges::find(waits_.operations, name, &HiddenWaits::Operation::name) -
+        waits_.operations.begin());
+  }
+
+  std::uint32_t group_of(std::vector<std::uint32_t> processes) {
+    const auto next = static_cast<std::uint32_t>(waits_.groups.size());
+    const auto [at, is_new] = group_index_.try_emplace(processes, next);
+    if (is_new) waits_.groups.push_back(std::move(processes));
+    return at->second;
+  }
+
+  /// How far clocks of members are ahead of the first one's: their ends are at one moment. What a
+  /// flag takes to be seen is no error of a clock.
+  std::vector<std::int64_t> clock_offsets_ns(const RegionRun& run, const HiddenSync& hidden,
+                                             const std::vector<std::uint32_t>& processes) const {
+    constexpr double kSeenNs = 50'000.0;
+    std::vector<std::vector<double>> differences(processes.size());
+    for (const HiddenSync::Meeting& meeting : hidden.meetings) {
+      const auto members = hidden.members_of(meeting);
+      if (!std::ranges::equal(members, processes, {}, &PieceRef::process)) continue;
+      const auto end_of = [&run](const PieceRef& member) {
+        return static_cast<double>(run.processes[member.process][member.piece].end_ns);
+      };
+      for (std::size_t m = 0; m < members.size(); ++m)
+        differences[m].push_back(end_of(members[m]) - end_of(members[0]));
+    }
+    std::vector<std::int64_t> offsets;
+    for (std::vector<double>& of_member : differences) {
+      const double offset = of_member.empty() ? 0.0 : detect::median(of_member);
+      offsets.push_back(std::fabs(offset) < kSeenNs ? 0 : static_cast<std::int64_t>(offset));
+    }
+    return offsets;
+  }
+
+  /// A member waits from when it begins until the last one has begun.
+  void add_meeting(const RegionRun& run, const HiddenSync& hidden,
+                   const HiddenSync::Meeting& meeting, std::uint32_t operation) {
+    std::vector<std::uint32_t> processes;
+    for (const PieceRef& member : hidden.members_of(meeting)) processes.push_back(member.process);
+    const auto [known, is_new] = offsets_.try_emplace(processes);
+    if (is_new) known->second = clock_offsets_ns(run, hidden, processes);
+    const std::vector<std::int64_t>& offsets = known->second;
+    const auto shifted = [](std::uint64_t time_ns, std::int64_t by_ns) {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(time_ns) + by_ns);
+    };
+    std::uint64_t latest_ns = 0;  // by the first member's clock
+    for (std::size_t m = 0; m < meeting.count; ++m) {
+      const PieceRef& member = hidden.members_of(meeting)[m];
+      const Piece& piece = run.processes[member.process][member.piece];
+      latest_ns = std::max(latest_ns, shifted(piece.begin_ns, -offsets[m]));
+    }
+    const std::uint32_t group = group_of(std::move(processes));
+    const auto number = static_cast<std::uint32_t>(meeting_times_.size());
+    meeting_times_.push_back({group, latest_ns});
+    for (std::size_t m = 0; m < meeting.count; ++m) {
+      const PieceRef& member = hidden.members_of(meeting)[m];
+      const Piece& piece = run.processes[member.process][member.piece];
+      const std::uint64_t end_ns = std::max(piece.end_ns - meeting.work_ns,
+                                            std::min(shifted(latest_ns, offsets[m]), piece.end_ns));
+      waits_.processes[member.process].push_back(
+          {piece.begin_ns, std::max(piece.begin_ns, end_ns), operation, group, number});
+      HiddenWaits::Operation& sums = waits_.operations[operation];
+      sums.time_ns += length_ns(piece);
+      sums.wait_ns += length_ns(piece) - static_cast<double>(meeting.work_ns);
+    }
+  }
+
+  /// Meetings get their numbers in their groups.
+  void finish() {
+    std::vector<std::uint32_t> order(meeting_times_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [this](std::uint32_t i) { return meeting_times_[i]; });
+    std::vector<std::uint32_t> sequence(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const bool is_first = i == 0 ||
+                            meeting_times_[order[i]].first != meeting_times_[order[i - 1]].first;
+      sequence[order[i]] = is_first ? 0 : sequence[order[i - 1]] + 1;
+    }
+    for (std::vector<HiddenWaits::Wait>& waits : waits_.processes) {
+      for (HiddenWaits::Wait& wait : waits) wait.sequence = sequence[wait.sequence];
+      std::ranges::stable_sort(waits, {}, &HiddenWaits::Wait::begin_ns);
+    }
+  }
+
+  static constexpr SyncRule kRule{.needs_apart_begins = true, .unnamed = kGapName};
+
+  const RecordSource& source_;
+  const GapSteps& steps_;
+  const Coordinates& specified_;
+  double work_ns_ = 0.0;  ///< of the steps that are looked at first
+  std::vector<Found> found_;
+  HiddenWaits waits_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> group_index_;
+  std::map<std::vector<std::uint32_t>, std::vector<std::int64_t>> offsets_;  ///< of clocks
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> meeting_times_;  ///< group, last to arrive
+};
+
+}  // namespace
+
+HiddenWaits find_hidden_waits(const RecordSource& source, const GapSteps& steps,
+                              const Coordinates& specified) {
+  return Finder(source, steps, specified).find();
+}
+
+}  // namespace megascope::pieces

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/base/status.h"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+/// Limits of the disk space and memory that the buffers of a job take on a node.
+namespace megascope::trace {
+
+/// Returns the bytes that the buffers leave free on a file system of `total_bytes`: 5 %, at least 1
+/// GiB and at most 16 GiB; an eighth below 8 GiB.
+std::uint64_t free_space_floor(std::uint64_t total_bytes) noexcept;
+
+/// Returns the bytes that one of `local_ranks` processes may hold in memory: a sixteenth of what is
+/// available plus what it holds itself, divided by the number of processes.
+std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_bytes,
+                           std::uint32_t local_ranks) noexcept;
+
+/// Returns the available memory: the minimum of MemAvailable and of what the limits of this
+/// process's memory cgroups leave (v1 and v2, with all parents). Page cache that the kernel can
+/// drop counts as available. ~0: unknown. root: directory that stands for "/", for tests.
+std::uint64_t available_memory_bytes(const std::string& root = {});
+
+/// Limits of one trace file. A default-constructed object limits nothing. Any thread.
+class Space {
+ public:
+  Space() = default;
+
+  /// Purpose of the space. Definitions make records readable: they may use half of the floor and
+  /// twice the share of memory.
+  enum class Use { kEvents, kDefinitions };
+
+  /// Kind of the file system that holds the buffers.
+  enum class Kind {
+    kDisk,
+    kLateDisk,  ///< reports free space late, when written data gets its blocks (btrfs, zfs,
+                ///< network)
+    kMemory
+  };
+
+  /// Starts to limit. local_ranks: processes of the job on this node. file: open and empty. root:
+  /// see available_memory_bytes().
+  void limit(std::uint32_t local_ranks, Kind kind, int file, const std::string& root = {});
+
+  /// Checks whether the file may grow by more_bytes. Returns an error that states what is free and
+  /// what stays free. held_bytes: present size of the file. file: open. The check includes one
+  /// chunk for every local process, because all may ask at the same moment. kLateDisk: in addition,
+  /// local_ranks files of that size must have fitted into what was free at the start.
+  Status check(int file, const std::string& path, std::uint64_t held_bytes,
+               std::uint64_t more_bytes, Use use) const;
+
+  /// Returns the share of memory at the time of limit(); ~0 if the file system is not in memory.
+  std::uint64_t memory_bytes() const noexcept { return first_share_bytes_; }
+
+ private:
+  Status check_disk(int file, const std::string& path, std::uint64_t held_bytes,
+                    std::uint64_t more_bytes, std::uint64_t part) const;
+  std::uint64_t share_bytes(std::uint64_t held_bytes) const;
+
+  std::uint32_t local_ranks_ = 0;  ///< 0: no limit
+  Kind kind_ = Kind::kDisk;
+  std::uint64_t first_free_bytes_ = 0;
+  std::string root_;
+  std::uint64_t first_share_bytes_ = ~std::uint64_t{0};
+  mutable std::atomic<std::uint64_t> share_bytes_{~std::uint64_t{0}};  ///< as last read
+  mutable std::atomic<std::uint64_t> read_again_at_{0};  ///< read again at this size of the file
+};
+
+}  // namespace megascope::trace

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/base/status.h"
+#include "core/lifecycle/collective.h"
+#include "core/record/definitions.h"
+#include "core/record/source.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace megascope::megascan {
+
+/// The coordinates of a rank in the parallel groups that MegaScan knows: data, pipeline, tensor.
+struct GridCoordinates {
+  std::array<std::int32_t, 3> index{0, 0, 0};
+  std::array<std::int32_t, 3> size{1, 1, 1};
+};
+
+/// The coordinates of a process; an error if it is in none of the groups.
+Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates);
+
+/// File name, e.g. "benchmark-data-0-pipeline-1-tensor-0.json".
+std::string file_name(const GridCoordinates& coordinates);
+
+/// The coordinates of the member's ranks, in order. Collective. Returns the same error on all
+/// members if a rank has no coordinates or two ranks have the same.
+Status find_coordinates(const RecordSource& source, Collective& members,
+                        std::vector<GridCoordinates>& coordinates);
+
+}  // namespace megascope::megascan

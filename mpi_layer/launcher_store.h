@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// The launcher's key-value store (PMIx or PMI): entries of the processes of a job, by rank and
+/// key. No MPI message is sent, and no call waits for another process. One source file for each
+/// kind of launcher, chosen when the library is built.
+namespace megascope::mpi::launcher_store {
+
+enum class Answer : std::uint8_t {
+  kText,
+  kNothing,  ///< there is no entry (yet)
+  kError,    ///< the launcher failed or is gone
+};
+
+/// Connects to the launcher. Call before PMPI_Init. Returns false if this launcher has no such
+/// store; put() and get() must not be called then.
+bool open();
+/// Stores an entry of this process. text: no blanks or line ends, at most 200 bytes. Entries stored
+/// before PMPI_Init are visible to all ranks after it. Returns false on failure.
+bool put(const char* key, const std::string& text);
+/// Reads an entry of `rank` of this process's world. One local query.
+Answer get(std::int32_t rank, const char* key, std::string& text);
+/// As get(), for an entry stored after PMPI_Init; queries the node of `rank` (Slurm: 0.5 ms;
+/// others: at most 1 s). Returns kText with an empty text if such entries are not visible and no
+/// rank has to wait for them.
+Answer get_late(std::int32_t rank, const char* key, std::string& text);
+/// Call after PMPI_Init. Closes this connection where the MPI library has opened the same one,
+/// which serves until PMPI_Finalize. A program whose end is not intercepted (PMPI_Finalize, or
+/// MPI_Finalize found by dlsym) then ends normally for its launcher.
+void share();
+/// Closes the connection. Call before PMPI_Finalize.
+void close();
+
+/// Return the launcher's name of this process's MPI_COMM_WORLD, and of the one that spawned it by
+/// MPI_Comm_spawn; empty if the launcher has none. Both worlds use the same names. After PMPI_Init.
+std::string own_world();
+std::string parent_world();
+
+/// Explanation for the user if open() returned false.
+extern const char* const kWhyNot;
+
+}  // namespace megascope::mpi::launcher_store

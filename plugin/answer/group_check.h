@@ -1,0 +1,53 @@
+#pragma once
+
+#include "analysis/detect/detect.h"
+#include "analysis/match/match.h"
+#include "analysis/match/match_tables.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace megascope::answer {
+
+/// Compares the specified parallel groups with who communicates with whom. Where there is a
+/// pipeline, messages go along one dimension; a collective of some ranks that differ in several
+/// dimensions is one of all ranks that do.
+class GroupCheck final : public analysis::MatchSink {
+ public:
+  /// groups: may be empty, then nothing is compared. All outlive the object.
+  GroupCheck(const analysis::MatchTables& tables, const std::vector<std::int32_t>& world_ranks,
+             const detect::GroupIndices& groups)
+      : tables_(tables), world_ranks_(world_ranks), groups_(groups) {}
+
+  void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
+  void add_wait_point(analysis::Track, const analysis::WaitPoint&) override {}
+  void add_message(std::size_t task, const analysis::MessageEnd& send,
+                   const analysis::MessageEnd& receive) override;
+  void add_collective(std::size_t task, const analysis::Collective& collective) override;
+  void end_window() override {}
+
+  /// After the pass: a sentence where more than a tenth of the communication contradicts the
+  /// groups; else empty.
+  std::string contradiction() const;
+
+ private:
+  struct Task {
+    std::uint64_t count = 0;
+    std::uint64_t contradicting = 0;
+    std::pair<std::int32_t, std::int32_t> example = {-1, -1};  ///< the lowest ranks
+    std::map<analysis::CommTable::Index, bool> fits;           ///< by communicator
+    void add(bool is_contradicting, std::int32_t a, std::int32_t b);
+  };
+  std::size_t index_of(std::int32_t world_rank) const;
+  bool do_fit(const analysis::Collective& collective) const;
+
+  const analysis::MatchTables& tables_;
+  const std::vector<std::int32_t>& world_ranks_;
+  const detect::GroupIndices& groups_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace megascope::answer

@@ -1,0 +1,99 @@
+#include "plugin/answer/one_claim.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+namespace megascope::answer {
+namespace {
+
+using detect::Cause;
+using detect::RootCause;
+
+bool is_pause(const RootCause& root_cause) {
+  return root_cause.cause == Cause::kHostStall || root_cause.cause == Cause::kBlocked ||
+         root_cause.cause == Cause::kPreempted;
+}
+
+bool contains(const RootCause& whole, const RootCause& part) {
+  return std::ranges::includes(whole.ranks, part.ranks);
+}
+
+bool overlap(const RootCause& one, const RootCause& other) {
+  return one.onset_step <= other.last_step && other.onset_step <= one.last_step;
+}
+
+bool claim_the_same(const RootCause& one, const RootCause& other) {
+  return one.cause != Cause::kSlowLink && other.cause != Cause::kSlowLink &&
+         is_pause(one) == is_pause(other) && overlap(one, other) &&
+         (contains(one, other) || contains(other, one));
+}
+
+/// Ranks of a stage are compared with the stage's others, and ranks of replicas that all vary are
+/// much slower than these.
+bool is_compared_within(const RootCause& part, const RootCause& whole) {
+  if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
+    return false;
+  const bool is_stage = whole.cause == Cause::kStageImbalance;
+  const bool are_all_replicas = whole.cause == Cause::kInputImbalance &&
+                                !whole.groups.contains("dp");
+  if (is_stage && part.cause == Cause::kSlowCompute)
+    return part.evidence.peer_count + 1 == static_cast<std::int32_t>(whole.ranks.size());
+  return are_all_replicas || (is_stage && part.cause == Cause::kSlowHost);
+}
+
+void set_within(RootCause& part, const RootCause& whole) {
+  part.within = {whole.cause, whole.ranks, -1};
+  part.has_specified_groups = whole.has_specified_groups;
+  const auto stage = whole.groups.find("pp");
+  if (whole.cause == Cause::kStageImbalance && whole.has_specified_groups &&
+      stage != whole.groups.end())
+    part.within.stage = stage->second;
+}
+
+/// The steps of one are those of both.
+void widen(RootCause& kept, const RootCause& dropped) {
+  std::vector<std::int64_t> steps;
+  std::ranges::set_union(kept.steps, dropped.steps, std::back_inserter(steps));
+  kept.onset_step = std::min(kept.onset_step, dropped.onset_step);
+  kept.last_step = std::max(kept.last_step, dropped.last_step);
+  kept.active_steps = std::max(
+      {kept.active_steps, dropped.active_steps, static_cast<std::int32_t>(steps.size())});
+  kept.steps = std::move(steps);
+}
+
+}  // namespace
+
+void make_one_claim_each(std::vector<RootCause>& root_causes) {
+  std::ranges::stable_sort(root_causes, std::greater<>(), &RootCause::cost_fraction);
+  std::vector<RootCause> kept;
+  for (RootCause& root_cause : root_causes) {
+    bool is_claimed = false;
+    for (RootCause& other : kept) {
+      if (!claim_the_same(root_cause, other)) continue;
+      if (is_compared_within(root_cause, other)) {
+        set_within(root_cause, other);
+      } else if (is_compared_within(other, root_cause)) {
+        set_within(other, root_cause);
+      } else {
+        if (root_cause.ranks == other.ranks) widen(other, root_cause);
+        is_claimed = true;
+        break;
+      }
+    }
+    if (!is_claimed) kept.push_back(std::move(root_cause));
+  }
+  root_causes = std::move(kept);
+}
+
+void drop_absent_wholes(std::vector<RootCause>& root_causes) {
+  for (RootCause& root_cause : root_causes) {
+    const bool is_there = std::ranges::any_of(root_causes, [&root_cause](const RootCause& other) {
+      return other.cause == root_cause.within.cause && other.ranks == root_cause.within.ranks;
+    });
+    if (!is_there) root_cause.within = {};
+  }
+}
+
+}  // namespace megascope::answer
