@@ -135,6 +135,8 @@ class Finder {
     for (const Found& found : found_) all.insert(found.kinds.begin(), found.kinds.end());
     const std::size_t ranks = source_.world_ranks().size();
     const GapRun gaps = read_gaps(source_, steps_, {SIZE_MAX, kMaxPieces / ranks, &all});
+    waits_.is_too_long = gaps.is_cut;
+    if (gaps.is_cut) return std::move(waits_);
     waits_.processes.resize(ranks);
     for (const Found& found : found_) add_waits(gaps.run, found);
     finish();

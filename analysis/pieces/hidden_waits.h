@@ -31,13 +31,16 @@ struct HiddenWaits {
   std::vector<std::vector<std::uint32_t>> groups;  ///< processes, ascending
   std::vector<std::vector<Wait>> processes;        ///< in order of time; empty: there are none
 
+  bool is_too_long = false;  ///< some were seen, but the run is too long to find them all: none is
+                             ///< kept
+
   bool is_there() const { return !groups.empty(); }
 };
 
 /// specified: the parallel groups of the run; empty: all ranks with the same calls are tried as one
 /// group, then members of each communicator, then ranks of each host. Looks at the first 40 steps
-/// of each rank, and where these show something reads all of them. A step with more than some
-/// 20,000 calls is not looked at. Deterministic.
+/// of each rank, and where these show something reads all of them, up to four million pieces of all
+/// ranks. A step with more than some 20,000 calls is not looked at. Deterministic.
 HiddenWaits find_hidden_waits(const RecordSource& source, const GapSteps& steps,
                               const Coordinates& specified);
 

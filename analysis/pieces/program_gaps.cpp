@@ -69,8 +69,10 @@ class GapReader {
       else if (call.depth == 0)
         add_call(call);
     }
-    return std::move(pieces_);
+    return pieces_;
   }
+  /// Pieces of the step that goes on count: one step may have more than fit.
+  bool is_cut() const { return pieces_.size() + step_.size() >= limits_.max_pieces; }
   std::uint64_t sequence() const {
     const auto most = std::ranges::max_element(step_counts_, {},
                                                [](const auto& entry) { return entry.second; });
@@ -83,9 +85,7 @@ class GapReader {
     std::uint32_t name = kNoName;
   };
 
-  bool is_full() const {
-    return steps_.ended() >= limits_.max_steps || pieces_.size() >= limits_.max_pieces;
-  }
+  bool is_full() const { return steps_.ended() >= limits_.max_steps || is_cut(); }
 
   void enter_region(const Call& call) {
     cut_at(call.enter_ns);
@@ -168,6 +168,7 @@ GapRun read_gaps(const RecordSource& source, const GapSteps& steps, const GapLim
     GapReader reader(source, i, StepCounter(detect::marks_of(steps.marks, i), marker), limits,
                      names);
     result.run.processes.push_back(reader.read());
+    result.is_cut = result.is_cut || reader.is_cut();
     result.sequences.push_back(reader.sequence());
   }
   result.run.names = names.take();

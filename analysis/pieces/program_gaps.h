@@ -31,6 +31,7 @@ struct GapRun {
   /// name of the innermost region around it.
   RegionRun run;
   std::vector<std::uint64_t> sequences;  ///< by process: hash of the calls of most of its steps
+  bool is_cut = false;  ///< a rank has more pieces than the limit; the rest of it is missing
 };
 
 /// Reads the judged locations once, up to the limits. Where steps are not annotated the first one

@@ -318,7 +318,11 @@ whatif::WhatIf Answer::play(std::size_t max_scenarios) {
     program_.reset();
     prepared_.emplace(*graph_);
   }
-  whatif::WhatIf what_if = whatif::what_if(*prepared_, corrected_->source(), options);
+  const RecordSource& source = corrected_->source();
+  const std::vector<std::vector<std::string>> no_groups(source.world_ranks().size());
+  whatif::WhatIf what_if = groups_.indices.empty()  // none, or ignored
+                               ? whatif::what_if(*prepared_, no_groups, options)
+                               : whatif::what_if(*prepared_, source, options);
   add_blocked_in_mpi(what_if);
   return what_if;
 }

@@ -41,11 +41,15 @@ void GroupCheck::add_message(std::size_t task, const analysis::MessageEnd& send,
 void GroupCheck::add_collective(std::size_t task, const analysis::Collective& collective) {
   const bool is_hidden = tables_.functions.function(collective.function).op == CollectiveOp::kNone;
   if (groups_.empty() || is_hidden || !collective.is_whole || collective.members.size() < 2) return;
-  const auto [known, is_new] = tasks_[task].fits.try_emplace(collective.comm, true);
-  if (is_new) known->second = do_fit(collective);
-  std::set<std::int32_t> ranks;
-  for (const analysis::CollectiveEnd& end : collective.members) ranks.insert(end.world_rank);
-  tasks_[task].add(!known->second, *ranks.begin(), *std::next(ranks.begin()));
+  const auto [known, is_new] = tasks_[task].fits.try_emplace(collective.comm);
+  Fit& fit = known->second;
+  if (is_new) {
+    std::set<std::int32_t> ranks;
+    for (const analysis::CollectiveEnd& end : collective.members) ranks.insert(end.world_rank);
+    fit = {do_fit(collective), {*ranks.begin(), *ranks.rbegin()}};
+    if (ranks.size() > 1) fit.lowest.second = *std::next(ranks.begin());
+  }
+  tasks_[task].add(!fit.does, fit.lowest.first, fit.lowest.second);
 }
 
 bool GroupCheck::do_fit(const analysis::Collective& collective) const {

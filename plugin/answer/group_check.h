@@ -34,11 +34,15 @@ class GroupCheck final : public analysis::MatchSink {
   std::string contradiction() const;
 
  private:
+  struct Fit {  ///< of a communicator's members to the groups
+    bool does = true;
+    std::pair<std::int32_t, std::int32_t> lowest = {-1, -1};  ///< world ranks, ascending
+  };
   struct Task {
     std::uint64_t count = 0;
     std::uint64_t contradicting = 0;
     std::pair<std::int32_t, std::int32_t> example = {-1, -1};  ///< the lowest ranks
-    std::map<analysis::CommTable::Index, bool> fits;           ///< by communicator
+    std::map<analysis::CommTable::Index, Fit> fits;
     void add(bool is_contradicting, std::int32_t a, std::int32_t b);
   };
   std::size_t index_of(std::int32_t world_rank) const;

@@ -44,6 +44,23 @@ bool are_alike_slow(const std::vector<const RootCause*>& members) {
   return most->factor - least->factor <= kAlike * (most->factor - 1.0);
 }
 
+/// Has each pair a step in common?
+bool are_slow_together(const std::vector<const RootCause*>& members) {
+  const auto last_onset = std::ranges::max(members, {}, &RootCause::onset_step)->onset_step;
+  const auto first_end = std::ranges::min(members, {}, &RootCause::last_step)->last_step;
+  return last_onset <= first_end;
+}
+
+/// The steps from the first in which a member is slow to the last.
+void widen(RootCause& joint, const std::vector<const RootCause*>& members) {
+  joint.onset_step = std::ranges::min(members, {}, &RootCause::onset_step)->onset_step;
+  joint.last_step = std::ranges::max(members, {}, &RootCause::last_step)->last_step;
+  std::set<std::int64_t> steps;
+  for (const RootCause* member : members) steps.insert(member->steps.begin(), member->steps.end());
+  joint.steps.assign(steps.begin(), steps.end());
+  joint.active_steps = static_cast<std::int32_t>(joint.steps.size());
+}
+
 }  // namespace
 
 SyncedRun::SyncedRun(const RecordSource& run, const detect::GroupIndices& specified, unsigned jobs)
@@ -57,11 +74,17 @@ SyncedRun::SyncedRun(const RecordSource& run, const detect::GroupIndices& specif
   else
     steps.markers = detect::find_step_markers(run, jobs);
   HiddenWaits waits = pieces::find_hidden_waits(run, steps, specified);
+  is_too_long_ = waits.is_too_long;
   if (waits.is_there()) waits_ = std::make_unique<pieces::WaitsSource>(run, std::move(waits));
 }
 
 std::vector<std::string> SyncedRun::notes() const {
   std::vector<std::string> notes;
+  if (is_too_long_) {
+    notes.emplace_back(
+        "Ranks synchronise between MPI calls, and the run is too long to find all of these waits: "
+        "ranks that wait there may be reported as slow.");
+  }
   if (!has_waits()) return notes;
   const HiddenWaits& waits = waits_->waits();
   for (std::uint32_t i = 0; i < waits.operations.size(); ++i) {
@@ -101,14 +124,19 @@ void SyncedRun::join(std::vector<RootCause>& root_causes) const {
              std::ranges::binary_search(ranks, root_cause.ranks.front());
     };
     std::vector<const RootCause*> members;
+    std::set<std::int32_t> slow;
     for (const RootCause& root_cause : root_causes) {
-      if (is_member(root_cause)) members.push_back(&root_cause);
+      if (!is_member(root_cause)) continue;
+      members.push_back(&root_cause);
+      slow.insert(root_cause.ranks.front());
     }
-    if (members.size() != ranks.size() || !are_alike_slow(members)) continue;
+    if (slow.size() != ranks.size() || members.size() != slow.size()) continue;
+    if (!are_alike_slow(members) || !are_slow_together(members)) continue;
     RootCause joint = *members.front();
     joint.cause = Cause::kSlowCompute;
     joint.ranks = ranks;
     joint.groups.clear();
+    widen(joint, members);
     for (const RootCause* member : members) {
       joint.hosts.insert(joint.hosts.end(), member->hosts.begin(), member->hosts.end());
       joint.cost_fraction = std::max(joint.cost_fraction, member->cost_fraction);

@@ -35,6 +35,7 @@ class SyncedRun {
   const RecordSource& run_;
   detect::AnnotatedSteps reported_;
   std::unique_ptr<pieces::WaitsSource> waits_;
+  bool is_too_long_ = false;
 };
 
 /// Steps as the analysis of a run without its hidden waits finds them.

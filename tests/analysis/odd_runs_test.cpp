@@ -1,6 +1,7 @@
 // Runs that are not as the rules would like them: what is said of each.
 #include "analysis/synth/synth.h"
 #include "plugin/answer/answer.h"
+#include "plugin/answer/synced_run.h"
 #include "spinning_program.h"
 
 #include <gmock/gmock.h>
@@ -34,6 +35,7 @@ struct Judged {
   std::vector<std::int32_t> ranks;  ///< of all culprits, ascending
   std::vector<RootCause> root_causes;
   std::vector<std::string> limits;
+  std::vector<std::string> scenarios;  ///< names
   std::string verdict;
 };
 Judged judged(const RecordSource& run, bool is_measured = true) {
@@ -45,6 +47,8 @@ Judged judged(const RecordSource& run, bool is_measured = true) {
     ranks.insert(root_cause.ranks.begin(), root_cause.ranks.end());
   result.ranks.assign(ranks.begin(), ranks.end());
   result.limits = answer::limits_of(answer.view());
+  for (const whatif::Scenario& scenario : answer.view().what_if.scenarios)
+    result.scenarios.push_back(scenario.name);
   result.verdict = answer::verdict_text(answer.view());
   return result;
 }
@@ -97,10 +101,12 @@ TEST(SpecifiedGroups, ThatContradictTheMessagesAreReportedAndIgnored) {
   const Judged right = judged(changed(run, places(true)));
   EXPECT_THAT(right.ranks, ElementsAre(5)) << right.verdict;
   EXPECT_THAT(right.verdict, HasSubstr("pp 1"));
+  EXPECT_THAT(right.scenarios, Contains(HasSubstr("pp ")));
   EXPECT_THAT(right.limits, Not(Contains(HasSubstr("contradict"))));
   const Judged wrong = judged(changed(run, places(false)));
   EXPECT_THAT(wrong.ranks, ElementsAre(5)) << wrong.verdict;
   EXPECT_THAT(wrong.verdict, Not(HasSubstr("pp ")));
+  EXPECT_THAT(wrong.scenarios, Not(Contains(HasSubstr("pp "))));
   EXPECT_THAT(wrong.limits, Contains(HasSubstr("the specified parallel groups are ignored: they "
                                                "contradict")));
 }
@@ -138,6 +144,45 @@ TEST(MembersThatAreAllLateAlike, AreAllNamed) {
   program.clock_ns.assign(8, 0);
   const Judged found = judged(program.run());
   EXPECT_THAT(found.ranks, ElementsAre(2, 3)) << found.verdict;
+}
+
+RootCause slow(detect::Cause cause, std::int32_t rank, std::int32_t first, std::int32_t last) {
+  RootCause root_cause;
+  root_cause.cause = cause;
+  root_cause.ranks = {rank};
+  root_cause.factor = 1.3;
+  root_cause.onset_step = first;
+  root_cause.last_step = last;
+  for (std::int32_t step = first; step <= last; ++step) root_cause.steps.push_back(step);
+  root_cause.active_steps = last - first + 1;
+  return root_cause;
+}
+
+/// A slow rank 0 and another cause, after the causes of one group of ranks 0 and 1 of four were
+/// joined.
+std::vector<RootCause> joined(const RootCause& second) {
+  SpinningProgram program;
+  program.group_size = 2;
+  program.before = {1.3, 1, 1, 1};
+  const MemorySource run = program.run();
+  const answer::SyncedRun synced(run, {}, 1);
+  EXPECT_TRUE(synced.has_waits());
+  std::vector<RootCause> root_causes = {slow(detect::Cause::kSlowCompute, 0, 0, 20), second};
+  synced.join(root_causes);
+  return root_causes;
+}
+
+TEST(MembersThatAreAllLateAlike, AreOneCauseWhereEachIsSlowAtTheSameTime) {
+  const auto both = joined(slow(detect::Cause::kSlowCompute, 1, 10, 29));
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_THAT(both[0].ranks, ElementsAre(0, 1));
+  EXPECT_EQ(both[0].onset_step, 0);
+  EXPECT_EQ(both[0].last_step, 29);
+  EXPECT_EQ(both[0].active_steps, 30);
+  EXPECT_EQ(joined(slow(detect::Cause::kSlowCompute, 1, 21, 29)).size(), 2U)
+      << "one after the other";
+  EXPECT_EQ(joined(slow(detect::Cause::kHostStall, 0, 0, 20)).size(), 2U)
+      << "two causes of one rank: rank 1 is healthy";
 }
 
 TEST(OperationsThatSynchroniseSometimes, DoNotMakeTheOnesWhoWaitSlow) {

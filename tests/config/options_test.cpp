@@ -99,8 +99,8 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.live_compat.port, 5000);
   EXPECT_EQ(loaded.values.live_control, LiveControl::kAllow);
   EXPECT_EQ(loaded.values.live_vectors, "vectors");
-  EXPECT_EQ(loaded.values.live_preloaded_rate, 1048576U);
-  EXPECT_EQ(loaded.values.live_preloaded_cpu.value, 7U);
+  EXPECT_EQ(loaded.values.live_unauthenticated_rate, 1048576U);
+  EXPECT_EQ(loaded.values.live_unauthenticated_cpu.value, 7U);
   EXPECT_EQ(loaded.values.otf2_intercomm, Otf2Intercomm::kComm);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_FALSE(loaded.values.cpu_time);

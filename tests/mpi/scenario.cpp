@@ -122,7 +122,7 @@ class ScenarioTest : public testing::Test {
     ASSERT_TRUE(run->is_readable());
     const Scenario& scenario = *on_ranks(rank_count_)[scenario_];
     for (int rank = 0; rank < rank_count_ && scenario.expected != nullptr; ++rank) {
-      expect_lines(run->annotated(rank), scenario.expected({rank, rank_count_}), rank);
+      expect_lines(run->recorded(rank), scenario.expected({rank, rank_count_}), rank);
     }
     if (scenario.check != nullptr) scenario.check(*run);
   }

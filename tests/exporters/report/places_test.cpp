@@ -94,8 +94,8 @@ TEST(CallSites, OfRanksAreOneByModuleAndOffset) {
   ASSERT_EQ(report.call_sites.size(), 2u);
   EXPECT_EQ(report.call_sites[0].totals.calls, 2u);
   EXPECT_EQ(report.call_sites[0].totals.time, 30u);
-  EXPECT_EQ(call_site_of(report.call_sites[0].site), "solve (heat.c:42)") << "one of the ranks knew";
-  EXPECT_EQ(call_site_of(report.call_sites[1].site), "heat+0x20");
+  EXPECT_EQ(place_of(report.call_sites[0].site), "solve (heat.c:42)") << "one of the ranks knew";
+  EXPECT_EQ(place_of(report.call_sites[1].site), "heat+0x20");
 }
 
 TEST(CallSites, BeyondTheBoundAreSummedUp) {
