@@ -1,5 +1,6 @@
 #include "analysis/advice/rank_gather.h"
 
+#include "analysis/advice/collective_kinds.h"
 #include "analysis/common/collective_shape.h"
 #include "core/record/file_fact.h"
 
@@ -20,21 +21,6 @@ bool is_boundary(std::string_view name) {
                                                 "MPI_Finalize"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
-
-bool is_variable(CollectiveOp op) {
-  return op == CollectiveOp::kGatherv || op == CollectiveOp::kScatterv ||
-         op == CollectiveOp::kAllgatherv || op == CollectiveOp::kAlltoallv ||
-         op == CollectiveOp::kAlltoallw || op == CollectiveOp::kReduceScatter;
-}
-
-/// Their bytes are those of all members.
-bool counts_all_members(CollectiveOp op) {
-  return op == CollectiveOp::kAllreduce || op == CollectiveOp::kAllgather ||
-         op == CollectiveOp::kAlltoall || op == CollectiveOp::kReduceScatterBlock;
-}
-
-/// Small ones of these can be combined; broadcasts have a rule of their own.
-bool may_be_tiny(CollectiveOp op) { return counts_all_members(op) || op == CollectiveOp::kReduce; }
 
 }  // namespace
 
