@@ -96,8 +96,7 @@ void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts,
     row.comm = comm_of(row.comm);
     if (row.site < process.call_sites.size()) {
       const auto [found, is_new] = site_index.try_emplace(
-          place_of(process.call_sites[row.site]),
-          static_cast<std::uint32_t>(facts.sites.size()));
+          place_of(process.call_sites[row.site]), static_cast<std::uint32_t>(facts.sites.size()));
       if (is_new) facts.sites.push_back(found->first);
       row.site = found->second;
     } else {

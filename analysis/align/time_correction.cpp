@@ -28,8 +28,7 @@ class CorrectedPoints final : public PointStream {
   bool next(Point& point) override {
     if (!points_->next(point)) return false;
     point.time_ns = correction_.corrected(point.time_ns);
-    if (point.kind == PointKind::kRangeStop)
-      point.start_ns = correction_.corrected(point.start_ns);
+    if (point.kind == PointKind::kRangeStop) point.start_ns = correction_.corrected(point.start_ns);
     return true;
   }
 

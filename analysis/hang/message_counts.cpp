@@ -170,8 +170,7 @@ void MessageCounts::count(const RecordSource& source, const CommTable& comms, un
   for_each_index(ranks.size(), jobs, [&](std::size_t i) {
     MessageCounting counting(source, comms, ranks[i]);
     for (const MessageQuery* query : by_rank.at(ranks[i])) counting.ask(*query);
-    for (auto at = positions_.lower_bound({.world_rank = ranks[i]}); at != positions_.end();
-         ++at) {
+    for (auto at = positions_.lower_bound({.world_rank = ranks[i]}); at != positions_.end(); ++at) {
       if (at->first.world_rank != ranks[i]) break;
       counting.ask(at->first, at->second.query);
     }

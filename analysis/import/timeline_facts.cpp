@@ -55,9 +55,8 @@ std::vector<End> ends_of(const Timeline& timeline, const std::vector<std::int32_
     const Operation& operation = timeline.operations[i];
     End end{kinds.of(kind), operation.step, 0, static_cast<std::uint32_t>(i), is_receive};
     const std::uint32_t counted = positions.next(rank_of_track[operation.track], end);
-    end.position = operation.sequence != kUnknown
-                          ? static_cast<std::uint32_t>(operation.sequence)
-                          : counted;
+    end.position = operation.sequence != kUnknown ? static_cast<std::uint32_t>(operation.sequence)
+                                                  : counted;
     ends.push_back(end);
   };
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) {

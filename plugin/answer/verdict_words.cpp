@@ -48,7 +48,7 @@ std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
   const std::string location = host.empty() ? std::string()
-                                             : " (" + report::printable(host, kHostColumns) + ")";
+                                            : " (" + report::printable(host, kHostColumns) + ")";
   std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, location,
                                  report::percent_text(share(rank.caused_ns, whole)),
                                  duration(rank.caused_ns));

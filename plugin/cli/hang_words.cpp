@@ -84,7 +84,7 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
 
 /// The window or file of a call, else its communicator.
 CommTable::Index object_of(const HangView& view, const Waiting& waiting,
-                              const analysis::ThreadState& thread) {
+                           const analysis::ThreadState& thread) {
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
   for (const Fact& fact : thread.posted) {
     analysis::Slot slot = analysis::kNoSlot;

@@ -59,8 +59,10 @@ Json bounds_json() {
 Json ranks_json(const LiveSettings& settings) {
   Json list = Json::array();
   for (const LiveRank& rank : settings.ranks)
-    list.push_back(
-        {{"rank", rank.world_rank}, {"host", rank.host}, {"pid", rank.pid}, {"place", rank.coordinates}});
+    list.push_back({{"rank", rank.world_rank},
+                    {"host", rank.host},
+                    {"pid", rank.pid},
+                    {"place", rank.coordinates}});
   return list;
 }
 

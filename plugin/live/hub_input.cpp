@@ -152,7 +152,8 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
   const auto at = std::ranges::lower_bound(settings_.ranks, world_rank, {}, &LiveRank::world_rank);
   const bool is_known = at != settings_.ranks.end() && at->world_rank == world_rank;
   LiveRank& rank = is_known ? *at : *settings_.ranks.insert(at, LiveRank{});
-  rank = {.world_rank = world_rank, .host = facts.host, .pid = facts.pid, .coordinates = facts.place};
+  rank = {
+      .world_rank = world_rank, .host = facts.host, .pid = facts.pid, .coordinates = facts.place};
 }
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,

@@ -39,7 +39,7 @@ struct Judged {
   std::string verdict;
 };
 Judged judged(const RecordSource& run, bool is_measured = true) {
-  const answer::Answer answer(run, time_of(run, is_measured), {.has_replay = true});
+  answer::Answer answer(run, time_of(run, is_measured), {.has_replay = true});
   Judged result;
   result.root_causes = answer.view().detection.root_causes;
   std::set<std::int32_t> ranks;
@@ -47,9 +47,9 @@ Judged judged(const RecordSource& run, bool is_measured = true) {
     ranks.insert(root_cause.ranks.begin(), root_cause.ranks.end());
   result.ranks.assign(ranks.begin(), ranks.end());
   result.limits = answer::limits_of(answer.view());
-  for (const whatif::Scenario& scenario : answer.view().what_if.scenarios)
-    result.scenarios.push_back(scenario.name);
   result.verdict = answer::verdict_text(answer.view());
+  for (const whatif::Scenario& scenario : answer.replay().scenarios)
+    result.scenarios.push_back(scenario.name);
   return result;
 }
 

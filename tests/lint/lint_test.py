@@ -7,6 +7,7 @@ import check_files
 import check_includes
 import check_sizes
 import check_words
+import glossary
 
 
 def includes(path, text):
@@ -107,6 +108,26 @@ class Words(unittest.TestCase):
             self.assertEqual(len(check_words.check_text("docs/a.md", line + "\n")), 1, line)
         for line in ("network/work/x", "TODO(#12): later", "${DIR}/home/x"):
             self.assertEqual(check_words.check_text("docs/a.md", line + "\n"), [], line)
+
+
+
+class Glossary(unittest.TestCase):
+    TABLE = ("# Glossary\n\n| keep | this |\n\n## Words that are not used\n\n| do not write | write |\n|---|---|\n| guest, wish book | x |\n"
+             "| _slowly | y |\n\n## Words with one meaning\n\n| word | z |\n")
+
+    def words(self, text):
+        return [word for _, word in glossary.uses(glossary.pattern_of(glossary.refused_words(self.TABLE)), text)]
+
+    def test_the_first_column_of_its_section_is_read(self):
+        self.assertEqual(glossary.refused_words(self.TABLE), ["guest", "wish book", "_slowly"])
+
+    def test_words_are_found_in_prose_and_in_identifiers(self):
+        for text in ("a guest comes", "GuestBudget", "kGuest", "the_guest_", "void enter_slowly();", "a wish book", "WishBook"):
+            self.assertEqual(len(self.words(text)), 1, text)
+
+    def test_parts_of_words_and_contracts_are_not_found(self):
+        for text in ("guesthouse", "a word", "MEGASCOPE_LIVE_GUEST_RATE", "megascope_live_guest_bytes_total", "wish it"):
+            self.assertEqual(self.words(text), [], text)
 
 
 if __name__ == "__main__":
