@@ -59,9 +59,9 @@ struct Operation {
                                      ///< file counts them
   std::uint32_t specified = 0;  ///< 1 + its place in Timeline::told; 0: the file does not tell what
                                 ///< it did, its name does
-  bool is_pair = false;     ///< its begin and its end are events of their own
-  bool may_repeat = false;  ///< another that is equal is another one: the file's clock is too
-                            ///< coarse to tell them apart
+  bool is_pair = false;         ///< its begin and its end are events of their own
+  bool may_repeat = false;      ///< another that is equal is another one: the file's clock is too
+                                ///< coarse to tell them apart
 
   bool operator==(const Operation&) const = default;
 };

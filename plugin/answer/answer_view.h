@@ -28,8 +28,8 @@ struct AnswerView {
                                              ///< causality pass; empty: of some it is not known
   bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are
                                 ///< seldom seen in them
-  bool are_steps_annotated = false;  ///< by the program or the timeline; else inferred from calls
-                                     ///< that come back
+  bool are_steps_annotated = false;    ///< by the program or the timeline; else inferred from calls
+                                       ///< that come back
   std::vector<cpu::RankCpu> cpu = {};  ///< by index in world_ranks(); divided between outside and
                                        ///< inside of MPI only where there are root causes
   std::vector<SharedCores> shared_cores = {};
