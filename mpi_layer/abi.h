@@ -44,7 +44,7 @@ bool is_mpi_object(std::string_view name);
 
 /// Returns the bytes received, as MPI_Get_count for MPI_BYTE, without an MPI call.
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
-/// Returns the size of a truncated message that was received into `room` bytes, as far as it is
+/// Returns the size of a truncated message that was received into `space` bytes, as far as it is
 /// known.
 std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t space) noexcept;
 /// Sets the count of a status, so that received_bytes() returns `bytes`.

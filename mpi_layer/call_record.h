@@ -58,7 +58,7 @@ namespace detail {
 }  // namespace detail
 
 /// Marks the call as entered and not returned, for readers after a crash or a hang. Only for depth
-/// 0. The mark has no room for the fifth word: sizes of a send-receive, received bytes of a
+/// 0. The mark has no space for the fifth word: sizes of a send-receive, received bytes of a
 /// one-sided operation.
 [[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer,
                                                 const CallRecord& call) noexcept {

@@ -79,7 +79,7 @@ class AnchorSink final : public MatchSink {
   std::vector<Edges> tasks_;
 };
 
-/// Nobody left before the last one entered. Each domain is compared with the lowest one there.
+/// No rank left before the last one entered. Each domain is compared with the lowest one there.
 void AnchorSink::add_collective(std::size_t task, const Collective& collective) {
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;

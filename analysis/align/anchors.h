@@ -20,7 +20,7 @@ struct Anchors {
 };
 
 /// The program's messages and synchronising collectives bound how far two clocks can differ, from
-/// both sides: nothing arrives before it was sent, nobody leaves a barrier before the last one
+/// both sides: nothing arrives before it was sent, no rank leaves a barrier before the last one
 /// entered. Of a clock that was not measured and contradicts these bounds the line is found that
 /// obeys them and is nearest to the clock as it is. Lines are composed from measured clocks on, or
 /// from that of the lowest rank. Reads all calls once.

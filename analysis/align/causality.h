@@ -9,7 +9,7 @@
 
 namespace megascope::analysis {
 
-/// What had to be moved so that no message is received before it was sent, and nobody leaves a
+/// What had to be moved so that no message is received before it was sent, and no rank leaves a
 /// collective before those entered that he needs.
 struct Causality {
   std::uint64_t violations_before = 0;

@@ -59,7 +59,7 @@ ClockBounds::Space ClockBounds::space_at(double rate) const {
   return space;
 }
 
-/// The room is a concave function of the rate.
+/// The space is a concave function of the rate.
 double ClockBounds::best_rate() const {
   double low = -kMaxRate;
   double high = kMaxRate;
@@ -74,7 +74,7 @@ double ClockBounds::best_rate() const {
   return (low + high) / 2;
 }
 
-/// Those around `best` that leave so much room.
+/// Those around `best` that leave so much space.
 ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   const auto edge = [&](double outside) {
     if (space_at(outside).width_ns() >= width_ns) return outside;

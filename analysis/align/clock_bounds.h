@@ -33,7 +33,7 @@ class ClockBounds {
 
   /// By how much a clock that is moved by a part of the line contradicts them.
   double contradiction_ns(const ClockLine& line, double part) const;
-  /// A line in their middle, of the least rate that leaves it at least half of the room there is.
+  /// A line in their middle, of the least rate that leaves it at least half of the space there is.
   ClockLine middle() const;
   /// The smallest part of that line that obeys them: none where the clock does as it is.
   ClockLine nearest() const;

@@ -129,7 +129,7 @@ class Clock {
     return false;
   }
 
-  /// Where the way up to a move may begin, so that nobody who needs something on it comes too
+  /// Where the way up to a move may begin, so that no rank who needs something on it comes too
   /// early.
   std::uint64_t ramp_start(std::uint32_t process, const Move& move,
                            std::uint64_t not_before_ns) const {

@@ -13,7 +13,7 @@ namespace megascope::analysis {
 /// 2009): moments that come too early are moved behind what they need. Forward: after a move the
 /// process's clock goes slower by a hundredth until it has caught up with itself, so that lengths
 /// hardly change. Backward: what comes before a move is drawn along, a hundredth of the way, as far
-/// as nobody who needs it comes too early. Nothing is ever moved to an earlier time. Result by
+/// as no rank who needs it comes too early. Nothing is ever moved to an earlier time. Result by
 /// process: as in constraints. Linear.
 std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints);
 

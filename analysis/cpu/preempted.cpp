@@ -72,7 +72,7 @@ std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
   return steps;
 }
 
-/// As many of them as the culprit was slow in: those in which its slowest rank worked longest.
+/// As many of them as the root cause was slow in: those in which its slowest rank worked longest.
 std::vector<std::size_t> slow_steps(const std::vector<const RankCpu*>& ranks,
                                     const RootCause& root_cause) {
   std::vector<std::size_t> steps = all_steps(ranks, root_cause);
@@ -198,7 +198,7 @@ class Judge {
            kExplained * compared.excess_ns;
   }
 
-  /// Without the waits of all, would the culprit still be as slow? factor: its time over that of
+  /// Without the waits of all, would the root cause still be as slow? factor: its time over that of
   /// those that do the same work.
   static bool is_explained_by_share(const Compared& compared, double factor) {
     if (factor - 1 < kMinExcess) return false;

@@ -22,7 +22,7 @@ constexpr double kMinComputed = 0.1;  ///< of the run: estimates of CPU time out
 constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
 constexpr double
     kOfUsual = 0.1;  ///< of what the others are: programs that sleep do not sleep equally long
-constexpr double kExplained = 0.5;      ///< of what a culprit costs
+constexpr double kExplained = 0.5;      ///< of what a root cause costs
 constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
                                         ///< because ranks have no core

@@ -8,7 +8,7 @@
 
 namespace megascope::cpu {
 
-/// Adds and corrects culprits by what the kernel charged to each rank in the whole run; where no
+/// Adds and corrects root causes by what the kernel charged to each rank in the whole run; where no
 /// steps were found, too.
 ///
 /// - A rank that is blocked outside of MPI longer than the others is kBlocked. A culprit that its

@@ -9,7 +9,7 @@
 
 namespace megascope::detect {
 
-/// Of messages, in whatever order they end: nothing but the function tells such calls from each
+/// Of messages, in any order they end: nothing but the function tells such calls from each
 /// other.
 inline bool is_completion(const Fact& fact) {
   return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete;

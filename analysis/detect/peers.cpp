@@ -86,7 +86,7 @@ bool is_pipeline(const Reduced& reduced, const std::vector<std::int32_t>& depths
 }
 
 /// The rank that is an end of all messages, where three or more others are the other end: a master,
-/// whose work is like nobody's.
+/// whose work is like no rank's.
 std::optional<std::size_t> hub_of(const Reduced& reduced) {
   if (reduced.links.empty()) return std::nullopt;
   for (const std::size_t rank : {reduced.links[0].from, reduced.links[0].to}) {

@@ -110,7 +110,7 @@ class GraphMaking {
     if (is_free) graph.set_kind(node, WaitGraph::Kind::kFree);
   }
 
-  /// kNoNode: it waits for nobody that is known.
+  /// kNoNode: it waits for no rank that is known.
   Node target_of(const Waiting& waiting, const Want& want) {
     if (want.comm == CommTable::kNone) return kNoNode;
     if (want.kind == Want::Kind::kCollective) return meeting_of(waiting, want);

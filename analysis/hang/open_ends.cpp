@@ -30,7 +30,7 @@ class Explaining {
     for (const OpenEnd& end : ends.ranks) judge(end);
   }
 
-  /// Ranks that nobody keeps from going on, ascending.
+  /// Ranks that no rank keeps from going on, ascending.
   const std::vector<std::int32_t>& free() const { return free_; }
   /// Of some of them it is not known whether they could go on.
   bool is_unsure() const { return is_unsure_; }

@@ -13,7 +13,7 @@ class WaitGraph {
   using Node = std::uint32_t;
   enum class Kind : std::uint8_t {
     kAll,   ///< without targets: nothing is missing, it goes on
-    kAny,   ///< without targets: nobody can help it
+    kAny,   ///< without targets: no rank can help it
     kFree,  ///< goes on by itself
     kDead,  ///< never does anything again
   };

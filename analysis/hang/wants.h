@@ -17,11 +17,11 @@ struct Want {
     kCollective,
     kPost,      ///< MPI_Win_post by `partner`
     kComplete,  ///< MPI_Win_complete by `partner`
-    kLock,  ///< of a window's part at `target`; `partner` is who holds it, kNoPeer: nobody is seen
+    kLock,  ///< of a window's part at `target`; `partner` is who holds it, kNoPeer: no rank is seen
             ///< to
     kTarget,    ///< the window's part at `target`: it may have to take part in an operation
     kWorld,     ///< processes of another world
-    kTransfer,  ///< an operation on a file or window that needs nobody's call, as far as is known
+    kTransfer,  ///< an operation on a file or window that needs no rank's call, as far as is known
   };
   Kind kind = Kind::kReceive;
   CommTable::Index comm = CommTable::kNone;  ///< the communicator, window or file

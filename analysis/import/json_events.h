@@ -44,7 +44,7 @@ class JsonEvent {
   }
   /// number() × 1000. Of numbers beyond ±9 × 10^15: not exact, and limited to ±9 × 10^18.
   std::optional<Thousandths> thousandths(std::string_view key) const;
-  /// A list of numbers; null where there is none. What else is in it is passed over.
+  /// A list of numbers; null where there is none. What else is in it is ignored.
   const std::vector<double>* list(std::string_view key) const { return lists_.find(key); }
   /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may
   /// be.

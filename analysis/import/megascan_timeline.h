@@ -7,7 +7,7 @@
 
 namespace megascope::importer {
 
-/// Reads a folder of MegaScan's files, `benchmark-data-<D>-pipeline-<P>-tensor-<T>.json`, one a
+/// Reads a directory of MegaScan's files, `benchmark-data-<D>-pipeline-<P>-tensor-<T>.json`, one a
 /// worker. Its clocks were never compared: as MegaScan itself does, an iteration begins on all
 /// workers at once, behind the longest pause and iteration before. Iterations are steps, counted
 /// from 0. Untrusted. A worker whose file is damaged is left out, with a note; where all are, the

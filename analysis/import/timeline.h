@@ -84,7 +84,7 @@ struct Timeline {
   std::vector<Track> tracks;
   std::vector<Operation> operations;  ///< in no order
   std::vector<std::string> notes;     ///< what was left out or assumed; sentences
-  std::string source;                 ///< the file or folder, as the user named it
+  std::string source;                 ///< the file or directory, as the user named it
   std::vector<RegionDefinition>
       regions;  ///< by name, as far as files define them: those without a name are not defined
   std::vector<SpecifiedDefinitions> definitions;

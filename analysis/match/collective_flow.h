@@ -15,7 +15,7 @@ enum class Flow : std::uint8_t {
 };
 Flow flow_of(const FunctionTable::Function& function);
 
-/// Nobody leaves before those entered that he needs; else, of something empty perhaps, that is not
+/// No rank leaves before those entered that he needs; else, of something empty perhaps, that is not
 /// certain.
 bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& member);
 
@@ -24,7 +24,7 @@ bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& me
 class LastNeeded {
  public:
   LastNeeded(const Collective& collective, Flow flow, bool has_groups);
-  /// nullptr: nobody.
+  /// nullptr: no rank.
   const CollectiveEnd* of(const CollectiveEnd& member) const;
 
  private:

@@ -17,7 +17,7 @@ class CollectiveJoin {
       : tables_(tables), states_(states), task_(task), groups_(tables.comms.size()) {}
 
   void add(const CollectiveEnd& end, Matching& result, MatchSink& sink);
-  /// Closes collectives to which nobody can come any more. has_finished: by world rank.
+  /// Closes collectives to which no rank can come any more. has_finished: by world rank.
   void give_up(const std::vector<bool>& has_finished, Matching& result, MatchSink& sink);
   /// The first mismatch of each communicator; moves them out.
   void take_mismatches(std::vector<Mismatch>& mismatches);

@@ -24,7 +24,7 @@ struct TrueRootCause {
 /// "slow_compute", "slow_host" …
 std::string name_of(FaultKind kind);
 
-/// The culprits of a run, in the order of its faults; those that begin after its end left out.
+/// The root causes of a run, in the order of its faults; those that begin after its end left out.
 std::vector<TrueRootCause> truth_of(const RunSpec& spec);
 
 }  // namespace megascope::synth

@@ -27,7 +27,7 @@ class Walk {
   }
 
  private:
-  /// Along the track back to its last wait, and over to the culprit. False when the track never
+  /// Along the track back to its last wait, and over to the root cause. False when the track never
   /// waited before.
   bool to_last_wait() {
     std::uint32_t& left = left_[track_];

@@ -16,7 +16,7 @@ struct DelayCosts {
 
 /// Who caused the waits, carried back along chains (D. Böhme et al., "Identifying the root causes
 /// of wait states in large-scale parallel applications", ICPP 2010): in the interval since the two
-/// met before, the culprit of a wait took some time more than the waiter outside of waits (its
+/// met before, the root cause of a wait took some time more than the waiter outside of waits (its
 /// *delay*), and waited itself for others. The wait is divided in proportion between the delay,
 /// which the culprit caused, and those waits, whose cost is carried to their own culprits. Where
 /// there is neither, the culprit caused it. One pass from the last stop to the first: O(stops · log

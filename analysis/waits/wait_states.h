@@ -29,7 +29,7 @@ inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind:
 
 /// A stop, how long its track waited in it, for whom, and where the two had met before.
 /// Packed, for there is one for nearly every call: durations have 48 bits, three days, and how much
-/// later a culprit came half of that; longer ones are cut.
+/// later a root cause came half of that; longer ones are cut.
 struct WaitingPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
@@ -51,7 +51,7 @@ struct WaitingPoint {
   }
 
   std::uint64_t leave_ns() const { return enter_ns + duration_ns; }
-  /// How much more time the culprit took since the two met before than this track.
+  /// How much more time the root cause took since the two met before than this track.
   std::int64_t later_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }

@@ -66,7 +66,7 @@ class Player {
 
  private:
   static std::vector<std::size_t> largest(const std::vector<double>& values, std::size_t most);
-  /// Of a transfer that nobody waited for only that is known: it was over in time.
+  /// Of a transfer that no rank waited for only that is known: it was over in time.
   double as_was_ns(OperationIndex index) const {
     const float duration_ns = graph_.operations[index].duration_ns;
     return duration_ns == kUnknownDuration ? 0.0 : static_cast<double>(duration_ns);

@@ -117,7 +117,7 @@ inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
          high32(word) + short_run(word) + 1 == request && short_run(word) < kMaxShortRun;
 }
 
-/// Writes a fact that does not fold, in its smallest form. Returns the number of words. to: room
+/// Writes a fact that does not fold, in its smallest form. Returns the number of words. to: space
 /// for kMaxFactWords.
 std::size_t encode_fact(const Fact& fact, Word* to) noexcept;
 

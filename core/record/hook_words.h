@@ -51,7 +51,7 @@ inline constexpr Word timed(std::uint64_t ticks, std::uint64_t base_ticks, unsig
   return (ticks - base_ticks) << 16 | what;
 }
 
-/// Writes a number that belongs to a region. Returns its end. to: room for kMaxValueWords.
+/// Writes a number that belongs to a region. Returns its end. to: space for kMaxValueWords.
 inline Word* encode_value(Word* to, ValueName name, std::int64_t value) {
   const Word head = Word{static_cast<std::uint16_t>(name)} << 16;
   if (value == static_cast<std::int32_t>(value)) {

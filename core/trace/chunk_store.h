@@ -39,7 +39,7 @@ class ChunkStore {
 
   /// Creates the file, never over an existing one, with its header page. size_limit_bytes: bound of
   /// the whole file. local_ranks: processes of the job on this node, among which the space left to
-  /// the application is divided (Room); 0: leave none.
+  /// the application is divided (Space); 0: leave none.
   Status create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes,
                 std::uint32_t local_ranks = 0);
 
@@ -55,13 +55,13 @@ class ChunkStore {
   /// or what the limit leaves if that is at least `min_bytes` (both multiples of
   /// kChunkAlignment).
   /// On failure returns nullptr with the reason in `status`. Reaching the limit of create() is not
-  /// an error (status stays ok); a refusal by Room is.
+  /// an error (status stays ok); a refusal by Space is.
   ChunkHeader* acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                        Use use = Use::kEvents);
   /// Ends writing to a chunk: unmaps it, or writes it to the file.
   Status release(ChunkHeader* chunk);
 
-  /// Returns whether Room has refused to let the file grow. It is not asked again.
+  /// Returns whether Space has refused to let the file grow. It is not asked again.
   bool is_out_of_space() const noexcept { return is_out_of_space_.load(std::memory_order_relaxed); }
   /// Returns the bound of the whole file: the limit of create(), or the share of memory if that is
   /// less.

@@ -51,7 +51,7 @@ bool CallDecoder::decode_mark(std::span<const Word> words, std::uint64_t base_ti
   facts.clear();
   if (words.size() < kMessageWords) return false;
   const auto kind = static_cast<FactKind>((words[1] >> 48) & 0xFF);
-  if (has_fifth_word(kind)) {  // has no room in a mark
+  if (has_fifth_word(kind)) {  // has no space in a mark
     const Word whole[kMaxCallWords] = {words[0], words[1], words[2], words[3], 0};
     if (decode_words(whole, kMaxCallWords, base_ticks, call, folded, count) == 0) return false;
   } else if (call_words(kind) == kBareWords) {

@@ -29,7 +29,7 @@ class JointFile {
  public:
   static constexpr std::size_t kMemoryBytes = 8U << 20;
 
-  /// folder: an existing directory on one file system for all members.
+  /// directory: an existing directory on one file system for all members.
   JointFile(Collective& members, std::string directory, const std::string& name);
   JointFile(const JointFile&) = delete;
   JointFile& operator=(const JointFile&) = delete;

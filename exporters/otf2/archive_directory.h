@@ -15,7 +15,7 @@ namespace megascope::otf2 {
 /// directory has no effect. One thread.
 class ArchiveDirectory {
  public:
-  /// folder: the final directory. name: of the archive, e.g. "trace".
+  /// directory: the final directory. name: of the archive, e.g. "trace".
   ArchiveDirectory(std::string directory, std::string name, Collective& members);
   ArchiveDirectory(const ArchiveDirectory&) = delete;
   ArchiveDirectory& operator=(const ArchiveDirectory&) = delete;

@@ -4,7 +4,7 @@
 
 namespace megascope::otf2 {
 
-/// Writes the run as an OTF2 archive: job.folder/trace.otf2 (anchor), trace.def and trace/.
+/// Writes the run as an OTF2 archive: job.directory/trace.otf2 (anchor), trace.def and trace/.
 ///
 /// Collective: each member writes the event files of its own ranks and does not hold events of
 /// others. Definitions are unified in O(log members) rounds; events refer to global ids directly.

@@ -17,11 +17,11 @@
 namespace megascope::perfetto {
 
 /// Reusable buffer for one protobuf message, for packets that occur millions of times. `reserve`
-/// must provide the room; the writing functions do not check.
+/// must provide the space; the writing functions do not check.
 class FieldBuffer {
  public:
   void clear() { size_ = 0; }
-  /// Makes room for `bytes` more.
+  /// Makes space for `bytes` more.
   void reserve(std::size_t bytes) {
     if (size_ + bytes > data_.size()) data_.resize(2 * (size_ + bytes));
   }

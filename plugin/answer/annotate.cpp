@@ -23,7 +23,7 @@ std::size_t step_index_of(const AnswerView& view, std::int32_t number) {
                                   view.step_numbers.begin());
 }
 
-/// From the first to the last step of a culprit; where steps cannot be told in time, that of the
+/// From the first to the last step of a root cause; where steps cannot be told in time, that of the
 /// evidence.
 std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view,
                                                 const RootCause& root_cause) {

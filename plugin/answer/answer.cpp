@@ -292,7 +292,7 @@ whatif::WhatIf Answer::replay() {
   return what_if;
 }
 
-/// Besides the culprits, so many scenarios of each kind.
+/// Besides the root causes, so many scenarios of each kind.
 whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   whatif::WhatIfOptions options;
   options.max_scenarios = max_scenarios;

@@ -19,7 +19,7 @@
 namespace megascope::answer {
 
 /// Everything that the analysis says of a run: matches, waits and their causes, message order,
-/// culprits.
+/// root causes.
 class Answer {
  public:
   struct Options {
@@ -41,7 +41,7 @@ class Answer {
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the
-  /// culprits.
+  /// root causes.
   whatif::WhatIf replay();
 
  private:

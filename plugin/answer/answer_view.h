@@ -31,7 +31,7 @@ struct AnswerView {
   bool are_steps_annotated = false;    ///< by the program or the timeline; else inferred from calls
                                        ///< that come back
   std::vector<cpu::RankCpu> cpu = {};  ///< by index in world_ranks(); divided between outside and
-                                       ///< inside of MPI only where there are culprits
+                                       ///< inside of MPI only where there are root causes
   std::vector<SharedCores> shared_cores = {};
   Advice advice = {};  ///< empty unless asked for
   std::vector<std::int64_t> step_numbers =
@@ -59,7 +59,7 @@ std::string root_cause_text(const AnswerView& view, const detect::RootCause& roo
 inline constexpr std::size_t kMaxCauseSentences = 3;
 /// A cause below this share of the run is in tables only.
 inline constexpr double kMinSentenceCost = 0.005;
-/// Is the culprit of this index in AnswerView::detection reported in a sentence?
+/// Is the root cause of this index in AnswerView::detection reported in a sentence?
 bool has_sentence(const AnswerView& view, std::size_t index);
 /// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
 std::string root_cause_title(const detect::RootCause& root_cause);

@@ -50,7 +50,7 @@ bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_
   return different <= 1;
 }
 
-/// Slow links between the same groups are one culprit.
+/// Slow links between the same groups are one root cause.
 void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
                  std::vector<detect::RootCause>& root_causes) {
   std::vector<detect::RootCause> merged;

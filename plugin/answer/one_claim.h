@@ -11,7 +11,7 @@ namespace megascope::answer {
 /// group that is slow as a whole, it says so (Culprit::within); else only the one that costs more
 /// is left, with the steps of both where both name the same ranks. Links claim transfers, and stay.
 void make_one_claim_each(std::vector<detect::RootCause>& root_causes);
-/// Of those that are left: what is no longer reported is compared with by nobody.
+/// Of those that are left: what is no longer reported is compared with by no rank.
 void drop_absent_wholes(std::vector<detect::RootCause>& root_causes);
 
 }  // namespace megascope::answer

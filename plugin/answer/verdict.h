@@ -7,10 +7,10 @@
 
 namespace megascope::answer {
 
-/// What `megascope analyze` says first, of a run whose traces are all in one folder, of one run,
+/// What `megascope analyze` says first, of a run whose traces are all in one directory, of one run,
 /// and whole.
 struct VerdictJob {
-  std::string directory;     ///< the run folder
+  std::string directory;     ///< the run directory
   std::uint64_t max_ns = 0;  ///< time to work, by the wall clock
 };
 

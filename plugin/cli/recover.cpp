@@ -25,7 +25,7 @@ void report_missing(const std::string& directory, const trace::RecoverResult& re
 }
 
 /// For root, which may not write to run directories of other users: the command to run as the
-/// owner. Empty: `folder` belongs to this user.
+/// owner. Empty: `directory` belongs to this user.
 std::string command_of_owner(const std::string& directory) {
   struct stat info {};
   if (geteuid() != 0 || stat(directory.c_str(), &info) != 0 || info.st_uid == 0) return {};

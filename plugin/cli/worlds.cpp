@@ -52,8 +52,8 @@ bool are_same(const trace::OpenDirectory& one, const trace::OpenDirectory& other
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// Run directories in the parent of `folder`, of the same owner, whose world satisfies the
-/// condition, ascending. Paths are formed like `folder`. Ignores links and directories of other
+/// Run directories in the parent of `directory`, of the same owner, whose world satisfies the
+/// condition, ascending. Paths are formed like `directory`. Ignores links and directories of other
 /// users.
 std::vector<std::string> find_beside(
     const std::string& directory,

@@ -14,7 +14,7 @@ namespace megascope::live {
 /// request are always kept. One thread.
 class AnswerQueue {
  public:
-  /// Appends an answer. False: it may be omitted and there is no room.
+  /// Appends an answer. False: it may be omitted and there is no space.
   bool put(std::string text, bool may_be_left_out) {
     if (may_be_left_out && bytes_ + text.size() > kMaxAnswerBytes) return false;
     bytes_ += text.size();

@@ -49,7 +49,7 @@ std::optional<CompatFlag> flag_named(std::string_view name);
 bool is_passed_over(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
-/// One capture request for each pattern of the flag, based on `wish`.
+/// One capture request for each pattern of the flag, based on `capture_request`.
 std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
                                                          tensors::CaptureRequest capture_request);
 

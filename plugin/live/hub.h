@@ -85,7 +85,7 @@ class Hub final : public ProtocolEndpoint {
   // The functions below are for the compatibility endpoint.
   void set_observer(Observer* observer) { observer_ = observer; }
   /// Adds capture requests. Returns the ids under which their views are reported to the observer
-  /// (Onlooker), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
+  /// (Observer), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
   std::optional<std::vector<std::uint32_t>> want(
       const std::vector<tensors::CaptureRequest>& capture_requests,
       const std::vector<std::uint32_t>& former) {

@@ -23,7 +23,7 @@ struct NpyArray {
 /// float32 or float64 data in C order. bytes: any bytes. Pure.
 Status read_npy(std::span<const std::byte> bytes, NpyArray& array);
 
-/// Loads the file `path` from `folder`. path: relative to the directory or starting with it,
+/// Loads the file `path` from `directory`. path: relative to the directory or starting with it,
 /// without `..`. Links that lead out of the directory are rejected. At most kMaxNpyBytes. Errors
 /// name the path.
 Status load_npy(const std::string& directory, const std::string& path, NpyArray& array);

@@ -18,7 +18,7 @@ inline constexpr const char* kLostTokens = "tokens of texts for clients that do 
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// A view was put into the shelf.
+  /// A view was put into the latest-view cache.
   virtual void receive_key(const LatestViewCache::Place& place, std::int64_t now_ns) = 0;
   /// An item is not captured; the notice says why.
   virtual void handle(const tensors::Notice& notice) = 0;

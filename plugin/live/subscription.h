@@ -43,7 +43,7 @@ struct Store {
 /// next(). One thread.
 class Subscription {
  public:
-  /// wishes: ids of the CaptureRegistry; released by the caller.
+  /// capture_requests: ids of the CaptureRegistry; released by the caller.
   Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store);
 
   const Subscribe& request() const { return request_; }
@@ -53,7 +53,7 @@ class Subscription {
   void add_credits(std::uint32_t count);
   /// Number of tensors, counters or ranks that match now.
   std::size_t matches(const Store& store) const;
-  /// Reports a new view in the shelf. It replaces an unsent view of the same tensor.
+  /// Reports a new view in the latest-view cache. It replaces an unsent view of the same tensor.
   void receive_key(const LatestViewCache::Place& place);
   /// Builds the next frame and takes one credit. nullopt: no new data or no credit. problem: set if
   /// a frame cannot be built.

@@ -6,7 +6,7 @@
 
 namespace megascope::live {
 
-/// Writes `folder`/live_url with mode 0600, replacing an existing file. Errors name the file.
+/// Writes `directory`/live_url with mode 0600, replacing an existing file. Errors name the file.
 Status write_url_file(const std::string& directory, const std::string& url);
 void remove_url_file(const std::string& directory) noexcept;
 

@@ -19,7 +19,7 @@ class RunPart {
 
   /// The run directory, if this process knows it, else empty. Rank 0's value is used on all ranks.
   virtual std::string own_directory() = 0;
-  /// Moves the native trace to the run directory. folder: empty if there is no run directory.
+  /// Moves the native trace to the run directory. directory: empty if there is no run directory.
   virtual void enter_directory(const std::string& directory) = 0;
   virtual ClockDomain clock() = 0;
   virtual report::RunReport report() = 0;

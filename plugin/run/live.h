@@ -13,7 +13,7 @@ namespace megascope::run {
 /// on.
 LiveSettings live_settings(const config::Options& options);
 
-/// Loads the live view's module from `folder` and opens its port. server: never freed; nullptr
+/// Loads the live view's module from `directory` and opens its port. server: never freed; nullptr
 /// after an error. url: address for the user, including the token.
 Status open_live_view(const std::string& directory, const LiveSettings& settings,
                       LiveServer*& server, std::string& url);

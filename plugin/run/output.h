@@ -55,7 +55,7 @@ std::string host_name();
 std::string executable_path();
 std::string command_line();
 
-/// Checks that the file system has room for the exports of `process_count` processes with
+/// Checks that the file system has space for the exports of `process_count` processes with
 /// `trace_bytes` each. Called before exporting, because libotf2 ends the process when a write
 /// fails.
 Status check_space(const std::string& directory, std::uint64_t trace_bytes,

@@ -67,7 +67,7 @@ class Capture final : public CounterSink, public RequestSink {
   /// rank updates are polled at a shorter interval.
   void begin_request() noexcept;
   bool has_request() const noexcept;
-  /// Queues a tensor's name for the next rank update. False: there was no room; call again later.
+  /// Queues a tensor's name for the next rank update. False: there was no space; call again later.
   bool name(const TensorName& name);
   /// Queues this rank's process facts for the next rank update.
   void introduce(RankFacts facts);
@@ -115,7 +115,7 @@ class Capture final : public CounterSink, public RequestSink {
   PartBox parts_{kMaxRankUpdateBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
-  // What the next letter begins with, whatever else has no room.
+  // What the next letter begins with, whatever else has no space.
   bool is_to_introduce_ = false;
   bool is_to_report_polls_ = false;
   std::string failure_;                      ///< of a request; empty: none
@@ -126,7 +126,7 @@ class Capture final : public CounterSink, public RequestSink {
   CounterPast past_;
   bool wants_counters_ = false;
   std::set<std::pair<std::uint32_t, TensorId>>
-      refused_;  ///< wishes and tensors of which it has been said why they are not shown
+      refused_;  ///< capture requests and tensors of which it has been said why they are not shown
 };
 
 }  // namespace megascope::tensors

@@ -15,7 +15,7 @@
 /// (docs/live_protocol.md).
 namespace megascope::tensors {
 
-/// Values are sent between processes of one build. Append only, as for all of Wish.
+/// Values are sent between processes of one build. Append only, as for all of CaptureRequest.
 enum class CaptureRequestKind : std::uint8_t { kCounters, kStatistics, kTile, kWhole, kCount };
 
 inline constexpr std::uint8_t kAnyKind = 0xFF;

@@ -48,7 +48,7 @@ void clear_tail(std::span<std::byte> tail) noexcept;
 /// Writes, or reads, one rank's row. times_of() returns a default row if the row is not filled.
 void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& times) noexcept;
 RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept;
-/// Writes the capture requests. wishes: made by pack_capture_requests().
+/// Writes the capture requests. capture_requests: made by pack_capture_requests().
 void set_capture_requests(std::span<std::byte> tail, std::uint32_t ranks,
                           std::span<const std::byte> capture_requests) noexcept;
 std::span<const std::byte> capture_requests_in(std::span<const std::byte> tail,

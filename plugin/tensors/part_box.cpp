@@ -72,7 +72,7 @@ void PartBox::add(ViewPart&& part) {
   if (bytes_ > 2 * space_) prune(space_);
 }
 
-/// Discards the parts that do not fit into `room`.
+/// Discards the parts that do not fit into `space`.
 void PartBox::prune(std::size_t space) {
   if (bytes_ <= space) return;
   std::vector<bool> stays(parts_.size(), false);

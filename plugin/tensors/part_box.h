@@ -8,7 +8,7 @@
 
 namespace megascope::tensors {
 
-/// Bounded queue of view parts that wait for the next rank update. When room is short, it first
+/// Bounded queue of view parts that wait for the next rank update. When space is short, it first
 /// keeps fewer steps of each view, then fewer tensors.
 /// The selection depends only on step and tensor, not on timing. Ranks that hold parts of one view
 /// therefore select the same parts, even if their rank updates leave at different steps. The
@@ -16,11 +16,11 @@ namespace megascope::tensors {
 /// Not thread-safe: one thread at a time.
 class PartBox {
  public:
-  /// room: bytes of a rank update. The queue keeps at most twice as much.
+  /// space: bytes of a rank update. The queue keeps at most twice as much.
   explicit PartBox(std::size_t space) : space_(space) {}
 
   void add(ViewPart&& part);
-  /// Removes all parts and returns those that fit in `room` bytes, in insertion order. The others
+  /// Removes all parts and returns those that fit in `space` bytes, in insertion order. The others
   /// are discarded and counted.
   std::vector<ViewPart> take(std::size_t space);
   /// Number of parts discarded so far.

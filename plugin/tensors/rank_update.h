@@ -103,7 +103,7 @@ inline constexpr std::size_t kMaxPeerSums = 64;  ///< peers in one report
 /// One rank's part of a view. elements: `columns` float32 for each cell, last dimension fastest.
 /// One column: the value, or TileState::a of a tile. Three columns: count, a and b of TileState.
 struct ViewPart {
-  std::uint32_t capture_request = 0;  ///< Wish::id
+  std::uint32_t capture_request = 0;  ///< CaptureRequest::id
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
@@ -128,7 +128,7 @@ struct ViewPart {
 
 /// Why a requested item is not captured.
 struct Notice {
-  /// Wish::id; 0: for all clients
+  /// CaptureRequest::id; 0: for all clients
   std::uint32_t capture_request = 0;
   std::string text;
 };
@@ -149,7 +149,7 @@ struct RequestFailed {
   std::string text;
 };
 
-/// Number of view parts discarded on this rank for lack of room since the last such item.
+/// Number of view parts discarded on this rank for lack of space since the last such item.
 struct LeftOut {
   std::uint64_t parts = 0;
 };
@@ -162,7 +162,7 @@ struct RankFacts {
   std::string place;
 };
 
-/// Builds a rank update of at most `room` bytes. add() appends one item; if the item does not fit,
+/// Builds a rank update of at most `space` bytes. add() appends one item; if the item does not fit,
 /// it returns false and appends nothing. Strings longer than 4096 bytes are truncated, except that
 /// a Reply longer than kMaxReplyBytes is rejected. Throws std::bad_alloc, with the contents
 /// unchanged.
@@ -186,7 +186,7 @@ class RankUpdateWriter {
   bool add(const RankUpdateWriter& other);
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
-  /// Reserves memory for this many more bytes, within `room`.
+  /// Reserves memory for this many more bytes, within `space`.
   void reserve(std::size_t bytes) { bytes_.reserve(std::min(space_, bytes_.size() + bytes)); }
   void clear() { bytes_.clear(); }
   /// Returns the bytes; the writer is empty afterwards.

@@ -66,7 +66,7 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   if (theirs.word.is_announced != 0) mine.word = theirs.word;
 }
 
-/// How many entries of each list are among the first `room` entries of their union.
+/// How many entries of each list are among the first `space` entries of their union.
 struct Shares {
   std::uint32_t theirs = 0;
   std::uint32_t mine = 0;

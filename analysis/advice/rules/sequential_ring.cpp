@@ -51,7 +51,7 @@ Chain chain_from(const Links& links, std::int32_t first, bool is_receive) {
   return chain;
 }
 
-/// Ranks in which a chain begins: nobody of it comes before them. All, where the chain is a cycle.
+/// Ranks in which a chain begins: no rank of it comes before them. All, where the chain is a cycle.
 std::vector<std::int32_t> beginnings(const Links& links, bool is_receive) {
   std::vector<std::int32_t> first;
   for (const auto& [rank, link] : links) {
