@@ -63,7 +63,7 @@ std::map<std::string, CallTotals> sums_of_call_sites(const RunReport& report) {
   return sums;
 }
 
-TEST(CallSites, AddUpToTheirFunctionExactlyWhateverATickIs) {
+TEST(CallSites, AddUpToTheirFunctionExactlyForAnyTick) {
   for (const double tick_ns : {0.37, 0.5, 1.0, 1.7}) {
     Profile profile;
     for (std::uint64_t i = 0; i < 1000; ++i)
@@ -94,7 +94,8 @@ TEST(CallSites, OfRanksAreOneByModuleAndOffset) {
   ASSERT_EQ(report.call_sites.size(), 2u);
   EXPECT_EQ(report.call_sites[0].totals.calls, 2u);
   EXPECT_EQ(report.call_sites[0].totals.time, 30u);
-  EXPECT_EQ(call_site_of(report.call_sites[0].site), "solve (heat.c:42)") << "one of the ranks knew";
+  EXPECT_EQ(call_site_of(report.call_sites[0].site), "solve (heat.c:42)")
+      << "one of the ranks knew";
   EXPECT_EQ(call_site_of(report.call_sites[1].site), "heat+0x20");
 }
 
