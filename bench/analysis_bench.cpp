@@ -84,7 +84,7 @@ void analyze(benchmark::State& state, GeneratedRun::Kind kind) {
     const analysis::Matching matching = analysis::match_run(run, tables, states, jobs);
     const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
     if (waits.suffered_ns == 0)
-      return state.SkipWithError("nobody waited: this is not the cost of the analysis");
+      return state.SkipWithError("no rank waited: this is not the cost of the analysis");
     cpu += std::clock() - start;
     if (matching.unmatched() != 0)
       return state.SkipWithError("not all was matched: this is not the cost of the analysis");

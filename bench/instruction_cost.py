@@ -17,7 +17,7 @@ import support
 PROGRAMS = {"C": "mpi_call_cost", "mpif.h": "mpi_call_cost_mpif", "mpi_f08": "mpi_call_cost_f08"}
 FUNCTIONS = ("Comm_rank", "Iprobe", "Testany", "Sendrecv", "Isend", "Irecv", "Waitall", "Allreduce",
              "Put", "Rput", "Wait", "Win_flush", "File_write", "File_write_at", "File_seek")
-NOW_AND_THEN = ("write_rare", "write_fruitless_slowly", "begin(", "enter_slowly")
+NOW_AND_THEN = ("write_rare", "write_fruitless_slow_path", "begin(", "enter_slow_path")
 
 
 def main():

@@ -6,9 +6,9 @@
 /// owned_heap.cpp.
 namespace megascope::bench::heap {
 
-/// 0 … count - 1, all at nothing. What was allocated for earlier owners counts for nobody.
+/// 0 … count - 1, all at nothing. What was allocated for earlier owners counts for no owner.
 void begin(int count);
-/// Who allocates from now on; -1: nobody. Returns who did before. What is freed is taken from its
+/// Who allocates from now on; -1: no owner. Returns who did before. What is freed is taken from its
 /// owner.
 int set_owner(int owner) noexcept;
 /// Most bytes of `owner` that lived at once.

@@ -75,7 +75,7 @@ def loops():
             megascope.tensor("weight", empty)
 
     return {"empty": empty, "empty function": function, "region": region, "region, layer and micro-batch": region_at, "step": step,
-            "counter": counter, "tensor, nobody asked": tensor}
+            "counter": counter, "tensor, not requested": tensor}
 
 
 def torch_loops():

@@ -68,7 +68,7 @@ def print_table(results):
         cells = [f"{bare:.4g} {with_us - bare:+.3g}" for bare, with_us in (results[ranks][row] for ranks in columns)]
         added = [max(results[ranks][row][1] - results[ranks][row][0], 0) for ranks in columns]
         print(f"| {title} | " + " | ".join(cells) + f" | {exponent(columns, added)} |")
-    for row, title in (("own", "our own time, most of one rank, ms"), ("export", "OTF2 export afterwards, s")):
+    for row, title in (("own", "measurement overhead, most of one rank, ms"), ("export", "OTF2 export afterwards, s")):
         values = [results[ranks][row][1] for ranks in columns]
         print(f"| {title} | " + " | ".join(f"{value:.3g}" for value in values) + f" | {exponent(columns, values)} |")
 

@@ -55,7 +55,7 @@ SimulatedWorld::SimulatedWorld(int size, const Link& link)
     : link_(link), ranks_(static_cast<std::size_t>(size)), counts_(ranks_.size()) {
   void* stacks = mmap(nullptr, kStackBytes * ranks_.size(), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (stacks == MAP_FAILED) give_up("no room for the ranks' stacks");
+  if (stacks == MAP_FAILED) give_up("no space for the ranks' stacks");
   madvise(stacks, kStackBytes * ranks_.size(), MADV_NOHUGEPAGE);
   stacks_ = static_cast<std::byte*>(stacks);
 }
@@ -128,7 +128,7 @@ void SimulatedWorld::send(int from, int to, std::span<const std::byte> message) 
   ++count.rounds;
   count.modelled_ns += static_cast<double>(message.size()) / link_.bytes_per_ns;
   Rank& receiver = ranks_[static_cast<std::size_t>(to)];
-  const int owner = heap::set_owner(-1);  // on its way it is nobody's
+  const int owner = heap::set_owner(-1);  // on its way it has no owner
   receiver.waiting.push_back(
       {from, {message.begin(), message.end()}, count.rounds, count.modelled_ns + link_.latency_ns});
   heap::set_owner(owner);

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <vector>
 
-/// Ranks that are no processes: what travels between them is counted, whatever their number.
+/// Ranks that are no processes: what travels between them is counted, for any number of ranks.
 namespace megascope::bench {
 
 /// What a link costs in modelled time.

@@ -75,7 +75,7 @@ std::vector<Task> grid(const Arguments& arguments) {
 
 struct Outcome {
   Score score;
-  double oracle = 0.0;  ///< culprits that an oracle would be sure of
+  double oracle = 0.0;  ///< root causes that an oracle would be sure of
   std::vector<std::string> listed;
 };
 

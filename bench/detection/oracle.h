@@ -18,10 +18,10 @@ struct OracleHint {
   double message_noise = 0.0;  ///< of the log of a transfer
 };
 
-/// The chance that an oracle which knows culprit, steps, height, noise and all levels is as sure as
-/// the detection has to be: the most powerful test there is (Neyman and Pearson) of Gaussian noise.
-/// Of links it sees the messages that the detection sees, since of the others the trace does not
-/// tell when they came.
+/// The chance that an oracle which knows root cause, steps, height, noise and all levels is as sure
+/// as the detection has to be: the most powerful test there is (Neyman and Pearson) of Gaussian
+/// noise. Of links it sees the messages that the detection sees, since of the others the trace does
+/// not tell when they came.
 double oracle_chance(const OracleHint& hint, const RecordSource& run);
 
 }  // namespace megascope::bench

@@ -27,7 +27,7 @@ struct Cell {
 struct Scenario {
   std::unique_ptr<RecordSource> run;
   std::vector<synth::TrueRootCause> truth;
-  std::vector<OracleHint> hints;  ///< by true culprit
+  std::vector<OracleHint> hints;  ///< by true root cause
   std::string text;               ///< for people: grid and faults
 };
 

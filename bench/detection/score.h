@@ -9,7 +9,7 @@
 
 namespace megascope::bench {
 
-/// Counts over runs. A true culprit is found when an answer names the same ranks (of a link the
+/// Counts over runs. A true root cause is found when an answer names the same ranks (of a link the
 /// same two ends).
 struct Score {
   std::uint64_t runs = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What recording adds to a training step of the example GPT: instructions of one rank of a small model, counted by callgrind, and
 times of one and two ranks. A block of steps of each way is run beside a bare one, which of them first in turns; of each such pair the
-medians' ratio, of the ratios median and quartiles. Where ranks talk at steps, also what the report says of our own time.
+medians' ratio, of the ratios median and quartiles. Where ranks talk at steps, also what the report gives as measurement overhead.
 
   bench/gpt/own_time.py BUILD_DIRECTORY [--rounds 21] [--steps 8] [--counted 6]      --counted 0: no instructions
 """

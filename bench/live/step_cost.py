@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the live view adds to a training step of the example GPT: without it, with nobody looking, with one page that shows run, ranks and
+"""What the live view adds to a training step of the example GPT: without it, with no page open, with one page that shows run, ranks and
 tensors, with ten of them of which one never reads. Of rank 0, pinned to processor 0: instructions of its main thread,
 counted by callgrind, and CPU time of that thread, in rounds, each against the same round without a live view. Clients and the server's
-thread are on the other processors. Of one rank beside a free processor, of ranks that have a processor each, and of four ranks whatever
-the processors, what the report says of our own time, and how long a view takes from its tensor to a client.
+thread are on the other processors. Of one rank beside a free processor, of ranks that have a processor each, and of four ranks for any number of
+the processors, the measurement overhead that the report gives, and how long a view takes from its tensor to a client.
 
   bench/live/step_cost.py BUILD_DIRECTORY [--steps 60] [--counted 3] [--rounds 9] [--asked 3]
 
@@ -29,7 +29,7 @@ from job import Job  # noqa: E402
 
 MODEL = ["--layers", "4", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "16", "--micro-batches", "4"]
 COUNTED_MODEL = ["--layers", "2", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "4", "--micro-batches", "4"]
-WAYS = {"no live view": None, "nobody looks": (0, 0), "one page": (1, 0), "ten, one of them stalled": (10, 1)}
+WAYS = {"no live view": None, "no page": (0, 0), "one page": (1, 0), "ten, one of them stalled": (10, 1)}
 LAYOUTS = (("1 rank, the other core free for the server and its client", 1, ["taskset", "-c", "0"], [], "none"),
            ("2 ranks, a core each", 2, [], ["--tp", 2], "core"),
            ("4 ranks on these cores", 4, [], ["--tp", 2, "--pp", 2], "none"))
@@ -38,36 +38,36 @@ SETTLED_STEPS = 12  # by then pages are there, and what they want is captured
 
 
 class Watched:
-    """A job of the GPT with its onlookers."""
+    """A job of the GPT with its observers."""
 
     def __init__(self, build, way, ranks, command, bind):
         launcher = ["env", *(f"{name}={value}" for name, value in support.mpi_environment().items()), "mpirun.openmpi", "--bind-to", bind]
         self.job = Job(launcher, command, ranks, str(build.library), {}, "off" if WAYS[way] is None else "0")
-        self.onlookers = None
+        self.observers = None
         if WAYS[way] and WAYS[way][0]:
             self.job.find_server()
-            script = pathlib.Path(__file__).with_name("onlookers.py")
+            script = pathlib.Path(__file__).with_name("observers.py")
             words = ["taskset", "-c", "1", sys.executable, script, self.job.port, self.job.token, *WAYS[way]]
-            self.onlookers = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True)
+            self.observers = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True)
 
     def wait_for_step(self, step):
         while self.job.process.poll() is None and not any(line.startswith(f"step {step} ") for line in self.job.lines[-64:]):
             time.sleep(0.002)
 
     def end(self):
-        """(the report, what the first of the onlookers saw)."""
+        """(the report, what the first of the observers saw)."""
         if self.job.end(900) != 0:
             raise SystemExit("\n".join(self.job.errors))
-        seen = json.loads(self.onlookers.communicate()[0]) if self.onlookers else None
+        seen = json.loads(self.observers.communicate()[0]) if self.observers else None
         return json.loads((self.job.directory / "report.json").read_text(encoding="utf-8")), seen
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.onlookers:
-            self.onlookers.kill()
-            self.onlookers.wait()
+        if self.observers:
+            self.observers.kill()
+            self.observers.wait()
         self.job.__exit__()
 
 

@@ -35,7 +35,7 @@ class Output:
         return re.sub(r"\s+", " ", self.text)
 
     @property
-    def culprits(self):
+    def causes(self):
         return self.answer.get("culprits") or []
 
     @property
@@ -52,7 +52,7 @@ class Output:
             return self.answer["loss"]["total"]
         if not self.slowdown:
             return None
-        stages = [culprit["gain"] for culprit in self.culprits if culprit["kind"] == "stage_imbalance" and culprit.get("gain")]
+        stages = [cause["gain"] for cause in self.causes if cause["kind"] == "stage_imbalance" and cause.get("gain")]
         return 1 - 1 / max([self.slowdown, *stages])
 
 
@@ -76,21 +76,21 @@ def agrees(printed, value):
     return abs(float(printed) - value) <= decimals_half(printed) * 1.02 + 1e-9
 
 
-def name_of(culprit):
-    ranks = culprit["ranks"]
-    return f"{culprit['kind']} of ranks {', '.join(map(str, ranks[:8]))}{', ...' if len(ranks) > 8 else ''}"
+def name_of(cause):
+    ranks = cause["ranks"]
+    return f"{cause['kind']} of ranks {', '.join(map(str, ranks[:8]))}{', ...' if len(ranks) > 8 else ''}"
 
 
 def percent(share):
     return f"{100 * share:.2f} %"
 
 
-def scenario_of(output, culprit):
-    """The what-if line of a culprit: of its rank, or of the stage or replica that it is."""
-    names = {f"rank {culprit['ranks'][0]}"} if len(culprit["ranks"]) == 1 else set()
-    if culprit["kind"] in ("stage_imbalance", "input_imbalance"):
-        key = "pp" if culprit["kind"] == "stage_imbalance" else "dp"
-        names = {f"{key} {culprit.get('groups', {}).get(key)}"}
+def scenario_of(output, cause):
+    """The what-if line of a cause: of its rank, or of the stage or replica that it is."""
+    names = {f"rank {cause['ranks'][0]}"} if len(cause["ranks"]) == 1 else set()
+    if cause["kind"] in ("stage_imbalance", "input_imbalance"):
+        key = "pp" if cause["kind"] == "stage_imbalance" else "dp"
+        names = {f"{key} {cause.get('groups', {}).get(key)}"}
     return next((one for one in output.scenarios() if one["name"] in names), None)
 
 
@@ -98,16 +98,16 @@ def scenario_of(output, culprit):
 def text_has_the_costs_of_json(output):
     """A person reads the text and a program the JSON of one account: each cost told in words is one of the culprits'."""
     for printed in re.findall(r"\bit costs ([\d.]+) % of the run", output.flat):
-        if not any(agrees(printed, 100 * culprit["cost_fraction"]) for culprit in output.culprits):
-            yield f"the text says that a cause costs {printed} %, and no culprit of the JSON does"
+        if not any(agrees(printed, 100 * cause["cost_fraction"]) for cause in output.causes):
+            yield f"the text says that a cause costs {printed} %, and no cause of the JSON does"
 
 
 @rule
 def text_has_the_factors_of_json(output):
     """As above, for 'N times as long' and 'N times the work'."""
     for printed in re.findall(r"([\d.]+) times (?:as long|the work) [^.]*it costs", output.flat):
-        if not any(agrees(printed, culprit["factor"]) for culprit in output.culprits):
-            yield f"the text says {printed} times, and no culprit of the JSON has that factor"
+        if not any(agrees(printed, cause["factor"]) for cause in output.causes):
+            yield f"the text says {printed} times, and no cause of the JSON has that factor"
 
 
 @rule
@@ -129,17 +129,17 @@ def text_has_the_loss_of_json(output):
 
 
 @rule
-def nobody_stands_out_where_somebody_is_named(output):
-    """'No rank stands out' and a culprit exclude each other."""
-    if output.culprits and re.search(r"[Nn]o rank stands out|[Nn]obody (?:stands out|is slow)|[Nn]othing (?:stands out|was found)", output.flat):
-        yield f"the text says that no rank stands out, the JSON has {name_of(output.culprits[0])}"
+def no_rank_stands_out_where_one_is_named(output):
+    """'No rank stands out' and a cause exclude each other."""
+    if output.causes and re.search(r"[Nn]o rank stands out|[Nn]obody (?:stands out|is slow)|[Nn]othing (?:stands out|was found)", output.flat):
+        yield f"the text says that no rank stands out, the JSON has {name_of(output.causes[0])}"
 
 
 @rule
 def exit_code_says_what_was_found(output):
-    """A script sees the exit code only: 1 where a culprit is named; 0 with a culprit hides it."""
-    if output.culprits and output.exit_code == 0:
-        yield f"exit code 0, and {name_of(output.culprits[0])}"
+    """A script sees the exit code only: 1 where a cause is named; 0 with a cause hides it."""
+    if output.causes and output.exit_code == 0:
+        yield f"exit code 0, and {name_of(output.causes[0])}"
 
 
 @rule
@@ -157,38 +157,38 @@ def slowdown_is_the_ratio_of_its_steps(output):
 def cost_within_the_total_loss(output):
     """One cause cannot have cost more than everything that was lost, 1 - 1/S."""
     total = output.total_loss()
-    for culprit in output.culprits if total is not None else []:
-        if culprit["cost_fraction"] > total + SHARE_TOLERANCE:
-            yield f"{name_of(culprit)} costs {percent(culprit['cost_fraction'])}, all that was lost is {percent(total)}"
+    for cause in output.causes if total is not None else []:
+        if cause["cost_fraction"] > total + SHARE_TOLERANCE:
+            yield f"{name_of(cause)} costs {percent(cause['cost_fraction'])}, all that was lost is {percent(total)}"
 
 
 @rule
 def costs_add_up_within_the_total_loss(output):
     """What was lost is split over causes: the shares add up to at most all of it."""
-    total, costs = output.total_loss(), [culprit["cost_fraction"] for culprit in output.culprits]
+    total, costs = output.total_loss(), [cause["cost_fraction"] for cause in output.causes]
     if total is not None and len(costs) > 1 and sum(costs) > total + 2 * SHARE_TOLERANCE:
         yield f"{len(costs)} causes cost {percent(sum(costs))} together, all that was lost is {percent(total)}"
 
 
-def shared_cost(output, culprit):
+def shared_cost(output, cause):
     """What the causes cost that name some of the same ranks at the same time. Without any of them a part of the same time is gained."""
-    return sum(other["cost_fraction"] for other in output.culprits
-               if other is not culprit and set(other["ranks"]) & set(culprit["ranks"]) and overlap_in_time(culprit, other))
+    return sum(other["cost_fraction"] for other in output.causes
+               if other is not cause and set(other["ranks"]) & set(cause["ranks"]) and overlap_in_time(cause, other))
 
 
 @rule
 def cost_agrees_with_the_replay(output):
     """A cause's cost is what the run gains without it: its gain in the replay, or what it costs alone, or between them. What it
     shares with causes of the same ranks (a stage and a rank of it) is counted once, with either."""
-    for culprit in output.culprits:
-        if not culprit.get("gain"):
+    for cause in output.causes:
+        if not cause.get("gain"):
             continue
-        scenario = scenario_of(output, culprit)
-        gains = [culprit["gain"], culprit.get("alone") or culprit["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
+        scenario = scenario_of(output, cause)
+        gains = [cause["gain"], cause.get("alone") or cause["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
         least, most = 1 - 1 / min(gains), 1 - 1 / max(gains)
-        cost, tolerance = culprit["cost_fraction"], SHARE_TOLERANCE + 0.1 * most
-        if not least - shared_cost(output, culprit) - tolerance <= cost <= most + tolerance:
-            yield f"{name_of(culprit)} costs {percent(cost)}, the run without it is {percent(least)} to {percent(most)} shorter"
+        cost, tolerance = cause["cost_fraction"], SHARE_TOLERANCE + 0.1 * most
+        if not least - shared_cost(output, cause) - tolerance <= cost <= most + tolerance:
+            yield f"{name_of(cause)} costs {percent(cost)}, the run without it is {percent(least)} to {percent(most)} shorter"
 
 
 @rule
@@ -235,11 +235,11 @@ def somebody_waits_for_what_is_slow(output):
     if not waits.get("wall_s") or not world or any("No trace of" in limit for limit in output.answer.get("limits") or []):
         return  # waits of ranks without a trace are not seen
     waited = (waits["total_s"] + waits.get("hidden_s", 0.0)) / waits["wall_s"]
-    for culprit in output.culprits:
-        others = max(1, world - len(culprit["ranks"])) / world
-        spent = max(waited, outside_of_work(output, culprit["ranks"]) * others)
-        if culprit["kind"] != "slow_link" and culprit["cost_fraction"] >= 0.02 and spent < 0.5 * culprit["cost_fraction"] * others:
-            yield f"{name_of(culprit)} costs {percent(culprit['cost_fraction'])}, and ranks wait {percent(waited)} of their time"
+    for cause in output.causes:
+        others = max(1, world - len(cause["ranks"])) / world
+        spent = max(waited, outside_of_work(output, cause["ranks"]) * others)
+        if cause["kind"] != "slow_link" and cause["cost_fraction"] >= 0.02 and spent < 0.5 * cause["cost_fraction"] * others:
+            yield f"{name_of(cause)} costs {percent(cause['cost_fraction'])}, and ranks wait {percent(waited)} of their time"
 
 
 @rule
@@ -277,8 +277,8 @@ def function_named_has_the_most_waits(output):
             yield f"waits are mostly in {function} ({kind}): {functions[function]:.3g} s, and {kind} is {kinds[kind]:.3g} s in all"
 
 
-def has_steps(culprit):
-    return culprit.get("onset_step") is not None and culprit.get("last_step") is not None
+def has_steps(cause):
+    return cause.get("onset_step") is not None and cause.get("last_step") is not None
 
 
 def overlap_in_time(one, other):
@@ -310,9 +310,9 @@ def says_within(output, part, whole):
 def one_sentence_about_a_rank(output):
     """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.) Unless the
     output says of the one that it comes in addition to the other."""
-    culprits = [culprit for culprit in output.culprits if culprit["kind"] != "slow_link"]
-    for index, one in enumerate(culprits):
-        for other in culprits[index + 1:]:
+    causes = [cause for cause in output.causes if cause["kind"] != "slow_link"]
+    for index, one in enumerate(causes):
+        for other in causes[index + 1:]:
             if says_within(output, one, other) or says_within(output, other, one):
                 continue
             if claim_the_same(one, other) and overlap_in_time(one, other):
@@ -321,31 +321,31 @@ def one_sentence_about_a_rank(output):
 
 @rule
 def one_rank_is_blamed(output):
-    """'Rank N causes most of the waits' beside a culprit of other ranks: a reader takes both for the answer."""
-    named = {rank for culprit in output.culprits for rank in culprit["ranks"]}
+    """'Rank N causes most of the waits' beside a cause of other ranks: a reader takes both for the answer."""
+    named = {rank for cause in output.causes for rank in cause["ranks"]}
     for rank in re.findall(r"Rank (\d+) causes [\d.]+ % of it", output.flat):
         if named and int(rank) not in named:
-            yield f"rank {rank} causes most of the waits, the culprits are others: {name_of(output.culprits[0])}"
+            yield f"rank {rank} causes most of the waits, the root causes are others: {name_of(output.causes[0])}"
 
 
 @rule
 def a_slow_rank_is_slower(output):
     """A factor of a slow rank is above 1, and what was observed is above what was expected."""
-    for culprit in output.culprits:
-        evidence = culprit.get("evidence") or {}
-        if culprit["factor"] <= 1:
-            yield f"{name_of(culprit)}: factor {culprit['factor']:.3f}"
+    for cause in output.causes:
+        evidence = cause.get("evidence") or {}
+        if cause["factor"] <= 1:
+            yield f"{name_of(cause)}: factor {cause['factor']:.3f}"
         if evidence.get("expected_ns") and evidence["observed_ns"] <= evidence["expected_ns"]:
-            yield f"{name_of(culprit)}: observed {evidence['observed_ns']:.0f} ns, expected {evidence['expected_ns']:.0f} ns"
+            yield f"{name_of(cause)}: observed {evidence['observed_ns']:.0f} ns, expected {evidence['expected_ns']:.0f} ns"
 
 
 @rule
 def steps_are_within_the_run(output):
     """A cause is active in at most the steps from its first to its last, all of the run."""
-    for culprit in filter(has_steps, output.culprits):
-        first, last, active = culprit["onset_step"], culprit["last_step"], culprit["active_steps"]
+    for cause in filter(has_steps, output.causes):
+        first, last, active = cause["onset_step"], cause["last_step"], cause["active_steps"]
         if active > last - first + 1 or active < 1:
-            yield f"{name_of(culprit)}: active in {active} steps, from {first} to {last}"
+            yield f"{name_of(cause)}: active in {active} steps, from {first} to {last}"
 
 
 @rule
@@ -354,16 +354,16 @@ def shares_are_shares(output):
     for printed in re.findall(r"(-?[\d.]+) % (?:of the run|of it|of their time|of the loss)", output.flat):
         if not 0 <= float(printed) <= 100.5:
             yield f"the text says {printed} %"
-    for culprit in output.culprits:
-        if not 0 <= culprit["cost_fraction"] <= 1:
-            yield f"{name_of(culprit)}: cost_fraction {culprit['cost_fraction']}"
+    for cause in output.causes:
+        if not 0 <= cause["cost_fraction"] <= 1:
+            yield f"{name_of(cause)}: cost_fraction {cause['cost_fraction']}"
 
 
 @rule
 def explained_is_what_the_causes_cost(output):
     """'Explained N %' is the share of the loss that the causes cost together."""
     match, total = re.search(r"explain(?:s|ed)? ([\d.]+) % of", output.flat), output.total_loss()
-    if match and total and output.culprits:
-        explained = sum(culprit["cost_fraction"] for culprit in output.culprits) / total
+    if match and total and output.causes:
+        explained = sum(cause["cost_fraction"] for cause in output.causes) / total
         if abs(float(match[1]) / 100 - min(1.0, explained)) > 0.05:
             yield f"the text says that {match[1]} % is explained, the causes cost {100 * explained:.0f} % of what was lost"

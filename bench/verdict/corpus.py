@@ -211,7 +211,7 @@ def read_arguments():
     arguments = parser.parse_args()
     arguments.hidden = holds_held_out(arguments.cases) and not arguments.reveal
     if "programs" in arguments.cases and not arguments.programs:
-        parser.error("--cases programs needs --programs FOLDER")
+        parser.error("--cases programs needs --programs DIRECTORY")
     if holds_held_out(arguments.cases) and not arguments.log:
         parser.error("held-out runs need --log: each look at them is counted")
     return arguments

@@ -5,7 +5,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """A culprit as the answer names it."""
+    """A cause as the answer names it."""
     kind: str
     ranks: frozenset
 
@@ -15,7 +15,7 @@ class Said:
 
 @dataclasses.dataclass
 class Score:
-    """found: sets of truth that are named (ranks right); named: of them, with a right kind; missed; wrong: culprits in no set."""
+    """found: sets of truth that are named (ranks right); named: of them, with a right kind; missed; wrong: root causes in no set."""
     found: int = 0
     named: int = 0
     missed: int = 0
@@ -46,28 +46,28 @@ def ranks_text(ranks):
 
 
 def said_of(answer):
-    return [Said(culprit["kind"], frozenset(culprit["ranks"])) for culprit in answer["culprits"]]
+    return [Said(cause["kind"], frozenset(cause["ranks"])) for cause in answer["culprits"]]
 
 
 def against(said, sets):
-    """Each culprit belongs to the smallest set that holds its ranks, of those that accept its kind if one does. A set that is
-    `exact` holds no culprit of another kind."""
+    """Each cause belongs to the smallest set that holds its ranks, of those that accept its kind if one does. A set that is
+    `exact` holds no cause of another kind."""
     score, members = Score(), [[] for _ in sets]
-    for culprit in said:
+    for cause in said:
         holding = [index for index, one in enumerate(sets)
-                   if culprit.ranks <= set(one["ranks"]) and (culprit.kind in one["kinds"] or not one.get("exact"))]
+                   if cause.ranks <= set(one["ranks"]) and (cause.kind in one["kinds"] or not one.get("exact"))]
         if not holding:
             score.wrong += 1
             continue
-        chosen = min(holding, key=lambda index: (culprit.kind not in sets[index]["kinds"], len(sets[index]["ranks"])))
-        members[chosen].append(culprit)
-    for one, culprits in zip(sets, members):
-        all_ranks = frozenset().union(*(culprit.ranks for culprit in culprits))
-        if not culprits or (all_ranks != set(one["ranks"]) and not one["part"]):
+        chosen = min(holding, key=lambda index: (cause.kind not in sets[index]["kinds"], len(sets[index]["ranks"])))
+        members[chosen].append(cause)
+    for one, causes in zip(sets, members):
+        all_ranks = frozenset().union(*(cause.ranks for cause in causes))
+        if not causes or (all_ranks != set(one["ranks"]) and not one["part"]):
             score.missed += 1
             continue
         score.found += 1
-        score.named += all(culprit.kind in one["kinds"] for culprit in culprits)
+        score.named += all(cause.kind in one["kinds"] for cause in causes)
     return score
 
 
@@ -77,15 +77,15 @@ def score_of(said, accept):
 
 
 def truth_text(truth):
-    """The first accepted answer that names somebody where there is a fault, in the form of Said; silence is 'nobody'."""
+    """The first accepted answer that names somebody where there is a fault, in the form of Said; silence is 'no rank'."""
     sets = truth["accept"][0]
     if truth["observable"] in ("yes", "ambiguous"):
         sets = next(one for one in truth["accept"] if one)
-    return "; ".join(f"{one['kinds'][0]} {ranks_text(one['ranks'])}" for one in sets) or "nobody"
+    return "; ".join(f"{one['kinds'][0]} {ranks_text(one['ranks'])}" for one in sets) or "no rank"
 
 
 def said_text(said):
-    return "; ".join(map(str, said)) or "nobody"
+    return "; ".join(map(str, said)) or "no rank"
 
 
 @dataclasses.dataclass

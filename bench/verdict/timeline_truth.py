@@ -4,7 +4,7 @@
     lost_share: 1 - healthy time / time; both from the simulation with the same random numbers
     observable: healthy, yes, ambiguous (several answers fit what the timeline shows), negligible (below 0.5 %), no
     accept: alternatives; each is a list of sets {kinds, ranks, part}; the empty list is silence. An answer is right if
-        each of its culprits lies in a set, kind and ranks, and the culprits of each set name all its ranks (part: some).
+        each of its root causes lies in a set, kind and ranks, and the root causes of each set name all its ranks (part: some).
         Another kind is a wrong cause of the right ranks (exact: an accusation that is wrong).
 """
 

@@ -167,7 +167,7 @@ class NotShown(Case):
     def test_receives_that_are_posted_first(self):
         self.not_shown("not_unexpected_messages", "unexpected_messages")
 
-    def test_a_master_that_is_waited_for_by_nobody(self):
+    def test_a_master_that_no_rank_waits_for(self):
         self.not_shown("not_late_sender", "late_sender")
 
     def test_exchanges_at_once_and_a_chain_that_works(self):

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-/// Clocks that nobody compared, set by what the program's messages and collectives say of them. The
-/// truth is the run itself.
+/// Clocks that were never compared, set by what the program's messages and collectives say of them.
+/// The truth is the run itself.
 namespace megascope::analysis {
 namespace {
 

@@ -33,7 +33,7 @@ RunSpec slow_rank_five() {
   return spec;
 }
 
-/// A run folder with the traces of a made-up run.
+/// A run directory with the traces of a synthetic run.
 class Directory : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -34,14 +34,14 @@ class Cores(faults.Case):
         return statistics.median(step[1] for step in self.steps(rank)[faults.FROM:])
 
     def wrongly_accused(self, found, ranks):
-        """Culprits that are slow by themselves, though they did not compute longer than the others in their steps."""
+        """Root causes that are slow by themselves, though they did not compute longer than the others in their steps."""
         wrong = []
-        for culprit in found["culprits"]:
-            steps = slice(culprit["onset_step"], culprit["last_step"] + 1)
+        for cause in found["culprits"]:
+            steps = slice(cause["onset_step"], cause["last_step"] + 1)
             cpu_ns = [statistics.mean(step[1] for step in self.steps(rank)[steps]) for rank in range(ranks)]
-            others = [time for rank, time in enumerate(cpu_ns) if rank not in culprit["ranks"]] or [min(cpu_ns)]
-            if culprit["kind"] in OF_ITSELF and max(cpu_ns[rank] for rank in culprit["ranks"]) < EQUAL * statistics.median(others):
-                wrong.append(culprit)
+            others = [time for rank, time in enumerate(cpu_ns) if rank not in cause["ranks"]] or [min(cpu_ns)]
+            if cause["kind"] in OF_ITSELF and max(cpu_ns[rank] for rank in cause["ranks"]) < EQUAL * statistics.median(others):
+                wrong.append(cause)
         return wrong
 
     def say_shared(self, text):
@@ -51,7 +51,7 @@ class Cores(faults.Case):
         self.assertRegex(" ".join(analysis.split()), r"Cores: 4 ranks share 2 cores .*they waited \d+ % of their time for one")
         self.assertRegex(analysis, r"critical path +CPU +for a core")
 
-    def test_equal_work_on_shared_cores_accuses_nobody(self):
+    def test_equal_work_on_shared_cores_accuses_no_rank(self):
         cores = self.shared()
         for mode in ("allreduce", "parts"):
             with self.subTest(mode=mode):
@@ -71,7 +71,7 @@ class Cores(faults.Case):
     def test_a_rank_with_more_work_on_its_own_core_is_slow(self):
         self.shared()
         self.play(2, "allreduce", "spin", 10_000, slow_rank=1, factor=1.3)
-        found = self.check_culprit("slow_compute", [1], range(faults.FROM - 3, faults.FROM + 4), {0: faults.STEPS, 1: faults.FROM})
+        found = self.check_root_cause("slow_compute", [1], range(faults.FROM - 3, faults.FROM + 4), {0: faults.STEPS, 1: faults.FROM})
         truth = self.usual_cpu_ns(1) / self.usual_cpu_ns(0)  # by the ranks' own readings: cores are not always equally fast
         self.assertGreater(truth, 1.2)
         self.assertAlmostEqual(found["culprits"][0]["factor"], truth, delta=0.1)

@@ -1,4 +1,4 @@
-"""Real faults are found and named; and nobody is named without one.
+"""Real faults are found and named; and no rank is named without one.
 
   faults_test.py MEGASCOPE WORKING HOSTS_DIRECTORY MPIRUN...
 
@@ -130,7 +130,7 @@ class Case(unittest.TestCase):
             return [tuple(map(int, line.split())) for line in file]
 
     def disturbance(self, steps_of):
-        """How the machine disturbed one of these ranks, which nobody else disturbed in so many steps; None: it did not."""
+        """How the machine disturbed one of these ranks, which no other rank disturbed in so many steps; None: it did not."""
         walls = {rank: [step[0] for step in self.steps(rank)[:count]] for rank, count in steps_of.items()}
         usual = min(statistics.median(all_steps) for all_steps in walls.values())
         for rank, all_steps in walls.items():
@@ -146,51 +146,51 @@ class Case(unittest.TestCase):
         return None
 
     def check_healthy(self, ranks, text):
-        found = self.check_nobody(ranks)
+        found = self.check_no_rank(ranks)
         self.assertTrue(" ".join(text.split()).endswith("Verdict " + " ".join(found["verdict"].split())), text)
         if not found["culprits"]:
             self.assertRegex(found["verdict"], "^Ranks (hardly )?wait for each other")
 
-    def check_nobody(self, ranks):
-        """Nobody costs more than small disturbances do, which every machine has, and which are found."""
+    def check_no_rank(self, ranks):
+        """No rank costs more than small disturbances do, which every machine has, and which are found."""
         found = self.found()
-        expensive = [culprit for culprit in found["culprits"] if culprit["cost_fraction"] > SMALL]
-        wrong = [culprit for culprit in found["culprits"] if culprit["kind"] != "slow_link" and not self.is_slow(culprit, ranks)]
+        expensive = [cause for cause in found["culprits"] if cause["cost_fraction"] > SMALL]
+        wrong = [cause for cause in found["culprits"] if cause["kind"] != "slow_link" and not self.is_slow(cause, ranks)]
         if expensive or wrong:
             if reason := self.disturbance(dict.fromkeys(range(ranks), STEPS)):
                 self.skip(reason)
         self.assertEqual(expensive + wrong, [], ["named, but dear or not slow in truth", [self.slowness(one, ranks) for one in wrong]])
         return found
 
-    def is_slow(self, culprit, ranks):
+    def is_slow(self, cause, ranks):
         """In truth, not in the trace."""
-        steps = culprit["last_step"] + 1 - culprit["onset_step"]
-        in_some = culprit["active_steps"] / steps  # in the others it was as fast as they, which the mean has as well
-        return self.slowness(culprit, ranks) > 1 + 0.003 * in_some - 3 * self.uncertainty(culprit, ranks)
+        steps = cause["last_step"] + 1 - cause["onset_step"]
+        in_some = cause["active_steps"] / steps  # in the others it was as fast as they, which the mean has as well
+        return self.slowness(cause, ranks) > 1 + 0.003 * in_some - 3 * self.uncertainty(cause, ranks)
 
-    def uncertainty(self, culprit, ranks):
+    def uncertainty(self, cause, ranks):
         """Of the difference of two ranks' means, as their steps are not all alike: its standard deviation, of the usual step."""
         deviations = []
         for rank in range(ranks):
-            walls = [step[0] for step in self.steps(rank)[culprit["onset_step"]:culprit["last_step"] + 1]]
+            walls = [step[0] for step in self.steps(rank)[cause["onset_step"]:cause["last_step"] + 1]]
             deviations.append(statistics.stdev(walls) / statistics.mean(walls) / math.sqrt(len(walls)) if len(walls) > 1 else 1.0)
         return math.hypot(max(deviations), min(deviations))
 
-    def slowness(self, culprit, ranks):
+    def slowness(self, cause, ranks):
         """How much longer the work of the culprit's slowest rank took than that of the others, in its steps: in all of them, or in all
         but the longest tenth, as one long step of another rank hides many that were a little longer."""
-        return max(self.slowness_in(culprit, ranks, share) for share in (1.0, 0.9))
+        return max(self.slowness_in(cause, ranks, share) for share in (1.0, 0.9))
 
-    def slowness_in(self, culprit, ranks, share):
+    def slowness_in(self, cause, ranks, share):
         means = {}
         for rank in range(ranks):
-            walls = sorted(step[0] for step in self.steps(rank)[culprit["onset_step"]:culprit["last_step"] + 1])
+            walls = sorted(step[0] for step in self.steps(rank)[cause["onset_step"]:cause["last_step"] + 1])
             means[rank] = statistics.mean(walls[:math.ceil(share * len(walls))])
-        others = [mean for rank, mean in means.items() if rank not in culprit["ranks"]] or [min(means.values())]
-        return max(means[rank] for rank in culprit["ranks"]) / min(others)
+        others = [mean for rank, mean in means.items() if rank not in cause["ranks"]] or [min(means.values())]
+        return max(means[rank] for rank in cause["ranks"]) / min(others)
 
-    def check_culprit(self, kind, ranks, onset, steps_of):
-        """The most expensive culprit, and that it became one in one of the steps `onset`. steps_of: as many steps as no fault was
+    def check_root_cause(self, kind, ranks, onset, steps_of):
+        """The most expensive cause, and that it became one in one of the steps `onset`. steps_of: as many steps as no fault was
         made in, by rank."""
         found = self.found()
         first = found["culprits"][0] if found["culprits"] else {"kind": None, "ranks": [], "onset_step": -1}
@@ -207,7 +207,7 @@ class Report(Case):
 
     def test_of_a_slow_rank_names_it(self):
         text = self.play(4, "allreduce", "sleep", 2000, slow_rank=2, factor=1.5)
-        found = self.check_culprit("slow_compute", [2], range(FROM - 3, FROM + 4), {0: STEPS, 1: STEPS, 2: FROM, 3: STEPS})
+        found = self.check_root_cause("slow_compute", [2], range(FROM - 3, FROM + 4), {0: STEPS, 1: STEPS, 2: FROM, 3: STEPS})
         self.assertAlmostEqual(found["culprits"][0]["factor"], 1.5, delta=0.2)
         lines = " ".join(text.split())
         self.assertTrue(lines.endswith("Verdict " + " ".join(found["verdict"].split())), text)
@@ -268,7 +268,7 @@ class Faults(Case):
         if walls[1] < 1.4 * walls[0]:
             self.skip(f"the machine disturbed the other rank too: {walls[0] / 1e6:.1f} ms, {walls[1] / 1e6:.1f} ms")
         kind = "preempted" if counts_waits_for_a_core() else "slow_compute"
-        found = self.check_culprit(kind, [1], range(FROM - 2, FROM + 40), {0: STEPS, 1: FROM - 2})
+        found = self.check_root_cause(kind, [1], range(FROM - 2, FROM + 40), {0: STEPS, 1: FROM - 2})
         if kind == "preempted":
             waited_s = sum(step[2] for step in self.steps(1)[FROM:]) / 1e9  # the calls between the steps too
             self.assertGreater(found["culprits"][0]["core_wait_s"], 0.6 * waited_s)
@@ -292,7 +292,7 @@ class Faults(Case):
         hit = sum(wall > statistics.median(walls) + 20e6 for wall in walls)
         if hit < 8:
             self.skip(f"only {hit} steps of the rank's work were hit")
-        found = self.check_culprit("host_stall", [1], range(STEPS // 2), {0: STEPS, 1: FROM - 2})
+        found = self.check_root_cause("host_stall", [1], range(STEPS // 2), {0: STEPS, 1: FROM - 2})
         self.assertEqual(found["culprits"][0]["evidence"]["rank"], 1)
 
 
@@ -329,11 +329,11 @@ class SlowWire(Case):
 
     def test_a_slow_link_is_named(self):
         self.record(later=6)
-        self.check_culprit("slow_link", [0, 1], range(FROM - 3, FROM + 8), {0: STEPS, 1: STEPS})
+        self.check_root_cause("slow_link", [0, 1], range(FROM - 3, FROM + 8), {0: STEPS, 1: STEPS})
 
     def test_a_wire_that_stays_as_it_is_is_not(self):
         self.record(later=1)
-        self.check_nobody(2)
+        self.check_no_rank(2)
 
 
 if __name__ == "__main__":

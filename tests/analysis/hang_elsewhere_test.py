@@ -120,8 +120,8 @@ class Files(Case):
 
 @unittest.skipIf(launch.is_hydra(programs.MPIRUN), "MPICH's worlds do not tell who started them")
 class Worlds(Case):
-    def test_nobody_connects(self):
-        found, text = self.seen("nobody-connects", 2)
+    def test_no_rank_connects(self):
+        found, text = self.seen("none-connects", 2)
         self.assertEqual((found["deadlocks"], found["finding"]), ([], False))
         self.assertIn("waits for a connection: another world that calls MPI_Comm_connect", text)
 

@@ -320,7 +320,7 @@ class Killed(Case):
         self.assertRegex(ends["text"], r"^Rank 1 has no end: it was killed in MPI_Recv, entered at [0-9.]+ m?s\. All other ranks reached "
                                        r"MPI_Finalize\.$")
 
-    def test_while_it_waits_is_not_made_up(self):
+    def test_while_it_waits_is_not_synthetic(self):
         """Nothing in the traces shows it: rank 0 is named as the one that is waited for, and the other possibility with it."""
         ends = self.killed("killed-waiting")
         self.assertEqual(ends["evidence"], "awaited")

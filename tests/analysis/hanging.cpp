@@ -179,7 +179,7 @@ void test_loop() {
   }
 }
 
-void sendrecv() {  // nobody sends what is received
+void sendrecv() {  // no rank sends what is received
   int other = 0;
   ready();
   MPI_Sendrecv(&g_value, 1, MPI_INT, next(), 1, &other, 1, MPI_INT, previous(), 2, MPI_COMM_WORLD,

@@ -225,7 +225,7 @@ constexpr std::array kModes = {Mode{"fence-missing", fence_missing},
                                Mode{"file-other", file_other},
                                Mode{"file-not-opened", file_not_opened},
                                Mode{"file-uneven", file_uneven},
-                               Mode{"nobody-connects", none_connects},
+                               Mode{"none-connects", none_connects},
                                Mode{"worlds", worlds}};
 
 }  // namespace

@@ -70,7 +70,7 @@ class Hidden(unittest.TestCase):
         return sorted({rank for one in found["culprits"] if one["kind"] in OF_ITSELF for rank in one["ranks"]})
 
     def check(self, where, slow_rank):
-        """The slow rank is named first and nobody else is slow by itself; also where the machine takes cores from ranks for less than what the
+        """The slow rank is named first and no other rank is slow by itself; also where the machine takes cores from ranks for less than what the
         slow one is slower by: that is told as what it is."""
         for _ in range(TRIES):
             found = self.play(where, ranks=2, group_size=2, slow_rank=slow_rank)

@@ -35,7 +35,7 @@ RunTime one_clock() {
 }
 
 struct Judged {
-  std::vector<std::vector<std::int32_t>> ranks;  ///< of each culprit
+  std::vector<std::vector<std::int32_t>> ranks;  ///< of each root cause
   std::vector<RootCause> root_causes;
   std::vector<std::string> limitations;
   std::string verdict;
@@ -62,7 +62,7 @@ TEST(HiddenWaits, AreWhereAGapBeginsApartAndEndsTogether) {
   for (const std::vector<HiddenWaits::Wait>& process : waits.processes)
     EXPECT_EQ(process.size(), 29U);  // all steps but the first
   for (std::size_t i = 0; i < 29; ++i) {
-    // 0.3 × 2 ms, but for noise; the last to arrive waits for nobody.
+    // 0.3 × 2 ms, but for noise; the last to arrive waits for no rank.
     EXPECT_NEAR(static_cast<double>(waits.processes[0][i].end_ns - waits.processes[0][i].begin_ns),
                 0.6e6, 0.2e6);
     EXPECT_LT(waits.processes[2][i].end_ns - waits.processes[2][i].begin_ns, 100'000U);

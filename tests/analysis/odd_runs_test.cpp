@@ -32,7 +32,7 @@ RunTime time_of(const RecordSource& run, bool is_measured) {
 }
 
 struct Judged {
-  std::vector<std::int32_t> ranks;  ///< of all culprits, ascending
+  std::vector<std::int32_t> ranks;  ///< of all root causes, ascending
   std::vector<RootCause> root_causes;
   std::vector<std::string> limits;
   std::vector<std::string> scenarios;  ///< names
@@ -197,7 +197,7 @@ TEST(OperationsThatSynchroniseSometimes, DoNotMakeTheOnesWhoWaitSlow) {
   }
 }
 
-/// What ends together is not known then: the group is slow, or nobody is named.
+/// What ends together is not known then: the group is slow, or no rank is named.
 TEST(ClocksThatWereNeverCompared, AreReportedAndNoneOfAnotherGroupIsAccused) {
   SpinningProgram program;
   program.group_size = 2;

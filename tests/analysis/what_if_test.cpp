@@ -134,7 +134,7 @@ TEST(Replay, CutsWaitsThatGoRoundInACycle) {
   EXPECT_THAT(step_times(replay, {10, 5, 10, 5}), ElementsAre(25.0));
 }
 
-TEST(WhatIf, ComputesTheSlowdownOfAMadeUpJob) {
+TEST(WhatIf, ComputesTheSlowdownOfASyntheticJob) {
   // Four ranks, ten steps of 100 ns; rank 2 takes 200 ns in every one. Usual: (3 · 100 + 200) / 4 =
   // 125. T = 210, ideal 135.
   MeetingGraph made(4);
@@ -323,10 +323,10 @@ TEST(WhatIf, LetsARootLeaveABroadcastBeforeTheOthersCome) {
   const WhatIf result = what_if(*source, analysis::MatchTables(*source));
   EXPECT_NEAR(result.step_ns, 5100, 20);
   EXPECT_NEAR(result.ideal_step_ns, 3150, 60)
-      << "rank 1, which waits for nobody then, is the slower by its longer call";
+      << "rank 1, which waits for no rank then, is the slower by its longer call";
   EXPECT_NEAR(scenario(result, "rank 0").gain, 5100.0 / 3100.0, 0.02)
       << "rank 1 is as fast as it was";
-  EXPECT_NEAR(scenario(result, "rank 1").gain, 1.0, 0.001) << "the root waits for nobody";
+  EXPECT_NEAR(scenario(result, "rank 1").gain, 1.0, 0.001) << "the root waits for no rank";
 }
 
 TEST(WhatIf, CountsANonblockingReductionFromItsStart) {

@@ -173,5 +173,5 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return g_ended_children != 0
              ? 9
-             : 0;  // whatever is done for the program at its end, it has no children
+             : 0;  // after all that is done for the program at its end, it has no children
 }

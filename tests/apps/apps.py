@@ -160,7 +160,7 @@ APPS = {
     "many_requests": Ours("many", "requests", judges=("otf2",)),
     "many_bytes": Ours("many", "bytes", received={"MPI_Recv": LARGE, "MPI_Bcast": 2 * LARGE}),
     "misuse_returned": Ours("misuse", "returned"),
-    "misuse_freed": Ours("misuse", "freed", is_whole=False),  # which communicator it is nobody can know
+    "misuse_freed": Ours("misuse", "freed", is_whole=False),  # which communicator it is cannot be known
     "misuse_unfreed": Ours("misuse", "unfreed", is_whole=False),
     "unseen_end": Ours("misuse", "unseen"),
     "misuse_fatal": Ours("misuse", "fatal", exit_code=6, is_whole=False),

@@ -1,4 +1,4 @@
-/* Counts a program's MPI calls by name from MPI_Init to MPI_Finalize, whatever their arguments: a
+/* Counts a program's MPI calls by name from MPI_Init to MPI_Finalize, with any arguments: a
    second count, in front of libmegascope.so and without a line of it. Each function of the MPI
    library gets a stub that counts and jumps on to the next one of its name. The book,
    COUNT_CALLS_BOOK.<pid>, is a mapped file of rows {char name[56]; uint64_t calls}: it outlives the
@@ -76,7 +76,7 @@ static void* next_of(int number) {
     if (mpi != NULL) next = dlsym(mpi, kNames[number]);
   }
   if (next == NULL) {
-    fprintf(stderr, "count_calls: nobody has %s\n", kNames[number]);
+    fprintf(stderr, "count_calls: no library has %s\n", kNames[number]);
     abort();
   }
   return next;

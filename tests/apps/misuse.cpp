@@ -6,7 +6,7 @@
 /// Programs that are wrong. `misuse returned`: MPI returns errors and the program goes on; `misuse
 /// fatal`: MPI ends it; `misuse freed`: a handle is used after its communicator was freed; `misuse
 /// unfreed`: requests, communicators, types and files are left open, and a message is never
-/// received; `misuse unseen`: nobody in front of the MPI library sees the end.
+/// received; `misuse unseen`: no library in front of MPI sees the end.
 namespace {
 
 using namespace program;
@@ -82,14 +82,14 @@ void freed_communicator() {
   say("came", in + size);
 }
 
-/// Not wrong, only rare: nothing to send, nobody to send to.
+/// Not wrong, only rare: nothing to send, no rank to send to.
 void nothing() {
   const Who me = who();
   MPI_Status status;
   MPI_Sendrecv(nullptr, 0, MPI_INT, me.next(), 6, nullptr, 0, MPI_INT, me.previous(), 6,
                MPI_COMM_WORLD, &status);
   MPI_Recv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-  report("nobody", status.MPI_SOURCE == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
+  report("proc null", status.MPI_SOURCE == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
   report("no data", MPI_Allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, MPI_COMM_WORLD));
   report("no requests", MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE));
 }
@@ -103,7 +103,7 @@ void unfreed() {
   MPI_File file = MPI_FILE_NULL;
   MPI_Irecv(data.data(), 1, MPI_INT, me.previous(), 7, MPI_COMM_WORLD, &request);
   MPI_Isend(&data[1], 1, MPI_INT, me.next(), 8, MPI_COMM_WORLD,
-            &request);  // small: it is on its way, and nobody takes it
+            &request);  // small: it is on its way, and no rank receives it
   MPI_Send_init(&data[2], 1, MPI_INT, me.next(), 9, MPI_COMM_WORLD, &request);
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);

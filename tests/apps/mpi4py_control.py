@@ -2,7 +2,7 @@
 
   mpi4py_control.py by-hand     the program starts and ends MPI itself, at the level it asks for
   mpi4py_control.py level       the import asks for MPI_THREAD_SERIALIZED
-  mpi4py_control.py exception   rank 1 has one that nobody catches: -m mpi4py calls MPI_Abort
+  mpi4py_control.py exception   rank 1 has one that is not caught: -m mpi4py calls MPI_Abort
   mpi4py_control.py exit        a rank asks for exit code 3: MPI_Abort as well
   mpi4py_control.py truncated   with rc.errors = "fatal" a truncated message ends the program
 """
@@ -45,13 +45,13 @@ def main():
         MPI.Finalize()
         say("after", MPI.Is_initialized(), MPI.Is_finalized())
     elif MODE == "exception" and MPI.COMM_WORLD.rank == 1:
-        raise ValueError("nobody catches this")
+        raise ValueError("this is not caught")
     elif MODE == "exit" and MPI.COMM_WORLD.rank == 0:
         sys.exit(3)
     elif MODE == "truncated":
         MPI.COMM_WORLD.Sendrecv(bytearray(64), (MPI.COMM_WORLD.rank + 1) % 2, 0, bytearray(8))
     if MODE in ("exception", "exit"):
-        MPI.COMM_WORLD.recv(tag=11)  # nobody sends
+        MPI.COMM_WORLD.recv(tag=11)  # no rank sends
 
 
 if __name__ == "__main__":

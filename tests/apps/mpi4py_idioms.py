@@ -31,7 +31,7 @@ def objects():
     WORLD.send(("tuple", RANK), dest=RIGHT, tag=8)
     say("irecv", later.wait())
     say("sendrecv", WORLD.sendrecv("from %d" % RANK, dest=RIGHT, source=LEFT))
-    say("nobody", WORLD.recv(source=MPI.PROC_NULL))
+    say("proc null", WORLD.recv(source=MPI.PROC_NULL))
     say("bcast", WORLD.bcast({"root": RANK} if RANK == 1 else None, root=1))
     say("scatter", WORLD.scatter([f"part {i}" for i in range(SIZE)] if RANK == 0 else None))
     say("collectives", WORLD.allgather(RANK * RANK), WORLD.alltoall([10 * RANK + i for i in range(SIZE)]),
@@ -132,7 +132,7 @@ def files():
 def mistakes():
     """Every error of MPI is an exception."""
     told = []
-    for wrong in (lambda: WORLD.send("to nobody", dest=SIZE), lambda: WORLD.Split(-5, 0),
+    for wrong in (lambda: WORLD.send("to no rank", dest=SIZE), lambda: WORLD.Split(-5, 0),
                   lambda: MPI.File.Open(MPI.COMM_SELF, "not there", MPI.MODE_RDONLY), lambda: MPI.COMM_NULL.Get_rank()):
         try:
             wrong()

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-/// What the MPI programs of this folder share. They know nothing of MegaScope; rank 0 prints what
-/// is the same on every run.
+/// What the MPI programs of this directory share. They know nothing of MegaScope; rank 0 prints
+/// what is the same on every run.
 namespace program {
 
 struct Who {

@@ -131,7 +131,7 @@ def judge_by_otf2_print(run_directory, by_function):
 def judge_timelines(app, run_directory, arguments, by_function, messages):
     processor = pathlib.Path(arguments.trace_processor) / "trace_processor.wasm"
     if not processor.exists() or not shutil.which("node"):
-        print("skipped: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")
+        print("skipped: all is well but for Perfetto and Chrome, which were not judged: no trace processor")
         sys.exit(77)
     os.environ["TRACE_PROCESSOR"] = str(processor.parent)
     for name in ("trace.perfetto-trace", "trace.json.gz"):

@@ -64,7 +64,7 @@ class Usage(Case):
         first, again = ((pathlib.Path(self.directory) / name / "rank-5.mgt").read_bytes() for name in ("first", "again"))
         self.assertEqual(first, again)
         truth = json.loads((pathlib.Path(self.directory) / "first.json").read_text())
-        self.assertEqual([culprit["ranks"] for culprit in truth["culprits"]], [[5]])
+        self.assertEqual([cause["ranks"] for cause in truth["culprits"]], [[5]])
         for words in (["-o", "first"], ["-o", "x", "--fault", "tired@1"], ["-o", "x", "--tp", "2000"]):
             self.assertEqual(self.call("synth", *words).returncode, 2, words)
 
@@ -254,7 +254,7 @@ class Afterwards(Case):
                 self.assertEqual(result.returncode, 2)
                 continue
             self.assertEqual(result.returncode, 0, result.stderr)
-            findings = "" if name == "otf2" else r"findings: \d+ culprits, \d+ waits\n"
+            findings = "" if name == "otf2" else r"findings: \d+ root causes, \d+ wait states\n"
             self.assertRegex(result.stdout, rf"^{findings}{name}: out/{file}, .* records, .*/s\)\n$")
             again = self.call("export", directory, "--format", name, "--out", "out")
             self.assertEqual(again.returncode, 2)

@@ -269,7 +269,7 @@ class Storage(Case):
     def test_a_directory_that_is_not_there(self):
         self.expect("scratch", "problem", "/nosuch", MEGASCOPE_SCRATCH="/nosuch")
 
-    def test_little_room_in_memory(self):
+    def test_little_space_in_memory(self):
         def mount_little():
             libc = ctypes.CDLL(None, use_errno=True)
             if (libc.unshare(CLONE_NEWNS) != 0 or libc.mount(None, b"/", None, MS_REC_PRIVATE, None) != 0 or
@@ -281,7 +281,7 @@ class Storage(Case):
             self.skipTest("no right to mount")
         self.expect("scratch", "note", "it uses memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
         if os.cpu_count() > 1:
-            self.expect("scratch", "note", "room for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
+            self.expect("scratch", "note", "space for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
                         MEGASCOPE_BUFFER_SIZE="400M")
 
     def test_a_run_directory_of_this_node_only(self):

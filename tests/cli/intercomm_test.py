@@ -90,7 +90,7 @@ class Intercommunicators(Case):
         self.judge("out")
 
     def test_are_agreed_on_when_one_rank_asks_for_it_alone(self):
-        """Rank 0's setting counts, whatever the others'."""
+        """Rank 0's setting counts, not the others'."""
         for first, others, expected in (("comm", "intercomm", 0), ("intercomm", "comm", 1)):
             with self.subTest(first=first):
                 directory = "one-" + first

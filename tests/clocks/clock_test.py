@@ -116,7 +116,7 @@ class Clocks(unittest.TestCase):
         self.assertLessEqual(found["samples"], 14, "not more often than asked for")
 
     def test_ranks_with_other_settings_are_not_waited_for(self):
-        """They count collectives differently, or do not want to come: clocks are compared at start and end, and nobody hangs."""
+        """They count collectives differently, or do not want to come: clocks are compared at start and end, and no rank hangs."""
         for other in ({"MEGASCOPE_SYNC_INTERVAL": "0"}, {"MEGASCOPE_MPI": "-MPI_Bcast"}, {"MEGASCOPE_ALL_RANKS": "1"}):
             with self.subTest(other=other):
                 shutil.rmtree(self.run_directory, ignore_errors=True)
@@ -136,7 +136,7 @@ class Clocks(unittest.TestCase):
         begin = time.monotonic()
         command = [*MPIRUN, *self.words(3, 1, MEGASCOPE_TEST_CLOCK="1/1000000000/100", MEGASCOPE_SYNC_INTERVAL="0.05"), "uncounted"]
         subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
-        self.assertLess(time.monotonic() - begin, 60, "nobody waits for ever")
+        self.assertLess(time.monotonic() - begin, 60, "no rank waits for ever")
         found = self.error("1/1000000000/100")
         self.assertEqual((found["domains"], found["measured"]), (3, 3), found)
 
@@ -149,7 +149,7 @@ class Clocks(unittest.TestCase):
                 subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
                 found = self.error(clocks)
                 if kind == "empty":
-                    self.assertEqual(found["samples"], 2, "without data nobody need wait for anybody")
+                    self.assertEqual(found["samples"], 2, "without data no rank need wait for another")
                 else:
                     self.assertGreaterEqual(found["samples"], 3, found)
 

@@ -113,14 +113,14 @@ class Reductions(Case):
         self.assertEqual((wanted[2]["nan"], wanted[2]["infinite"]), (1, 1))
         self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", wanted)
 
-    def test_more_tensors_than_there_is_room_for(self):
+    def test_more_tensors_than_there_is_space_for(self):
         self.run_program("many", 2, steps=10)
         series = self.series()
         counts = [name for _, name in series if name.endswith("/global count")]
         self.assertEqual(len(counts), 4096)
         self.assertTrue(any("too many tensors for one step exchange" in note for note in self.stored_report()["notes"]), self.stored_report()["notes"])
 
-    def test_room_follows_what_is_needed(self):
+    def test_space_follows_what_is_needed(self):
         # 1024 at first; 5000 need more than there is, and 4096 is what all ranks have from the same step on.
         self.run_program("many", 2, steps=6)
         numbers = [len(values) for (_, name), values in self.series().items() if name.endswith("/global count")]
@@ -306,7 +306,7 @@ class Decisions(Case):
 
     def test_nothing_is_told_where_calls_only_are_recorded(self):
         self.run_program("plain", 2, MEGASCOPE_CONTROL="on", MEGASCOPE_TRACE="calls", MEGASCOPE_TENSORS="")
-        self.assertEqual(self.said.count("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only"), 1, self.said)
+        self.assertEqual(self.said.count("MEGASCOPE_CONTROL=on is ignored: MEGASCOPE_TRACE=calls records MPI calls only"), 1, self.said)
 
     def test_settings_that_differ(self):
         if launch.is_hydra(MPIRUN):

@@ -55,7 +55,7 @@ TEST(CounterPast, ReportsWhatWasBeforeAnybodyLooked) {
   Reported reported;
   for (std::int64_t step = 0; step < 10; ++step)
     reported.past.set(3, step, static_cast<double>(step) * 2);
-  EXPECT_FALSE(reported.rank_update()) << "nobody looks";
+  EXPECT_FALSE(reported.rank_update()) << "no client looks";
   reported.want(3);
   while (reported.rank_update()) {
   }
@@ -158,8 +158,9 @@ TEST(CounterPast, WhatWasLostIsReportedAgain) {
     reported.past.set(0, step, 2.0);
     (void)reported.rank_update();
   }
-  std::erase_if(reported.curves[0],
-                [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
+  std::erase_if(reported.curves[0], [](const auto& sample) {
+    return sample.first >= 4;
+  });  // rank 0 had no space for it
   reported.past.name_again();
   reported.past.report_again(4);
   EXPECT_FALSE(reported.rank_update()) << "before its name";

@@ -311,7 +311,7 @@ TEST_F(Exchange, AllRanksDecideTheSameAtTheSameStep) {
 
 TEST_F(Exchange, SpaceForTensorsFollowsWhatIsShown) {
   constexpr int kSteps = 24;
-  constexpr int kMany = 1500;  // more than there is room for at first
+  constexpr int kMany = 1500;  // more than there is space for at first
   run([](int rank) {
     for (int step = 0; step < kSteps; ++step) {
       begin_and_show(rank, step);
@@ -323,7 +323,7 @@ TEST_F(Exchange, SpaceForTensorsFollowsWhatIsShown) {
   const std::string last = "t" + std::to_string(kMany - 1) + "/layer 0/grad_reduced/global ";
   EXPECT_EQ(series(0, last + "norm"),
             std::vector<double>(series(0, last + "norm").size(), std::sqrt(75.0)));
-  // Whole models are told where nothing was left out: until the room was too small, and once there
+  // Whole models are told where nothing was left out: until the space was too small, and once there
   // was enough.
   const std::vector<double> whole = series(0, "all/grad_reduced/global count");
   EXPECT_GE(whole.size(), 12u + 6u);

@@ -70,7 +70,7 @@ std::list<Unexpected> g_unexpected;  ///< that no receive has taken, in the orde
 
 }  // namespace
 
-/// The functions, by the names of their twins.
+/// The functions, by the names of their PMPI entry points.
 struct FakePmpi {
   static int Comm_rank(MPI_Comm, int* rank) { return *rank = g_fake->rank_, MPI_SUCCESS; }
   static int Comm_size(MPI_Comm, int* size) { return *size = FakeWorld::kRanks, MPI_SUCCESS; }
@@ -161,7 +161,7 @@ struct FakePmpi {
     g_sendings.push_back({data, static_cast<std::size_t>(bytes), tag, false});
     return MPI_SUCCESS;
   }
-  /// A message goes with its tag before it. False: there is no room on the way.
+  /// A message goes with its tag before it. False: there is no space on the way.
   static bool send_one(Sending& next) {
     iovec parts[] = {{&next.tag, sizeof next.tag}, {const_cast<void*>(next.data), next.bytes}};
     msghdr packet{};

@@ -18,8 +18,8 @@ struct Fault {
 };
 
 /// An MPI of which there is only what talking at steps needs. Its ranks are processes forked from
-/// the one that made it: each has recorder, hooks and twins of its own, as in a real run, and no
-/// MPI library hides what a sanitizer looks for.
+/// the one that made it: each has recorder, hooks and PMPI entry points of its own, as in a real
+/// run, and no MPI library hides what a sanitizer looks for.
 class FakeWorld {
  public:
   static constexpr int kRanks = 3;
@@ -32,7 +32,7 @@ class FakeWorld {
   FakeWorld& operator=(const FakeWorld&) = delete;
   ~FakeWorld();
 
-  /// In the child, once: from now on twins lead here.
+  /// In the child, once: from now on PMPI entry points lead here.
   void become(int rank, const Fault& fault);
   int rank() const { return rank_; }
   /// Reductions of this rank that were begun.
@@ -58,8 +58,8 @@ class FakeWorld {
   Shared* shared_;
   int sockets_[kRanks][kRanks];  ///< [from][to]: what `from` sends; its other end in ends_
   int ends_[kRanks][kRanks];
-  int mail_[kRanks];  ///< of messages to rank 0 that nobody waits for: what `from` sends; its other
-                      ///< end in mail_ends_
+  int mail_[kRanks];  ///< of messages to rank 0 that no rank waits for: what `from` sends; its
+                      ///< other end in mail_ends_
   int mail_ends_[kRanks];
   int rank_ = -1;
   Fault fault_;

@@ -87,7 +87,7 @@ TEST_F(LiveExchange, WhatIsReportedOnceIsReportedAgainSeldomAndByWhichItWasLost)
     EXPECT_EQ(reported(0, "host here of rank " + std::to_string(rank)).size(), 1U);
 }
 
-/// Nobody can say that he looks no more.
+/// No client can report that it looks no more.
 TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
   run(
       [](int rank, Collective& all) {
@@ -169,7 +169,7 @@ TEST_F(LiveExchange, ARequestThatOneRankWouldMissIsGivenToNone) {
           begin_and_show(rank, step);
           poll(step);
         }
-        EXPECT_EQ(g_capture->wanted_kinds("w"), 0) << "nobody is there any more who could be told";
+        EXPECT_EQ(g_capture->wanted_kinds("w"), 0) << "no client is left that could be told";
       },
       {.timeout_of_rank_0_ns = 1'000'000, .requests = 2});
   for (const int rank : {0, 1, 2}) EXPECT_THAT(reported(rank, "ask "), IsEmpty());

@@ -45,7 +45,7 @@ using test::FakeWorld;
 
 constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
 constexpr std::size_t
-    kLargest = 40 * RankUpdateSegments::kBytes;  ///< more than there is room for on the way:
+    kLargest = 40 * RankUpdateSegments::kBytes;  ///< more than there is space for on the way:
                                                  ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
@@ -146,8 +146,8 @@ TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
   }
 }
 
-/// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for
-/// it.
+/// Rank 0 can take no more of rank updates that fill all space on the way: their ranks do not wait
+/// for it.
 TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
   for (const int call : {0, 1, 3}) {
     run(

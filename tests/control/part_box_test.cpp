@@ -25,7 +25,7 @@ ViewPart part_of(std::uint64_t key, std::int64_t step, std::size_t elements = kE
   return part;
 }
 
-/// A letter has room for five of twelve layers.
+/// A rank update has space for five of twelve layers.
 const std::size_t kSpace = 5 * rank_update_bytes(part_of(0, 0)) + 100;
 
 using Seen = std::set<std::pair<std::uint64_t, std::int64_t>>;

@@ -50,7 +50,7 @@ TEST(RankUpdate, ComesBackAsItWasWritten) {
   EXPECT_TRUE(writer.add(Reply{std::string(kMaxReplyBytes, 'r')}));
   EXPECT_FALSE(writer.add(Reply{std::string(kMaxReplyBytes + 1, 'r')}))
       << "half of it would be no JSON";
-  writer.add(RequestFailed{"nobody is there"});
+  writer.add(RequestFailed{"no client is there"});
   writer.add(LeftOut{12});
   writer.add(CallSums{.index = 7,
                       .elapsed_ms = 3500.5,
@@ -83,7 +83,7 @@ TEST(RankUpdate, ComesBackAsItWasWritten) {
   ASSERT_EQ(reader.next(), Item::kReply);
   EXPECT_EQ(reader.reply.text.size(), kMaxReplyBytes);
   ASSERT_EQ(reader.next(), Item::kRequestFailed);
-  EXPECT_EQ(reader.request_failed.text, "nobody is there");
+  EXPECT_EQ(reader.request_failed.text, "no client is there");
   ASSERT_EQ(reader.next(), Item::kLeftOut);
   EXPECT_EQ(reader.left_out.parts, 12U);
   ASSERT_EQ(reader.next(), Item::kCallSums);
@@ -197,7 +197,7 @@ std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
   return block;
 }
 
-/// In whatever order MPI merges.
+/// In any order in which MPI merges.
 TEST(LiveTail, HoldsWhatEachRankReportedAndRankZerosCaptureRequests) {
   CaptureRequest capture_request;
   set_pattern(capture_request, "w");

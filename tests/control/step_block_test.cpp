@@ -157,7 +157,7 @@ TEST(StepBlock, LeavesOutTheGreatestKeysAndCountsThem) {
   EXPECT_EQ(header_of(span(block_of(64, many))).dropped, 36U);
 }
 
-TEST(StepBlock, WhateverTheOrderTheResultIsThatOfAMap) {
+TEST(StepBlock, InAnyOrderTheResultIsThatOfAMap) {
   std::mt19937 engine(7);
   const auto below = [&engine](std::uint32_t most) {
     return static_cast<std::uint32_t>(engine() % most);

@@ -71,7 +71,7 @@ TEST(Tiles, AreRaggedAtTheEnd) {
   EXPECT_EQ(TileGrid::of(3, 96).count(), 3U);
 }
 
-/// Whatever ranks have of a row, together they have what one would have had.
+/// For any split of a row over ranks: together they have what one would have had.
 TEST(Tiles, OfPartsAreThoseOfTheWhole) {
   std::mt19937 random(7);
   std::normal_distribution<float> element;
@@ -185,7 +185,7 @@ TEST(Tiles, NarrowSumsAreWhatStatesCarryBitForBit) {
   EXPECT_GT(compared, 5000);
 }
 
-/// Whatever the elements, the cells on their way to a mean are no larger than these.
+/// For any elements, the cells on their way to a mean are no larger than these.
 TEST(Tiles, OfTheLargestNumbersFitIntoCellsOfFloats) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   for (const TileReduction reduction :

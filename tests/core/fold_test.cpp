@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Summing a chunk's words at once gives what summing its calls one by one gives, whatever the
+/// Summing a chunk's words at once gives what summing its calls one by one gives, for any
 /// words are.
 namespace megascope::trace {
 namespace {

@@ -163,7 +163,7 @@ TEST(NodeCpusText, MalformedIsRefused) {
   }
 }
 
-/// Whatever the text, the result can be written and read again.
+/// For any text, the result can be written and read again.
 TEST(NodeCpusText, MutationsAreReadOrRefused) {
   const std::string whole =
       "cores=0-2,8-9 processors=10 node_cores=16 node_processors=32 granted_milli=1500 group=/job "

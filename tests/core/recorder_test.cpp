@@ -194,7 +194,7 @@ TEST_F(RecorderTest, StopKeepsTheOldestAndCountsTheRest) {
   Recorder& recorder = make(std::uint64_t{2} << 20, BufferPolicy::kStop);
   on_a_thread([&] { record(recorder, 0, 300'000); });
   EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok())
-      << "the limit is the user's wish, no error";
+      << "the limit is the user's choice, no error";
   const auto found = numbers();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].front(), 0u);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// What killed runs leave on a node, and how it finds its run folder.
+/// What killed runs leave on a node, and how it finds its run directory.
 namespace megascope::trace {
 namespace {
 
@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Runs `body` in a process that has ended afterwards; its pid, which nobody has any more.
+/// Runs `body` in a process that has ended afterwards; its pid, which no process has any more.
 template <class Body>
 pid_t in_a_process_that_ends(Body body) {
   const pid_t child = fork();
@@ -69,12 +69,12 @@ class RecoverTest : public testing::Test {
     std::ofstream(directory_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
   }
 
-  /// A trace without calls, as a process that is killed leaves it: nobody maps it.
+  /// A trace without calls, as a process that is killed leaves it: no process maps it.
   void leave_trace(const std::string& run_id, const ProcessInfo& info) const {
     in_a_process_that_ends([&] { begin_trace(run_id, info); });
   }
 
-  /// A trace without calls that this process maps, whatever `info` says of its writer.
+  /// A trace without calls that this process maps, for anything that `info` says of its writer.
   void begin_trace(const std::string& run_id, ProcessInfo info) const {
     const std::string place = scratch_directory_of(scratch(), run_id);
     make_scratch_directory(place);
@@ -252,7 +252,7 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) 
 }
 
 /// CRIU restores processes with another start time.
-TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenWhateverItsIdentitySays) {
+TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenForAnyIdentity) {
   make_run_directory("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.pid = getpid();
@@ -375,7 +375,7 @@ TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {
   fs::remove(directory_ / "out" / kRunIdFile);
   ASSERT_EQ(mkfifo((directory_ / "out" / kRunIdFile).c_str(), 0600), 0);
   RunId read;
-  EXPECT_FALSE(read_run_id(directory_ / "out", read)) << "and a FIFO makes nobody wait";
+  EXPECT_FALSE(read_run_id(directory_ / "out", read)) << "and a FIFO makes no process wait";
 }
 
 TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherReported) {

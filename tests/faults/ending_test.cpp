@@ -60,7 +60,7 @@ TEST(Ending, CodesReachTheLauncher) {
     for (int rank = 0; rank < 2; ++rank) {
       if (trial.ledger(rank) == nullptr) continue;  // ended by the launcher before it began
       if (!std::filesystem::exists(trial.run_directory()))
-        continue;  // so was rank 0, which makes the folder
+        continue;  // so was rank 0, which makes the directory
       const Read read = trial.recovered(rank);
       ASSERT_EQ(read.locations.size(), 1u) << mode;
       expect_ledger(read.locations[0], *trial.ledger(rank));

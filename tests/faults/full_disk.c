@@ -1,5 +1,5 @@
 // Preloaded behind the library: from the FULL_FROM-th write by stdio on, the archive that is being
-// written in the run folder is on a disk that is full. The kernel says so: the file's descriptor
+// written in the run directory is on a disk that is full. The kernel says so: the file's descriptor
 // becomes /dev/full.
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder on another file system than /tmp. Removed with what is in it.
+/// A directory on another file system than /tmp. Removed with what is in it.
 class OtherFileSystem {
  public:
   OtherFileSystem() {

@@ -10,7 +10,7 @@ namespace megascope::faults {
 
 /// What a program under test has done, in a file that it shares with the test: each MPI call is
 /// written down after it has returned, so the book never runs ahead of the program. It survives
-/// whatever ends the program.
+/// for each way in which the program ends.
 struct Ledger {
   static constexpr std::uint64_t kCapacity = std::uint64_t{1} << 20;
 

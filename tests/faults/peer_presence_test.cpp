@@ -6,7 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
-/// Ranks that lack the library, and ranks that are late: nobody waits for ever, nobody decides
+/// Ranks that lack the library, and ranks that are late: no rank waits for ever, no rank decides
 /// alone.
 namespace megascope::faults {
 namespace {

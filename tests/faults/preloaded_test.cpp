@@ -9,7 +9,7 @@
 #include <set>
 #include <sys/stat.h>
 
-/// The library in programs that did not ask for it, and options that nobody understands.
+/// The library in programs that did not ask for it, and options that are unknown.
 namespace megascope::faults {
 namespace {
 

@@ -55,7 +55,7 @@ std::vector<std::string> environment_of(const Command& command) {
 
 TemporaryDirectory::TemporaryDirectory() {
   char name[] = "/tmp/faults-XXXXXX";
-  if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+  if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a temporary directory");
   path_ = name;
 }
 

@@ -7,7 +7,7 @@
 
 namespace megascope::faults {
 
-/// A folder of this test's own, removed with what is in it.
+/// A directory of this test's own, removed with what is in it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

@@ -1,7 +1,7 @@
 // Preloaded behind the library: a quota that statvfs does not tell. Blocks cannot be reserved in
-// the run folder, or, with QUOTA_OF_SCRATCH in the environment, not beyond that number of bytes of
-// a file in the scratch folder. With SIGNALS in the environment two of three attempts to reserve
-// blocks are interrupted by a signal, as on a tmpfs of older kernels.
+// the run directory, or, with QUOTA_OF_SCRATCH in the environment, not beyond that number of bytes
+// of a file in the scratch directory. With SIGNALS in the environment two of three attempts to
+// reserve blocks are interrupted by a signal, as on a tmpfs of older kernels.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

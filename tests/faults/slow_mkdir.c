@@ -1,4 +1,5 @@
-// Preloaded behind the library into one rank: making the run folder takes longer than any patience.
+// Preloaded behind the library into one rank: making the run directory takes longer than any
+// patience.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

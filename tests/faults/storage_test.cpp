@@ -194,7 +194,7 @@ TEST(RunDirectory, IsOnAFullDisk) {
   ASSERT_EQ(traces.size(), 1u);
   trace::JoinResult joined;
   ASSERT_TRUE(trace::join_run(traces, trial.run_directory(), joined).is_ok())
-      << "to where there is room";
+      << "to where there is space";
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
@@ -264,8 +264,8 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     Trial trial("cheap", kManyCalls);
     trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec(scarce);
     const Ending ending = run(trial.preloaded());
-    // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so,
-    // and nobody is ended.
+    // Open MPI's modules, or the program's own 8 MiB, have no space beside the library: they say
+    // so, and no process is ended.
     const bool is_too_little = ending.exit_code == kNoLedger ||
                                ending.err.find("failed to map segment") != std::string::npos;
     if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
@@ -314,7 +314,7 @@ TEST(Descriptors, UsedUpForGoodLeaveTheProgramAlone) {
   expect_unharmed(trial);
 }
 
-/// Nobody reads what is said: the program is not to die of SIGPIPE.
+/// No process reads the messages: the program is not to die of SIGPIPE.
 TEST(Stderr, MayBeAClosedPipe) {
   Trial trial("finish");
   trial.before_exec([] {

@@ -91,7 +91,7 @@ Trial& Trial::ranks(int count) {
 std::vector<std::string> Trial::common() const {
   mkdir(scratch().c_str(), 0700);
   std::vector<std::string> entries = launch_environment(ranks_);
-  // Processes that start at the same time would share Open MPI's own folder.
+  // Processes that start at the same time would share Open MPI's own directory.
   if (!is_mpich()) entries.push_back("OMPI_MCA_orte_tmpdir_base=" + directory_.path());
   return entries;
 }

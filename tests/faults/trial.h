@@ -25,7 +25,7 @@ struct Row {
 };
 std::ostream& operator<<(std::ostream& out, const Row& row);
 
-/// A trace as it lies in a run folder.
+/// A trace as it lies in a run directory.
 struct Read {
   ProcessDefinitions definitions;
   std::vector<std::vector<Row>> locations;
@@ -34,7 +34,7 @@ struct Read {
   std::uint64_t loss_count() const;
 };
 
-/// One run of the victim in a folder of its own, bare or with the library, and what it leaves
+/// One run of the victim in a directory of its own, bare or with the library, and what it leaves
 /// behind.
 class Trial {
  public:
@@ -52,7 +52,7 @@ class Trial {
   /// With something else in LD_PRELOAD.
   Command preloaded_with(const std::string& preload) const;
 
-  /// The run folder lies elsewhere: on another file system than scratch.
+  /// The run directory lies elsewhere: on another file system than scratch.
   Trial& runs_into(std::string directory);
 
   std::string run_directory() const {
@@ -63,7 +63,7 @@ class Trial {
 
   /// The victim's book; null when it never opened one.
   const Ledger* ledger(int rank = 0) const;
-  /// Recovers the run folder and reads a rank's trace. Fails the test when there is none.
+  /// Recovers the run directory and reads a rank's trace. Fails the test when there is none.
   Read recovered(int rank = 0) const;
   /// Reads it as it is.
   Read trace(int rank = 0) const;

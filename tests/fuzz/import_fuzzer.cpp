@@ -1,4 +1,4 @@
-// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a folder of
+// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a directory of
 // MegaScan's, as files of PyTorch's profiler, and as a table of operations; what is accepted
 // becomes a run whose operations are all there, each inside the run. Seeds:
 // tests/fuzz/import_seeds.

@@ -70,7 +70,7 @@ void answer(live::Hub& hub) {
 
 }  // namespace
 
-/// A tensor of any shape, beside whatever a client of the compatibility endpoint says, a client
+/// A tensor of any shape, beside any message of a client of the compatibility endpoint, a client
 /// that says it, and the same bytes as a .npy file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < kShapeBytes) return 0;

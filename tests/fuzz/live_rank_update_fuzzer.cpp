@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-/// Whatever ranks write and blocks hold, with a client that wants all of it. The first byte says
-/// which.
+/// Anything that ranks write and blocks hold, with a client that wants all of it. The first byte
+/// says which.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace megascope::live;
   if (size == 0) return 0;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-/// Whatever a client says, and then a client that says it to a hub.
+/// Anything that a client says, and then a client that says it to a hub.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace megascope::live;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,6 +1,6 @@
 // Any bytes are a trace or are refused with a sentence; what is readable is read to its end: all
 // definitions, all streams, all pending calls, in the run's time. Seeds:
-// build/fuzz/fuzz/trace_reader_seeds FOLDER [TRACE...].
+// build/fuzz/fuzz/trace_reader_seeds DIRECTORY [TRACE...].
 
 #include "core/record/run_time.h"
 #include "core/trace/reader.h"

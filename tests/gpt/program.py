@@ -32,7 +32,7 @@ class Case(unittest.TestCase):
     def start(self, words, dp=1, tp=1, pp=1, ranks=None):
         """The finished process."""
         count = ranks or dp * tp * pp
-        launcher = [*LAUNCHER, "-n", count] if count > 1 else []  # mpirun takes 2 s to see off a rank that has refused
+        launcher = [*LAUNCHER, "-n", count] if count > 1 else []  # mpirun takes 2 s to end after a rank that has refused
         command = [*launcher, PROGRAM, "--dp", dp, "--tp", tp, "--pp", pp, *words]
         return subprocess.run(list(map(str, command)), capture_output=True, encoding="latin-1", timeout=TIME_LIMIT_S)
 

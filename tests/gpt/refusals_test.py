@@ -1,4 +1,4 @@
-"""What cannot be done is said in one line, by one rank, with an exit code, and nobody hangs."""
+"""What cannot be done is said in one line, by one rank, with an exit code, and no rank hangs."""
 
 import concurrent.futures
 import subprocess

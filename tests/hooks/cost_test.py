@@ -1,4 +1,4 @@
-"""Instructions of a tensor call, counted by callgrind: as many whatever the tensor's size, and few where nobody asked for it.
+"""Instructions of a tensor call, counted by callgrind: as many for any size of the tensor, and few where no client asked for it.
 
   cost_test.py TENSOR_COST LIBRARY
 """
@@ -31,7 +31,7 @@ class Cost(unittest.TestCase):
         self.assertEqual(small, self.instructions(1_000_000))
         self.assertLess(small, 8)
 
-    def test_loaded_and_nobody_asked(self):
+    def test_loaded_and_not_requested(self):
         small = self.instructions(1, LD_PRELOAD=LIBRARY)
         self.assertEqual(small, self.instructions(1_000_000, LD_PRELOAD=LIBRARY))
         self.assertLess(small, 30)

@@ -33,7 +33,7 @@ bool add(const LaneLoops& loops, const double* block, FiniteLanes& lanes) {
   return loops.add_doubles(block, lanes);
 }
 
-/// Whatever the processor has, and wherever the elements lie.
+/// For any instruction set of the processor, and wherever the elements lie.
 template <class Element>
 void expect_what_each_lane_took() {
   for (const LaneLoops* const loops : all_loops()) {

@@ -105,7 +105,7 @@ TEST(HookReader, AThreadThatOnlyAnnotatesIsThere) {
   EXPECT_THAT(calls_of(*file, 3), ElementsAre());
 }
 
-TEST(HookReader, LeavesWhoseEntryWasGivenUpArePassedOver) {
+TEST(HookReader, LeavesWhoseEntryWasGivenUpAreIgnored) {
   SampleTrace trace = SampleTrace::with_hooks();
   trace.hooks(
       1, 3, 3000,

@@ -327,7 +327,7 @@ TEST_F(HookRecorder, ARecordingEndsWhileAThreadAnnotatesWhatIsNotKept) {
         begin_step(1);
         const std::uint64_t begin = annotated.load();
         while (annotated.load() < begin + 30'000)
-          pause();  // through several chunks that are read by nobody
+          pause();  // through several chunks that no reader reads
         const std::uint64_t least = annotated.load();
         EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
         const std::uint64_t most = annotated.load() + 2;
@@ -345,7 +345,7 @@ TEST_F(HookRecorder, ARecordingEndsWhileAThreadAnnotatesWhatIsNotKept) {
   EXPECT_EQ(losses(LossCause::kDamaged), 0u);
 }
 
-TEST_F(HookRecorder, AForkedChildIsPassedOver) {
+TEST_F(HookRecorder, AForkedChildIsIgnored) {
   ASSERT_TRUE(in_child([](Recorder&) {
     enter(region("parent"));
     const pid_t child = fork();

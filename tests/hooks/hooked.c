@@ -164,7 +164,7 @@ static void run_fork(void) {
   const megascope_region region = megascope_region_define("before fork");
   if (!is("forkfirst")) megascope_region_enter(region);
   const pid_t child = fork();
-  if (child == 0) { /* whatever it tells is passed over, unless nobody has told anything before */
+  if (child == 0) { /* what it reports is ignored, unless nothing was reported before */
     if (!is("forkfirst")) megascope_region_leave(region);
     train(1000);
     megascope_region_enter(megascope_region_define("child"));

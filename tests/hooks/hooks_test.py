@@ -120,7 +120,7 @@ class WithMpi(Case):
         batches = [event["args"] for event in events if event["ph"] == "X" and event["name"] == "forward" and event["pid"] == 1]
         self.assertEqual(batches, [{"micro_batch": i % 2, "layer": 3} for i in range(2 * STEPS)])
 
-    def test_hooks_before_mpi_and_behind_it_are_passed_over(self):
+    def test_hooks_before_mpi_and_after_it_are_ignored(self):
         self.record(2, "early")
         report = self.report()
         self.assertEqual(self.counts(report)["step"], 2 * 2)
@@ -229,7 +229,7 @@ class WithoutMpi(Case):
     def test_another_tool_of_nvtx_is_not_opened(self):
         copy = os.path.join(self.directory, "libtool.so")
         shutil.copy(self.library, copy)
-        for other in (copy, "/nowhere/libmegascope.so", "libmegascope.so.of.nobody", ""):
+        for other in (copy, "/nowhere/libmegascope.so", "libmegascope.so.of.none", ""):
             self.assertEqual(self.call(ALONE, 1, NVTX_INJECTION64_PATH=other), "recording 0, afterwards 0, saved -1\n")
 
     def test_a_kill_keeps_what_was_told(self):

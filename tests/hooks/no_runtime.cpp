@@ -8,7 +8,7 @@ std::vector<std::string> complaints;
 
 namespace {
 
-/// Nobody begins a recording by itself in tests.
+/// No code begins a recording by itself in tests.
 class NoRuntime final : public Runtime {
  public:
   bool prepare(ItemReader) override { return false; }

@@ -68,7 +68,7 @@ TEST(ParallelLayout, WhatCannotBeIsNamed) {
 
 namespace megascope {
 
-/// Nobody begins a recording here.
+/// No code begins a recording here.
 Runtime& runtime() { std::abort(); }
 
 }  // namespace megascope

@@ -22,7 +22,7 @@ struct Sink final : RequestSink {
 TEST_F(HookRecorder, RequestsComeInOrderAndWholeOrNotAtAll) {
   ASSERT_TRUE(in_child([](Recorder&) {
     char text[8] = "before";
-    EXPECT_EQ(poll_request(text, sizeof text), 0U) << "nobody can ask";
+    EXPECT_EQ(poll_request(text, sizeof text), 0U) << "no client can ask";
     Sink sink;
     set_request_sink(&sink);
     EXPECT_EQ(poll_request(text, sizeof text), 0U);
@@ -32,7 +32,7 @@ TEST_F(HookRecorder, RequestsComeInOrderAndWholeOrNotAtAll) {
     EXPECT_STREQ(text, "before");
     EXPECT_EQ(poll_request(text, sizeof text), 7U);
     EXPECT_STREQ(text, "seven77");
-    EXPECT_EQ(poll_request(text, sizeof text), 8U) << "no room for the zero: it stays";
+    EXPECT_EQ(poll_request(text, sizeof text), 8U) << "no space for the zero: it stays";
     EXPECT_STREQ(text, "seven77");
     char larger[9];
     EXPECT_EQ(poll_request(larger, sizeof larger), 8U);

@@ -218,7 +218,7 @@ TEST(TensorStatistics, ShapesOfTheSameElementsGiveTheSame) {
   EXPECT_NEAR(padded.sum, sum, 1e-9);
 }
 
-TEST(TensorStatistics, RowsJoinWhateverTheSignOfTheirStrides) {
+TEST(TensorStatistics, RowsJoinForAnySignOfTheirStrides) {
   std::vector<double> values(600);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<double>(i * 37 % 101) - 50.0;
@@ -293,7 +293,7 @@ TEST(TensorStatistics, TheGreatestNumbersAreTheirOwnMinAndMax) {
   }
 }
 
-TEST(TensorStatistics, TheErrorOfSumsIsWithinItsBoundWhateverTheRows) {
+TEST(TensorStatistics, TheErrorOfSumsIsWithinItsBoundForAnyRows) {
   // A sum of 2^53 stays what it is when 1 is added, or less: the lane that has it loses its share,
   // and no other does.
   constexpr std::size_t kElements = 1U << 18;

@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
         return {rank: sorted(spans) for rank, spans in found.items()}
 
     def check_times(self, directory):
-        """MPI_Allreduce ends a run of all ranks: nobody leaves it before all have entered, whatever their clocks began with."""
+        """MPI_Allreduce ends a run of all ranks: no rank leaves it before all have entered, for any start of their clocks."""
         spans = [span for of_rank in self.spans(directory, "MPI_Allreduce").values() for span in of_rank]
         self.assertGreaterEqual(len(spans), 4)
         self.assertLess(max(begin for begin, _ in spans) - min(end for _, end in spans), 1e3, "µs")

@@ -82,7 +82,7 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin),
-            1u);  // it has no name: nobody knows of what
+            1u);  // it has no name: of what is unknown
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingBegin), "event 5");
 }
 

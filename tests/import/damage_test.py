@@ -13,7 +13,7 @@ import tarfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import made_up_job  # noqa: E402
+import synthetic_job  # noqa: E402
 from import_case import Case  # noqa: E402
 
 TEST_DATA = os.environ.get("MEGASCOPE_TEST_DATA", "")
@@ -217,20 +217,20 @@ class Limits(Case):
         return result.stderr
 
     def test_more_than_a_hundredth_is_refused(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         for way in ("negative_duration", "missing_duration", "duplicate"):
             events, count = damaged(job.events, WAYS[way], 0.02, 1)
             self.assertIn("more than 1 %", self.refuse(events, f"{count} of "))
 
     def test_strict_refuses_the_first(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         for kind in KINDS:
             events, _ = damaged(job.events, WAYS[kind], 0.0015, 1)
             self.refuse(events, "--strict forbids it", "--strict")
         self.call("import", self.write("t.json", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_directory, "--strict")
 
     def test_analyze_shows_what_was_mended(self):
-        events, count = damaged(made_up_job.Job(slow=(1, 0)).events, flip, 0.002, 1)
+        events, count = damaged(synthetic_job.Job(slow=(1, 0)).events, flip, 0.002, 1)
         self.call("import", self.write("t.json", events), "--parallel", "dp=2,pp=2", "--out", self.run_directory)
         self.assertIn(f"Note on the import: {count} operations end before they begin", self.call("analyze", self.run_directory, code=1).stdout)
         repairs = self.analyze(code=1)["import"]["repairs"]

@@ -239,7 +239,7 @@ MatchNumbers numbers_of(Timeline& timeline, std::vector<std::int32_t> ranks) {
   return MatchNumbers(timeline, ranks, table);
 }
 
-TEST(MatchNumbers, BelongTogetherWhateverIsMissingElsewhere) {
+TEST(MatchNumbers, BelongTogetherForAnythingMissingElsewhere) {
   Timeline timeline;
   const std::uint32_t send = timeline.name_index("forward-send");
   const std::uint32_t receive = timeline.name_index("forward-recv");

@@ -1,4 +1,4 @@
-"""megascope import, as a user calls it: a made-up job from its timeline to an answer and to other formats, bad input, and
+"""megascope import, as a user calls it: a synthetic job from its timeline to an answer and to other formats, bad input, and
 (MEGASCOPE_TEST_DATA) a real job.
 
   import_test.py MEGASCOPE CHECK_OTF2|-
@@ -14,7 +14,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import made_up_job  # noqa: E402
+import synthetic_job  # noqa: E402
 from import_case import Case  # noqa: E402
 
 CHECK_OTF2 = sys.argv[2]
@@ -23,13 +23,13 @@ PROCESSOR = os.path.join(ROOT, "build", "trace_processor")
 TEST_DATA = os.environ.get("MEGASCOPE_TEST_DATA", "")
 
 
-class MadeUpJob(Case):
+class SyntheticJob(Case):
     def take(self, job, name="timeline.json.gz"):
         result = self.call("import", self.write(name, job.events), "--parallel", "dp=2,pp=2", "--out", self.run_directory)
         self.assertIn("operations of 4 workers", result.stdout)
 
-    def test_the_slow_worker_is_found_and_nobody_else(self):
-        job = made_up_job.Job(slow=(1, 0))
+    def test_the_slow_worker_is_found_and_no_other(self):
+        job = synthetic_job.Job(slow=(1, 0))
         self.take(job)
         found = self.analyze(code=1)
         self.assertEqual((found["steps"], [c["active_steps"] for c in found["culprits"]]), (20, [20]))
@@ -42,11 +42,11 @@ class MadeUpJob(Case):
         self.assertEqual(matching["collectives"], 20 * 2)
 
     def test_a_healthy_job_is_not_blamed(self):
-        self.take(made_up_job.Job(), name="timeline.json")
+        self.take(synthetic_job.Job(), name="timeline.json")
         self.assertEqual(self.analyze(code=0)["culprits"], [])
 
     def test_chrome_shows_every_operation(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         self.take(job)
         self.call("export", self.run_directory, "-f", "chrome", "--no-findings")
         with gzip.open(os.path.join(self.run_directory, "trace.json.gz"), "rt") as file:
@@ -63,7 +63,7 @@ class MadeUpJob(Case):
 
     @unittest.skipIf(CHECK_OTF2 == "-", "built without OTF2")
     def test_otf2_is_sound(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         self.take(job)
         self.call("export", self.run_directory, "-f", "otf2")
         result = subprocess.run(["/usr/bin/python3", CHECK_OTF2, os.path.join(self.run_directory, "trace.otf2")], capture_output=True,
@@ -76,7 +76,7 @@ class MadeUpJob(Case):
     def test_perfetto_shows_every_operation(self):
         if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
             self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         self.take(job)
         self.call("export", self.run_directory, "-f", "perfetto", "--no-findings")
         query = ("select count(*) as slices, count(extract_arg(arg_set_id, 'debug.step')) as steps, "
@@ -90,7 +90,7 @@ class MadeUpJob(Case):
         self.assertIn(f"{micro_batches}", result.stdout)
 
     def test_megascans_files(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         traces = os.path.join(self.directory, "traces")
         os.mkdir(traces)
         count = 0
@@ -110,7 +110,7 @@ class MadeUpJob(Case):
         for name in list(table):
             if name.startswith(("forward", "backward", "grads")):
                 table["my " + name] = table.pop(name)
-        job = made_up_job.Job()
+        job = synthetic_job.Job()
         for event in job.events:
             if event["ph"] == "X" and not event["name"].endswith("compute"):
                 event["name"] = "my " + event["name"]
@@ -200,7 +200,7 @@ class BadInput(Case):
         self.assertFalse(os.path.exists(self.run_directory))
 
     def test_a_damaged_worker_of_several(self):
-        job = made_up_job.Job(slow=(1, 0), replicas=3)
+        job = synthetic_job.Job(slow=(1, 0), replicas=3)
         traces = os.path.join(self.directory, "traces")
         os.mkdir(traces)
         for (replica, stage), rows in job.megascan().items():
@@ -223,7 +223,7 @@ class BadInput(Case):
         self.assertIn("Note: " + reason, self.call("analyze", self.run_directory).stdout)
 
     def test_a_worker_that_ends_early_is_no_program_error(self):
-        job = made_up_job.Job(replicas=2)
+        job = synthetic_job.Job(replicas=2)
         last = max(event["args"]["step"] for event in job.events if event["ph"] == "X")
         events = [e for e in job.events if e["ph"] != "X" or e["args"]["step"] != last or e["pid"] != 1]
         path = self.write("t.json", events)

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import made_up_job  # noqa: E402
+import synthetic_job  # noqa: E402
 from import_case import Case  # noqa: E402
 
 GRID = ("--tp", "2", "--pp", "2", "--dp", "2")
@@ -87,13 +87,13 @@ class Export(Case):
         result = self.import_again()
         self.assertEqual(result.stderr, "")
         said, before = self.answer(self.again), self.answer(self.run_directory)
-        self.assertEqual([culprit["ranks"] for culprit in before["culprits"]], [[5]])
-        self.assertEqual([culprit["ranks"] for culprit in said["culprits"]], [[5]])
+        self.assertEqual([cause["ranks"] for cause in before["culprits"]], [[5]])
+        self.assertEqual([cause["ranks"] for cause in said["culprits"]], [[5]])
         self.assertEqual(said["matching"], before["matching"])
         self.assertEqual(said["steps"], before["steps"])
 
     def test_an_imported_job_comes_back_and_says_the_same(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         self.call("import", self.write("timeline.json.gz", job.events), "--parallel", "dp=2,pp=2", "--out", self.run_directory)
         result = self.export()
         self.assertIn("calls partially overlap others of their rank", result.stdout)
@@ -101,7 +101,7 @@ class Export(Case):
         self.assertEqual(self.answer(self.again), self.answer(self.run_directory))
 
     def test_megascan_reads_every_operation_at_its_time(self):
-        job = made_up_job.Job(slow=(1, 0))
+        job = synthetic_job.Job(slow=(1, 0))
         traces = os.path.join(self.directory, "source")
         os.mkdir(traces)
         for (replica, stage), rows in job.megascan().items():

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdlib.h>
 
-/// MegaScan's folders: exact times by hand, and what is refused.
+/// MegaScan's directories: exact times by hand, and what is refused.
 namespace megascope::importer {
 namespace {
 

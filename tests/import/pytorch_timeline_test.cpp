@@ -42,7 +42,7 @@ class PytorchTimeline : public testing::Test {
                   const std::string& more = "") const {
     write(
         file,
-        R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "made up"}], "distributedInfo": {"backend": "nccl", "rank": )" +
+        R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "synthetic"}], "distributedInfo": {"backend": "nccl", "rank": )" +
             std::to_string(rank) + R"(, "world_size": 4)" + more +
             R"(}, "displayTimeUnit": "ms", "baseTimeNanoseconds": )" + base_ns +
             R"(, "traceEvents": [)" + events + R"(], "traceName": "/tmp/x.json"})");

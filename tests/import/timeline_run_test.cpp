@@ -36,7 +36,7 @@ TEST(ParallelIndexText, ComesBackAsItWas) {
 /// Two stages: forward, a message, an operation around another, and one that overlaps it in part.
 Timeline two_stages() {
   Timeline timeline;
-  timeline.source = "made up";
+  timeline.source = "synthetic";
   const std::uint32_t work = timeline.name_index("forward-compute");
   const std::uint32_t send = timeline.name_index("forward-send");
   const std::uint32_t receive = timeline.name_index("forward-recv");
@@ -145,7 +145,7 @@ TEST(TimelineRun, SurvivesANativeTrace) {
 
 TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
   Timeline timeline;
-  timeline.source = "made up";
+  timeline.source = "synthetic";
   timeline.tracks = {{.coordinates = {.dp = 0, .pp = 0}, .stream = ""},
                      {.coordinates = {.dp = 0, .pp = 1}, .stream = ""}};
   timeline.operations = {{.begin_ns = 0,
@@ -167,11 +167,12 @@ TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
 TEST(TimelineRun, RefusesWhatDoesNotFit) {
   std::string refusal;
   run_of(two_stages(), "pp=1", &refusal);
-  EXPECT_EQ(refusal, "made up: the worker dp 0 pp 1 does not fit into the parallel sizes: 1 ranks");
+  EXPECT_EQ(refusal,
+            "synthetic: the worker dp 0 pp 1 does not fit into the parallel sizes: 1 ranks");
   Timeline by_rank = two_stages();
   by_rank.tracks[1].coordinates = {.rank = 7};
   run_of(by_rank, "pp=2", &refusal);
-  EXPECT_EQ(refusal, "made up: rank 7 does not fit into the parallel sizes: 2 ranks");
+  EXPECT_EQ(refusal, "synthetic: rank 7 does not fit into the parallel sizes: 2 ranks");
   Timeline empty;
   empty.source = "empty.json";
   run_of(empty, "pp=2", &refusal);

@@ -6,7 +6,7 @@ SECTION = "## Words that are not used"
 # Names that users or other programs have typed: they stay (docs/glossary.md says so).
 CONTRACTS = re.compile(
     r"MEGASCOPE_[A-Z0-9_]*|megascope_[a-z0-9_]*|[\"'`.\[]culprits?\b|\bculprits?[\"'`:]|third[- ]part\w+|/[\w/.-]+|--[a-z-]+|OTF2_\w+|MPI_\w+|"
-    r"\"[a-z_]*folder[a-z_]*\"")
+    r"\"[a-z_]*folder[a-z_]*\"|\"step_talk\"|\"\.room\"|PICTURES_FOLDER")
 
 
 def refused_words(glossary):

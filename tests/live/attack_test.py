@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The live view's server, attacked: who may not come in, and whatever a client may send.
+"""The live view's server, attacked: who may not come in, and anything that a client may send.
 
   attack_test.py live_feed
 """
@@ -83,7 +83,7 @@ class BadInput(unittest.TestCase):
         cls.run_.__exit__()
 
     def tearDown(self):
-        """Whatever one client did, the next is served."""
+        """After anything that one client did, the next is served."""
         client = Client(self.run_)
         self.assertEqual(client.receive()["type"], "hello")
         client.say(type="subscribe", panel="t", what="steps")
@@ -194,7 +194,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(client.text("error")["panel"], "p16")
         client.close()
 
-    def test_too_many_wishes(self):
+    def test_too_many_requests(self):
         client = self.client()
         for i in range(5):
             client.say(type="subscribe", panel=f"p{i}", what="counters", names=[f"{i} {j}" for j in range(16)])

@@ -16,7 +16,7 @@ CaptureRequest capture_request_of(int number) {
   return capture_request;
 }
 
-/// Wishes [begin, end).
+/// Capture requests [begin, end).
 std::vector<CaptureRequest> capture_requests(int begin, int end) {
   std::vector<CaptureRequest> made;
   for (int i = begin; i < end; ++i) made.push_back(capture_request_of(i));
@@ -81,7 +81,7 @@ TEST(LiveCaptureRegistry, WhatUnauthenticatedShareWithClientsIsOfTheirHalfToo) {
   EXPECT_FALSE(ledger.add(capture_requests(100, 101), From::kUnauthenticated).has_value())
       << "else they had all once the client leaves";
   ledger.release(*shared, From::kClient);
-  EXPECT_NE(ledger.find(shared->front()), nullptr) << "guests want it still";
+  EXPECT_NE(ledger.find(shared->front()), nullptr) << "unauthenticated clients want it still";
   EXPECT_TRUE(ledger.add(capture_requests(200, 200 + kMax - kMaxOfUnauthenticated), From::kClient)
                   .has_value());
 }

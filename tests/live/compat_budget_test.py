@@ -74,7 +74,7 @@ class Budget(unittest.TestCase):
             client.socket.sendall(bytes([0x01, 0x80, 0, 0, 0, 0]))
             frames = bytes([0x00, 0x80, 0, 0, 0, 0]) * 10_000
             sent = 0
-            with self.assertRaises(OSError):  # nobody reads any more, or the connection is closed
+            with self.assertRaises(OSError):  # no client reads any more, or the connection is closed
                 while sent < 256 << 20:
                     sent += client.socket.send(frames)
             self.assertLess(sent, 32 << 20)  # what is read, and both sides' socket buffers

@@ -8,7 +8,7 @@ import time
 
 from live_client import Client
 
-# As made_up_transformer.h has them.
+# As synthetic_transformer.h has them.
 LAYERS, SEQUENCES, TOKENS, GROUPS, QUERIES, SIZE, INNER = 4, 2, 6, 4, 2, 5, 52
 HEADS, HIDDEN = GROUPS * QUERIES, GROUPS * QUERIES * SIZE
 QKV, SCORES, CONTEXT, OUTPUT, MLP1, MLP2, HIDDEN_STATES, INPUT = range(8)

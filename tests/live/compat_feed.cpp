@@ -1,4 +1,4 @@
-// Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the
+// Serves a synthetic transformer to clients of MegatronApp and Megatron's tensor tracer, which the
 // program answers when they ask it to generate:
 //   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder
 //   DIR] [--control] [--polls] [--window N]
@@ -7,9 +7,9 @@
 // request. A prompt "fail" is answered with an error. Tokens are bytes; one is generated a step, of
 // the last N of a text. In training there are 2 sequences of 6 tokens.
 #include "feed_arguments.h"
-#include "made_up_transformer.h"
 #include "plugin/live/service.h"
 #include "plugin/tensors/step_block.h"
+#include "synthetic_transformer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +26,7 @@ namespace {
 
 using namespace megascope;
 using Json = nlohmann::json;
-using test::MadeUpTransformer;
+using test::SyntheticTransformer;
 
 constexpr std::uint64_t kSequences = 2;
 constexpr std::uint64_t kTokens = 6;
@@ -55,7 +55,7 @@ struct Generation {
     return Json{{"id", request["id"]},
                 {"type", "start"},
                 {"prompts", prompts},
-                {"layers", MadeUpTransformer::kLayers}}
+                {"layers", SyntheticTransformer::kLayers}}
         .dump();
   }
   std::string token(std::int64_t step) {
@@ -117,13 +117,13 @@ struct Feed {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news))
       capture_requests.back() = tensors::unpack_capture_requests(news);
-    for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
+    for (std::int32_t rank = 0; rank < SyntheticTransformer::kRanks; ++rank) {
       tensors::RankUpdateWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
       const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
-      if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
+      if (rank == SyntheticTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
-      const std::vector<std::byte> rank_update = MadeUpTransformer::rank_update(
+      const std::vector<std::byte> rank_update = SyntheticTransformer::rank_update(
           rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
       if (!rank_update.empty())
         refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
@@ -179,8 +179,8 @@ int main(int argc, char** argv) {
   settings.vectors_directory = arguments.text("--vectors");
   settings.run_directory = arguments.text("--folder");
   if (!arguments.text("--hosts").empty()) settings.hosts = {arguments.text("--hosts")};
-  settings.world_size = MadeUpTransformer::kRanks;
-  settings.ranks = MadeUpTransformer::ranks();
+  settings.world_size = SyntheticTransformer::kRanks;
+  settings.ranks = SyntheticTransformer::ranks();
   std::string url;
   const Status status = feed->service.open(settings, url);
   if (!status.is_ok()) {

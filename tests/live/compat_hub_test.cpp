@@ -83,7 +83,7 @@ json configuration(const std::string& compressor) {
   return one;
 }
 
-/// Whatever a tensor of the flag's name is like, its numbers are those of its shape, or there is a
+/// For any tensor of the flag's name, its numbers are those of its shape, or there is a
 /// sentence.
 std::size_t expect_sound(const std::vector<json>& texts, const std::string& what) {
   std::size_t views = 0;
@@ -253,7 +253,7 @@ TEST(LiveCompatHub, InputTokensOfATextComeOnceEach) {
   }
 }
 
-TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
+TEST(LiveCompatHub, ATextEndsAfterItsLastViewsForAnyCompressor) {
   for (const auto& [flag, compressor] : {std::pair("InputTokens", "NoOp"),
                                          {"InputTokens", "Empty"},
                                          {"MLP1_mat_mul", "Empty"},
@@ -310,7 +310,7 @@ TEST(LiveCompatHub, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
   EXPECT_LT(of_type(text.scene.texts(), "update").size(), 30'000U) << "of 4 MiB";
 }
 
-/// Clients that need no token leave half of the wishes to those that have one.
+/// Clients that need no token leave half of the capture requests to those that have one.
 TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   Scene scene;
   std::uint32_t tiles = 0;
@@ -348,7 +348,7 @@ TEST(LiveCompatHub, MayNotTakeAllCaptureRequests) {
   int subscribed = 0;
   while (scene.hub.next(own, kSecond, message))
     subscribed += json::parse(message.text)["type"] == "subscribed" ? 1 : 0;
-  EXPECT_EQ(subscribed, 16) << "of two wishes each";
+  EXPECT_EQ(subscribed, 16) << "of two requests each";
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class Training(unittest.TestCase):
         return client
 
     def check(self, update, expected_of_step):
-        """Of which step it is nobody says."""
+        """The step is not reported."""
         self.assertTrue(any(is_close(update["result"], expected_of_step(step)) for step in STEPS), str(update)[:500])
 
     def test_megatron_apps_page_in_training(self):
@@ -213,7 +213,7 @@ class Training(unittest.TestCase):
         self.assertEqual(http(port, "/")[0], 426)
         self.assertEqual(http(port, f"/api/v1/run?token={self.run_.token}")[0], 426)
 
-    def test_a_client_that_does_not_read_disturbs_nobody(self):
+    def test_a_client_that_does_not_read_disturbs_no_other(self):
         stalled = reference_client(self.run_, receive_buffer=4096)
         every = flags("QKV_mat_mul", "RawAttentionScore_mat_mul", "ContextLayer_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul")
         stalled.say(type="run_training_step", visualization_flags=every, compressor_config=pixels(96, 64))
@@ -223,7 +223,7 @@ class Training(unittest.TestCase):
         client.close()
         stalled.close()
 
-    def test_another_wish_replaces_the_former(self):
+    def test_another_request_replaces_the_former(self):
         client = self.begun(visualization_flags=flags("MLP1_mat_mul"), compressor_config=pixels(96, 8))
         client.say(type="run_training_step", visualization_flags=flags("MLP2_mat_mul"), compressor_config=pixels(96, 4))
         client.text("start")

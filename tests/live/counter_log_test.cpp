@@ -52,7 +52,7 @@ TEST(LiveCounterLog, IsReadByNumbersThatStay) {
   }
 }
 
-TEST(LiveCounterLog, IsBoundedWhateverTheCounters) {
+TEST(LiveCounterLog, IsBoundedForAnyCounters) {
   CounterLog log(32 * 64);
   for (std::uint32_t id = 0; id < 5'000; ++id) log.add({.step = 1, .id = id, .value = 0.0});
   EXPECT_LE(log.size(), 64U);

@@ -1,13 +1,13 @@
-// Serves a made-up run, for work on the page and for tests of the server:
+// Serves a synthetic run, for work on the page and for tests of the server:
 //   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128]
 //   [--width 384] [--folder DIR] [--linger MS]
 //             [--gain 1] [--abort] [--conclude MS] [--verdict TEXT]
 // --conclude: the verdict is sent so many ms after the end.
-// Prints the URL, and at the end what the server refused to take. A wish takes effect two steps
+// Prints the URL, and at the end what the server refused to take. A request takes effect two steps
 // later, as in a job.
 #include "feed_arguments.h"
-#include "made_up_run.h"
 #include "plugin/live/service.h"
+#include "synthetic_run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -29,9 +29,9 @@ std::int64_t now_ns() {
 }
 
 struct Feed {
-  explicit Feed(const test::MadeUpRun::Shape& shape) : run(shape), ranks(shape.ranks) {}
+  explicit Feed(const test::SyntheticRun::Shape& shape) : run(shape), ranks(shape.ranks) {}
 
-  test::MadeUpRun run;
+  test::SyntheticRun run;
   std::int32_t ranks;
   live::Service service;
   std::deque<std::vector<tensors::CaptureRequest>>
@@ -43,7 +43,7 @@ struct Feed {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news)) {
       capture_requests.back() = tensors::unpack_capture_requests(news);
-      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step),
+      std::printf("step %lld: %zu requests\n", static_cast<long long>(step),
                   capture_requests.back().size());
       std::fflush(stdout);
     }
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
                  "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
     return 2;
   }
-  const test::MadeUpRun::Shape shape{
+  const test::SyntheticRun::Shape shape{
       .ranks = static_cast<std::int32_t>(arguments.number("--ranks")),
       .layers = static_cast<std::int32_t>(arguments.number("--layers")),
       .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   settings.run_directory = arguments.text("--folder");
   settings.program = "/opt/gpt/train";
   settings.command_line = "train --layers " + arguments.text("--layers");
-  settings.run_id = "made-up";
+  settings.run_id = "synthetic";
   settings.start_realtime_ns = now_ns();
   settings.world_size = shape.ranks;
   settings.ranks = feed->run.ranks();

@@ -106,7 +106,7 @@ TEST(LiveInbox, KeepsTheOrderAndItsBound) {
   std::int32_t next = 0;
   inbox.take_all([&](const Inbox::Item& item) { EXPECT_EQ(item.world_rank, next++); });
   EXPECT_EQ(next, 32);
-  EXPECT_TRUE(inbox.put(LiveKind::kBlock, 0, megabyte)) << "there is room again";
+  EXPECT_TRUE(inbox.put(LiveKind::kBlock, 0, megabyte)) << "there is space again";
   std::vector<std::byte> whole(kMaxInboxBytes, std::byte{7});
   EXPECT_FALSE(inbox.put_whole(LiveKind::kRankUpdate, 0, std::move(whole)));
   ASSERT_EQ(whole.size(), kMaxInboxBytes) << "it stays whose it is";
@@ -128,7 +128,7 @@ TEST(LiveInbox, IsWholeAfterSomebodyWhoTakesThrew) {
   EXPECT_THROW(inbox.take_all(take), std::bad_alloc);
   EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2));
   for (int i = 32; i < 35; ++i)
-    EXPECT_TRUE(inbox.put(LiveKind::kRankUpdate, i, megabyte)) << "what was taken has given room";
+    EXPECT_TRUE(inbox.put(LiveKind::kRankUpdate, i, megabyte)) << "what was taken has given space";
   EXPECT_FALSE(inbox.put(LiveKind::kRankUpdate, 35, megabyte));
   seen.clear();
   inbox.take_all([&](const Inbox::Item& item) { seen.push_back(item.world_rank); });

@@ -148,7 +148,7 @@ class Generating(unittest.TestCase):
             other.say(type="ping")
             self.assertEqual(other.text("pong"), {"type": "pong"})
 
-    def test_who_needs_no_token_keeps_nobody_out_who_has_it(self):
+    def test_who_needs_no_token_keeps_out_no_client_that_has_it(self):
         with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls") as run:
             silent = [socket.create_connection(("127.0.0.1", run.port)) for _ in range(60)]
             own, others = run.own_client(), [reference_client(run) for _ in range(6)]

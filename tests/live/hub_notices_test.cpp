@@ -53,7 +53,7 @@ TEST(LiveHub, ANoticeIsReportedOnceToEachSubscriptionAlsoToOneThatComesLater) {
     rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
     scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   };
-  for (int i = 0; i < 3; ++i) notice();  // as with each change of wishes
+  for (int i = 0; i < 3; ++i) notice();  // as with each change of requests
   EXPECT_EQ(notices_in(scene.texts()).size(), 1U);
   scene.say({{"type", "subscribe"}, {"panel", "u"}, {"what", "tensor"}, {"name", "hidden"}});
   notice();
@@ -80,7 +80,7 @@ TEST(LiveHub, NoticesCloseNoClient) {
     }
   }
   scene.say({{"type", "ping"}});
-  EXPECT_EQ(scene.texts().back()["type"], "drops") << "of what had no room";
+  EXPECT_EQ(scene.texts().back()["type"], "drops") << "of what had no space";
 }
 
 TEST(LiveHub, PartsThatDoNotFitAreCountedAndReported) {
@@ -93,7 +93,7 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndReported) {
              {"view", {{"type", "whole"}}}});
   scene.step(0);
   scene.texts();
-  const test::MadeUpRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
+  const test::SyntheticRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
   const std::vector<tensors::CaptureRequest> capture_requests = scene.capture_requests;
   scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false),
                              kSecond);

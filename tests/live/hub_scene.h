@@ -1,8 +1,8 @@
 #pragma once
 
 #include "frame_view.h"
-#include "made_up_run.h"
 #include "plugin/live/hub.h"
+#include "synthetic_run.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@
 
 namespace megascope::test {
 
-/// A hub with a made-up run of 4 ranks and two layers, and one client.
+/// A hub with a synthetic run of 4 ranks and two layers, and one client.
 struct HubScene {
-  MadeUpRun run{{.ranks = 4, .layers = 2, .tokens = 8, .width = 100}};
+  SyntheticRun run{{.ranks = 4, .layers = 2, .tokens = 8, .width = 100}};
   live::Hub hub{settings()};
   live::Hub::ClientId client = hub.connect(0).value();
   std::vector<tensors::CaptureRequest> capture_requests;

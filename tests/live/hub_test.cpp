@@ -68,7 +68,7 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
   EXPECT_EQ(frame.at<std::int64_t>(0), 1);
   EXPECT_EQ(frame.at<std::int64_t>(8), 2);
   for (std::int32_t rank = 0; rank < 4; ++rank) {
-    const tensors::RankTimes expected = test::MadeUpRun::times(2, rank);
+    const tensors::RankTimes expected = test::SyntheticRun::times(2, rank);
     const std::size_t cell = 32 + (4 + static_cast<std::size_t>(rank)) *
                                       4;  // behind two steps and their beginnings, the second row
     EXPECT_EQ(frame.at<float>(cell), expected.step_ms);
@@ -194,7 +194,7 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   EXPECT_EQ(frame.at<float>(16 + 16 + 2 * 4), 2.0F);
 }
 
-TEST(LiveHub, RanksReportWhoTheyAreInWhateverOrder) {
+TEST(LiveHub, RanksReportWhoTheyAreInAnyOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
     tensors::RankUpdateWriter rank_update;
@@ -215,7 +215,7 @@ TEST(LiveHub, RanksReportWhoTheyAreInWhateverOrder) {
               ElementsAre("node0", "node1"));
 }
 
-TEST(LiveHub, DamagedRankUpdatesAndBlocksAreCountedOrPassedOver) {
+TEST(LiveHub, DamagedRankUpdatesAndBlocksAreCountedOrIgnored) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
   scene.step(0);

@@ -49,7 +49,7 @@ std::set<std::uint32_t> ids_of(
   return ids;
 }
 
-TEST(LiveLateNames, BringTheStatisticsThatWerePassedOver) {
+TEST(LiveLateNames, BringTheStatisticsThatWereIgnored) {
   HubScene scene;
   scene.named_at = {0, 0, 3, 3};  // the second layer's
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "statistics"}, {"names", {"*"}}});

@@ -184,7 +184,7 @@ class Client:
         return self.wait_for(lambda m: isinstance(m, Frame) and m.kind == kind)
 
     def closed(self):
-        """The code with which the server closes, after whatever it still sends."""
+        """The code with which the server closes, after all that it still sends."""
         try:
             while True:
                 self.receive()

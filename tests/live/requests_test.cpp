@@ -71,12 +71,12 @@ TEST(LiveRequests, WhatTheProgramWillNotAnswerFailsAndTheNextGoes) {
   scene.ask(second, "b");
   EXPECT_EQ(scene.next(), 1);
   EXPECT_EQ(scene.next(), 0) << "one at a time";
-  scene.report(tensors::RequestFailed{"request 1 failed: it was passed over"});
+  scene.report(tensors::RequestFailed{"request 1 failed: it was ignored"});
   const std::vector<json> replies = scene.replies(first);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["id"], "a");
   EXPECT_EQ(replies[0]["reply"], "error");
-  EXPECT_EQ(replies[0]["message"], "request 1 failed: it was passed over");
+  EXPECT_EQ(replies[0]["message"], "request 1 failed: it was ignored");
   EXPECT_EQ(scene.next(), 2);
   scene.answer({{"id", 1}, {"type", "finish"}, {"text", {"x"}}});
   EXPECT_TRUE(scene.replies(first).empty()) << "of one that was given up";

@@ -145,7 +145,7 @@ class WhatIsServed(unittest.TestCase):
             for half, single in zip(seen["f16"].values, seen["f32"].values):
                 self.assertAlmostEqual(half, single, delta=abs(single) / 2000 + 1e-4)
 
-    def test_what_nobody_asks_for_is_not_captured(self):
+    def test_what_no_client_asks_for_is_not_captured(self):
         with feed("--steps", 100) as run:
             client = Client(run)
             client.say(type="subscribe", panel="t", what="tensor", name="hidden")
@@ -153,10 +153,10 @@ class WhatIsServed(unittest.TestCase):
             client.say(type="unsubscribe", panel="t")
             client.closed()
             out, _, code = run.end()
-            self.assertEqual([line.split(": ")[1] for line in out.splitlines() if line.startswith("step ")], ["1 wishes", "0 wishes"])
+            self.assertEqual([line.split(": ")[1] for line in out.splitlines() if line.startswith("step ")], ["1 requests", "0 requests"])
             self.assertEqual(code, 0)
 
-    def test_two_clients_with_one_wish_are_one_and_another_is_another(self):
+    def test_two_clients_with_one_request_are_one_and_another_is_another(self):
         with feed("--steps", 150) as run:
             first, second = Client(run), Client(run)
             for client in (first, second):
@@ -271,9 +271,9 @@ class ClientsThatDoNotRead(unittest.TestCase):
 
     def memory_of_a_stalled_client(self):
         with Feed(FEED, "--layers", 2, "--tokens", 4096, "--width", 96, "--rate", 8, "--steps", 4000) as run:
-            wish = {"type": "subscribe", "panel": "t", "what": "tensor", "name": "hidden", "layers": [0, 0]}
+            request = {"type": "subscribe", "panel": "t", "what": "tensor", "name": "hidden", "layers": [0, 0]}
             reader = Client(run)
-            reader.say(**wish)
+            reader.say(**request)
             before_kib = 0
             for _ in range(60):
                 self.assertGreater(len(reader.frame(TENSOR).data), 4096 * 96 * 2)
@@ -281,7 +281,7 @@ class ClientsThatDoNotRead(unittest.TestCase):
                 before_kib = max(before_kib, run.resident_kib())
             stalled = [Client(run, receive_buffer=4096) for _ in range(4)]
             for client in stalled:
-                client.say(**wish)
+                client.say(**request)
                 client.say(type="credit", panel="t", frames=62)
             begin = time.monotonic()
             last_step = -1

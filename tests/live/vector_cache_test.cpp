@@ -62,7 +62,7 @@ TEST_F(LiveVectorCache, HasEachOnceWhoeverAsks) {
   write("a.npy", 3, kMinusOne);
   const auto changed = take("a.npy");
   EXPECT_THAT(changed->values, testing::ElementsAre(-1, 0, 0)) << "the file as it is now";
-  EXPECT_THAT(first->values, testing::ElementsAre(1, 0, 0)) << "and nobody's changes under way";
+  EXPECT_THAT(first->values, testing::ElementsAre(1, 0, 0)) << "and no client's changes under way";
 }
 
 TEST_F(LiveVectorCache, HoldsNoMoreThanIsAllowedAtOnce) {
@@ -76,9 +76,9 @@ TEST_F(LiveVectorCache, HoldsNoMoreThanIsAllowedAtOnce) {
   const auto small = take("small.npy");
   EXPECT_EQ(small, nullptr);
   EXPECT_THAT(refusal_, HasSubstr("would exceed 64 MiB"));
-  EXPECT_EQ(take("a.npy"), a) << "what is there takes no room";
+  EXPECT_EQ(take("a.npy"), a) << "what is there takes no space";
   a.reset();
-  EXPECT_NE(take("small.npy"), nullptr) << "nobody has the other any more";
+  EXPECT_NE(take("small.npy"), nullptr) << "no client has the other any more";
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void receive_blocks(ViewAssembler& assembler, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) assembler.receive_block();
 }
 
-TEST(LiveViewAssembler, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
+TEST(LiveViewAssembler, PutsColumnsBesideEachOtherInAnyOrder) {
   Joined joined;
   joined.add(5, part(3, 3, 1, {4, 8}));
   EXPECT_THAT(joined.whole, IsEmpty());

@@ -96,7 +96,7 @@ class OfATrainingGpt(unittest.TestCase):
         loss = next(id_ for id_, counter in self.viewer.counters.items() if counter["name"] == "loss")
         seen = {step: value for (step, id_), value in self.viewer.series("counters").items() if id_ == loss}
         self.assertGreater(len(seen), 100)
-        self.assertEqual(min(seen), min(printed), "the curve begins with the run, though nobody looked then")
+        self.assertEqual(min(seen), min(printed), "the curve begins with the run, though no client looked then")
         for step, value in seen.items():
             self.assertAlmostEqual(value, printed[step], delta=1e-4 * printed[step])
 
@@ -237,7 +237,7 @@ class OfOtherJobs(unittest.TestCase):
             viewer.follow(lambda _: has_drops() and len({frame.metadata["layer"] for frame in viewer.frames["act"]}) == 12)
             self.assertEqual(job.end(), 0, job.errors)
             self.assertEqual({frame.metadata["layer"] for frame in viewer.frames["act"]}, set(range(12)))
-            self.assertTrue(has_drops(), "more is shown than there is room for")
+            self.assertTrue(has_drops(), "more is shown than there is space for")
             self.assertEqual([text for text in viewer.texts if text["type"] == "notice"], [])
 
     def test_views_of_slow_steps_are_whole(self):

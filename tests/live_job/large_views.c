@@ -1,5 +1,5 @@
 /* large_views layers <steps> <ms>: a step shows twelve layers of 4096 x 96, more than a letter has
-   room for. large_views split <steps> <ms>: each rank has half of one tensor, and calls no MPI in
+   space for. large_views split <steps> <ms>: each rank has half of one tensor, and calls no MPI in
    between; rank 1 is a little late. */
 #include <mpi.h>
 

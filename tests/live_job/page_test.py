@@ -77,7 +77,7 @@ class ThePage(unittest.TestCase):
         self.assertGreaterEqual(value_ms, least - 0.01, what)
         self.assertLessEqual(value_ms, most + 0.01, what)
 
-    def test_nothing_is_complained_of_and_nobody_else_asked(self):
+    def test_nothing_is_complained_of_and_no_other_host_asked(self):
         self.assertEqual(self.shown["problems"], [])
 
     def test_it_sees_the_end(self):

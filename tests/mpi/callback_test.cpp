@@ -264,7 +264,7 @@ const Scenario kErrorHandler(
       lines.insert(lines.end(), inside.begin(), inside.end());
       lines.push_back(text("MPI_Comm_call_errhandler on world {error_code %d}", MPI_ERR_OTHER));
       lines.insert(lines.end(), inside.begin(), inside.end());
-      lines.push_back(text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()));
+      lines.push_back(text("MPI_Irecv on world | irecv r1 from %d tag 2 space 0", me.previous()));
       lines.push_back(text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()));
       const int bytes = faults::is_mpich()
                             ? 0

@@ -32,7 +32,7 @@ const Scenario kTests(
       expect(in == me.previous(), "the message");
     },
     [](const Who& me) -> Lines {
-      return {text("MPI_Irecv on world | irecv r1 from %d tag 5 room 4", me.previous()),
+      return {text("MPI_Irecv on world | irecv r1 from %d tag 5 space 4", me.previous()),
               "MPI_Test times 1000 | tested r1",
               "MPI_Iprobe on world times 7",
               "MPI_Barrier on world | coll #0 sent 0 received 0",
@@ -74,7 +74,7 @@ const Scenario kBroken(
       MPI_Comm_free(&other);
     },
     [](const Who& me) -> Lines {
-      const std::string from = text("from %d tag 7 room 4", me.previous());
+      const std::string from = text("from %d tag 7 space 4", me.previous());
       return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created other",
               "MPI_Comm_set_name on other",
               "MPI_Irecv on other | irecv r1 " + from,

@@ -13,7 +13,7 @@ namespace megascope::mpitest {
 /// asks for its size; MPICH looks at such types, and gets one that is too large.
 inline constexpr int kBogusCount = 7654321;
 inline const MPI_Datatype kBogusType = faults::is_mpich() ? MPI_LONG_DOUBLE
-                                                          : made_up<MPI_Datatype>(24);
+                                                          : synthetic<MPI_Datatype>(24);
 inline void* const kBogusBuffer = reinterpret_cast<void*>(std::uintptr_t{8});
 inline int* const kBogusCounts = reinterpret_cast<int*>(std::uintptr_t{16});
 

@@ -5,7 +5,7 @@
 /// Collectives on an intercommunicator: between the even world ranks (group A) and the odd ones
 /// (group B), which have the same size Q. Rooted ones go from one group to a root in the other: the
 /// root says MPI_ROOT, the others of its group MPI_PROC_NULL, and the other group names the root.
-/// MPI-4.1 §6.2.3. Nobody exchanges anything with its own group.
+/// MPI-4.1 §6.2.3. No rank exchanges anything with its own group.
 namespace megascope::mpitest {
 namespace {
 

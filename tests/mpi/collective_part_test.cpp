@@ -183,7 +183,7 @@ const Scenario kNothing(
       return pairs.line("MPI_Type_free");
     });
 
-/// A double and an int are 12 bytes in the room of 16; two shorts with a gap between 4 in 6; a
+/// A double and an int are 12 bytes in the space of 16; two shorts with a gap between 4 in 6; a
 /// resized int 4 in 32.
 const Scenario kTypes(
     "MpiReduce.CountsDataWithoutTheGapsOfItsTypes",

@@ -234,7 +234,7 @@ const Scenario kOneSequence(
 const Scenario kTypes(
     "MpiAllgather.CountsDataWithoutTheGapsOfItsTypes",
     [](const Who&) {
-      MPI_Datatype gaps;  // three ints, in the room of nine
+      MPI_Datatype gaps;  // three ints, in the space of nine
       MPI_Type_vector(3, 1, 4, MPI_INT, &gaps);
       MPI_Type_commit(&gaps);
       MPI_Datatype empty;

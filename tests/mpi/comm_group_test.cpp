@@ -78,7 +78,7 @@ const Scenario kGroups(
       MPI_Group_range_incl(world, 1, range, &made);
       MPI_Group_free(&made);
       MPI_Group_range_excl(world, 1, range, &made);
-      expect(made == MPI_GROUP_EMPTY, "nobody is left");
+      expect(made == MPI_GROUP_EMPTY, "no rank is left");
       for (MPI_Group* group : {&only_first, &world}) MPI_Group_free(group);
       if (others != MPI_GROUP_EMPTY) MPI_Group_free(&others);
     },
@@ -201,7 +201,7 @@ const Scenario kCreateGroup(
 /// Ranks make the same communicators, but the lower half makes the pair of its own before and the
 /// upper half after.
 const Scenario kOrder(
-    "MpiCommCreateGroup.GivesTheSameNamesInWhateverOrderOthersAreMade",
+    "MpiCommCreateGroup.GivesTheSameNamesInAnyOrderOfOthers",
     [](const Who& me) {
       const bool is_low = me.rank < me.size / 2;
       std::vector<int> half;

@@ -9,8 +9,8 @@
 #include <vector>
 
 /// From a communicator's making to its end: the name that it has before it is given one, what goes
-/// on after MPI_Comm_free, handles that come back, and one name for all members whatever others
-/// make meanwhile.
+/// on after MPI_Comm_free, handles that come back, and one name for all members, in any order that
+/// others make meanwhile.
 namespace megascope::mpitest {
 namespace {
 
@@ -76,7 +76,7 @@ const Scenario kOpen(
     [](const Who& me) -> Lines {
       Lines lines = {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created old",
                      "MPI_Comm_set_name on old",
-                     "MPI_Irecv on old | irecv r1 from any tag 3 room 4",
+                     "MPI_Irecv on old | irecv r1 from any tag 3 space 4",
                      text("MPI_Issend on old | isend r2 to %d tag 3 bytes 4", me.next()),
                      "MPI_Ibarrier on old | icoll r3 #0 sent 0 received 0",
                      "MPI_Comm_free on old | ended old",
@@ -157,7 +157,7 @@ int made_before(const Who& me) { return me.rank < me.size / 2 ? 2 : 0; }
 int made_after(const Who& me) { return me.rank < me.size / 2 ? 0 : 3; }
 
 const Scenario kSubsets(
-    "MpiCommDup.OfAllHasOneNameWhateverPartsMakeBetween",
+    "MpiCommDup.OfAllHasOneNameForAnythingThatPartsMakeBetween",
     [](const Who& me) {
       MPI_Comm half;
       MPI_Comm_split(MPI_COMM_WORLD, me.rank < me.size / 2 ? 7 : 3, 0, &half);

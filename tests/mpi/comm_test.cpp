@@ -8,8 +8,8 @@
 #include <vector>
 
 /// Communicators made from one communicator: duplicates, parts, names, ends, queries.
-/// Whatever happens on one of them shows which it is: by its name, and by counting its collectives
-/// from #0.
+/// Anything that happens on one of them shows which it is: by its name, and by counting its
+/// collectives from #0.
 namespace megascope::mpitest {
 namespace {
 

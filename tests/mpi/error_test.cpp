@@ -200,9 +200,9 @@ const Scenario kCommNull(
       return with_errors(lines);
     });
 
-/// 40 bytes to the next rank for each tag; the receivers have room for 16. Of a message to oneself
+/// 40 bytes to the next rank for each tag; the receivers have space for 16. Of a message to oneself
 /// Open MPI does not always see that it is truncated. MPICH tells of a truncated message what it is
-/// not, so that the room is recorded.
+/// not, so that the space is recorded.
 const int kTruncatedBytes = faults::is_mpich() ? 16 : 40;
 void send_long(const Who& me, int first_tag, int last_tag) {
   std::array<int, 10> out{};
@@ -238,7 +238,7 @@ const Scenario kTruncated(
           {text("MPI_Isend on world | isend r1 to %d tag 1 bytes 40", to), "MPI_Wait | sent r1",
            text("MPI_Recv on world | recv from %d tag 1 bytes %d; error %d", from, kTruncatedBytes,
                 MPI_ERR_TRUNCATE),
-           "MPI_Irecv on world | irecv r2 from any tag any room 16",
+           "MPI_Irecv on world | irecv r2 from any tag any space 16",
            text("MPI_Isend on world | isend r3 to %d tag 2 bytes 40", to), "MPI_Wait | sent r3",
            text("MPI_Wait | received r2 in world from %d tag 2 bytes %d; error %d", from,
                 kTruncatedBytes, MPI_ERR_TRUNCATE),
@@ -267,7 +267,7 @@ struct OneIsTruncated {
 Lines truncated_lines(const Who& me, const Lines& then) {
   Lines lines;
   for (int i = 1; i <= 3; ++i) {
-    lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room %d", i, me.previous(),
+    lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d space %d", i, me.previous(),
                          i, i == 2 ? 16 : 40));
   }
   for (int i = 1; i <= 3; ++i) {

@@ -20,15 +20,15 @@ Lines messages(const Who& me) {
   return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created the ring",
           "MPI_Comm_set_name on the ring",
           "MPI_Comm_get_name on the ring",
-          text("MPI_Irecv on the ring | irecv r1 from %d tag 7 room 16", from),
+          text("MPI_Irecv on the ring | irecv r1 from %d tag 7 space 16", from),
           text("MPI_Isend on the ring | isend r2 to %d tag 7 bytes 16", to),
           text("MPI_Waitall | received r1 in the ring from %d tag 7 bytes 16; sent r2", from),
-          "MPI_Irecv on the ring | irecv r3 from any tag any room 16",
+          "MPI_Irecv on the ring | irecv r3 from any tag any space 16",
           text("MPI_Send on the ring | send to %d tag 9 bytes 12", to),
           text("MPI_Waitany | received r3 in the ring from %d tag 9 bytes 12", from),
           text("MPI_Sendrecv on the ring | send to %d tag 1 bytes 16; recv from %d tag 1 bytes 16",
                to, from),
-          text("MPI_Irecv on the ring | irecv r4 from %d tag 11 room 16", from),
+          text("MPI_Irecv on the ring | irecv r4 from %d tag 11 space 16", from),
           text("MPI_Issend on the ring | isend r5 to %d tag 11 bytes 8", to),
           text("MPI_Waitall | received r4 in the ring from %d tag 11 bytes 8; sent r5", from),
           "MPI_Iprobe on the ring",
@@ -40,7 +40,7 @@ Lines messages(const Who& me) {
           text("MPI_Send_init on the ring | init r8 peer %d tag 15 bytes 8", to),
           text("MPI_Recv_init on the ring | init r9 peer %d tag 15 bytes 8", from),
           text("MPI_Startall on the ring | isend r10 to %d tag 15 bytes 8; irecv r11 from %d tag "
-               "15 room 8",
+               "15 space 8",
                to, from)};
 }
 
@@ -103,7 +103,7 @@ Lines mistakes(const Who&) {
           "MPI_Comm_set_errhandler on world"};
 }
 
-/// MPICH's procedures call C's functions; not those of `use mpi_f08`, which nobody sees there.
+/// MPICH's procedures call C's functions; not those of `use mpi_f08`, which no library sees there.
 std::vector<int> ranks_of(bool is_f08) {
   return on_ranks_of({1, 2, 4}, is_f08 ? std::vector<int>{} : std::vector<int>{1, 2, 4});
 }

@@ -27,7 +27,7 @@ NOWHERE = {"MPI_Abort", "MPI_Comm_join"}
 MESSAGE = r"(to|from|peer) (\d|any)"
 TERMS = {
     "communicator": r"^ on \S", "message communicator": r" (on|in) \S", "peer": MESSAGE, "tag": r" tag (\d|any)",
-    "bytes": r" (bytes|room) \d", "request": r" r\d", "message received": r" recv from", "root": r" root ",
+    "bytes": r" (bytes|space) \d", "request": r" r\d", "message received": r" recv from", "root": r" root ",
     "sequence number": r" #\d", "bytes sent": r" sent \d", "bytes received": r" received \d",
     "new communicator": r" created \S", "window": r" w\d", "target": r" (target \d|w\d \d|w\d all)", "group": r" with( |$)",
     "assertions": r" no(check|store|put|precede|succeed)", "lock type": r" exclusive", "window bytes": r" bytes \d",

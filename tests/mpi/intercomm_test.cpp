@@ -85,7 +85,7 @@ const Scenario kCreate(
       return make_lines(
           1, {"MPI_Comm_free on group 1 | ended group 1", "MPI_Comm_test_inter on inter 1",
               "MPI_Comm_remote_size on inter 1", "MPI_Comm_remote_group on inter 1",
-              "MPI_Group_free", "MPI_Irecv on inter 1 | irecv r1 from any tag 6 room 16",
+              "MPI_Group_free", "MPI_Irecv on inter 1 | irecv r1 from any tag 6 space 16",
               text("MPI_Send on inter 1 | send to %d tag 6 bytes 4", peer),
               text("MPI_Wait | received r1 in inter 1 from %d tag 6 bytes 4", peer),
               text("MPI_Sendrecv on inter 1 | send to %d tag 7 bytes 4; recv from %d tag 7 bytes 4",

@@ -234,7 +234,7 @@ const Scenario kAfterFailure(
       MPI_File file = MPI_FILE_NULL;
       if (me.rank == 0)
         MPI_File_open(MPI_COMM_WORLD, "after", kReadWrite, MPI_Info{},
-                      &file);  // refused: nobody else
+                      &file);  // refused: no other rank
       file = open_file("after");
       close_file(file);
     },

@@ -181,7 +181,7 @@ const Scenario kBeside(
     },
     [](const Who& me) -> Lines {
       return {"MPI_File_open on world | opened beside",
-              text("MPI_Irecv on world | irecv r1 from %d tag 2 room 4", me.previous()),
+              text("MPI_Irecv on world | irecv r1 from %d tag 2 space 4", me.previous()),
               text("MPI_File_iwrite_at on world | iwrite r2 beside at %d bytes 4", 4 * me.rank),
               text("MPI_Isend on world | isend r3 to %d tag 2 bytes 4", me.next()),
               text("MPI_Waitall | received r1 in world from %d tag 2 bytes 4; put r2 beside at %d "

@@ -5,7 +5,7 @@
 #include <vector>
 
 /// Blocking reads and writes of one process at a time, by all three kinds of pointers. Files lie in
-/// the folder of the run, which ends with the test.
+/// the directory of the run, which ends with the test.
 namespace megascope::mpitest {
 namespace {
 

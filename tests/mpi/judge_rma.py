@@ -108,7 +108,7 @@ def main():
                     judge_timeline(run_directory / name, report, arguments)
                 print(f"{pathlib.Path(program).name} on {ranks}: {told}")
     if not has_processor:
-        print("SKIPPED: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")
+        print("SKIPPED: all is well but for Perfetto and Chrome, which were not judged: no trace processor")
         sys.exit(77)
 
 

@@ -16,7 +16,7 @@ const Scenario kPack(
       std::array<char, 256> space{};
       int size = 0;
       MPI_Pack_size(6, MPI_INT, MPI_COMM_WORLD, &size);
-      expect(size >= 24, "room for six numbers");
+      expect(size >= 24, "space for six numbers");
       int position = 8;
       MPI_Pack(values.data(), 6, MPI_INT, space.data(), 256, &position, MPI_COMM_WORLD);
       expect(position == 32, "the position moves over them");
@@ -58,7 +58,7 @@ const Scenario kPackRefused(
       int position = 0;
       expect(MPI_Pack(values.data(), 6, MPI_INT, space.data(), 8, &position, MPI_COMM_WORLD) !=
                  MPI_SUCCESS,
-             "no room");
+             "no space");
       expect(MPI_Pack(values.data(), -1, MPI_INT, space.data(), 8, &position, MPI_COMM_WORLD) !=
                  MPI_SUCCESS,
              "no such count");

@@ -41,7 +41,7 @@ Lines message_lines(const Who& me, int count) {
   Lines lines;
   for (int i = 0; i < count; ++i) {
     lines.push_back(
-        text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
+        text("MPI_Irecv on world | irecv r%d from %d tag %d space 4", i + 1, me.previous(), i));
   }
   for (int i = 0; i < count; ++i) {
     lines.push_back(
@@ -177,7 +177,7 @@ const Scenario kPortions(
       Lines others;
       for (int i = 0; i < kCount; ++i) {
         lines.push_back(
-            text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
+            text("MPI_Irecv on world | irecv r%d from %d tag %d space 4", i + 1, me.previous(), i));
         (i % 3 == 0 ? thirds : others)
             .push_back(
                 text("received r%d in world from %d tag %d bytes 4", i + 1, me.previous(), i));
@@ -197,7 +197,7 @@ const Scenario kPortions(
     },
     {1, 2});
 
-/// Among them every tenth receive is cancelled (nobody sends to it), and every tenth send is freed
+/// Among them every tenth receive is cancelled (no rank sends to it), and every tenth send is freed
 /// while it is active.
 const Scenario kCancelled(
     "MpiCancel.AndFreeAmongThousands",
@@ -225,7 +225,7 @@ const Scenario kCancelled(
       constexpr int kCount = 2000;
       Lines lines = message_lines(me, kCount);
       for (int i = 0; i < kCount / 10; ++i) {
-        lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4",
+        lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d space 4",
                              2 * kCount + 1 + i, me.previous(), 20000 + i));
       }
       for (int i = kCount / 10 - 1; i >= 0; --i)

@@ -8,7 +8,7 @@
 namespace megascope::mpitest {
 namespace {
 
-constexpr int kNobodysCount = 90;  // of a neighbour that does not exist
+constexpr int kNoNeighbourCount = 90;  // of a neighbour that does not exist
 
 /// Of this rank, in the order of the topology: its neighbours, and how many elements pass in the v
 /// and w forms.
@@ -28,7 +28,7 @@ void call_all(const Who& me, MPI_Comm comm, Edges edges) {
   std::vector<int> starts;
   std::vector<MPI_Aint> starts_bytes;
   for (const int source : edges.sources)
-    blocks.push_back(source == MPI_PROC_NULL ? kNobodysCount : source + 1);
+    blocks.push_back(source == MPI_PROC_NULL ? kNoNeighbourCount : source + 1);
   for (int i = 0; i < 5; ++i) {
     starts.push_back(100 * i);
     starts_bytes.push_back(800 * i);
@@ -89,12 +89,13 @@ const Scenario kGrid(
       const bool has_upper = me.rank < me.size - 1;
       const int lower = has_lower ? me.rank - 1 : MPI_PROC_NULL;
       const int upper = has_upper ? me.rank + 1 : MPI_PROC_NULL;
-      call_all(
-          me, grid,
-          {.sources = {lower, upper, me.rank, me.rank},
-           .destinations = {lower, upper, me.rank, me.rank},
-           .recvcounts = {has_lower ? 2 : kNobodysCount, has_upper ? 1 : kNobodysCount, 3, 3},
-           .sendcounts = {has_lower ? 1 : kNobodysCount, has_upper ? 2 : kNobodysCount, 3, 3}});
+      call_all(me, grid,
+               {.sources = {lower, upper, me.rank, me.rank},
+                .destinations = {lower, upper, me.rank, me.rank},
+                .recvcounts = {has_lower ? 2 : kNoNeighbourCount, has_upper ? 1 : kNoNeighbourCount,
+                               3, 3},
+                .sendcounts = {has_lower ? 1 : kNoNeighbourCount, has_upper ? 2 : kNoNeighbourCount,
+                               3, 3}});
       MPI_Comm_free(&grid);
     },
     [](const Who& me) {

@@ -41,12 +41,12 @@ Lines persist_lines(const Who& me, const char* init) {
   return {"MPI_Recv_init on world | init r1 peer any tag 9 bytes 32",
           text("%s on world | init r2 peer %d tag 9 bytes 16", init, next),
           "MPI_Wait",
-          "MPI_Start on world | irecv r3 from any tag 9 room 32",
+          "MPI_Start on world | irecv r3 from any tag 9 space 32",
           "MPI_Barrier on world | coll #0 sent 0 received 0",
           text("MPI_Start on world | isend r4 to %d tag 9 bytes 16", next),
           "MPI_Wait | sent r4",
           text("MPI_Wait | received r3 in world from %d tag 9 bytes 16", previous),
-          "MPI_Start on world | irecv r5 from any tag 9 room 32",
+          "MPI_Start on world | irecv r5 from any tag 9 space 32",
           "MPI_Barrier on world | coll #1 sent 0 received 0",
           text("MPI_Startall on world | isend r6 to %d tag 9 bytes 16", next),
           text("MPI_Waitall | received r5 in world from %d tag 9 bytes 16; sent r6", previous),
@@ -82,7 +82,7 @@ const Scenario kBsendInit(
     });
 
 const Scenario kNullPersistent(
-    "MpiSendInit.ToNobodyLeavesNoMessage",
+    "MpiSendInit.ToProcNullLeavesNoMessage",
     [](const Who&) {
       int value = 1;
       std::array<MPI_Request, 2> requests;
@@ -134,11 +134,11 @@ const Scenario kCancelPersistent(
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Recv_init on world | init r1 peer %d tag 4 bytes 4", me.previous()),
-              text("MPI_Start on world | irecv r2 from %d tag 4 room 4", me.previous()),
+              text("MPI_Start on world | irecv r2 from %d tag 4 space 4", me.previous()),
               "MPI_Cancel | cancels r2",
               "MPI_Wait | cancelled r2",
               "MPI_Barrier on world | coll #0 sent 0 received 0",
-              text("MPI_Start on world | irecv r3 from %d tag 4 room 4", me.previous()),
+              text("MPI_Start on world | irecv r3 from %d tag 4 space 4", me.previous()),
               text("MPI_Send on world | send to %d tag 4 bytes 4", me.next()),
               text("MPI_Wait | received r3 in world from %d tag 4 bytes 4", me.previous()),
               "MPI_Request_free"};
@@ -179,12 +179,12 @@ const Scenario kMprobe(
           text("MPI_Mprobe on world | matched r3 from %d tag 7 bytes 12", from),
           text("MPI_Mrecv on world | recv r3 from %d tag 7 bytes 12", from),
           text("MPI_Improbe on world | matched r4 from %d tag 6 bytes 8", from),
-          text("MPI_Imrecv on world | irecv r4 from %d tag 6 room 36", from),
+          text("MPI_Imrecv on world | irecv r4 from %d tag 6 space 36", from),
           text("MPI_Waitall | sent r1; sent r2; received r4 in world from %d tag 6 bytes 8", from)};
     });
 
 const Scenario kMprobeNull(
-    "MpiMprobe.OfNobodyLeavesNoMessage",
+    "MpiMprobe.OfProcNullLeavesNoMessage",
     [](const Who&) {
       int in = 3;
       int flag = 0;
@@ -194,7 +194,7 @@ const Scenario kMprobeNull(
       MPI_Mprobe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
       expect(message == MPI_MESSAGE_NO_PROC, "no process");
       MPI_Mrecv(&in, 1, MPI_INT, &message, &status);
-      expect(status.MPI_SOURCE == MPI_PROC_NULL && in == 3, "nothing comes from nobody");
+      expect(status.MPI_SOURCE == MPI_PROC_NULL && in == 3, "nothing comes from MPI_PROC_NULL");
       MPI_Improbe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
       MPI_Imrecv(&in, 1, MPI_INT, &message, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);

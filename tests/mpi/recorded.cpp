@@ -133,7 +133,7 @@ class Words {
       case FactKind::kSendRequest:
         return "isend" + request(fact) + in + message(fact, "to", "bytes");
       case FactKind::kRecvRequest:
-        return "irecv" + request(fact) + in + message(fact, "from", "room");
+        return "irecv" + request(fact) + in + message(fact, "from", "space");
       case FactKind::kSendComplete:
         return "sent" + request(fact);
       case FactKind::kRecvComplete:

@@ -13,7 +13,7 @@ namespace megascope::mpitest {
 /// says:
 ///
 ///   MPI_Send on world | send to 1 tag 42 bytes 40
-///   MPI_Irecv on world | irecv r1 from any tag any room 80
+///   MPI_Irecv on world | irecv r1 from any tag any space 80
 ///   MPI_Wait | received r1 in world from 0 tag 42 bytes 40
 ///   MPI_Bcast on world | coll #0 root 0 sent 160 received 40
 ///
@@ -32,7 +32,7 @@ std::string without_values(const std::string& line);
 /// What one job recorded, cut into its scenarios.
 class Recorded {
  public:
-  /// Reads a run folder. Problems are told as failures of the test.
+  /// Reads a run directory. Problems are told as failures of the test.
   Recorded(const std::string& directory, int rank_count, std::size_t scenario_count);
 
   int rank_count() const { return rank_count_; }

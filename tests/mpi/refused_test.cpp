@@ -18,7 +18,7 @@ const Scenario kNothing(
     [](const Who&) {
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       MPI_Request* const no_request = nullptr;
-      std::array<MPI_Request, 2> invalid = {MPI_REQUEST_NULL, made_up<MPI_Request>(0)};
+      std::array<MPI_Request, 2> invalid = {MPI_REQUEST_NULL, synthetic<MPI_Request>(0)};
       int index = 1234567890;  // MPI does not write it
       int flag = 1234567890;
       expect(error_class(MPI_Wait(no_request, MPI_STATUS_IGNORE)) == kNoPointer, "Wait");
@@ -75,12 +75,12 @@ const Scenario kWaitInWait(
     [](const Who& me) -> Lines {
       return {"MPI_Comm_create_errhandler",
               "MPI_Comm_set_errhandler on world",
-              text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
+              text("MPI_Irecv on world | irecv r1 from %d tag 2 space 0", me.previous()),
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d",
                    me.previous(), faults::is_mpich() ? 0 : 4,
                    MPI_ERR_IN_STATUS),  // MPICH does not tell the size of a truncated message
-              "MPI_Irecv on self depth 1 | irecv r2 from 0 tag 5 room 4",
+              "MPI_Irecv on self depth 1 | irecv r2 from 0 tag 5 space 4",
               "MPI_Isend on self depth 1 | isend r3 to 0 tag 5 bytes 4",
               "MPI_Waitall depth 1 | received r2 in self from 0 tag 5 bytes 4; sent r3",
               "MPI_Comm_set_errhandler on world",
@@ -121,13 +121,13 @@ const Scenario kLeft(
     },
     [](const Who& me) -> Lines {
       Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
-                     text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
+                     text("MPI_Irecv on world | irecv r1 from %d tag 2 space 0", me.previous()),
                      text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
                      "MPI_Waitall | left"};
       for (int i = 0; i < 3; ++i) {
         const int request = 2 + 2 * i;
         lines.push_back(
-            text("MPI_Irecv on world | irecv r%d from %d tag 3 room 0", request, me.previous()));
+            text("MPI_Irecv on world | irecv r%d from %d tag 3 space 0", request, me.previous()));
         lines.push_back(
             text("MPI_Isend on world | isend r%d to %d tag 3 bytes 0", request + 1, me.next()));
         lines.push_back(text("MPI_Waitall | received r%d in world from %d tag 3 bytes 0; sent r%d",

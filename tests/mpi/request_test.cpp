@@ -31,8 +31,8 @@ struct Exchange {
 
 Lines exchange_lines(const Who& me, const Lines& then) {
   Lines lines = {
-      text("MPI_Irecv on world | irecv r1 from %d tag 1 room 40", me.previous()),
-      text("MPI_Irecv on world | irecv r2 from %d tag 2 room 40", me.previous()),
+      text("MPI_Irecv on world | irecv r1 from %d tag 1 space 40", me.previous()),
+      text("MPI_Irecv on world | irecv r2 from %d tag 2 space 40", me.previous()),
       text("MPI_Isend on world | isend r3 to %d tag 1 bytes 4", me.next()),
       text("MPI_Isend on world | isend r4 to %d tag 2 bytes 8", me.next()),
       "MPI_Barrier on world | coll #0 sent 0 received 0",
@@ -170,8 +170,8 @@ const Scenario kTests(
     },
     [](const Who& me) -> Lines {
       return {
-          text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()),
-          text("MPI_Irecv on world | irecv r2 from %d tag 2 room 4", me.previous()),
+          text("MPI_Irecv on world | irecv r1 from %d tag 1 space 4", me.previous()),
+          text("MPI_Irecv on world | irecv r2 from %d tag 2 space 4", me.previous()),
           "MPI_Test | tested r1",
           "MPI_Testall",
           "MPI_Testany",
@@ -232,14 +232,14 @@ const Scenario kCancel(
       expect(in[1] == 0 && in[0] == 5, "the message had arrived");
     },
     [](const Who& me) -> Lines {
-      return {text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()),
+      return {text("MPI_Irecv on world | irecv r1 from %d tag 1 space 4", me.previous()),
               "MPI_Cancel | cancels r1",
               "MPI_Wait | cancelled r1",
               "MPI_Test_cancelled {flag 1}",
-              text("MPI_Irecv on world | irecv r2 from %d tag 1 room 4", me.previous()),
+              text("MPI_Irecv on world | irecv r2 from %d tag 1 space 4", me.previous()),
               "MPI_Cancel | cancels r2",
               "MPI_Waitall | cancelled r2",
-              text("MPI_Irecv on world | irecv r3 from %d tag 2 room 4", me.previous()),
+              text("MPI_Irecv on world | irecv r3 from %d tag 2 space 4", me.previous()),
               "MPI_Barrier on world | coll #0 sent 0 received 0",
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Send on world | send to %d tag 3 bytes 4", me.next()),
@@ -269,7 +269,7 @@ const Scenario kFree(
       return {text("MPI_Isend on world | isend r1 to %d tag 1 bytes 4", me.next()),
               "MPI_Request_free | freed r1",
               text("MPI_Recv on world | recv from %d tag 1 bytes 4", me.previous()),
-              text("MPI_Irecv on world | irecv r2 from %d tag 2 room 4", me.previous()),
+              text("MPI_Irecv on world | irecv r2 from %d tag 2 space 4", me.previous()),
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Wait | received r2 in world from %d tag 2 bytes 4", me.previous())};
     });
@@ -293,7 +293,7 @@ const Scenario kThousands(
       std::string all = "MPI_Waitall";
       for (int i = 0; i < kMany; ++i) {
         lines.push_back(
-            text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", i + 1, me.previous(), i));
+            text("MPI_Irecv on world | irecv r%d from %d tag %d space 4", i + 1, me.previous(), i));
         all += text("%s received r%d in world from %d tag %d bytes 0", i == 0 ? " |" : ";", i + 1,
                     me.previous(), i);
       }

@@ -93,7 +93,7 @@ const Scenario kMixed(
     },
     [](const Who& me) {
       return locked_lines(
-          {text("MPI_Irecv on world | irecv r1 from %d tag 3 room 4", me.previous()),
+          {text("MPI_Irecv on world | irecv r1 from %d tag 3 space 4", me.previous()),
            text("MPI_Rput on world | rput r2 w1 target %d sent 4 received 0", me.next()),
            text("MPI_Isend on world | isend r3 to %d tag 3 bytes 4", me.next()),
            text("MPI_Rget on world | rget r4 w1 target %d sent 0 received 4", me.rank),
@@ -103,7 +103,7 @@ const Scenario kMixed(
     });
 
 const Scenario kNone(
-    "MpiRput.ToNobodyHasARequestThatSaysNothing",
+    "MpiRput.ToProcNullHasARequestThatSaysNothing",
     [](const Who& me) {
       int value = 1;
       std::array<MPI_Request, 5> requests;

@@ -111,7 +111,7 @@ const Scenario kFreedGroups(
     });
 
 const Scenario kNone(
-    "MpiWinPost.OfNobodyHasAnEmptyGroup",
+    "MpiWinPost.OfProcNullHasAnEmptyGroup",
     [](const Who&) {
       MPI_Win window = make_window();
       MPI_Win_post(MPI_GROUP_EMPTY, MPI_MODE_NOCHECK, window);
@@ -136,7 +136,7 @@ const Scenario kTest(
       MPI_Win_post(origins, 0, window);
       int flag = -1;
       MPI_Win_test(window, &flag);
-      expect(flag == 0, "nobody has accessed the window yet");
+      expect(flag == 0, "no rank has accessed the window yet");
       MPI_Barrier(MPI_COMM_WORLD);
       MPI_Win_start(targets, 0, window);
       MPI_Win_complete(window);
@@ -192,13 +192,13 @@ const Scenario kLocks(
     });
 
 const Scenario kTestOfNone(
-    "MpiWinTest.OfAnEpochForNobodyIsItsEnd",
+    "MpiWinTest.OfAnEpochForNoRankIsItsEnd",
     [](const Who&) {
       MPI_Win window = make_window();
       MPI_Win_post(MPI_GROUP_EMPTY, 0, window);
       int flag = 0;
       MPI_Win_test(window, &flag);
-      expect(flag == 1, "nobody is waited for");
+      expect(flag == 1, "no rank is waited for");
       MPI_Win_free(&window);
     },
     [](const Who&) {

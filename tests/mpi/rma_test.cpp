@@ -10,7 +10,7 @@ namespace {
 
 /// Memory of a window made with MPI_Win_create.
 std::array<int, 64> g_memory;
-constexpr MPI_Aint kBogusPlace = 40;  // inside of the window, where nobody looks
+constexpr MPI_Aint kBogusPlace = 40;  // inside of the window, where no test looks
 
 /// The body between two fences on a window of its own.
 template <class Body>
@@ -169,7 +169,7 @@ const Scenario kDerived(
     });
 
 const Scenario kNothing(
-    "MpiPut.OfNothingIsAnOperationAndToNobodyIsNone",
+    "MpiPut.OfNothingIsAnOperationAndToProcNullIsNone",
     [](const Who& me) {
       int value = 1;
       int result = 0;
@@ -184,7 +184,7 @@ const Scenario kNothing(
         MPI_Fetch_and_op(&value, &result, MPI_INT, MPI_PROC_NULL, 1 << 20, MPI_SUM, window);
         MPI_Compare_and_swap(&value, &value, &result, MPI_INT, MPI_PROC_NULL, 1 << 20, window);
       });
-      expect(value == 1 && result == 0, "nobody answers");
+      expect(value == 1 && result == 0, "no rank answers");
     },
     [](const Who& me) {
       return between_fences_lines(

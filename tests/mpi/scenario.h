@@ -54,7 +54,7 @@ int error_class(int error_code);
 
 /// A handle that MPI did not make.
 template <class Handle>
-Handle made_up(std::uintptr_t bits) {
+Handle synthetic(std::uintptr_t bits) {
   if constexpr (std::is_pointer_v<Handle>)
     return reinterpret_cast<Handle>(bits);
   else

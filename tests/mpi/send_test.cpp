@@ -28,7 +28,7 @@ void around(const Who& me, Send send) {
 }
 
 Lines around_lines(const Who& me, const Lines& send) {
-  Lines lines = {text("MPI_Irecv on world | irecv r1 from %d tag 42 room 64", me.previous()),
+  Lines lines = {text("MPI_Irecv on world | irecv r1 from %d tag 42 space 64", me.previous()),
                  "MPI_Barrier on world | coll #0 sent 0 received 0"};
   lines.insert(lines.end(), send.begin(), send.end());
   lines.push_back(text("MPI_Wait | received r1 in world from %d tag 42 bytes 40", me.previous()));
@@ -146,7 +146,7 @@ const Scenario kRecv(
     });
 
 const Scenario kIrecv(
-    "MpiIrecv.RecordsRoomAsPostedAndThenWhatArrived",
+    "MpiIrecv.RecordsSpaceAsPostedAndThenWhatArrived",
     [](const Who& me) {
       char out = 'x';
       std::array<int, 25> in{};
@@ -156,7 +156,7 @@ const Scenario kIrecv(
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Irecv on world | irecv r1 from any tag any room 100",
+      return {"MPI_Irecv on world | irecv r1 from any tag any space 100",
               text("MPI_Send on world | send to %d tag 0 bytes 0", me.next()),
               text("MPI_Wait | received r1 in world from %d tag 0 bytes 0", me.previous())};
     });
@@ -217,7 +217,8 @@ const Scenario kSendrecv(
 
 const Scenario kSendrecvHalves(
     "MpiSendrecv.RecordsOnlyTheHalfThatHasAPeer",
-    [](const Who& me) {  // along a line: the first receives from nobody, the last sends to nobody
+    [](const Who&
+           me) {  // along a line: the first receives from MPI_PROC_NULL, the last sends to it
       const int up = me.rank + 1 < me.size ? me.rank + 1 : MPI_PROC_NULL;
       const int down = me.rank > 0 ? me.rank - 1 : MPI_PROC_NULL;
       int out = 1;
@@ -225,7 +226,7 @@ const Scenario kSendrecvHalves(
       MPI_Status status;
       MPI_Sendrecv(&out, 1, MPI_INT, up, 3, &in, 1, MPI_INT, down, 3, MPI_COMM_WORLD, &status);
       expect(status.MPI_SOURCE == down && (down != MPI_PROC_NULL || in == -1),
-             "nothing comes from nobody");
+             "nothing comes from MPI_PROC_NULL");
       MPI_Sendrecv_replace(&out, 1, MPI_INT, up, 4, down, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     },
     [](const Who& me) -> Lines {

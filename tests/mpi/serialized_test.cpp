@@ -35,7 +35,7 @@ const Scenario kSerialized(
         EXPECT_EQ(run.process(rank).info.thread_level, 2);
         ASSERT_EQ(run.location_count(rank), 3u);
         EXPECT_EQ(run.lines(rank, 1),
-                  (Lines{text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()),
+                  (Lines{text("MPI_Irecv on world | irecv r1 from %d tag 1 space 4", me.previous()),
                          text("MPI_Issend on world | isend r2 to %d tag 1 bytes 4", me.next())}));
         EXPECT_EQ(run.lines(rank, 2),
                   (Lines{text("MPI_Waitall | received r1 in world from %d tag 1 bytes 4; sent r2",

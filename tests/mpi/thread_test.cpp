@@ -48,7 +48,7 @@ const Scenario kExchange(
           for (int round = 0; round < kRounds; ++round) {
             const int tag = 100 * t + round;
             const int request = 2 * (kRounds * t + round) + 1;
-            lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 32", request,
+            lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d space 32", request,
                                  me.previous(), tag));
             lines.push_back(text("MPI_Isend on world | isend r%d to %d tag %d bytes %d",
                                  request + 1, me.next(), tag, 4 * (t + 1)));
@@ -132,8 +132,8 @@ const Scenario kOtherThread(
       const int to = me.next();
       // Requests are numbered as they are met, the main thread's lines first: the threads' are 6
       // to 9.
-      return {"MPI_Irecv on world | irecv r1 from any tag 0 room 16",
-              "MPI_Irecv on world | irecv r2 from any tag 1 room 16",
+      return {"MPI_Irecv on world | irecv r1 from any tag 0 space 16",
+              "MPI_Irecv on world | irecv r2 from any tag 1 space 16",
               text("MPI_Issend on world | isend r3 to %d tag 0 bytes 4", to),
               text("MPI_Issend on world | isend r4 to %d tag 1 bytes 8", to),
               "MPI_Ibarrier on world | icoll r5 #0 sent 0 received 0",
@@ -152,7 +152,7 @@ const Scenario kOtherThread(
                               me.previous(), t, 4 * (t + 1)),
                          text("MPI_Wait | sent r%d", t + 3)};
           if (t == 0) lines.emplace_back("MPI_Wait | done r5 in world #0 sent 0 received 0");
-          lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 6 + t,
+          lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d space 4", 6 + t,
                                me.previous(), 10 + t));
           lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 4", 8 + t,
                                me.next(), 10 + t));

@@ -19,9 +19,10 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// Every row of the table, in C and in Fortran, against a twin that writes down what it got:
-/// arguments and results go through unchanged, when nothing is recorded, and, where only entry and
-/// exit are recorded, when it is. (All of them while they are recorded: recorded_echo_test.cpp.)
+/// Every row of the table, in C and in Fortran, against a PMPI entry point that records what it
+/// got: arguments and results go through unchanged, when nothing is recorded, and, where only entry
+/// and exit are recorded, when it is. (All of them while they are recorded:
+/// recorded_echo_test.cpp.)
 namespace megascope::mpi {
 namespace {
 
@@ -224,7 +225,8 @@ TEST(Echo, FunctionsOfEntryAndExitGetTheirArgumentsWhenTheyAreRecorded) {
   open_recording(*recorder, false);
   const std::size_t plain_functions = check_c(true);
   EXPECT_GT(plain_functions, 100U) << "recorded_echo_test.cpp has those that tell more";
-  // The procedures have no twins here, so the selection passes them over: select them by hand.
+  // The procedures have no PMPI entry points here, so the selection omits them: select them by
+  // hand.
   for (auto& family : fortran::g_selected) {
     for (std::uint8_t& row : family) row = kRecords;
   }

@@ -31,7 +31,7 @@ struct Memory {
 };
 inline Memory g_memory{};
 
-/// A real handle of the kind; what is no kind of handle that a call is asked about is made up.
+/// A real handle of the kind; what is no kind of handle that a call is asked about is synthetic.
 template <class T>
 T value(std::size_t index) {
   if constexpr (std::is_same_v<T, MPI_Comm>)

@@ -22,7 +22,7 @@ namespace {
 TEST(ProcedureWithoutPmpi, IsPassedOnAndNamedWhenItWasCalledWhileRecording) {
   int comm = 7;
   int error = 8;
-  mpi_barrier_(&comm, &error);  // before recording nobody is told
+  mpi_barrier_(&comm, &error);  // before recording no message is printed
   EXPECT_EQ(g_barrier_count, 1);
 
   const std::string path = std::filesystem::temp_directory_path() /

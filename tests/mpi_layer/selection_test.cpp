@@ -78,7 +78,7 @@ TEST_F(Selection, SaysWhatItDoesNotKnow) {
   EXPECT_TRUE(is_recorded(Fn::Bcast));
 }
 
-TEST_F(Selection, ATypingErrorIsNoWishToRecordNothing) {
+TEST_F(Selection, ATypingErrorIsNoRequestToRecordNothing) {
   EXPECT_EQ(select_functions({"MPI_Sned"}).size(), 1U);
   EXPECT_TRUE(is_recorded(Fn::Recv));
 }

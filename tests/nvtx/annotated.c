@@ -202,7 +202,7 @@ static void run_fork(void) {
   nvtxRangePushA("before fork");
   const nvtxRangeId_t range = nvtxRangeStartA("range");
   const pid_t child = fork();
-  if (child == 0) { /* whatever it tells is passed over */
+  if (child == 0) { /* what it reports is ignored */
     EXPECT(nvtxRangePop() == NVTX_NO_PUSH_POP_TRACKING);
     nvtxRangeEnd(range);
     EXPECT(nvtxRangePushA("child") == NVTX_NO_PUSH_POP_TRACKING);

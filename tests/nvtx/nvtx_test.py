@@ -62,7 +62,7 @@ class WithMpi(Case):
         analyzed = self.analyzed()
         self.assertEqual((analyzed["steps"], analyzed["steps_are"]), (12, "told"))
 
-    def test_ranges_before_mpi_and_behind_it_are_passed_over(self):
+    def test_ranges_before_mpi_and_after_it_are_ignored(self):
         self.record(1, "early", ranks=1)
         self.assertEqual(self.counts(self.report()), {})
         self.assertEqual(self.stored_report()["losses"]["unbalanced"], 1)  # pushed before, popped behind MPI_Init

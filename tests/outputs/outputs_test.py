@@ -134,14 +134,14 @@ int openat(int directory, const char* path, int flags, ...) {
 int openat64(int directory, const char* path, int flags, ...) __attribute__((alias("openat")));
 """
 
-    def test_without_that_file_nobody_is_sent_to_it(self):
+    def test_without_that_file_no_user_is_sent_to_it(self):
         source = self.directory / "no_url_file.c"
         source.write_text(self.NO_URL_FILE, encoding="utf-8")
         subprocess.run([CC, "-shared", "-fPIC", "-w", "-o", self.directory / "no_url_file.so", source, "-ldl"], check=True)
         result = self.call(MEGASCOPE_LIVE=0, LD_PRELOAD=f"{LIB}/libmegascope.so {self.directory}/no_url_file.so")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stderr, r"megascope: live view: http://127\.0\.0\.1:\d+/; its token is in no file, and standard error is no terminal: "
-                                        r"nobody can open this run's live view\n")
+        self.assertRegex(result.stderr, r"megascope: live view: http://127\.0\.0\.1:\d+/; the access token was not saved, and standard error is not a terminal: "
+                                        r"the live view cannot be opened\n")
         self.assertRegex(result.stderr, r"megascope: cannot write live_url: cannot create .*live_url.*: No space left on device\n")
         self.assertNotIn("token=", result.stderr)
 

@@ -1,4 +1,4 @@
-"""Tensors that Python programs show: their statistics are those that NumPy computes, whatever holds them; what is none is refused.
+"""Tensors that Python programs show: their statistics are those that NumPy computes, for each kind of holder; what is none is refused.
 
   tensors_test.py MEGASCOPE
 """
@@ -132,7 +132,7 @@ class Arrays(Case):
         self.assertEqual([event for event in self.events() if event["ph"] == "C"], [])
         self.assertEqual(sum(self.losses().values()), 1)
 
-    def test_nobody_asked_and_nothing_is_touched(self):
+    def test_not_requested_and_nothing_is_touched(self):
         script = """
             import megascope
             class Untouchable:

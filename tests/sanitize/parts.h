@@ -27,7 +27,7 @@ void use_windows(Ledger& ledger, Place place, MPI_Comm comm);
 void use_windows_in_threads(Ledger& ledger, Place place);
 /// Every function for files. name: of a file that all ranks can make; it is gone afterwards.
 void use_files(Ledger& ledger, Place place, MPI_Comm comm, const std::string& name);
-/// One file again and again, of one process. self: of nobody else.
+/// One file again and again, of one process. self: of no other process.
 void use_own_file(Ledger& ledger, MPI_Comm self, const std::string& name);
 /// Threads start, complete and make communicators at once. Under MPI_THREAD_MULTIPLE.
 void call_in_threads(Ledger& ledger, Place place, const std::string& name);

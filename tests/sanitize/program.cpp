@@ -1,4 +1,4 @@
-// An MPI program that is linked with the wrappers, so that a sanitizer sees them and whatever they
+// An MPI program that is linked with the wrappers, so that a sanitizer sees them and all that they
 // call at work.
 //   sanitize_program single|multiple BOOKS [kill]
 // Each rank writes what it called into BOOKS.<rank> (ledger.h). kill: rank 0 ends by SIGKILL

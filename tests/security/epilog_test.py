@@ -1,4 +1,4 @@
-"""The epilog of a Slurm cluster, by hand: slurm/README.md. Whatever the job's user does, it returns in bounded time."""
+"""The epilog of a Slurm cluster, by hand: slurm/README.md. For anything that the job's user does, it returns in bounded time."""
 
 import contextlib
 import os
@@ -116,7 +116,7 @@ class Epilog(Case):
         self.assert_no_secret(self.directory + "/attackers")
         os.remove(f"{home}/{run}/rank-1.mgt")
         os.mkfifo(f"{home}/{run}/rank-1.mgt", 0o666)
-        self.assertLess(self.end_job(), LIMIT_S, "a FIFO holds nobody")
+        self.assertLess(self.end_job(), LIMIT_S, "a FIFO holds no process")
 
     def test_line_ends_of_names_do_not_reach_the_log(self):
         out = self.killed_run(f"{self.make('victims', VICTIM)}/run\nkernel: out of memory \x1b[31m", VICTIM)
@@ -150,7 +150,7 @@ class Epilog(Case):
         self.end_job()
         self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"), "the next job's end recovers it")
 
-    def test_a_recovery_that_does_not_end_whatever_signals_are_ignored_or_blocked(self):
+    def test_a_recovery_that_does_not_end_for_any_signals_that_are_ignored_or_blocked(self):
         """Who starts it may ignore or block them: a shell can neither catch an ignored one nor unblock another."""
         self.make(f"scratch/megascope-{VICTIM}", VICTIM, 0o700)
         self.write(self.command, "#!/bin/sh\nexec sleep 60\n", mode=0o755)

@@ -109,7 +109,7 @@ class TwoUsers(Case):
         self.assertTrue(os.path.isfile(f"{common}/renamed/rank-0.mgt"))
         self.assertEqual(os.listdir(f"{common}/a"), ["run-id"])
 
-    def test_a_fifo_holds_nobody(self):
+    def test_a_fifo_holds_no_process(self):
         _, run = self.planted()
         os.remove(f"{run}/rank-0.mgt")
         os.mkfifo(f"{run}/rank-0.mgt", 0o666)
@@ -330,7 +330,7 @@ class OneUser(Case):
         self.assertEqual(self.left_in(None), [])
 
     def test_recoveries_while_jobs_begin_and_end(self):
-        """Whatever they copy meanwhile, each job's own trace is there in the end, and whole."""
+        """For anything that they copy meanwhile, each job's own trace is there in the end, and whole."""
         rounds, calls_a_round = 5000, 6
         for turn in range(3):
             out = f"{self.directory}/run{turn}"

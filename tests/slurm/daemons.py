@@ -5,7 +5,7 @@
 Standard input: "start NODE" starts a node's daemon anew; "done" says that its end is meant.
 Prints a line of JSON when every node is idle ({"ready": true, ...}) or when that failed ({"ready": false, "problem": ...}), and
 another when all has ended ({"left": [...]}). It leaves its parent, so that whoever kills a test does not kill it too: the test's
-end closes the pipe, and that ends the cluster. The folder's path has at most 70 characters (Unix sockets lie in it).
+end closes the pipe, and that ends the cluster. The directory's path has at most 70 characters (Unix sockets lie in it).
 
 Where the machine allows it, every node has its own host name, /dev/shm and `DIRECTORY/local` (one path, other contents on each
 node), /etc/hosts, Open MPI's settings and the loader's cache.
@@ -119,7 +119,7 @@ def can_isolate():
 
 
 def free_ports(count):
-    """The first of `count` ports in a row that nobody uses, below those that the system hands out."""
+    """The first of `count` ports in a row that no process uses, below those that the system hands out."""
     for _ in range(200):
         first = random.randrange(15000, 32000 - count)
         sockets = []
@@ -324,7 +324,7 @@ def say(**facts):
     try:
         print(json.dumps(facts), flush=True)
     except OSError:
-        pass  # nobody listens any more
+        pass  # no process listens any more
 
 
 class Ended(Exception):

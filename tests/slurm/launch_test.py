@@ -6,7 +6,7 @@ import os
 import lab
 
 LAPS = 50
-NOBODY = 65534
+UNPRIVILEGED = 65534
 TWO = ["-N2", "-n2", "-w", "n0,n1"]
 NODES = ["n0", "n1", "n2", "n3"]
 
@@ -116,11 +116,11 @@ class Srun(lab.Case):
     def test_another_user(self):
         if os.geteuid() != 0:
             self.skipTest("only root can be another user")
-        result = self.call("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "srun", "-Q", *TWO,
+        result = self.call("setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups", "srun", "-Q", *TWO,
                            f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", str(LAPS))
         self.assertEqual(result.stdout, "2 ranks, sum 1\n")
         self.check_whole(self.report(), 2, LAPS, NODES[:2])
-        self.assertEqual(os.stat(self.run_directory()).st_uid, NOBODY)
+        self.assertEqual(os.stat(self.run_directory()).st_uid, UNPRIVILEGED)
 
 
 class Mpirun(lab.Case):

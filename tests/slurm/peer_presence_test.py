@@ -1,4 +1,4 @@
-"""Ranks on a real Slurm that do not have the library, or another one, and nodes without a common directory: nobody waits for ever,
+"""Ranks on a real Slurm that do not have the library, or another one, and nodes without a common directory: no rank waits for ever,
 one line names the ranks, and `megascope join` makes one run of what is there."""
 
 import glob

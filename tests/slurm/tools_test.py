@@ -9,7 +9,7 @@ import unittest
 import lab
 
 LAPS = 20
-NOBODY = 65534
+UNPRIVILEGED = 65534
 NODES = ["n0", "n1", "n2", "n3"]
 ALL = ["-N4", "-n4", "-w", "n[0-3]"]
 TWO = ["-N2", "-n2", "-w", "n0,n1"]
@@ -146,7 +146,7 @@ class Collect(lab.Case):
 
     def test_bad_input_is_named(self):
         self.assertIn("is not a directory", self.collect("nosuch", expected=2).stderr)
-        self.assertIn("collect.sh RUN_FOLDER", self.collect(expected=2).stdout)
+        self.assertIn("collect.sh RUN_DIRECTORY", self.collect(expected=2).stdout)
         os.mkdir(f"{self.directory}/empty")
         result = self.collect("empty", expected=2)
         self.assertIn("neither a trace nor a run-id file", result.stdout + result.stderr)
@@ -156,15 +156,15 @@ class Epilog(Collect):
     """Runs at the end of every job of this lab."""
 
     def test_brings_everything_in_when_the_job_ends(self):
-        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        directory = self.killed_run(as_nobody)
+        as_unprivileged = ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
+        directory = self.killed_run(as_unprivileged)
         self.use_epilog()
         try:
-            self.call(*as_nobody, "srun", "-Q", *ALL, "true")
+            self.call(*as_unprivileged, "srun", "-Q", *ALL, "true")
             self.wait_for("the epilog", lambda: not any(self.pieces(node) for node in NODES), 30)
         finally:
             self.use_epilog("")
-        self.assertEqual({os.stat(f"{directory}/rank-{rank}.mgt").st_uid for rank in range(4)}, {NOBODY})
+        self.assertEqual({os.stat(f"{directory}/rank-{rank}.mgt").st_uid for rank in range(4)}, {UNPRIVILEGED})
         self.assertEqual(self.report(directory)["functions"]["MPI_Sendrecv"]["calls"], 4 * LAPS)
         self.assertEqual(len(self.call("sinfo", "-h", "-N", "-t", "idle,comp", "-o", "%N").stdout.split()), 4, "no node is drained")
 

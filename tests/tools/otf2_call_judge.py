@@ -8,7 +8,7 @@ from otf2_judges import World
 
 
 def calls_of(enter):
-    """How many calls an Enter stands for: more than one for a run of tests that found nothing."""
+    """How many calls an Enter stands for: more than one for coalesced polls, which found nothing."""
     return attribute_of(enter, "call_count", 1)
 
 

@@ -232,7 +232,7 @@ class Messages:
 
 
 class Collectives:
-    """The k-th collective on a communicator is the k-th of every member, with one operation and one root; nobody
+    """The k-th collective on a communicator is the k-th of every member, with one operation and one root; no rank
     leaves a barrier before the last one has entered it. Blocking and nonblocking ones count together."""
 
     # Collective over some members only, by the standard.
@@ -296,9 +296,9 @@ class Collectives:
             for calls in by_rank.values():
                 calls.sort()
             present = [rank for rank in self._world.members(comm) if rank not in self._world.absent]
-            strangers = set(by_rank) - set(self._world.members(comm))
-            if strangers:
-                self._defects.add("collectives", f"{comm.name!r}: ranks {sorted(strangers)} take part, no members")
+            outsiders = set(by_rank) - set(self._world.members(comm))
+            if outsiders:
+                self._defects.add("collectives", f"{comm.name!r}: ranks {sorted(outsiders)} take part, no members")
             self._compare(comm, [(rank, by_rank.get(rank, [])) for rank in present])
 
     def _compare(self, comm, calls):

@@ -16,7 +16,7 @@ ALL_TARGETS = 0xFFFFFFFF
 
 class OneSided:
     """An operation names a rank of its window, completes once at the origin and at most once at the target, in this order;
-    windows live from their creation to their destruction, with the same collectives in all members, and nobody leaves a
+    windows live from their creation to their destruction, with the same collectives in all members, and no rank leaves a
     fence that synchronises before the last one has entered it; locks are requested before they are released, and not
     held when the window ends; groups are of members."""
 

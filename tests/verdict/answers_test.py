@@ -61,7 +61,7 @@ class Sentences(unittest.TestCase):
         last = answer["culprits"][3]["ranks"][0]
         self.assertRegex(text, rf"Other findings, and their share of the run [0-9.]+ % Rank {last} .{{0,20}}computes", text)
 
-    def test_of_groups_that_nobody_specified_the_words_are_ranks(self):
+    def test_of_groups_that_were_not_specified_the_words_are_ranks(self):
         text, answer = analyzed("stage_imbalance@1,x=0.5", "slow_compute@5,x=0.5", pattern=("--pattern", "1f1b", "--tp", "2", "--pp", "2", "--dp", "2"))
         self.assertIn("stage_imbalance", [one["kind"] for one in answer["culprits"]])
         self.assertNotRegex(re.sub("`[^`]*`", "", text + answer["verdict"]), r"(?i)\b(stages?|replicas?|micro-?batch(es)?|pipelines?)\b")

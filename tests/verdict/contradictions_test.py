@@ -18,11 +18,11 @@ Operations that are slower than usual cost 4.6 % of the run: a step takes 262 ms
 ms.
   S = 1.048: time as it was / time with every operation at the mean (transfers: median) time of its type.
 """
-CULPRIT = {"kind": "slow_compute", "ranks": [1], "groups": {"dp": 0, "pp": 0, "tp": 1}, "factor": 1.1, "onset_step": 0, "last_step": 19,
+ROOT_CAUSE = {"kind": "slow_compute", "ranks": [1], "groups": {"dp": 0, "pp": 0, "tp": 1}, "factor": 1.1, "onset_step": 0, "last_step": 19,
            "active_steps": 20, "cost_fraction": 0.036, "gain": 1.0373,
            "evidence": {"observed_ns": 220e6, "expected_ns": 200e6}}
 ANSWER = {
-    "slowdown": 1.048, "loss": {"total": 0.0458, "explained": 0.036}, "culprits": [CULPRIT],
+    "slowdown": 1.048, "loss": {"total": 0.0458, "explained": 0.036}, "culprits": [ROOT_CAUSE],
     "what_if": {"slowdown": 1.048, "step_s": 0.262, "ideal_step_s": 0.25,
                 "scenarios": [{"kind": "rank", "name": "rank 1", "gain": 1.0373, "alone": 1.045},
                               {"kind": "group", "name": "pp 0", "gain": 1.04, "alone": 1.04}]},
@@ -37,12 +37,12 @@ def rules_of(text=TEXT, exit_code=1, change=lambda answer: None):
     return sorted(name for name, _ in contradictions.contradictions(contradictions.Output(text, answer, exit_code)))
 
 
-def culprit(**fields):
+def cause(**fields):
     return lambda answer: answer["culprits"][0].update(fields)
 
 
 def one_more(**fields):
-    return lambda answer: answer["culprits"].append({**copy.deepcopy(CULPRIT), **fields})
+    return lambda answer: answer["culprits"].append({**copy.deepcopy(ROOT_CAUSE), **fields})
 
 
 class Text(unittest.TestCase):
@@ -61,10 +61,10 @@ class Text(unittest.TestCase):
     def test_a_loss_that_json_does_not_have(self):
         self.assertEqual(rules_of(TEXT.replace("cost 4.6 %", "cost 5.6 %")), ["shares_of_the_run_within_the_total_loss", "text_has_the_loss_of_json"])
 
-    def test_a_culprit_although_no_rank_stands_out(self):
-        self.assertEqual(rules_of(TEXT + "No rank stands out as the cause."), ["nobody_stands_out_where_somebody_is_named"])
+    def test_a_root_cause_although_no_rank_stands_out(self):
+        self.assertEqual(rules_of(TEXT + "No rank stands out as the cause."), ["no_rank_stands_out_where_one_is_named"])
 
-    def test_an_exit_code_that_hides_a_culprit(self):
+    def test_an_exit_code_that_hides_a_root_cause(self):
         self.assertEqual(rules_of(exit_code=0), ["exit_code_says_what_was_found"])
 
     def test_waits_that_json_does_not_have(self):
@@ -110,7 +110,7 @@ class FunctionsAndKinds(unittest.TestCase):
 class Costs(unittest.TestCase):
     def test_a_cost_above_the_total_loss(self):
         text = TEXT.replace("costs 3.6\n%", "costs 6.0\n%")
-        self.assertEqual(rules_of(text, change=culprit(cost_fraction=0.06)),
+        self.assertEqual(rules_of(text, change=cause(cost_fraction=0.06)),
                          ["cost_agrees_with_the_replay", "cost_within_the_total_loss", "shares_of_the_run_within_the_total_loss"])
 
     def test_a_cost_that_the_replay_does_not_show(self):
@@ -125,7 +125,7 @@ class Costs(unittest.TestCase):
         self.assertEqual(rules_of(change=change), [])
 
     def test_a_link_has_no_gain(self):
-        self.assertEqual(rules_of(change=culprit(kind="slow_link", ranks=[1, 9], gain=None)), [])
+        self.assertEqual(rules_of(change=cause(kind="slow_link", ranks=[1, 9], gain=None)), [])
 
     def test_costs_that_add_up_to_more_than_all(self):
         self.assertEqual(rules_of(change=one_more(ranks=[2], gain=1.037)), ["costs_add_up_within_the_total_loss"])
@@ -134,7 +134,7 @@ class Costs(unittest.TestCase):
         text = TEXT.replace("costs 3.6\n%", "costs 7.4\n%").replace("cost 4.6 %", "cost 8.0 %")
 
         def change(answer):
-            culprit(kind="stage_imbalance", ranks=list(range(8)), groups={"pp": 0}, cost_fraction=0.074, gain=1.08)(answer)
+            cause(kind="stage_imbalance", ranks=list(range(8)), groups={"pp": 0}, cost_fraction=0.074, gain=1.08)(answer)
             answer["loss"]["total"] = 0.08
         self.assertEqual(rules_of(text.replace("Rank\n1 causes 70", "Rank\n2 causes 70"), change=change), [])
 
@@ -145,7 +145,7 @@ class Costs(unittest.TestCase):
 
     def test_usual_times_that_are_slower(self):
         def change(answer):
-            answer.update(slowdown=0.99, culprits=[])
+            answer.update({"slowdown": 0.99, "culprits": []})
             answer["what_if"].update(step_s=0.99, ideal_step_s=1.0, scenarios=[])
         self.assertEqual(rules_of("Ranks wait for each other 6.0 % of their time.", change=change), ["usual_times_do_not_slow_the_run"])
 
@@ -154,7 +154,7 @@ class Costs(unittest.TestCase):
             answer["what_if"]["ideal_step_s"] = 0.22
         self.assertEqual(rules_of(change=change), ["slowdown_is_the_ratio_of_its_steps"])
 
-    def test_nobody_waits_for_an_expensive_rank(self):
+    def test_no_rank_waits_for_an_expensive_rank(self):
         def change(answer):
             answer["waits"]["total_s"] = 0.14
         text = TEXT.replace("6.0 % of their time", "0.14 % of their time")
@@ -175,7 +175,7 @@ class Costs(unittest.TestCase):
         self.assertEqual(rules_of(TEXT.replace("6.0 % of their time", "0.14 % of their time"), change=change), [])
 
 
-class Culprits(unittest.TestCase):
+class RootCauses(unittest.TestCase):
     def test_two_sentences_about_a_rank(self):
         self.assertEqual(rules_of(change=one_more(kind="input_imbalance", ranks=[0, 1], groups={"dp": 0}, cost_fraction=0.002, gain=1.002)),
                          ["one_sentence_about_a_rank"])
@@ -220,11 +220,11 @@ class Culprits(unittest.TestCase):
 
     def test_a_slow_rank_that_is_not_slower(self):
         text = TEXT.replace("1.10 times", "0.98 times")
-        change = culprit(factor=0.98, evidence={"observed_ns": 196e6, "expected_ns": 200e6})
+        change = cause(factor=0.98, evidence={"observed_ns": 196e6, "expected_ns": 200e6})
         self.assertEqual(rules_of(text, change=change), ["a_slow_rank_is_slower"] * 2)
 
     def test_more_steps_than_there_are(self):
-        self.assertEqual(rules_of(change=culprit(active_steps=21)), ["steps_are_within_the_run"])
+        self.assertEqual(rules_of(change=cause(active_steps=21)), ["steps_are_within_the_run"])
 
 
 class Rules(unittest.TestCase):

@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
                 file.write(text)
 
     def named(self, output):
-        return sorted((culprit["kind"], culprit["ranks"]) for culprit in output.culprits)
+        return sorted((cause["kind"], cause["ranks"]) for cause in output.causes)
 
 
 @unittest.skipUnless(os.path.isdir(os.path.join(DATA, "foreign")), "MEGASCOPE_TEST_DATA is not set, or has no foreign/")
@@ -90,7 +90,7 @@ class Timelines(Case):
         output = self.analyzed(run)
         self.assertEqual(self.named(output), [("stage_imbalance", [6, 7])])
         self.assertAlmostEqual(output.slowdown / 1.179, 1, delta=0.01)
-        self.assertAlmostEqual(output.culprits[0]["cost_fraction"], 0.18, delta=0.04)
+        self.assertAlmostEqual(output.causes[0]["cost_fraction"], 0.18, delta=0.04)
         self.assertRegex(output.flat, r"^Pipeline stage 3 \(ranks 6(-|, )7\) has [\d.]+ times the work of the others")
 
     def test_2_another_real_job_with_events_of_negative_duration(self):
@@ -119,14 +119,14 @@ class Timelines(Case):
     def test_4_a_rank_that_is_slow_in_three_iterations(self):
         output = self.example("rank5_x1.5_iterations_4_to_6")
         self.assertEqual(self.named(output), [("slow_compute", [5])])
-        self.assertEqual([output.culprits[0][key] for key in ("onset_step", "last_step")], [4, 6])
+        self.assertEqual([output.causes[0][key] for key in ("onset_step", "last_step")], [4, 6])
 
     def test_4_a_slow_rank_of_a_single_replica(self):
         self.assertEqual(self.named(self.example("rank1_x1.5_dp1")), [("slow_compute", [1])])
 
     def test_4_a_slow_link(self):
         output = self.example("link_stage0_to_1_of_replica0_x10")
-        self.assertEqual({culprit["kind"] for culprit in output.culprits}, {"slow_link"})
+        self.assertEqual({cause["kind"] for cause in output.causes}, {"slow_link"})
 
 
 class Programs(Case):
@@ -186,7 +186,7 @@ class Programs(Case):
                 break
         self.assertTrue(found, output.text)
         self.assertNotRegex(output.text, TRAINING)
-        self.assertEqual([culprit for culprit in output.culprits if culprit["kind"] == "slow_compute"], [], output.text)
+        self.assertEqual([cause for cause in output.causes if cause["kind"] == "slow_compute"], [], output.text)
         return found[0]
 
     def test_5_ranks_with_equal_cpu_time_that_share_cores(self):
@@ -209,7 +209,7 @@ class Programs(Case):
                 if waited := self.waited_for_core(output):
                     self.skip(f"the machine disturbs ranks: they waited {waited:.0%} of their time for a core of their own")
                 self.assertGreater(truth, 1.2)
-                first = output.culprits[0]
+                first = output.causes[0]
                 self.assertEqual((first["kind"], first["ranks"]), ("slow_compute", [1]), output.text)
                 self.assertAlmostEqual(first["factor"], truth, delta=0.1)
                 self.assertNotIn("varies from step to step", output.flat)

@@ -30,7 +30,7 @@ class Runner(unittest.TestCase):
             self.assertIn(result.returncode, (0, 1), result.stderr)
             lines = result.stdout.splitlines()
             self.assertTrue(any(line.startswith("2 slow_rank ") and " slow_compute 3 " in line for line in lines), result.stdout)
-            self.assertTrue(any(line.startswith("13 healthy ") and " nobody " in line for line in lines), result.stdout)
+            self.assertTrue(any(line.startswith("13 healthy ") and " no rank " in line for line in lines), result.stdout)
             self.assertIn("could not be analysed: 0", result.stdout)
             with open(log, encoding="utf-8") as file:
                 self.assertRegex(file.read(), r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ 2,13 \d/2 contradictions \d+\n$")

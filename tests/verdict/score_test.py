@@ -18,12 +18,12 @@ LANES = [{"kinds": ["slow_compute", "slow_host"], "ranks": [0, 1], "part": False
 LINK = [{"kinds": ["slow_link"], "ranks": [0, 1, 8, 9], "part": True}]
 
 
-def said(*culprits):
-    return [score.Said(kind, frozenset(ranks)) for kind, *ranks in culprits]
+def said(*causes):
+    return [score.Said(kind, frozenset(ranks)) for kind, *ranks in causes]
 
 
-def fields(said_culprits, *accept):
-    result = score.score_of(said_culprits, list(accept))
+def fields(said_causes, *accept):
+    result = score.score_of(said_causes, list(accept))
     return result.found, result.named, result.missed, result.wrong, result.right
 
 
@@ -39,7 +39,7 @@ class Against(unittest.TestCase):
         self.assertEqual(fields(said(("slow_compute", 2)), RANK_1), (0, 0, 1, 1, False))
         self.assertEqual(fields(said(("slow_compute", 1), ("slow_compute", 0)), RANK_1), (1, 1, 0, 1, False))
 
-    def test_several_culprits_may_name_one_set(self):
+    def test_several_root_causes_may_name_one_set(self):
         self.assertEqual(fields(said(("slow_compute", 0), ("slow_compute", 1)), LANES), (1, 1, 0, 0, True))
         self.assertEqual(fields(said(("slow_compute", 0)), LANES), (0, 0, 1, 0, False))
 

@@ -1,9 +1,9 @@
 // A library to be preloaded before all others into each rank of an MPI program: it pins ranks,
 // injects a fault into one, and measures what each did. x86-64 only: a wrapper passes on twelve
-// words of arguments, whatever the function takes.
+// words of arguments, for any types that the function takes.
 //
-// VERDICT_FOLDER    where pid.RANK (after MPI_Init) and ledger.RANK (at MPI_Finalize) are written
-// VERDICT_CORES     ranks are pinned to core RANK mod so many; unset: not at all
+// VERDICT_DIRECTORY    where pid.RANK (after MPI_Init) and ledger.RANK (at MPI_Finalize) are
+// written VERDICT_CORES     ranks are pinned to core RANK mod so many; unset: not at all
 // VERDICT_FAULT     none, sleep, imbalance, disk, lock or wire; VERDICT_RANK: of which rank
 // VERDICT_SHARE     of the time: how much is injected (imbalance: extra work, as a share of the
 // work between two calls) VERDICT_US        length of one injection (wire: the delay of a write)
@@ -77,7 +77,7 @@ static void read_settings(void) {
   settings.is_ready = 1;
   settings.rank = atoi(text_of("OMPI_COMM_WORLD_RANK", "-1"));
   settings.peer = -1;
-  settings.directory = text_of("VERDICT_FOLDER", ".");
+  settings.directory = text_of("VERDICT_DIRECTORY", ".");
   const char* fault = text_of("VERDICT_FAULT", "none");
   for (int index = 0; index <= kWire; ++index)
     if (strcmp(fault, kFaults[index]) == 0) settings.fault = (enum fault)index;
@@ -212,7 +212,7 @@ static int world_rank(long peer, long comm) {
   return out;
 }
 
-// The first other rank that the culprit sends to is the other end of its slow wire.
+// The first other rank that the slow rank sends to is the other end of its slow wire.
 static void choose_peer(const char* name, const long* a) {
   const int is_send = strcmp(name, "MPI_Send") == 0 || strcmp(name, "MPI_Isend") == 0 ||
                       strcmp(name, "MPI_Sendrecv") == 0;
@@ -299,7 +299,7 @@ WRAP(MPI_File_write_all)
 WRAP(MPI_File_write_at_all)
 WRAP(MPI_File_write_at)
 
-// A slow wire: what the culprit writes to its peer's socket, found by the first write within a
+// A slow wire: what the slow rank writes to its peer's socket, found by the first write within a
 // send to it, leaves later.
 ssize_t writev(int file, const struct iovec* parts, int count) {
   static ssize_t (*real)(int, const struct iovec*, int);

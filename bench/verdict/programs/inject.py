@@ -158,7 +158,7 @@ def run_program(planned, build, shim, scratch):
     work.mkdir()
     variables = {"LD_PRELOAD": f"{shim}:{build}/lib/libmegascope.so", "MEGASCOPE_OUT": str(scratch / "run"),
                  "MEGASCOPE_EXPORT": "none",
-                 "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "VERDICT_FOLDER": str(scratch), **program.environment,
+                 "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "VERDICT_DIRECTORY": str(scratch), **program.environment,
                  **faults.environment(planned, CORES)}
     words = launcher(planned)
     for name, value in variables.items():

@@ -216,7 +216,7 @@ TEST(MegascanFiles, AreBalancedOfAnyRunAndAlikeHoweverManyWroteThem) {
   }
 }
 
-TEST(MegascanFiles, AreJsonWhateverNamesHold) {
+TEST(MegascanFiles, AreJsonForAnyNames) {
   SampleProcess first = stage(0);
   first.definitions().info.host = "a\"b\\c\xff";
   first.call("odd \"name\"\n\xff", 10, 20);

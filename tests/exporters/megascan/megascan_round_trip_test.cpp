@@ -183,7 +183,7 @@ TEST(MegascanRoundTrip, KeepsASyntheticRun) {
 /// Steps 100 …, two streams, communication that overlaps work, and the names of two tools.
 Timeline pipeline() {
   Timeline timeline;
-  timeline.source = "made up";
+  timeline.source = "synthetic";
   const auto add = [&timeline](const char* name, std::uint32_t track, std::uint64_t begin_ns,
                                std::uint64_t end_ns, importer::Operation like) {
     like.name = timeline.name_index(name);

@@ -57,7 +57,7 @@ TEST(OneStack, CutsTheLaterOfTwoOfAKind) {
   EXPECT_EQ(shown({work(0, 20), work(10, 30), comm(20, 25)}), "+0@0 -0@20 +1@20 +2@20 -2@25 -1@30");
 }
 
-TEST(OneStack, IsBalancedGoesForwardAndLosesNothingWhateverOverlaps) {
+TEST(OneStack, IsBalancedGoesForwardAndLosesNothingForAnyOverlap) {
   std::mt19937 random(1);
   for (int run = 0; run < 300; ++run) {
     std::vector<Slice> slices;

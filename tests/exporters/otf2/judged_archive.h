@@ -11,7 +11,7 @@
 
 namespace megascope::test {
 
-/// A folder of its own, removed with the object.
+/// A directory of its own, removed with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

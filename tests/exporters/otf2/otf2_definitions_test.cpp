@@ -54,7 +54,7 @@ TEST_F(Otf2Definitions, ARegionOfManyProcessesIsDefinedOnce) {
                           StartsWith("REGION 1 Name: \"MPI_Recv\"")));
 }
 
-TEST_F(Otf2Definitions, ACommunicatorIsOneWhateverNumberItHasInAProcess) {
+TEST_F(Otf2Definitions, ACommunicatorIsOneForAnyNumberThatItHasInAProcess) {
   SampleProcess first(0, 2);
   SampleProcess second(1, 2);
   first.add_comm(10, "pair", kWorld, {1, 0});

@@ -80,7 +80,7 @@ TEST(Otf2Failure, AnArchiveIsWholeAndAloneInItsDirectory) {
 
 TEST(Otf2Failure, ADirectoryThatCannotBeWrittenIsNamed) {
   const TemporaryDirectory directory;
-  std::ofstream(directory.path() + "/file") << "no folder";
+  std::ofstream(directory.path() + "/file") << "no directory";
   ExportResult result;
   for (const int members : {1, 3}) {
     const Status status = export_run(directory.path() + "/file", 2, two_ranks(40, 1), members,

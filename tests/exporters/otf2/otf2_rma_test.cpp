@@ -121,7 +121,7 @@ std::vector<SampleProcess> neighbours() {
   std::vector<SampleProcess> processes;
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     SampleProcess process(rank, 2);
-    process.add_window(100, "of nobody else");  // ids differ from rank to rank
+    process.add_window(100, "of no other process");  // ids differ from rank to rank
     if (rank == 0) process.add_window(101, "again");
     const WinId window = process.add_window(5, rank == 0 ? "halo" : "");
     const GroupId other = process.add_group({1 - rank});

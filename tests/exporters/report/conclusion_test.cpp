@@ -27,7 +27,7 @@ class NotedPart final : public RunPart {
   NotedPart(int rank, std::vector<std::string> formats)
       : rank_(rank), formats_(std::move(formats)) {}
 
-  std::string own_directory() override { return "folder of " + std::to_string(rank_); }
+  std::string own_directory() override { return "directory of " + std::to_string(rank_); }
   void enter_directory(const std::string& directory) override {
     notes.push_back("enter " + directory);
   }
@@ -51,7 +51,7 @@ class NotedPart final : public RunPart {
       note += " " + std::to_string(clock.id) + ":" + std::to_string(clock.start_ticks);
     notes.push_back(note);
     const Status mine = rank_ == 3 || rank_ == 5
-                            ? Status::error("no room on " + std::to_string(rank_))
+                            ? Status::error("no space on " + std::to_string(rank_))
                             : Status::ok();
     notes.push_back(agree(group, mine).message());
   }
@@ -84,20 +84,20 @@ std::vector<std::vector<std::string>> notes_of_all(const std::vector<std::string
 TEST(Conclusion, GivesAllRanksWhatRank0Wants) {
   const auto notes = notes_of_all({"otf2", "csv"});
   const std::string exported = "export otf2 csv 10:999 11:997 12:995";
-  EXPECT_THAT(notes[0], ElementsAre("enter folder of 0", "asked with 6", exported, "no room on 3",
-                                    "close with 6 and 3"));
+  EXPECT_THAT(notes[0], ElementsAre("enter directory of 0", "asked with 6", exported,
+                                    "no space on 3", "close with 6 and 3"));
   for (int rank = 1; rank < kRanks; ++rank) {
     const auto& mine = notes[static_cast<std::size_t>(rank)];
     ASSERT_EQ(mine.size(), 3u);
-    EXPECT_EQ(mine[0], "enter folder of 0");
+    EXPECT_EQ(mine[0], "enter directory of 0");
     EXPECT_EQ(mine[1], exported) << "one clock a domain, with the earliest start";
-    EXPECT_EQ(mine[2], "no room on 3") << "the first error of all";
+    EXPECT_EQ(mine[2], "no space on 3") << "the first error of all";
   }
 }
 
 TEST(Conclusion, ExportsNothingWhereNothingIsWanted) {
   const auto notes = notes_of_all({});
-  EXPECT_THAT(notes[0], ElementsAre("enter folder of 0", "asked with 6", "close with 6 and 3"));
+  EXPECT_THAT(notes[0], ElementsAre("enter directory of 0", "asked with 6", "close with 6 and 3"));
   for (int rank = 1; rank < kRanks; ++rank)
     EXPECT_EQ(notes[static_cast<std::size_t>(rank)].size(), 1u);
 }
@@ -111,11 +111,11 @@ TEST(Conclusion, GoesOnWithOneRankThatCannotReadAnother) {
     EXPECT_TRUE(conclude(group, part).is_ok());
     notes[static_cast<std::size_t>(group.rank())] = part.notes;
   });
-  for (const auto& mine : notes) ASSERT_EQ(mine.front(), "enter folder of 0");
-  EXPECT_THAT(notes[0], ElementsAre("enter folder of 0", "asked with 5",
+  for (const auto& mine : notes) ASSERT_EQ(mine.front(), "enter directory of 0");
+  EXPECT_THAT(notes[0], ElementsAre("enter directory of 0", "asked with 5",
                                     testing::StartsWith("export otf2"), testing::_, testing::_));
   for (std::size_t rank = 1; rank < kRanks; ++rank)
-    EXPECT_EQ(notes[rank].size(), 3u) << "all together, or nobody";
+    EXPECT_EQ(notes[rank].size(), 3u) << "all together, or none";
 }
 
 }  // namespace

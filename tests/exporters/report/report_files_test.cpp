@@ -24,7 +24,7 @@ RunReport rank_with_files(std::int32_t rank, int own_files) {
     definitions.files.push_back(
         {.id = static_cast<FileId>(definitions.files.size()), .name = name});
   };
-  add("/scratch/a folder with a name that is far too long for a column/common");
+  add("/scratch/a directory with a name that is far too long for a column/common");
   for (int i = 0; i < own_files; ++i) add("own" + std::to_string(rank) + "." + std::to_string(i));
   Profile profile;
   profile.define(definitions);

@@ -214,7 +214,7 @@ TEST(Report, RefusesBytesThatAreCutOrFollowedByMore) {
   EXPECT_EQ(report, RunReport());
 }
 
-TEST(Report, FitsTheScreenWhateverTheRun) {
+TEST(Report, FitsTheScreenForAnyRun) {
   for (const std::int32_t ranks : {1, 2, 4, 8, 9, 1000}) {
     RunReport report = sample_report(ranks, 5);
     report.losses.fill(123456789);

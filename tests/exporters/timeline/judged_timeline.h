@@ -11,7 +11,7 @@
 
 namespace megascope::test {
 
-/// A folder of its own, removed at the end.
+/// A directory of its own, removed at the end.
 class ScratchDirectory {
  public:
   ScratchDirectory();
@@ -25,8 +25,8 @@ class ScratchDirectory {
   std::string path_;
 };
 
-/// Exports the processes into the folder by `member_count` members at once; each has its share of
-/// consecutive ranks. What all members were told must be equal; it is returned in `result`.
+/// Exports the processes into the directory by `member_count` members at once; each has its share
+/// of consecutive ranks. What all members were told must be equal; it is returned in `result`.
 /// annotations: null: none.
 Status export_by(ExportFunction exporter, int member_count,
                  const std::vector<SampleProcess>& processes, const std::string& directory,

@@ -10,9 +10,9 @@ import { CHROMIUM, cursorTo, drawn, launch, open } from "../browser/page";
 
 const FEED = process.env.MEGASCOPE_LIVE_FEED ?? "";
 const HEADS = 8;
-const SCORES = 1; // MadeUpTransformer::element()'s family
+const SCORES = 1; // SyntheticTransformer::element()'s family
 
-/** MadeUpTransformer::element() of the whole tensor [1, heads, length, length]. */
+/** SyntheticTransformer::element() of the whole tensor [1, heads, length, length]. */
 function element(step: number, layer: number, head: number, query: number, key: number, length: number): number {
   const index = (head * length + query) * length + key;
   return ((step * 7 + SCORES * 31 + layer * 13 + index * 17) % 101) / 8 - 6;

@@ -1,4 +1,4 @@
-#include "made_up_run.h"
+#include "synthetic_run.h"
 
 #include "core/record/hash.h"
 #include "kernels/tiles.h"
@@ -35,8 +35,8 @@ bool is_wanted(const CaptureRequest& capture_request, const tensors::TensorName&
 
 }  // namespace
 
-float MadeUpRun::element(std::int64_t step, std::size_t family, std::int32_t layer,
-                         std::uint64_t token, std::uint64_t feature) {
+float SyntheticRun::element(std::int64_t step, std::size_t family, std::int32_t layer,
+                            std::uint64_t token, std::uint64_t feature) {
   if (family == 1 && layer == 5 && token % 64 == 7 && feature < 16 && step % 50 >= 48)
     return step % 50 == 49 ? std::numeric_limits<float>::quiet_NaN()
                            : std::numeric_limits<float>::infinity();
@@ -48,12 +48,12 @@ float MadeUpRun::element(std::int64_t step, std::size_t family, std::int32_t lay
   return static_cast<float>((wave + rough) * (1.0 + 0.1 * layer) * (family == 1 ? 2.0 : 1.0));
 }
 
-double MadeUpRun::loss(std::int64_t step) {
+double SyntheticRun::loss(std::int64_t step) {
   return 2.0 + 6.0 * std::exp(-static_cast<double>(step) / 150.0) +
          0.1 * noise(static_cast<std::uint64_t>(step));
 }
 
-tensors::RankTimes MadeUpRun::times(std::int64_t step, std::int32_t rank) {
+tensors::RankTimes SyntheticRun::times(std::int64_t step, std::int32_t rank) {
   const double slow = rank == 2 && step % 100 >= 60 ? 12.0 : 0.0;  // the others wait for it
   const double compute = 40.0 + slow + 2.0 * noise(static_cast<std::uint64_t>(step * 64 + rank));
   const double step_ms = 58.0 + (step % 100 >= 60 ? 12.0 : 0.0) +
@@ -64,7 +64,7 @@ tensors::RankTimes MadeUpRun::times(std::int64_t step, std::int32_t rank) {
           .is_announced = 1};
 }
 
-std::vector<LiveRank> MadeUpRun::ranks() const {
+std::vector<LiveRank> SyntheticRun::ranks() const {
   std::vector<LiveRank> ranks;
   for (std::int32_t rank = 0; rank < shape_.ranks; ++rank) {
     const std::string place = "pp " + std::to_string(rank / shards()) + ", tp " +
@@ -74,7 +74,7 @@ std::vector<LiveRank> MadeUpRun::ranks() const {
   return ranks;
 }
 
-tensors::TensorName MadeUpRun::name_of(std::size_t family, std::int32_t layer) const {
+tensors::TensorName SyntheticRun::name_of(std::size_t family, std::int32_t layer) const {
   return {.key = not_zero(combined(family + 1, static_cast<std::uint64_t>(layer))),
           .layer = layer,
           .kind = TensorKind::kActvOut,
@@ -83,8 +83,8 @@ tensors::TensorName MadeUpRun::name_of(std::size_t family, std::int32_t layer) c
           .shape = {shape_.tokens, shape_.width}};
 }
 
-tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer,
-                                          std::int64_t step) const {
+tensors::TensorSlot SyntheticRun::statistics(std::size_t family, std::int32_t layer,
+                                             std::int64_t step) const {
   tensors::TensorSlot slot{.key = name_of(family, layer).key,
                            .owner = 0,
                            .parts = 1,
@@ -103,8 +103,9 @@ tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer
   return slot;
 }
 
-std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns,
-                                        const std::vector<CaptureRequest>& capture_requests) const {
+std::vector<std::byte> SyntheticRun::block(
+    std::int64_t step, std::int64_t begin_ns,
+    const std::vector<CaptureRequest>& capture_requests) const {
   std::vector<tensors::TensorSlot> slots;
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
@@ -132,7 +133,7 @@ std::vector<std::byte> MadeUpRun::block(std::int64_t step, std::int64_t begin_ns
   return block;
 }
 
-void MadeUpRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const {
+void SyntheticRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const {
   if (rank == 0) {
     rank_update.add(tensors::CounterName{kLoss, "loss", ""});
     rank_update.add(tensors::CounterName{kNorm, "gradient norm", ""});
@@ -145,8 +146,8 @@ void MadeUpRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t r
   }
 }
 
-void MadeUpRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
-                             std::int64_t step) const {
+void SyntheticRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
+                                std::int64_t step) const {
   tensors::CounterReadings values{
       .step = step,
       .ids = {kMemory},
@@ -159,8 +160,9 @@ void MadeUpRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_
   rank_update.add(values);
 }
 
-tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::size_t family,
-                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart SyntheticRun::tiles(const CaptureRequest& capture_request, std::size_t family,
+                                      std::int32_t layer, std::int32_t rank,
+                                      std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint64_t>(is_split ? shards() : 1);
@@ -195,8 +197,9 @@ tensors::ViewPart MadeUpRun::tiles(const CaptureRequest& capture_request, std::s
   return part;
 }
 
-tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::size_t family,
-                                   std::int32_t layer, std::int32_t rank, std::int64_t step) const {
+tensors::ViewPart SyntheticRun::whole(const CaptureRequest& capture_request, std::size_t family,
+                                      std::int32_t layer, std::int32_t rank,
+                                      std::int64_t step) const {
   const bool is_split = family != kHidden;
   const auto shard = static_cast<std::uint64_t>(is_split ? rank % shards() : 0);
   const auto parts = static_cast<std::uint32_t>(is_split ? shards() : 1);
@@ -222,10 +225,9 @@ tensors::ViewPart MadeUpRun::whole(const CaptureRequest& capture_request, std::s
   return part;
 }
 
-std::vector<std::byte> MadeUpRun::rank_update(std::int32_t rank, std::int64_t step,
-                                              std::int64_t now_ns,
-                                              const std::vector<CaptureRequest>& capture_requests,
-                                              bool has_names) const {
+std::vector<std::byte> SyntheticRun::rank_update(
+    std::int32_t rank, std::int64_t step, std::int64_t now_ns,
+    const std::vector<CaptureRequest>& capture_requests, bool has_names) const {
   tensors::RankUpdateWriter rank_update;
   if (has_names) add_names(rank_update, rank);
   for (const CaptureRequest& capture_request : capture_requests) {

@@ -15,8 +15,8 @@
 namespace megascope::test {
 
 /// The tensors of a transformer on 4 ranks (pp 2, tp 2), in the shapes that the example GPT shows,
-/// made up; views of them are made as in a job.
-class MadeUpTransformer {
+/// synthetic; views of them are made as in a job.
+class SyntheticTransformer {
  public:
   static constexpr std::int32_t kRanks = 4;
   static constexpr std::int32_t kLayers = 4;

@@ -3,7 +3,7 @@
 ends. Prints what the first one got, as JSON: frames by panel, and of each view of a tensor the milliseconds from when the program showed
 the tensor, and from when the view was whole on rank 0, until it was here.
 
-  bench/live/onlookers.py PORT TOKEN COUNT [STALLED]      STALLED: so many of them ask for all and read nothing
+  bench/live/observers.py PORT TOKEN COUNT [STALLED]      STALLED: so many of them ask for all and read nothing
 """
 
 import collections
@@ -30,9 +30,9 @@ for index, (name, view) in enumerate({"*qkv*": {"keep": 2}, "*mlp1*": {}, "*mlp2
 
 def look(place, receive_buffer=None):
     client = live_client.Client(place, receive_buffer=receive_buffer)
-    for panel, wish in PANELS.items():
-        client.say(type="subscribe", panel=panel, **wish)
-        client.say(type="credit", panel=panel, frames=8 if wish["what"] == "tensor" else 2)
+    for panel, request in PANELS.items():
+        client.say(type="subscribe", panel=panel, **request)
+        client.say(type="credit", panel=panel, frames=8 if request["what"] == "tensor" else 2)
     return client
 
 

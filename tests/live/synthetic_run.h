@@ -13,8 +13,8 @@
 namespace megascope::test {
 
 /// What a transformer would tell that trains on ranks which halve its layers (pp 2) and each layer
-/// (tp), made up: the same in each run.
-class MadeUpRun {
+/// (tp), synthetic: the same in each run.
+class SyntheticRun {
  public:
   struct Shape {
     std::int32_t ranks = 4;  ///< even
@@ -23,7 +23,7 @@ class MadeUpRun {
     std::uint64_t width = 768;  ///< of each tensor's last dimension
     float gain = 1.0F;          ///< views of tensors are so many times element()
   };
-  explicit MadeUpRun(const Shape& shape) : shape_(shape) {}
+  explicit SyntheticRun(const Shape& shape) : shape_(shape) {}
 
   std::vector<LiveRank> ranks() const;
   /// What all ranks say of a step. has_statistics: of the tensors that are wanted, else of none.

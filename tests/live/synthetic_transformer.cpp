@@ -1,4 +1,4 @@
-#include "made_up_transformer.h"
+#include "synthetic_transformer.h"
 
 #include "core/record/hash.h"
 #include "plugin/tensors/tensor_choice.h"
@@ -30,7 +30,7 @@ struct Family {
 };
 
 Family family_of(std::size_t family, std::uint64_t sequences, std::uint64_t tokens) {
-  using T = MadeUpTransformer;
+  using T = SyntheticTransformer;
   switch (family) {
     case 0:
       return {{sequences, tokens, T::kGroups, T::kQueries + 2, T::kSize}, 2};
@@ -75,7 +75,7 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
       whole += at * scale;
       scale *= facts.whole[d];
     }
-    made.values.push_back(MadeUpTransformer::element(step, family, layer, whole));
+    made.values.push_back(SyntheticTransformer::element(step, family, layer, whole));
   }
   TensorShape& shape = made.view.shape;
   shape.kind = family == kTokens ? TensorKind::kInputTokens : TensorKind::kActvOut;
@@ -136,7 +136,7 @@ bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
 
 }  // namespace
 
-std::vector<LiveRank> MadeUpTransformer::ranks() {
+std::vector<LiveRank> SyntheticTransformer::ranks() {
   std::vector<LiveRank> ranks;
   for (std::int32_t rank = 0; rank < kRanks; ++rank)
     ranks.push_back(
@@ -145,7 +145,7 @@ std::vector<LiveRank> MadeUpTransformer::ranks() {
   return ranks;
 }
 
-std::vector<std::byte> MadeUpTransformer::rank_update(
+std::vector<std::byte> SyntheticTransformer::rank_update(
     std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
     const std::vector<CaptureRequest>& capture_requests, tensors::RankUpdateWriter writer) {
   const tensors::Layout layout = tensors::Layout::of(
