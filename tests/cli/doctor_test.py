@@ -126,7 +126,7 @@ class Program(Case):
         copy = self.path("copy")
         shutil.copy(PROGRAM, copy)
         os.chmod(copy, 0o4755)
-        self.expect("program", "problem", "other rights", copy)
+        self.expect("program", "problem", "is set-user-ID or has capabilities", copy)
 
     def test_32_bits(self):
         with open(PROGRAM, "rb") as file:
@@ -253,7 +253,7 @@ class Ranks(Case):
 class Preloads(Case):
     def test_another_tool(self):
         tool = self.build("libtool.so", "int MPI_Init(int* a, char*** b) { return a == 0 && b == 0; }", "-shared", "-fPIC")
-        self.expect("preload", "problem", "libtool.so wraps MPI calls too", LD_PRELOAD=f"{LIBRARY}:{tool}")
+        self.expect("preload", "problem", "libtool.so wraps MPI calls as well", LD_PRELOAD=f"{LIBRARY}:{tool}")
 
     def test_our_own_once_and_twice(self):
         copy = self.path("libmegascope.so")
@@ -295,7 +295,7 @@ class Slurm(Case):
 
     def test_missing_in_a_job(self):
         os.symlink(PROGRAM, self.path("bin/app"))
-        self.expect("slurm", "problem", "no srun in PATH", PATH=self.bin, SLURM_JOB_ID="7")
+        self.expect("slurm", "problem", "srun is not in PATH", PATH=self.bin, SLURM_JOB_ID="7")
 
     def test_without_pmix(self):
         self.srun("none")
@@ -311,7 +311,7 @@ class Slurm(Case):
         self.srun()
         for words in (["srun", "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome", PROGRAM],
                       ["srun", "--export", "ALL,MEGASCOPE_EXPORT=otf2,chrome", PROGRAM]):
-            self.expect("slurm", "problem", "the ranks see MEGASCOPE_EXPORT=otf2 without chrome", "--", *words)
+            self.expect("slurm", "problem", "the ranks get MEGASCOPE_EXPORT=otf2 without chrome", "--", *words)
         self.expect("slurm", "problem", "MEGASCOPE_MPI=-MPI_Test without -MPI_Iprobe",
                     SLURM_EXPORT_ENV="ALL,MEGASCOPE_MPI=-MPI_Test,-MPI_Iprobe")
         for good in ("ALL,MEGASCOPE_EXPORT=otf2+chrome,HOME", "ALL,MEGASCOPE_EXPORT=otf2,HOME"):

@@ -250,7 +250,7 @@ TEST_F(Exchange, UnequalNumbersOfStepsAreCompletedAtTheEnd) {
   });
   EXPECT_THAT(series(0, kNorm), IsEmpty());
   EXPECT_THAT(said(0), Contains(HasSubstr("ranks annotated different numbers of steps")));
-  EXPECT_THAT(said(0), Each(HasSubstr("were left out")));
+  EXPECT_THAT(said(0), Each(HasSubstr("are missing")));
 }
 
 TEST_F(Exchange, OneStepLessOnARankCostsTheLastOnesOnly) {

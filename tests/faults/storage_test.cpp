@@ -120,7 +120,7 @@ TEST(Storage, IsFullFromTheStart) {
     std::ofstream(directory + "/filler") << std::string(2 << 20, 'x');
   });
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(occurrences(err, "records no trace"), 1) << err;
   EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
   EXPECT_EQ(trial.losses_reported(), kManyBooked);
 }
@@ -131,7 +131,7 @@ TEST(Storage, IsReadOnly) {
   trial.before_exec(
       [directory = trial.scratch()] { mount_tmpfs(directory, "size=1m", MS_RDONLY); });
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(occurrences(err, "records no trace"), 1) << err;
   EXPECT_EQ(occurrences(err, "Read-only file system"), 1) << err;
   EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
 }
@@ -140,7 +140,7 @@ TEST(Storage, IsMissing) {
   Trial trial("cheap", kManyCalls);
   trial.with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(occurrences(err, "records no trace"), 1) << err;
   EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
 }
 
@@ -149,7 +149,7 @@ TEST(Storage, IsAFile) {
   std::ofstream(trial.directory() / "file") << "of the user";
   trial.with("MEGASCOPE_SCRATCH=" + (trial.directory() / "file"));
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(occurrences(err, "records no trace"), 1) << err;
   EXPECT_EQ(read_text(trial.directory() / "file"), "of the user");
 }
 
@@ -158,7 +158,7 @@ TEST(Storage, MissingOnEveryRankIsReportedOnce) {
   trial.ranks(2).with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "keeps no trace"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "records no trace"), 1) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
 }
 

@@ -179,7 +179,7 @@ class WithMpi(Case):
 
     def test_mpi_that_starts_behind_a_recording_without_it(self):
         self.record(2, "early", ranks=1, MEGASCOPE_WITHOUT_MPI=1)
-        self.assertIn("calls of MPI are not recorded", self.said)
+        self.assertIn("MPI calls are not recorded", self.said)
         self.assertEqual(self.counts(self.report())["step"], 1 + 2 + 1)
 
     def steps_of(self, rank):
@@ -223,7 +223,7 @@ class WithoutMpi(Case):
         self.run_directory += "2"
         settings["MEGASCOPE_OUT"] = self.run_directory
         self.call(HOOKED, STEPS, **settings)
-        self.assertIn("calls of MPI are not recorded: the library was not preloaded", self.said)
+        self.assertIn("MPI calls are not recorded: the library was loaded for NVTX, not preloaded", self.said)
         self.assertEqual(self.counts(self.report())["step"], STEPS)
 
     def test_another_tool_of_nvtx_is_not_opened(self):

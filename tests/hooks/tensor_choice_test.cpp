@@ -33,7 +33,7 @@ TEST(TensorChoice, OfAnUnknownKindIsNamedAndLeftOut) {
             "did you mean grad_reduced?");
   EXPECT_THAT(problems[1], HasSubstr("w@ is ignored"));
   EXPECT_THAT(problems[2],
-              HasSubstr("; there are weight, weight_updated, grad_unreduced, grad_reduced"));
+              HasSubstr("; the kinds are weight, weight_updated, grad_unreduced, grad_reduced"));
 }
 
 TEST(TensorChoice, EveryKindHasItsName) {

@@ -152,7 +152,7 @@ class BadInput(Case):
         path = self.write("cut.json.gz", [dict(self.EVENT, ts=i * 7919 % 10007) for i in range(5000)])
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) // 2)
-        self.refuse(path, "the compressed data are damaged")
+        self.refuse(path, "the compressed data is damaged")
 
     def test_depth_costs_no_memory(self):
         levels = 20_000_000  # a tree of it would not fit into the limit

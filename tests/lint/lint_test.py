@@ -130,5 +130,14 @@ class Glossary(unittest.TestCase):
             self.assertEqual(self.words(text), [], text)
 
 
+    def test_no_word_comes_in_addition_to_those_that_are_left(self):
+        left = check_words.words_left("# comment\n2 a.md\n")
+        self.assertEqual(left, {"a.md": 2})
+        self.assertEqual(check_words.check_left({"a.md": ["1", "2"], "b.md": []}, left), [])
+        self.assertEqual(check_words.check_left({"a.md": ["1", "2", "3"]}, left), ["1", "2", "3"])
+        self.assertEqual(check_words.check_left({"a.md": ["1", "2"], "b.md": ["4"]}, left), ["4"])
+        self.assertEqual(len(check_words.check_left({"a.md": ["1"]}, left)), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

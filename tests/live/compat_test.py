@@ -169,12 +169,12 @@ class Training(unittest.TestCase):
             said = ask(method)
             self.assertIn("unknown reduction `median`; there are mean, max, min, std, norm, sum, absmax and rms", said, method)
         self.assertIn("a reduction", ask("   "))
-        self.assertIn("`rms` stands alone", ask("data.rms(dim=-1)"))
+        self.assertIn("`rms` cannot be part of a chain", ask("data.rms(dim=-1)"))
 
     def test_the_page_is_told_why_its_pca_tab_stays_empty(self):
         client = reference_client(self.run_)
         client.say(type="run_training_step", visualization_flags=flags("MLP1_mat_mul", "MLP2_Plot"), compressor_config=pixels(12, 8))
-        self.assertIn("no PCA", client.text("error")["message"])
+        self.assertIn("PCA is not supported", client.text("error")["message"])
         client.text("start")
         self.assertEqual(client.receive()["update_type"], 4)
         client.close()

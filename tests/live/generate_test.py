@@ -138,10 +138,10 @@ class Generating(unittest.TestCase):
                 own.say(type="request", id=i, request="generate", prompts=["x"], tokens=1000)
             for i in range(9):
                 own.text("reply", id=i, reply="waiting")
-            self.assertIn("8 requests wait", own.text("reply", id=9, reply="error")["message"])
+            self.assertIn("8 requests are queued", own.text("reply", id=9, reply="error")["message"])
             other = reference_client(run)
             self.ask(other, "y")
-            self.assertIn("8 requests wait", other.text("error")["message"])
+            self.assertIn("8 requests are queued", other.text("error")["message"])
             own.close()  # and with it all of its
             time.sleep(0.5)
             self.ask(other, "y")

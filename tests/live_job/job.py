@@ -46,7 +46,7 @@ class Job:
             pass
         if not self.said.is_set():
             raise AssertionError(f"nothing was said of a live view: {self.errors}")
-        found = re.search(r"live view: http://127\.0\.0\.1:(\d+)/; the address with its token is in (.+/live_url)$", "\n".join(self.errors), re.MULTILINE)
+        found = re.search(r"live view: http://127\.0\.0\.1:(\d+)/; the address with the access token is in (.+/live_url)$", "\n".join(self.errors), re.MULTILINE)
         if not found:
             raise AssertionError(f"no address: {self.errors}")
         url = pathlib.Path(found[2]).read_text(encoding="utf-8")

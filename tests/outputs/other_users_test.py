@@ -150,7 +150,7 @@ class OtherUsers(Case):
                     for path in (directory, directory.parent):
                         self.assertEqual((stat.S_IMODE(path.lstat().st_mode), path.lstat().st_uid), (0o700, VICTIM))
                     self.assertEqual([path.name for path in directory.iterdir()], ["rank-0.mgt"])
-                self.assertNotIn("keeps no trace", self.errors)
+                self.assertNotIn("records no trace", self.errors)
                 self.assertTrue((self.run_directory / "rank-0.mgt").is_file())
                 self.assertEqual([path.name for path in self.scratch.iterdir()], [taken.name])  # its own is gone
                 if taken.is_dir() and not taken.is_symlink():

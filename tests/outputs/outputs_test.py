@@ -111,7 +111,7 @@ class LiveView(Case):
             self.assertEqual(stat.S_IMODE(place.lstat().st_mode), 0o600)
             _, errors = job.communicate("\n", timeout=100)
         address, token = url.rstrip("\n").split("?token=")
-        self.assertIn(f"megascope: live view: {address}; the address with its token is in {place}\n", errors)
+        self.assertIn(f"megascope: live view: {address}; the address with the access token is in {place}\n", errors)
         self.assertNotIn(token, errors)
         self.assertNotIn(token, "".join(path.read_text(encoding="utf-8") for path in self.run_directory.glob("*.*") if path.suffix in (".txt", ".json", ".sh")))
 

@@ -188,7 +188,7 @@ TEST(MegascanFiles, CutWhatOverlapsAndReportIt) {
       {"ph":"E","rel_ts":200,"stream":"thread \"2\"","uncut_begin":50,"uncut_end":200}, {"ph":"E","rel_ts":200}])"));
   EXPECT_THAT(all.result.notes[1],
               HasSubstr("1 of 2 calls partially overlap others of their rank"));
-  EXPECT_THAT(all.result.notes[1], HasSubstr("by 50 ns in all"));
+  EXPECT_THAT(all.result.notes[1], HasSubstr("by 50 ns in total"));
 }
 
 TEST(MegascanFiles, AreBalancedOfAnyRunAndAlikeHoweverManyWroteThem) {
