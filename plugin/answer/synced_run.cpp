@@ -142,7 +142,7 @@ void SyncedRun::join(std::vector<RootCause>& root_causes) const {
       joint.cost_fraction = std::max(joint.cost_fraction, member->cost_fraction);
     }
     std::ranges::sort(joint.hosts);
-    joint.hosts.erase(std::ranges::unique(joint.hosts).begin(), joint.hosts.end());
+    joint.hosts.erase(std::unique(joint.hosts.begin(), joint.hosts.end()), joint.hosts.end());
     std::set<std::string> operations;
     for (const HiddenWaits::Wait& wait : waits.processes[processes.front()]) {
       if (wait.group == group) operations.insert(location_text(waits.operations[wait.operation]));

@@ -206,7 +206,7 @@ TEST(RunDirectory, IsOnADiskWithoutSpaceForTheReport) {
   trial.before_exec([disk] { mount_tmpfs(disk, "size=4k"); });
   trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_REPORT=short");
   const std::string err = expect_unharmed(trial);
-  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written: `megascope report "), 1)
+  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written; `megascope report "), 1)
       << err;
   EXPECT_EQ(occurrences(err, "done; report in"), 0) << err;
 }
