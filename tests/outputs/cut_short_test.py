@@ -17,7 +17,7 @@ from outputs import Case, FORMATS, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM
 
 
 class Ends(Case):
-    LINE = "megascope: the program ended without MPI_Finalize; `megascope recover '{}'` makes the traces whole\n"
+    LINE = "megascope: the program ended without MPI_Finalize; run `megascope recover '{}'` to complete the traces\n"
 
     def line(self):
         return self.LINE.format(self.run_directory)
@@ -27,7 +27,7 @@ class Ends(Case):
             with self.subTest(count):
                 shutil.rmtree(self.run_directory, ignore_errors=True)
                 done = self.call_ranks(count, "after:exit=0")
-                self.assertEqual(done.stderr.count("without MPI_Finalize; `megascope"), 1, done.stderr)
+                self.assertEqual(done.stderr.count("without MPI_Finalize; run `megascope recover"), 1, done.stderr)
                 lines = [self.line()] if count == 1 else [self.line(), self.LINE.replace("'{}'", "--here")]
                 self.assertTrue(any(line in done.stderr for line in lines), done.stderr)
                 self.assertEqual(self.command("recover", self.run_directory).returncode, 0)
@@ -44,7 +44,7 @@ class Ends(Case):
         done = self.call_ranks(2, MEGASCOPE_EXPORT="perfetto")
         last = done.stderr.rstrip("\n").splitlines()[-1]
         self.assertEqual(last, f"megascope: for a timeline with wait states and findings run: megascope export '{self.run_directory}' --format perfetto --out '{self.run_directory}/findings'")
-        words = shlex.split(last.partition("findings: megascope ")[2])
+        words = shlex.split(last.partition("findings run: megascope ")[2])
         result = self.command(*words)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue((self.run_directory / "findings" / "trace.perfetto-trace").is_file())
@@ -70,7 +70,7 @@ class Ends(Case):
         self.assertNotIn("unrecovered traces", self.call().stderr)
         os.posix_fallocate((file := os.open(left, os.O_RDWR)), 0, 1100 << 20)
         os.close(file)
-        self.assertRegex(self.call().stderr, r"megascope: unrecovered traces of earlier runs occupy 1\.[01]\d* GiB of .*`megascope recover --here`")
+        self.assertRegex(self.call().stderr, r"megascope: unrecovered traces of earlier runs occupy 1\.[01]\d* GiB in .*`megascope recover --here`")
 
     def test_what_a_running_job_has_is_no_leftover(self):
         if shutil.disk_usage(self.scratch).free < 3 << 30:
