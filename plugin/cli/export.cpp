@@ -61,8 +61,9 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
     auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
     std::uint64_t wait_count = 0;
     for (const auto& [rank, waits] : found->annotations.waits) wait_count += waits.size();
-    std::printf("findings: %zu root causes, %s wait states\n",
-                found->answer.view().detection.root_causes.size(), human_count(wait_count).c_str());
+    const std::size_t causes = found->answer.view().detection.root_causes.size();
+    std::printf("findings: %zu root %s, %s wait states\n", causes, causes == 1 ? "cause" : "causes",
+                human_count(wait_count).c_str());
     return found;
   } catch (const std::exception& error) {
     say(std::string("findings are not exported: ") + error.what());

@@ -127,7 +127,7 @@ class Timelines(Case):
     def test_show_who_is_slow_and_who_waits_for_it(self):
         first = self.play("allreduce", 2)["culprits"][0]
         events, said = self.exported("with")
-        self.assertRegex(said, r"findings: \d+ root causes, \d+ wait states\n")
+        self.assertRegex(said, r"findings: \d+ root causes?, \d+ wait states\n")
         (finding,) = [event for event in events if event.get("cat") == "finding" and event["pid"] == 2
                       and event["args"].get("factor") == first["factor"] and event["args"]["onset_step"] == first["onset_step"]]
         self.assertRegex(finding["name"], r"[Rr]ank 2\b")

@@ -254,7 +254,7 @@ class Afterwards(Case):
                 self.assertEqual(result.returncode, 2)
                 continue
             self.assertEqual(result.returncode, 0, result.stderr)
-            findings = "" if name == "otf2" else r"findings: \d+ root causes, \d+ wait states\n"
+            findings = "" if name == "otf2" else r"findings: \d+ root causes?, \d+ wait states\n"
             self.assertRegex(result.stdout, rf"^{findings}{name}: out/{file}, .* records, .*/s\)\n$")
             again = self.call("export", directory, "--format", name, "--out", "out")
             self.assertEqual(again.returncode, 2)
