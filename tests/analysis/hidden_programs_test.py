@@ -69,6 +69,10 @@ class Hidden(unittest.TestCase):
         """Ranks that are called slow by themselves, and not for who took their core."""
         return sorted({rank for one in found["culprits"] if one["kind"] in OF_ITSELF for rank in one["ranks"]})
 
+    def skip_disturbed(self):
+        print(f"hidden_programs: Skipped\nother work took the ranks' cores\n[  SKIPPED ] Hidden.{self._testMethodName} (0 ms)")
+        self.skipTest("other work took the ranks' cores")
+
     def check(self, where, slow_rank):
         """The slow rank is named first and no other rank is slow by itself; also where the machine takes cores from ranks for less than what the
         slow one is slower by: that is told as what it is."""
@@ -77,8 +81,7 @@ class Hidden(unittest.TestCase):
             if self.core_wait(found) < CALM:
                 break
         if self.core_wait(found) > DISTURBED:
-            print(f"hidden_programs: Skipped\nother work took the ranks' cores\n[  SKIPPED ] Hidden.{self._testMethodName} (0 ms)")
-            self.skipTest("other work took the ranks' cores")
+            self.skip_disturbed()
         if self.core_wait(found) < CALM:
             self.assertEqual(found["culprits"][0]["ranks"], [slow_rank], found["verdict"])
         self.assertIn(slow_rank, found["culprits"][0]["ranks"], found["verdict"])
@@ -97,9 +100,13 @@ class Hidden(unittest.TestCase):
 
     def test_healthy_ranks_are_not_accused(self):
         for where in ("gap", "region"):
-            found = self.play(where, ranks=2, group_size=2, slow_rank=-1)
-            if self.core_wait(found) < CALM:
-                self.assertEqual(self.of_itself(found), [], found["verdict"])
+            for _ in range(TRIES):
+                found = self.play(where, ranks=2, group_size=2, slow_rank=-1)
+                if self.core_wait(found) < CALM:
+                    break
+            else:
+                self.skip_disturbed()
+            self.assertEqual(self.of_itself(found), [], found["verdict"])
 
 
 if __name__ == "__main__":
