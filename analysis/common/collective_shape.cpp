@@ -25,8 +25,9 @@ FunctionTable::Use use_of(std::string_view name) {
   return FunctionTable::Use::kOther;
 }
 
-/// Of what goes to one process or comes from all: whoever has the other side tells `many` blocks,
-/// in place all but its own.
+/// Size of one process's block in a rooted collective. Non-root members record one block (`own`).
+/// The root records its own block as `own` and the blocks of all members as `many`; in place, `own`
+/// is 0 and `many` lacks its block.
 std::uint64_t one_block(bool is_root, std::uint64_t own, std::uint64_t many, std::int64_t size) {
   if (!is_root || own != 0 || size < 2) return own;
   return many / static_cast<std::uint64_t>(size - 1);

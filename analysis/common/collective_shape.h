@@ -10,21 +10,26 @@
 
 namespace megascope::analysis {
 
-/// What all members of a communicator must say alike in one of its collectives.
+/// The arguments of one member's collective call that MPI requires to agree among the members
+/// (MPI-4.1 §6). Two members' shapes are compared by do_match().
 struct CollectiveShape {
-  std::string_view function;    ///< of the process's definitions; nonblocking ones match their like
-                                ///< only. MPI-4.1 §6.12
-  std::int32_t root = kNoPeer;  ///< rank in the communicator; kNoPeer: has none, or it is not
+  std::string_view
+      function;  ///< name in the process's definitions, which own the text. A nonblocking
+                 ///< collective does not match its blocking form (MPI-4.1 §6.12)
+  std::int32_t root = kNoPeer;  ///< rank of the root in the communicator; kNoPeer: no root, or not
                                 ///< compared (intercommunicators)
-  std::uint64_t bytes = kNotCompared;  ///< of one process's block; of `block_count` of them
-  std::int64_t
-      block_count = 1;  ///< > 1: in place they are one less, which the record does not tell
+  std::uint64_t
+      bytes = kNotCompared;  ///< bytes of one process's block, or of `block_count` blocks together
+  std::int64_t block_count = 1;  ///< number of blocks that `bytes` contains. If it is larger than
+                                 ///< 1, a member that used MPI_IN_PLACE has recorded one block
+                                 ///< less; the record does not contain whether it did
 
   static constexpr std::uint64_t kNotCompared = ~std::uint64_t{0};
   bool operator==(const CollectiveShape&) const = default;
 };
 
-/// Of one process's functions: what this analysis needs to know of each.
+/// Properties of the functions that one process's trace defines. Copies region names as views: the
+/// definitions must outlive the table. O(1) per query.
 class FunctionTable {
  public:
   explicit FunctionTable(const ProcessDefinitions& process);
@@ -36,10 +41,10 @@ class FunctionTable {
     CollectiveOp op = CollectiveOp::kNone;
     bool is_neighbourhood = false;
     bool completes_all = false;  ///< MPI_Waitall, MPI_Testall
-    Use use = Use::kOther;  ///< kWait: completes requests; kPoll: the same without waiting, or a
-                            ///< probe
+    Use use = Use::kOther;       ///< kWait: MPI_Wait and similar; kPoll: MPI_Test and similar,
+                                 ///< MPI_Iprobe, MPI_Improbe
   };
-  /// Of any id; an unknown one has the name "?".
+  /// Accepts any id. The function of an unknown id has the name "?".
   const Function& function(RegionId region) const {
     return region < functions_.size() ? functions_[region] : unknown_;
   }
@@ -49,16 +54,19 @@ class FunctionTable {
   Function unknown_;
 };
 
-/// Do two members' calls fit together?
+/// Returns whether the calls of two members can belong to the same collective: equal function and
+/// root, and equal bytes except for a possible MPI_IN_PLACE.
 bool do_match(const CollectiveShape& a, const CollectiveShape& b);
 
-/// Of a collective's fact; of one on a window or file the function alone. Bytes are compared where
-/// MPI wants them equal and the record tells them: not of v and w variants, neighbourhoods, scans,
-/// MPI_Reduce_scatter, intercommunicators.
+/// Returns the shape of the collective that `fact` records. Collectives on windows and files have
+/// the function only. `bytes` is kNotCompared where MPI does not require equal sizes or the record
+/// does not contain them: v and w variants, neighbourhood collectives, scans, MPI_Reduce_scatter
+/// and intercommunicators.
 CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm,
                          const Fact& fact);
 
-/// Equal for equal shapes of equal number.
+/// Hash of a collective, equal for equal shapes with the same sequence number. `block_count` is not
+/// part of it.
 std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveShape& shape,
                       std::uint32_t sequence);
 

@@ -9,8 +9,9 @@
 
 namespace megascope::analysis {
 
-/// What collectives are called on, numbered in a process: its communicators (by CommId), then its
-/// windows, then its files.
+/// Number of a communicator, window or file in one process: first the communicators by CommId, then
+/// the windows by WinId, then the files by FileId. Collectives are counted separately for each
+/// slot.
 using Slot = std::uint32_t;
 inline constexpr Slot kNoSlot = 0xFFFFFFFF;
 
@@ -28,7 +29,7 @@ inline Slot slot_of_file(const ProcessDefinitions& process, FileId file) {
   const std::size_t before = process.comms.size() + process.windows.size();
   return file < process.files.size() ? static_cast<Slot>(before + file) : kNoSlot;
 }
-/// kNoWin: it is no window.
+/// Returns kNoWin if the slot is not a window.
 inline WinId window_of_slot(const ProcessDefinitions& process, Slot slot) {
   const std::size_t before = process.comms.size();
   return slot >= before && slot - before < process.windows.size()
@@ -36,15 +37,16 @@ inline WinId window_of_slot(const ProcessDefinitions& process, Slot slot) {
              : kNoWin;
 }
 
-/// One collective begun by a call.
+/// One collective that a call begins.
 struct CollectiveStep {
   Slot slot = kNoSlot;
-  std::uint32_t sequence = 0;  ///< among the collectives of the slot
-  const Fact* fact = nullptr;  ///< that tells it
+  std::uint32_t sequence = 0;  ///< number of the collective among those of the slot, from 0
+  const Fact* fact = nullptr;  ///< the fact that records it; valid as long as the facts of the call
 };
 
-/// Calls visit(CollectiveStep) for each collective that the facts of one call begin: also the
-/// making and the end of windows, fences, and all collective calls on files.
+/// Calls visit(CollectiveStep) for each collective that the facts of one call begin. Creation and
+/// freeing of windows, fences, and all collective calls on files are collectives, too. Skips
+/// collectives on unknown communicators, windows and files.
 template <class Visit>
 void for_each_collective(const ProcessDefinitions& process, std::span<const Fact> facts,
                          Visit&& visit) {
@@ -64,7 +66,7 @@ void for_each_collective(const ProcessDefinitions& process, std::span<const Fact
         break;
       case FactKind::kFileCollective:
         if (fact.comm != kNoComm &&
-            fact.peer == kNoPeer) {  // an opening that failed, or has not returned
+            fact.peer == kNoPeer) {  // an MPI_File_open that failed or has not returned
           step.slot = slot_of_comm(process, fact.comm);
         } else {
           step.slot = slot_of_file(process, fact.peer != kNoPeer ? file_of(fact) : file);
@@ -78,7 +80,7 @@ void for_each_collective(const ProcessDefinitions& process, std::span<const Fact
   }
 }
 
-/// The communicator that the members of a slot are those of; nullptr: not known.
+/// Returns the communicator whose members are the members of the slot; nullptr if it is unknown.
 inline const CommDefinition* comm_of_slot(const ProcessDefinitions& process, Slot slot) {
   if (slot < process.comms.size()) return &process.comms[slot];
   const std::size_t window = slot - process.comms.size();

@@ -8,14 +8,15 @@ namespace megascope::analysis {
 
 namespace {
 
-/// Windows whose making was not seen are counted by each process for itself.
+/// Name prefix of windows whose creation was not recorded. Each process numbers them by itself, so
+/// that their global names do not identify a window.
 constexpr std::string_view kUnseenWindow = "unknown origin #";
 
 bool has_sure_comm(const ProcessDefinitions& process, const CommDefinition* comm) {
   return comm != nullptr && has_sure_name(process, *comm);
 }
 
-/// All that a process defines, by slot.
+/// Entries of all communicators, windows and files of a process, by slot.
 std::vector<CommTable::Entry> entries_of(const ProcessDefinitions& process) {
   std::vector<CommTable::Entry> entries;
   for (const CommDefinition& comm : process.comms) {

@@ -10,8 +10,8 @@
 
 namespace megascope::analysis {
 
-/// What the collectives of a run are called on, each once for all its members: communicators,
-/// windows, openings of files.
+/// The communicators, windows and opened files of a run. Each has one entry for all its members,
+/// identified by its global name. Const functions may be called by any thread.
 class CommTable {
  public:
   using Index = std::uint32_t;
@@ -21,26 +21,32 @@ class CommTable {
   struct Entry {
     What what = What::kComm;
     std::uint64_t global_name = 0;
-    std::string name;                  ///< as its lowest rank here knows it
-    std::uint32_t number = 0;          ///< of a window or file, counted from 1
-    CommKind kind = CommKind::kIntra;  ///< of the communicator
-    bool is_sure = false;  ///< all its members know it by this global name (has_sure_name)
-    const CommDefinition* definition = nullptr;  ///< the communicator as one member knows it;
-                                                 ///< nullptr: of a file, not known
+    std::string name;                  ///< name in the trace of the lowest rank that defines it
+    std::uint32_t number = 0;          ///< number among the entries of the same `what`, from 1
+    CommKind kind = CommKind::kIntra;  ///< kind of the communicator; for windows and files of the
+                                       ///< one they were created on
+    bool is_sure = false;  ///< the global name is the same in all members (has_sure_name())
+    const CommDefinition* definition = nullptr;  ///< the communicator, as the member with the
+                                                 ///< lowest rank sees it; nullptr: unknown
   };
 
-  /// source outlives the table.
+  /// `source` must outlive the table. O(definitions · log definitions).
   explicit CommTable(const RecordSource& source);
 
   std::size_t size() const { return entries_.size(); }
   const Entry& entry(Index index) const { return entries_[index]; }
-  /// kNone for what the process does not define. A CommId is the slot of a communicator.
+  /// Returns the entry of a process's slot; kNone if the process has no trace or no such slot. The
+  /// slot of a communicator is its CommId.
   Index of(std::int32_t world_rank, Slot slot) const;
-  /// The process's own number of it; kNoSlot when it has none, or no trace.
+  /// Returns the slot of an entry in one process; kNoSlot if the process has no trace or does not
+  /// define it.
   Slot slot_in(std::int32_t world_rank, Index index) const;
-  /// World ranks, of both groups of an intercommunicator.
+  /// Returns the world ranks of the members; for an intercommunicator those of both groups. Empty
+  /// if the communicator is unknown.
   std::vector<std::int32_t> members(Index index) const;
-  /// World ranks that a process of `world_rank` sends to and receives from on a communicator.
+  /// Returns the world ranks that `peer` arguments of `world_rank` refer to on a communicator, in
+  /// rank order: the remote group of an intercommunicator, else all members. Empty for windows and
+  /// files.
   std::vector<std::int32_t> partners(std::int32_t world_rank, Index index) const;
 
  private:

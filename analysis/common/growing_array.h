@@ -8,8 +8,10 @@
 
 namespace megascope::analysis {
 
-/// A vector of plain values for millions of them: grows by an eighth, and without copying where the
-/// system can move pages. Throws std::bad_alloc.
+/// A vector of trivially copyable values for millions of elements. Capacity grows by an eighth, so
+/// that at most an eighth of the memory is unused. realloc() avoids copies where the system can
+/// move pages. push_back() may throw std::bad_alloc; the content is then unchanged. One writer
+/// thread.
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -8,23 +8,25 @@
 
 namespace megascope::analysis {
 
-/// The first collective of a communicator, window or file that its members do not say alike.
+/// A collective on which the members of a communicator, window or file do not agree: an error of
+/// the application (MPI-4.1 §6).
 struct Mismatch {
   enum class What : std::uint8_t {
-    kFunction,  ///< another function at the same number
+    kFunction,  ///< members called different functions as their collective number `sequence`
     kRoot,
     kBytes,
-    kCount,  ///< all alike, but some members ended after fewer of them
+    kCount,  ///< no difference, but some members made fewer collectives in all
   };
   struct Participant {
-    CollectiveShape shape;                  ///< of kCount: of the last one, its function alone
-    std::uint32_t count = 0;                ///< kCount: collectives made
+    CollectiveShape shape;    ///< of these members' calls. kCount: of their last collective;
+                              ///< unspecified fields are default
+    std::uint32_t count = 0;  ///< kCount: number of collectives that they made
     std::vector<std::int32_t> world_ranks;  ///< ascending
   };
   CommTable::Index comm = CommTable::kNone;
-  std::uint32_t sequence = 0;  ///< its number, from 0; not of kCount
+  std::uint32_t sequence = 0;  ///< number of the collective, from 0
   What what = What::kFunction;
-  std::vector<Participant> participants;  ///< the largest first
+  std::vector<Participant> participants;  ///< by agreeing members: the largest set first
 };
 
 }  // namespace megascope::analysis

@@ -10,8 +10,9 @@
 
 namespace megascope::analysis {
 
-/// Calls action(0) … action(count - 1), each once, by at most `jobs` threads. The first exception
-/// of an action is thrown again here, when all threads have ended.
+/// Calls action(0) … action(count - 1), each once and in no particular order, on at most `jobs`
+/// threads including the caller. Returns when all threads have ended. A thread whose action throws
+/// makes no further calls; the first exception is rethrown to the caller.
 template <class Action>
 void for_each_index(std::size_t count, unsigned jobs, const Action& action) {
   std::atomic<std::size_t> next{0};

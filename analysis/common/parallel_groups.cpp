@@ -6,7 +6,8 @@ namespace megascope::analysis {
 namespace {
 
 struct Dimension {
-  std::map<std::int32_t, std::int32_t> first_of_size;  ///< size: the first rank that tells it
+  std::map<std::int32_t, std::int32_t>
+      first_of_size;  ///< annotated size → lowest rank that annotated it
   std::vector<std::int32_t> indices;
 };
 
@@ -19,7 +20,7 @@ std::string sizes_text(const Dimension& dimension) {
   return text;
 }
 
-/// Is each combination of indices there, as often as any other?
+/// Does each combination of coordinates occur, and equally often?
 bool divide_evenly(const ParallelGroups& groups, std::size_t rank_count, std::int64_t product) {
   std::map<std::vector<std::int32_t>, std::size_t> counts;
   for (std::size_t i = 0; i < rank_count; ++i) {

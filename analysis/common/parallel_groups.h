@@ -9,15 +9,17 @@
 
 namespace megascope::analysis {
 
-/// Where all ranks of a run stand in its parallel groups, as far as they agree.
+/// The parallel groups (dp, tp, pp …) that the ranks annotated, as far as their annotations are
+/// consistent.
 struct ParallelGroups {
   std::map<std::string, std::vector<std::int32_t>>
-      indices;                        ///< by dimension: the index of each of source.world_ranks()
-  std::vector<std::string> problems;  ///< sentences: what was told and cannot be
+      indices;  ///< by dimension: the coordinate of each rank, by index in source.world_ranks()
+  std::vector<std::string> problems;  ///< sentences for the user about annotations that are ignored
 };
 
-/// A dimension counts that all ranks tell with the same size, larger than 1. Together they must
-/// divide the ranks evenly: each combination of indices as often as any other.
+/// Collects the annotated dimensions. A dimension is used if all ranks annotated it with the same
+/// size and the size is larger than 1. If the traces of all ranks are present, each combination of
+/// coordinates must occur equally often; otherwise no dimension is used. O(ranks · dimensions).
 ParallelGroups parallel_groups(const RecordSource& source);
 
 }  // namespace megascope::analysis

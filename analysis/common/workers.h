@@ -12,11 +12,11 @@
 
 namespace megascope::analysis {
 
-/// Threads that stay, for many short loops one after the other; for a single one for_each_index()
-/// does. Made, used and ended by one thread, which works along.
+/// A thread pool for many short parallel loops in sequence. For a single loop use for_each_index().
+/// One thread constructs, uses and destroys the pool; it takes part in each loop.
 class Workers {
  public:
-  /// jobs: threads, the caller among them; at least 1.
+  /// jobs: number of threads including the caller; at least 1.
   explicit Workers(unsigned jobs) {
     for (unsigned i = 1; i < jobs; ++i) threads_.emplace_back([this] { serve(); });
   }
@@ -28,8 +28,9 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls action(0) … action(count - 1), each once, and returns when all have returned. The first
-  /// exception of an action is thrown again here.
+  /// Calls action(0) … action(count - 1), each at most once and in no particular order. Returns
+  /// when all calls have returned. After an exception no further calls begin; the first exception
+  /// is rethrown here.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& action) {
     action_ = &action;
     count_ = count;
@@ -66,8 +67,8 @@ class Workers {
   }
 
   std::vector<std::thread> threads_;
-  std::atomic<std::uint32_t> generation_{0};  ///< loops that were begun
-  std::atomic<std::size_t> busy_{0};          ///< threads that are not done with this one
+  std::atomic<std::uint32_t> generation_{0};  ///< number of loops begun
+  std::atomic<std::size_t> busy_{0};          ///< threads that are still in this loop
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> is_ending_{false};
   const std::function<void(std::size_t)>* action_ = nullptr;
