@@ -4,8 +4,8 @@
 
 namespace megascope::analysis {
 
-/// Gives what is matched to two, of known types: what one of them ignores costs nothing. They
-/// outlive the object.
+/// Forwards every call to two sinks. The sink types are template arguments, so that calls which a
+/// sink ignores are inlined to nothing. Both sinks must outlive the object.
 template <class First, class Second>
 class BothSinks final : public MatchSink {
  public:

@@ -4,30 +4,36 @@
 
 namespace megascope::analysis {
 
-/// Who needs whom in a collective.
+/// Data dependencies between the members of a collective: which other members must have entered
+/// before a member can leave. For intercommunicators only members of the other group count.
 enum class Flow : std::uint8_t {
-  kNone,      ///< not known: neighbourhoods
-  kAll,       ///< each needs all others (of an intercommunicator: all of the other group)
-  kFromRoot,  ///< each needs the root
-  kToRoot,    ///< the root needs each
-  kPrefix,    ///< each needs those of lower rank
-  kPerhaps,   ///< libraries may make all wait for all: making of communicators, windows and files
+  kNone,      ///< unknown: neighbourhood collectives
+  kAll,       ///< each member depends on all others
+  kFromRoot,  ///< each member depends on the root
+  kToRoot,    ///< the root depends on all others
+  kPrefix,    ///< each member depends on the members of lower rank
+  kPerhaps,   ///< MPI libraries may synchronise all members, but need not: creation and freeing of
+              ///< communicators, windows and files, and others
 };
 Flow flow_of(const FunctionTable::Function& function);
 
-/// No rank leaves before those entered that he needs; else, of something empty perhaps, that is not
-/// certain.
+/// Returns whether a member certainly cannot leave before the members on which it depends have
+/// entered. True for barriers, and for collectives with a known data flow and a known size above 0
+/// bytes. An MPI library may skip the exchange of empty data.
 bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& member);
 
-/// Whom the members of one collective need: of those, who entered last. Pointers into the
-/// collective.
+/// Finds for each member of one collective the latest to enter among the members on which it
+/// depends. Construction: O(members). of() is O(1), for kPrefix O(members). Returned pointers point
+/// into the collective, which must outlive the object.
 class LastNeeded {
  public:
   LastNeeded(const Collective& collective, Flow flow, bool has_groups);
-  /// nullptr: no rank.
+  /// Returns nullptr if the member depends on no other member. For kAll and kPerhaps the result may
+  /// be the member itself.
   const CollectiveEnd* of(const CollectiveEnd& member) const;
 
  private:
+  /// Both belong to the same group of an intercommunicator.
   bool is_beside(const CollectiveEnd& a, const CollectiveEnd& b) const {
     return has_groups_ && a.is_second_group == b.is_second_group;
   }
@@ -37,7 +43,7 @@ class LastNeeded {
   const CollectiveEnd* all_ = nullptr;
   const CollectiveEnd* of_group_[2] = {nullptr, nullptr};
   const CollectiveEnd* root_ = nullptr;
-  const CollectiveEnd* others_ = nullptr;  ///< but the root
+  const CollectiveEnd* others_ = nullptr;  ///< latest member except the root
 };
 
 }  // namespace megascope::analysis

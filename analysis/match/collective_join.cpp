@@ -59,7 +59,7 @@ CollectiveShape CollectiveJoin::shape_of(const CollectiveEnd& end) const {
           .block_count = end.block_count};
 }
 
-/// Do all say the same? Else the mismatch is noted.
+/// Returns whether all members agree; records a mismatch if not.
 bool CollectiveJoin::compare(const std::vector<CollectiveEnd>& members, Matching& result) {
   const CollectiveEnd& first = members.front();
   const bool is_alike = std::ranges::all_of(members, [&](const CollectiveEnd& end) {
@@ -95,7 +95,7 @@ void CollectiveJoin::note(Mismatch&& mismatch, Matching& result) {
   }
 }
 
-/// missing: world ranks of the members that did not come.
+/// missing: receives the world ranks of the members that did not enter.
 Unmatched CollectiveJoin::why_partial(const Group& group, const std::vector<CollectiveEnd>& members,
                                       std::vector<std::int32_t>& missing) const {
   std::vector<std::int32_t> present;

@@ -9,24 +9,30 @@
 
 namespace megascope::analysis {
 
-/// Brings the members of collectives together, by communicator (window, file) and number. One
-/// thread. Memory: the collectives that not all members have come to.
+/// Joins the calls of all members of each collective, by communicator (window, file) and sequence
+/// number. One thread. Memory: the collectives that some member with a trace has not yet entered.
 class CollectiveJoin {
  public:
   CollectiveJoin(const MatchTables& tables, const RankStates& states, std::size_t task)
       : tables_(tables), states_(states), task_(task), groups_(tables.comms.size()) {}
 
+  /// Adds the call of one member. When the last member with a trace has been added, compares the
+  /// members, counts the collective in `result` and delivers it to `sink`.
   void add(const CollectiveEnd& end, Matching& result, MatchSink& sink);
-  /// Closes collectives to which no rank can come any more. has_finished: by world rank.
+  /// Delivers the incomplete collectives whose missing members have no trace or are at its end.
+  /// has_finished: by world rank.
   void give_up(const std::vector<bool>& has_finished, Matching& result, MatchSink& sink);
-  /// The first mismatch of each communicator; moves them out.
+  /// Appends the first mismatch of each communicator to `mismatches` and removes it from the
+  /// object.
   void take_mismatches(std::vector<Mismatch>& mismatches);
-  std::size_t waiting_count() const { return waiting_count_; }  ///< members
+  std::size_t waiting_count() const {
+    return waiting_count_;
+  }  ///< calls that wait for other members
 
  private:
   struct Group {
     std::vector<std::int32_t> members;  ///< world ranks, ascending
-    std::size_t present_count = 0;      ///< of them, with a trace
+    std::size_t present_count = 0;      ///< members with a trace
   };
   struct Open {
     std::vector<CollectiveEnd> members;

@@ -12,13 +12,13 @@
 namespace megascope::analysis {
 namespace {
 
-/// Calls that are read a thread before what they say is matched: enough that waking threads costs
-/// little, few enough that it stays in the cache.
+/// Calls per thread in a window: enough that waking threads is cheap, few enough that the window
+/// stays in the cache.
 constexpr std::uint64_t kWindowCalls = 1 << 12;
 constexpr std::uint64_t kFirstWindow_ns = 1'000'000;
 
-/// The pass over all ranks: windows of time; in each, ranks are read by several threads, then what
-/// they said is matched.
+/// The pass over all ranks, one window of time after the other. In each window, threads first read
+/// the calls of all ranks, then match the ends.
 class MatchPass {
  public:
   MatchPass(const RecordSource& source, const MatchTables& tables, MatchSink& sink, unsigned jobs)
@@ -51,7 +51,7 @@ class MatchPass {
       if (count > 2 * window_calls_ && window_ns > 1) window_ns /= 2;
       if (count < window_calls_ / 2 && window_ns < kLongestWindow_ns) window_ns *= 2;
     }
-    match();  // what the ranks said at their ends
+    match();  // the ends that readers created at the end of their traces
     return collect();
   }
 

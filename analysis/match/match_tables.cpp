@@ -10,7 +10,7 @@ std::uint64_t lost(const ProcessDefinitions& process, LossCause cause) {
   return process.losses[static_cast<std::size_t>(cause)];
 }
 
-/// Another tool's timeline does not say that it is whole: its last operations may miss.
+/// An imported timeline contains no MPI functions, and its last operations may be missing.
 bool calls_mpi(const ProcessDefinitions& process) {
   return process.regions.empty() ||
          std::ranges::any_of(process.regions, [](const RegionDefinition& region) {

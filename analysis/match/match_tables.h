@@ -11,23 +11,25 @@
 
 namespace megascope::analysis {
 
-/// A location (thread) of a process with a trace, numbered over the run: by rank, then location.
+/// A location (thread) of a process with a trace, numbered from 0 over the run: by rank, then by
+/// location.
 using Track = std::uint32_t;
 
-/// What a rank's trace can tell.
+/// Completeness of a rank's trace.
 struct RankState {
   bool has_trace = false;
-  bool lacks_messages = false;  ///< calls may miss anywhere: the order of its messages says nothing
-  bool has_losses = false;      ///< calls miss, perhaps at the end only
+  bool lacks_messages = false;  ///< calls may be missing anywhere, so that its messages cannot be
+                                ///< matched by their order
+  bool has_losses = false;      ///< calls are missing, possibly only at the end
   bool has_ended = false;       ///< it reached MPI_Finalize
 };
 
-/// By world rank.
+/// States of all ranks, by world rank.
 class RankStates {
  public:
   explicit RankStates(std::int32_t world_size)
       : states_(static_cast<std::size_t>(world_size > 0 ? world_size : 0)) {}
-  /// Of a rank that is none of the run: no trace.
+  /// Returns a state without trace for a rank outside of the run.
   const RankState& of(std::int32_t world_rank) const {
     return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : none_;
   }
@@ -43,11 +45,13 @@ class RankStates {
   RankState none_;
 };
 
-/// The functions of a run, each once for all processes.
+/// The functions of a run, by name: one number for all processes. Views names of `source`, which
+/// must outlive it.
 class FunctionIndex {
  public:
   explicit FunctionIndex(const RecordSource& source);
-  /// process_index: in world_ranks(). 0 is an unknown one, "?".
+  /// Returns the number of a process's region; 0 ("?") if it is unknown. process_index: in
+  /// world_ranks().
   std::uint32_t of(std::size_t process_index, RegionId region) const {
     const auto& regions = by_region_[process_index];
     return region < regions.size() ? regions[region] : 0;
@@ -60,7 +64,8 @@ class FunctionIndex {
   std::vector<std::vector<std::uint32_t>> by_region_;
 };
 
-/// What numbers mean in the results of a matched run. source: outlives it.
+/// The tables that the numbers in results of match_run() refer to: tracks, communicators,
+/// functions. `source` must outlive the object. Immutable: any thread.
 class MatchTables {
  public:
   explicit MatchTables(const RecordSource& source);
@@ -79,7 +84,8 @@ class MatchTables {
 
   CommTable comms;
   FunctionIndex functions;
-  RankStates states;  ///< as the traces' heads tell; Matching::states knows more
+  RankStates states;  ///< according to the traces' definitions; Matching::states also covers
+                      ///< truncated traces
 
  private:
   std::vector<TrackOwner> owners_;

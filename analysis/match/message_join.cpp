@@ -13,7 +13,7 @@ Unmatched why_unmatched(const RankStates& states, std::int32_t own_rank, std::in
 void MessageJoin::add(const MessageEnd& end, Matching& result, MatchSink& sink) {
   const RankState& partner = states_.of(end.partner);
   if (!partner.has_trace || partner.lacks_messages)
-    return give_up(end, result);  // it will name none
+    return give_up(end, result);  // its ends are not named
   std::uint32_t& slot = by_name_[end.name];
   if (slot == 0) {
     if (free_.empty()) {

@@ -8,17 +8,20 @@
 
 namespace megascope::analysis {
 
-/// Why an end of a message between these two found no other end.
+/// Returns why a message end between two world ranks was not matched.
 Unmatched why_unmatched(const RankStates& states, std::int32_t own_rank, std::int32_t partner);
 
-/// Brings the two ends of messages together, by name. states: outlives it. One thread. Memory:
-/// the ends that wait for their other one.
+/// Joins the two ends of each message by name. One thread. states: must outlive the object. Memory:
+/// the ends whose other end has not been added.
 class MessageJoin {
  public:
   MessageJoin(const RankStates& states, std::size_t task) : states_(states), task_(task) {}
 
+  /// Adds an end. If the other end is present, counts the message in `result` and delivers it to
+  /// `sink`. If the partner's messages cannot be named, counts the end as unmatched at once. O(1).
   void add(const MessageEnd& end, Matching& result, MatchSink& sink);
-  /// Gives up ends whose partners will say no more. has_finished: by world rank.
+  /// Counts as unmatched, and removes, the ends whose partner is at the end of its trace.
+  /// has_finished: by world rank.
   void give_up(const std::vector<bool>& has_finished, Matching& result);
   std::size_t waiting_count() const { return by_name_.size(); }
 

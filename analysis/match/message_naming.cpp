@@ -5,7 +5,7 @@
 namespace megascope::analysis {
 namespace {
 
-/// Of receives behind open wildcards, that are looked at again when one of those completes.
+/// Largest number of blocked receives that settle() examines; bounds the time of one call.
 constexpr std::size_t kMaxBlockers = 64;
 
 }  // namespace
@@ -126,8 +126,8 @@ void MessageNaming::cancel(RequestId request, Outbox& out) {
   if (!cancelled.is_numbered) settle(false, out);
 }
 
-/// MPI gives messages to the receives of a series in order: those posted after one that is
-/// cancelled got none yet.
+/// Receives of a series get messages in order of posting, so that those posted after a cancelled
+/// one had none yet: their numbers decrease by one.
 void MessageNaming::take_number_back(const Open& cancelled) {
   if (cancelled.series == 0) return;
   --received_[cancelled.series];
@@ -138,14 +138,14 @@ void MessageNaming::take_number_back(const Open& cancelled) {
   }
 }
 
-/// Numbers those that no open wildcard before them may precede.
+/// Numbers the receives that no earlier open wildcard receive competes with.
 void MessageNaming::settle(bool is_at_end, Outbox& out) {
   std::vector<Index> kept;
   std::size_t at = 0;
   for (; at < waiting_.size() && (is_at_end || kept.size() < kMaxBlockers); ++at) {
     Open& open = open_[waiting_[at]];
     if (is_at_end && !open.is_complete) {
-      if (is_wild(open.pattern)) continue;  // it got nothing
+      if (is_wild(open.pattern)) continue;  // it received no message
       number(open);
       continue;
     }

@@ -9,38 +9,42 @@
 
 namespace megascope::analysis {
 
-/// Names the messages of one process while its calls go by (MessageOrder does it for a process that
-/// is read as a whole): an end goes to the outbox when it is complete and its name is sure. The
-/// number of a receive in its series is that of its posting; behind a receive with a wildcard that
-/// is still open and fits the same messages, it is known when that one is. Memory: messages in
-/// flight, and a count for every series.
+/// Names the messages of one process as its calls are read in order of entry. (MessageOrder names
+/// those of a process that is read as a whole.) A name consists of a series and a number in it
+/// (core/record/message_series.h). An end is added to the outbox when it is complete and its number
+/// is final.
 ///
-/// Calls in order of entry. What was cancelled does not count, but a send does.
+/// A receive is numbered when it is posted. Exception: a wildcard receive, and a receive posted
+/// after an open wildcard receive that accepts the same messages, are numbered when that wildcard
+/// receive has completed. Cancelled receives take no number; cancelled sends keep theirs. Memory:
+/// messages in flight, and one count per series. One thread.
 class MessageNaming {
  public:
   explicit MessageNaming(const ProcessDefinitions& process) : series_(process) {}
 
-  /// end: of what the fact tells, but its name. Blocking ends are complete.
+  /// Adds a blocking send or receive. end: complete except for its name.
   void send(const Fact& fact, const MessageEnd& end, Outbox& out);
   void receive(const Fact& fact, const MessageEnd& end, Outbox& out);
-  /// Starts a send, posts a receive, takes a message by a matched probe (kMatched: fact.request
-  /// names the message). The end is to be filled in by the caller, as it was left by another
-  /// message, before the next call.
+  /// Starts a nonblocking send; posts a receive or a matched probe (kMatched). fact.request
+  /// identifies the operation. The caller must fill in the returned end, which has old content,
+  /// before the next call of any function.
   MessageEnd& start_send(const Fact& fact);
   MessageEnd& post(const Fact& fact);
-  /// The end that a request stands for, which is complete and now to be filled in; nullptr where it
-  /// is not known. Then give().
+  /// Returns the end of a request that has completed; nullptr if the request is unknown. The caller
+  /// fills it in and then calls give().
   MessageEnd* take(RequestId request);
-  /// fact: of a receive that was taken, what was received.
+  /// Completes the end that take() returned. fact: for a receive, the message received.
   void give(const Fact& fact, Outbox& out);
+  /// The request was cancelled.
   void cancel(RequestId request, Outbox& out);
-  /// After the last call: sends that were started go out, receives that never completed do not.
+  /// Call after the last call of the process. Sends that have not completed are added to the
+  /// outbox; receives are not.
   void finish(Outbox& out);
 
   std::int32_t partner(const Fact& fact) const { return series_.partner(fact); }
 
  private:
-  /// What a receive takes.
+  /// The messages that a receive accepts.
   struct Pattern {
     CommId comm = kNoComm;
     std::int32_t peer = kNoPeer;
@@ -73,13 +77,14 @@ class MessageNaming {
   void release(Index index);
 
   MessageSeries series_;
-  IdMap<std::uint64_t, std::uint64_t> sent_;  ///< messages of each series so far
+  IdMap<std::uint64_t, std::uint64_t> sent_;  ///< messages of each series so far, by series
   IdMap<std::uint64_t, std::uint64_t> received_;
   RequestMap<Index> by_request_;  ///< index + 1
   std::vector<Open> open_;
   std::vector<Index> free_;
   Index taken_ = 0;
-  std::vector<Index> waiting_;  ///< receives without a number, in order of posting
+  std::vector<Index>
+      waiting_;  ///< receives without a number, by index in open_, in order of posting
 };
 
 }  // namespace megascope::analysis

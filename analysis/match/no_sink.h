@@ -4,7 +4,7 @@
 
 namespace megascope::analysis {
 
-/// For who wants what match_run() returns and nothing else.
+/// Ignores all matches: for callers that use only the Matching that match_run() returns.
 class NoSink final : public MatchSink {
  public:
   void begin(std::size_t) override {}

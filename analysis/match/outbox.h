@@ -7,8 +7,9 @@
 
 namespace megascope::analysis {
 
-/// What one rank's calls of a window have to match, by the task that will match it: messages by the
-/// rank that receives them, collectives by communicator.
+/// The ends that one rank's calls created in a window, by the task that will match them. Both ends
+/// of a message have the same task (chosen by the receiving rank), and so have all members of a
+/// collective (chosen by the communicator).
 struct Outbox {
   struct ToTask {
     std::vector<MessageEnd> messages;

@@ -63,7 +63,7 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   TrackTotals& totals = totals_[location];
   totals.call_count += call.count;
   if (call.region == init_regions_[0] ||
-      call.region == init_regions_[1]) {  // what comes before is the launcher's
+      call.region == init_regions_[1]) {  // time before MPI_Init belongs to the launcher
     totals.first_ns = call.leave_ns;
     has_begun_ = true;
   } else {
@@ -126,7 +126,7 @@ void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
   }
 }
 
-/// Of a call that the trace's end found: what it was called with.
+/// Adds a fact of a call that had not returned when the trace ended: an argument of the call.
 void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
   if (fact.kind == FactKind::kSend) {
     MessageEnd message;
@@ -137,7 +137,8 @@ void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
   }
 }
 
-/// The number of the call among the track's stops; kNoWaitPoint of one that does not wait.
+/// Returns the call's number among the wait points of its track, and adds it if it is new;
+/// kNoWaitPoint for a call that does not wait.
 std::uint32_t RankReader::wait_point_of(Now& now) {
   if (now.wait_point != kNoWaitPoint || now.function->use == FunctionTable::Use::kPoll ||
       now.call->is_pending)
@@ -164,8 +165,8 @@ RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
   return partners_[message.partner_index];
 }
 
-/// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is
-/// no wildcard.
+/// Sets all fields of a message end from the call that starts it. fact: has the partner, unless it
+/// is a wildcard.
 void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
   const std::uint32_t wait_points = now.wait_point != kNoWaitPoint
                                         ? now.wait_point
@@ -191,7 +192,7 @@ void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bo
   before = {message.start_ns, wait_points};
 }
 
-/// It completes in this call.
+/// Sets the fields that describe the completion: the message completes in this call.
 void RankReader::end(MessageEnd& message, Now& now) {
   message.wait_point = wait_point_of(now);
   message.wait_point_track = now.track;
@@ -235,7 +236,7 @@ void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
   const bool was_probed = probe.fact.comm == fact.comm && probe.fact.peer == fact.peer &&
                           probe.fact.tag == fact.tag && probe.fact.kind == FactKind::kProbed;
   end(message, now);
-  if (was_probed) {  // it waited there
+  if (was_probed) {  // the wait was in the probe
     const std::uint64_t leave_ns = probe.end.leave_ns;
     message = probe.end;
     message.leave_ns = leave_ns;
@@ -249,7 +250,8 @@ void RankReader::add_start(const Fact& fact, Now& now, bool is_send) {
   if (lacks_messages_) return;
   if (is_send) return begin(naming_.start_send(fact), fact, now, true);
   bool was_probed = false;
-  if (probed_.size() != 0 && probed_.take(fact.request, was_probed)) return;  // posted by the probe
+  if (probed_.size() != 0 && probed_.take(fact.request, was_probed))
+    return;  // the matched probe has posted it
   begin(naming_.post(fact), fact, now, false);
 }
 
@@ -273,7 +275,7 @@ void RankReader::complete_message(const Fact& fact, Now& now, Outbox& out) {
   }
   MessageEnd* message = naming_.take(fact.request);
   if (message == nullptr) return;
-  if (message->wait_point == kNoWaitPoint) {  // else it waited in the matched probe
+  if (message->wait_point == kNoWaitPoint) {  // else the wait was in the matched probe
     if (!message->is_send) {
       message->partner = naming_.partner(fact);
       message->tag = fact.tag;
@@ -349,7 +351,7 @@ void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
   free_collectives_.push_back(index);
 }
 
-/// MPI_Finalize is recorded where MPI_Init is.
+/// A trace that contains MPI_Init, or no calls, also contains MPI_Finalize if it is complete.
 bool RankReader::is_cut_short() const {
   const bool has_calls = std::ranges::any_of(
       totals_, [](const TrackTotals& totals) { return totals.call_count != 0; });
@@ -363,7 +365,7 @@ void RankReader::finish(Outbox& out) {
   for (const std::uint32_t index : free_collectives_) is_free[index] = true;
   for (std::size_t i = 0; i < collectives_.size(); ++i) {
     if (is_free[i]) continue;
-    collectives_[i].is_pending = true;  // it never completed
+    collectives_[i].is_pending = true;  // did not complete
     out.add(collectives_[i]);
   }
 }

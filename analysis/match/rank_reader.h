@@ -12,26 +12,30 @@
 
 namespace megascope::analysis {
 
-/// Reads the calls of one process in order of entry, a window at a time, and says what they have to
-/// match. One thread.
+/// Reads the calls of one process in order of entry, a window at a time, and creates the message
+/// and collective ends to be matched. Delivers calls and wait points to the sink. One thread at a
+/// time.
 class RankReader {
  public:
-  /// source, tables, sink: outlive the object.
+  /// source, tables, sink: must outlive the object. process_index: in source.world_ranks().
   RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index,
              MatchSink& sink);
 
-  /// Reads the calls entered before `limit_ns`. After the last one it also says what is still open.
+  /// Reads the calls entered before `limit_ns` and adds their ends to `out`. After the last call of
+  /// the trace it adds the ends of operations that never completed.
   void read_until(std::uint64_t limit_ns, Outbox& out);
   bool is_at_end() const { return call_ == nullptr; }
-  /// Entry of the next call; not at the end.
+  /// Entry of the next call. Call only if !is_at_end().
   std::uint64_t next_ns() const { return call_->enter_ns; }
   std::int32_t world_rank() const { return world_rank_; }
   const std::vector<TrackTotals>& totals() const { return totals_; }
-  /// At the end: does a trace that says it is whole lack its last calls?
+  /// At the end: returns whether the trace lacks its last calls although it claims to be complete.
+  /// It then has no MPI_Finalize, but has MPI_Init or no calls.
   bool is_cut_short() const;
-  /// Messages whose order is not known because calls miss here: sends, receives.
+  /// Sends and receives that could not be named because calls are missing in this trace.
   std::uint64_t unnamed_sends() const { return unnamed_sends_; }
   std::uint64_t unnamed_receives() const { return unnamed_receives_; }
+  /// Collective calls on communicators without a sure global name; they are not matched.
   std::uint64_t unsure_collectives() const { return unsure_collectives_; }
 
  private:
@@ -39,7 +43,7 @@ class RankReader {
     Fact fact;
     MessageEnd end;
   };
-  /// What is known of the call that is being read.
+  /// State of the call that is being read.
   struct Now {
     const Call* call = nullptr;
     Track track = 0;
@@ -79,7 +83,7 @@ class RankReader {
   bool lacks_messages_;
   RegionId init_regions_[2] = {kNoRegion, kNoRegion};
   RegionId finalize_region_ = kNoRegion;
-  bool has_begun_ = false;  ///< MPI_Init was seen
+  bool has_begun_ = false;  ///< MPI_Init was read
   bool has_finalized_ = false;
   FunctionTable functions_;
   MergedCalls calls_;
@@ -89,14 +93,14 @@ class RankReader {
   std::vector<CommTable::Index> comm_of_slot_;
   std::vector<bool> is_sure_;  ///< by slot
   std::vector<bool> has_all_ranks_;
-  std::vector<Meeting> met_on_;                   ///< by slot: end of the last collective
-  Meeting met_all_;                               ///< the same, of communicators of all ranks
+  std::vector<Meeting> met_on_;  ///< by slot: the last collective
+  Meeting met_all_;              ///< the last collective on a communicator that contains all ranks
   std::vector<std::uint32_t> wait_point_counts_;  ///< by location
   std::vector<TrackTotals> totals_;
-  std::vector<Probe> probes_;                          ///< by location: the last blocking probe
+  std::vector<Probe> probes_;                          ///< by location: the last probe that waited
   IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1
   std::vector<Partner> partners_;
-  RequestMap<bool> probed_;                     ///< messages that a matched probe took
+  RequestMap<bool> probed_;  ///< messages that a matched probe reserved and no receive has taken
   RequestMap<std::uint32_t> open_collectives_;  ///< index + 1
   std::vector<CollectiveEnd> collectives_;
   std::vector<std::uint32_t> free_collectives_;
