@@ -14,11 +14,11 @@ namespace megascope::analysis {
 namespace {
 
 using Domain = std::uint32_t;
-using Edge = std::pair<Domain, Domain>;  ///< the lower one first; bounds are of how much later the
-                                         ///< second must be set
+using Edge = std::pair<Domain, Domain>;  ///< the lower domain first; bounds are of the amount by
+                                         ///< which the second clock must be set later
 using Edges = std::map<Edge, ClockBounds>;
 
-/// Clock domains of the processes, numbered by their lowest ranks.
+/// Clock domain of each process; domains are numbered in the order of their lowest ranks.
 std::vector<Domain> domains_of(const RecordSource& source, Domain& count) {
   std::map<std::string, Domain> numbers;
   std::vector<Domain> domains;
@@ -31,7 +31,7 @@ std::vector<Domain> domains_of(const RecordSource& source, Domain& count) {
   return domains;
 }
 
-/// Collects what matched calls say of two domains.
+/// Collects bounds of clock differences from matched messages and collectives.
 class AnchorSink final : public MatchSink {
  public:
   AnchorSink(const MatchTables& tables, const std::vector<Domain>& domains, std::uint64_t length_ns)
@@ -58,13 +58,13 @@ class AnchorSink final : public MatchSink {
 
  private:
   Domain domain_of(Track track) const { return domains_[tables_.owner(track).process_index]; }
-  /// What happened at early_ns of one clock was before what happened at late_ns of the other.
+  /// Adds a bound: the event at early_ns on one clock precedes the event at late_ns on the other.
   void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late,
                  std::uint64_t late_ns) const {
     if (early == late) return;
     const double min_ns = static_cast<double>(early_ns) -
                           static_cast<double>(
-                              late_ns);  // that `late` must be set later than `early`
+                              late_ns);  // minimum by which `late` must be set later than `early`
     ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_)
                               .first->second;
     if (early < late)
@@ -79,7 +79,8 @@ class AnchorSink final : public MatchSink {
   std::vector<Edges> tasks_;
 };
 
-/// No rank left before the last one entered. Each domain is compared with the lowest one there.
+/// No member left before the last one entered. Compares each domain with the lowest domain among
+/// the members.
 void AnchorSink::add_collective(std::size_t task, const Collective& collective) {
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
@@ -103,7 +104,7 @@ void AnchorSink::add_collective(std::size_t task, const Collective& collective) 
   }
 }
 
-/// How much later a domain is set, by its own time.
+/// Correction of a domain's clock, as a function of its own time.
 struct Placed {
   double at_zero_ns = 0.0;
   double rate = 0.0;
@@ -114,7 +115,8 @@ struct Placed {
   bool is_moved() const { return at_zero_ns != 0.0 || rate != 0.0; }
 };
 
-/// Behind `from`, which shows t + line(t) when the other clock shows t.
+/// Correction of the second domain of an edge whose first domain is `from`: when the second clock
+/// shows t, `from` shows t + line(t).
 Placed behind(const Placed& from, const ClockLine& line) {
   const auto at = [&](double time_ns) {
     return from.at(time_ns + line.at(time_ns)) + line.at(time_ns);
@@ -123,18 +125,20 @@ Placed behind(const Placed& from, const ClockLine& line) {
   return {at(0.0), (at(kApart) - at(0.0)) / kApart, 0.0};
 }
 
-/// Before `from`, of whose time the line is: that shows t when this one shows t + line(t).
+/// Correction of the first domain of an edge whose second domain is `from`: when `from` shows t,
+/// the first clock shows t + line(t).
 Placed before(const Placed& from, const ClockLine& line) {
   const auto at = [&](double time_ns) {
     const double other_ns = (time_ns - line.at_zero_ns) /
-                            (1.0 + line.rate);  // what `from` shows then
+                            (1.0 + line.rate);  // time on `from` at that moment
     return from.at(other_ns) - line.at(other_ns);
   };
   constexpr double kApart = 1e9;
   return {at(0.0), (at(kApart) - at(0.0)) / kApart, 0.0};
 }
 
-/// From the measured domains on, the surest edge first. measured_ns: by domain, < 0: it was not.
+/// Corrections of all domains that are connected to a measured one, smallest error first.
+/// measured_ns: error bound by domain; < 0: not measured.
 std::vector<Placed> place(const Edges& edges, const std::vector<double>& measured_ns) {
   const std::size_t count = measured_ns.size();
   struct Step {
@@ -205,7 +209,7 @@ Anchors find_anchors(const RecordSource& source, const MatchTables& tables,
   (void)match_run(source, tables, sink, jobs);
   std::vector<Placed> placed = place(sink.take(), of_domain);
   const double end_ns = static_cast<double>(source.end_ns()) + 1.0;
-  double earliest_ns = 0.0;  // times are moved to later ones only
+  double earliest_ns = 0.0;  // times may only be moved to later ones
   for (const Placed& domain : placed) {
     earliest_ns = std::min({earliest_ns, domain.at(0.0), domain.at(end_ns)});
     anchors.max_moved_ns = std::max(

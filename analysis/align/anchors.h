@@ -8,26 +8,32 @@
 
 namespace megascope::analysis {
 
-/// Where clocks lie by what the program itself did.
+/// Corrections of clocks, computed from the order of the application's messages and collectives.
 struct Anchors {
   std::vector<TimeCorrection>
-      corrections;  ///< by index in world_ranks(); all empty where no clock is contradicted
-  std::vector<double> errors_ns;  ///< the same: how far it may be off then; < 0: not known
+      corrections;  ///< by index in world_ranks(); all empty if no clock is moved
+  std::vector<double>
+      errors_ns;  ///< by index in world_ranks(): error bound of the corrected clock; < 0: unknown
 
-  double max_moved_ns = 0.0;  ///< by which a clock was set, at the run's begin or end
+  double max_moved_ns = 0.0;  ///< largest adjustment of a clock, at the start or end of the run
 
+  /// Returns whether any clock is moved.
   bool is_any() const;
 };
 
-/// The program's messages and synchronising collectives bound how far two clocks can differ, from
-/// both sides: nothing arrives before it was sent, no rank leaves a barrier before the last one
-/// entered. Of a clock that was not measured and contradicts these bounds the line is found that
-/// obeys them and is nearest to the clock as it is. Lines are composed from measured clocks on, or
-/// from that of the lowest rank. Reads all calls once.
-/// A line holds for the whole run: a clock that was stepped in it stays wrong in a part. Memory: up
-/// to 6 KB for each two domains that exchanged messages. measured_ns: by index in world_ranks(),
-/// how far each clock may be off as it was measured, < 0: it was not; those that were are left as
-/// they are. Empty: none was.
+/// Computes a correction line (offset and rate) for each clock that was not measured and
+/// contradicts the order of messages and synchronising collectives. A message cannot arrive before
+/// it was sent, and no rank leaves a barrier before the last one enters; both bound the difference
+/// of two clocks from both sides. The line is the one within the bounds that changes the clock
+/// least. Starting from the measured clocks (without any: from the clock of the lowest rank), the
+/// lines of pairs of clocks are composed, pairs with the smallest error first.
+///
+/// measured_ns: by index in world_ranks(), error bound of each measured clock, < 0: not measured;
+/// empty: no clock was measured. Measured clocks keep their rate and offset relative to each other.
+///
+/// Reads all calls once, unless all clocks are measured or there is only one. Memory: up to 6 KB
+/// for each pair of clock domains that exchanged messages. Limit: a line holds for the whole run,
+/// so that a clock that was stepped during the run stays wrong in a part of it.
 Anchors find_anchors(const RecordSource& source, const MatchTables& tables,
                      const std::vector<double>& measured_ns, unsigned jobs);
 

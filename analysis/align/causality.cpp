@@ -9,10 +9,11 @@
 namespace megascope::analysis {
 namespace {
 
-/// Moves add up along chains: so many times the worst violation is looked at, at first.
+/// Moves add up along chains of messages. Constraints within this multiple of the worst violation
+/// are collected first; if a move exceeds it, the multiple grows by the same factor.
 constexpr std::uint64_t kFirstSlack = 4;
 
-/// Moves what is left when clocks were set.
+/// Corrects the violations that remain after clocks were corrected.
 void move_moments(const RecordSource& source, const MatchTables& tables, std::uint64_t worst_ns,
                   unsigned jobs, Causality& result) {
   constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 58;  // damaged times lie anywhere

@@ -9,18 +9,19 @@
 
 namespace megascope::analysis {
 
-/// What had to be moved so that no message is received before it was sent, and no rank leaves a
-/// collective before those entered that he needs.
+/// Corrections after which no message is received before it was sent, and no member leaves a
+/// collective before the members on which it depends have entered. Times in ns.
 struct Causality {
   std::uint64_t violations_before = 0;
-  std::uint64_t worst_before_ns = 0;        ///< the largest of them
-  std::uint64_t max_moved_ns = 0;           ///< the largest move of a moment
-  Anchors anchors;                          ///< lines on which clocks were set first
-  std::vector<TimeCorrection> corrections;  ///< behind those; of source.world_ranks(), in this
-                                            ///< order; all empty where nothing was moved
+  std::uint64_t worst_before_ns = 0;  ///< largest violation before the correction
+  std::uint64_t max_moved_ns = 0;     ///< largest correction by the logical clock
+  Anchors anchors;                    ///< corrections of whole clocks; applied first
+  std::vector<TimeCorrection>
+      corrections;  ///< corrections of single moments, applied to times after `anchors`; by index
+                    ///< in source.world_ranks(); all empty if nothing was moved
 };
 
-/// A run in possible times. whole: outlives the object.
+/// A run in corrected times: applies both steps of `causality`. `whole` must outlive the object.
 class InOrder {
  public:
   InOrder(const RecordSource& whole, const Causality& causality)
@@ -35,14 +36,15 @@ class InOrder {
   CorrectedSource ordered_;
 };
 
-/// matching: of a pass over `source` with `tables`. measured_ns: as of find_anchors(). Where it
-/// found no violation, nothing is read again; else calls are read up to four times more, seldom
-/// six. Memory: 32 bytes a message that the moves could reach.
+/// Computes the corrections of a run. matching: result of match_run() over `source` with `tables`.
+/// measured_ns: as for find_anchors(). Without violations in `matching` no call is read; otherwise
+/// all calls are read one to three times, and once more whenever a correction exceeds the assumed
+/// maximum. Memory: 32 bytes per message that a correction could affect.
 Causality restore_causality(const RecordSource& source, const MatchTables& tables,
                             const Matching& matching, const std::vector<double>& measured_ns,
                             unsigned jobs);
 
-/// The same without a pass before; for those who want nothing but the times.
+/// As above, and runs match_run() itself: for callers that need only corrected times.
 Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns,
                             unsigned jobs);
 

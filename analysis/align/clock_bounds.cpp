@@ -11,7 +11,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-/// Of equal bounds the earliest, so that nothing depends on who found it first.
+/// Among equal bounds the earliest is kept, so that the result does not depend on the order of
+/// calls.
 void ClockBounds::add_min(std::uint64_t time_ns, double shift_ns) {
   Bound& bound = part_of(time_ns).least;
   const auto time = static_cast<double>(time_ns);
@@ -59,7 +60,8 @@ ClockBounds::Space ClockBounds::space_at(double rate) const {
   return space;
 }
 
-/// The space is a concave function of the rate.
+/// Rate with the largest distance between the bounds, by ternary search: the distance is a concave
+/// function of the rate.
 double ClockBounds::best_rate() const {
   double low = -kMaxRate;
   double high = kMaxRate;
@@ -74,7 +76,8 @@ double ClockBounds::best_rate() const {
   return (low + high) / 2;
 }
 
-/// Those around `best` that leave so much space.
+/// The interval of rates around `best` at which the distance between the bounds is at least
+/// width_ns.
 ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   const auto edge = [&](double outside) {
     if (space_at(outside).width_ns() >= width_ns) return outside;
@@ -88,7 +91,8 @@ ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   return {edge(-kMaxRate), edge(kMaxRate)};
 }
 
-/// From the line to any that obeys, at the run's begin or end.
+/// Largest difference between `line` and a line that satisfies the bounds, at the start or end of
+/// the run.
 double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const {
   constexpr int kSteps = 64;
   double farthest = 0.0;
@@ -108,7 +112,7 @@ ClockLine ClockBounds::middle() const {
   line.is_bounded = std::isfinite(space_at(0.0).width_ns());
   if (!line.is_bounded) return line;
   const double best = best_rate();
-  const double max_ns = space_at(best).width_ns();  // < 0: no line obeys all
+  const double max_ns = space_at(best).width_ns();  // < 0: no line satisfies all bounds
   const Rates roomy = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
   line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
   const Space space = space_at(line.rate);
@@ -118,7 +122,8 @@ ClockLine ClockBounds::middle() const {
   return line;
 }
 
-/// Lines that obey are a convex set: on the way to its middle it is entered once.
+/// The lines that satisfy the bounds are a convex set. The multiples of middle() enter it once, so
+/// that bisection finds the smallest.
 ClockLine ClockBounds::nearest() const {
   ClockLine line = middle();
   if (!line.is_bounded) return line;

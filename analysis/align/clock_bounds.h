@@ -6,36 +6,44 @@
 
 namespace megascope::analysis {
 
-/// How much later than another clock a clock must be set, by its own time.
+/// Amount by which a clock must be set later, relative to another clock, as a linear function of
+/// its own time.
 struct ClockLine {
   double at_zero_ns = 0.0;
-  double rate = 0.0;      ///< ns a ns
-  double error_ns = 0.0;  ///< no moment of the run is further off, if the clocks run evenly and not
-                          ///< faster than each other by kMaxRate
-  bool is_bounded = false;  ///< from both sides
+  double rate = 0.0;        ///< ns per ns
+  double error_ns = 0.0;    ///< bound of the error at any moment of the run, if both clocks have
+                            ///< constant rates that differ by at most kMaxRate
+  bool is_bounded = false;  ///< bounds from both sides exist; otherwise the line is 0
 
   double at(double time_ns) const { return at_zero_ns + rate * time_ns; }
 };
 
-/// Bounds of how much later one clock must be set for the order of what both saw: the tightest of
-/// equal parts of the time. Memory: some 100 bytes a part that holds any, of which there are 64.
+/// Bounds of the amount by which one clock must be set later so that the order of messages and
+/// collectives holds. The run is divided into 64 equal intervals; the tightest lower and upper
+/// bound of each interval are kept. Memory: about 100 bytes per interval with bounds. One thread at
+/// a time.
 class ClockBounds {
  public:
-  /// Clocks differ by no more than this in their rate: twice what is bad for one.
+  /// Largest difference of two clocks' rates that is considered: twice the error of a bad clock.
   static constexpr double kMaxRate = 200e-6;
 
-  /// length_ns: of the run, as the clocks show it.
+  /// length_ns: length of the run; times passed to add_min() and add_max() lie between 0 and it.
   explicit ClockBounds(std::uint64_t length_ns)
       : length_ns_(static_cast<double>(length_ns) + 1.0) {}
+  /// Adds a bound: at time_ns of the clock, the amount is at least (at most) shift_ns.
   void add_min(std::uint64_t time_ns, double shift_ns);
   void add_max(std::uint64_t time_ns, double shift_ns);
+  /// Adds all bounds of `other`, which must have the same length_ns.
   void merge(const ClockBounds& other);
 
-  /// By how much a clock that is moved by a part of the line contradicts them.
+  /// Returns the largest violation of a bound if the clock is corrected by `part` × `line`; 0:
+  /// none.
   double contradiction_ns(const ClockLine& line, double part) const;
-  /// A line in their middle, of the least rate that leaves it at least half of the space there is.
+  /// Returns a line in the middle of the bounds. Its rate is the smallest that leaves at least half
+  /// of the largest possible distance between the lower and the upper bounds.
   ClockLine middle() const;
-  /// The smallest part of that line that obeys them: none where the clock does as it is.
+  /// Returns the smallest multiple of middle(), from 0 to 1, that satisfies the bounds: 0 if the
+  /// clock satisfies them without correction.
   ClockLine nearest() const;
 
  private:
@@ -48,7 +56,7 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  struct Space {  ///< where lines of a rate may be at time 0
+  struct Space {  ///< values at time 0 of the lines with one rate that satisfy the bounds
     double min_ns = 0.0;
     double max_ns = 0.0;
     double width_ns() const { return max_ns - min_ns; }

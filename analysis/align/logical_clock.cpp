@@ -6,12 +6,13 @@ namespace megascope::analysis {
 namespace {
 
 constexpr std::uint64_t
-    kSpread = 100;  ///< a move of 1 ns is undone in, and prepared over, so many ns
+    kSpread = 100;  ///< a move of 1 ns is compensated in, and prepared over, 100 ns
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
 using Moment = OrderConstraints::Moment;
 
-/// A move of one process's clock: from `time_ns` on by shift_ns, which then goes back to 0.
+/// A move of one process's clock: it shifts by shift_ns at `time_ns`; the shift then decreases to
+/// 0.
 struct Move {
   std::uint64_t time_ns = 0;
   std::uint64_t before_ns = 0;  ///< shift before it
@@ -30,7 +31,7 @@ std::uint64_t shift_at(const std::vector<Move>& moves, std::uint64_t time_ns) {
 
 class Clock {
  public:
-  /// floors: by group, not before when its `after` moments come.
+  /// floors: by group, earliest time of its `after` moments.
   Clock(const OrderConstraints& constraints, const std::vector<std::uint64_t>& floors)
       : moments_(constraints.by_process),
         groups_(constraints.group_count),
@@ -63,9 +64,10 @@ class Clock {
 
  private:
   struct Group {
-    std::uint64_t needed_ns = 0;                    ///< corrected: the latest of `before`
-    std::uint64_t deadline_ns = ~std::uint64_t{0};  ///< corrected: the earliest of `after`
-    std::uint32_t missing = 0;                      ///< of `before`, not yet known
+    std::uint64_t needed_ns = 0;  ///< corrected time of the latest `before` moment
+    std::uint64_t deadline_ns = ~std::uint64_t{
+        0};                     ///< corrected time of the earliest `after` moment
+    std::uint32_t missing = 0;  ///< `before` moments whose corrected time is not yet known
     std::uint32_t first_waiter = kNone;
   };
 
@@ -116,8 +118,8 @@ class Clock {
     }
   }
 
-  /// Nobody can go on: what is matched is wrong, or two moments have one time. The first that waits
-  /// goes on with what is known.
+  /// No process can advance: matches are wrong, or two moments have the same time. Lets the first
+  /// waiting process advance with the `before` moments known so far. Returns false if all are done.
   bool break_cycle() {
     for (std::uint32_t process = 0; process < moments_.size(); ++process) {
       if (at_[process] == moments_[process].size()) continue;
@@ -129,8 +131,8 @@ class Clock {
     return false;
   }
 
-  /// Where the way up to a move may begin, so that no rank who needs something on it comes too
-  /// early.
+  /// Earliest time at which the shift may begin to rise to a move, so that no moment on the rise
+  /// passes the `after` moments of its group.
   std::uint64_t ramp_start(std::uint32_t process, const Move& move,
                            std::uint64_t not_before_ns) const {
     const auto& moments = moments_[process];
@@ -170,7 +172,7 @@ class Clock {
     return TimeCorrection(std::move(points));
   }
 
-  /// The way back to 0 after a move, up to `end_ns`: as shift_after() says, to the ns.
+  /// Adds the decrease of the shift after a move, up to `end_ns`; equal to shift_after() to the ns.
   static void add_decay(std::vector<TimeCorrection::Point>& points, const Move* move,
                         std::uint64_t end_ns) {
     if (move == nullptr) return points.push_back({end_ns, 0});
@@ -187,9 +189,9 @@ class Clock {
   std::vector<std::uint32_t> ready_;
 };
 
-/// What a clock that stood still shows at one time is moved as one, also an entry that others had
-/// been told to be earlier. False: all constraints hold. Else floors tells where such entries are
-/// now.
+/// Moments of a process with equal times get one correction. This can move a `before` moment that
+/// other processes have already used. Returns whether a constraint is violated for this reason;
+/// floors then receives the corrected times of the `before` moments.
 bool raise_floors(const OrderConstraints& constraints,
                   const std::vector<TimeCorrection>& corrections,
                   std::vector<std::uint64_t>& floors) {

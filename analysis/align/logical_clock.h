@@ -10,11 +10,15 @@ namespace megascope::analysis {
 
 /// A controlled logical clock (R. Rabenseifner, "The controlled logical clock", 1997; D. Becker et
 /// al., "Scalable timestamp synchronization for event traces of message-passing applications",
-/// 2009): moments that come too early are moved behind what they need. Forward: after a move the
-/// process's clock goes slower by a hundredth until it has caught up with itself, so that lengths
-/// hardly change. Backward: what comes before a move is drawn along, a hundredth of the way, as far
-/// as no rank who needs it comes too early. Nothing is ever moved to an earlier time. Result by
-/// process: as in constraints. Linear.
+/// 2009): moves moments that violate a constraint to the earliest time that satisfies it.
+/// - Forward: after a move the process's clock runs slower by 1 % until the move is compensated, so
+/// that durations hardly change.
+/// - Backward: the moments before a move are moved, too, by 1 % of their distance, as far as no
+/// constraint on them is violated.
+///
+/// Moments are never moved to earlier times. Returns the corrections by process, as indexed in
+/// `constraints`. O(moments), at most eight rounds. A cycle of constraints (wrong matches) is
+/// broken; its constraints may then stay violated.
 std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints);
 
 }  // namespace megascope::analysis

@@ -20,8 +20,8 @@ void ConstraintSink::add_message(std::size_t number, const MessageEnd& send,
   ++task.group_count;
 }
 
-/// A group of all that are needed and all that need them; of a scan one a rank would be right, and
-/// it is left out.
+/// One group of all members that depend on others and all members on which they depend. Scans,
+/// which would need one group per rank, are omitted.
 void ConstraintSink::add_collective(std::size_t number, const Collective& collective) {
   const FunctionTable::Function& function = tables_.functions.function(collective.function);
   const Flow flow = flow_of(function);
@@ -68,7 +68,7 @@ OrderConstraints ConstraintSink::take() {
     std::ranges::stable_sort(
         moments, [](const OrderConstraints::Moment& a, const OrderConstraints::Moment& b) {
           return a.time_ns != b.time_ns ? a.time_ns < b.time_ns
-                                        : a.is_before > b.is_before;  // calls without length
+                                        : a.is_before > b.is_before;  // for calls of length 0
         });
   }
   return all;

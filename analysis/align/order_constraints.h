@@ -7,19 +7,22 @@
 
 namespace megascope::analysis {
 
-/// What must come before what: in each group no `after` moment before any `before` moment.
+/// Constraints on the order of moments: in each group, no `after` moment may precede any `before`
+/// moment.
 struct OrderConstraints {
   struct Moment {
     std::uint64_t time_ns = 0;
     std::uint32_t group = 0;
-    bool is_before = false;  ///< entry of a send or of a member; else the return of who needs it
+    bool is_before = false;  ///< entry of a send or of a collective's member; otherwise the return
+                             ///< of the receive or member that depends on it (`after`)
   };
   std::vector<std::vector<Moment>> by_process;  ///< by index in world_ranks(); in order of time
   std::uint32_t group_count = 0;
 };
 
-/// Collects those constraints that a shift of up to `slack_ns` could break. Memory: 32 bytes a
-/// message of these.
+/// Collects the constraints that a shift of up to `slack_ns` could violate. Ignored: scans, and
+/// collectives that need not synchronise (is_binding()). Memory: 32 bytes per message with a
+/// constraint. tables: must outlive the object.
 class ConstraintSink final : public MatchSink {
  public:
   ConstraintSink(const MatchTables& tables, std::size_t process_count, std::uint64_t slack_ns)
@@ -31,7 +34,7 @@ class ConstraintSink final : public MatchSink {
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override {}
 
-  /// Once, after the pass.
+  /// Returns the constraints. Call once, after match_run().
   OrderConstraints take();
 
  private:

@@ -51,7 +51,7 @@ CorrectedSource::CorrectedSource(const RecordSource& whole, std::vector<TimeCorr
     max_ns_ = std::max(max_ns_, correction.max_ns());
 }
 
-/// nullptr: nothing is moved.
+/// nullptr: no time of the rank is corrected.
 const TimeCorrection* CorrectedSource::correction_of(std::int32_t world_rank) const {
   const auto found = std::ranges::lower_bound(whole_.world_ranks(), world_rank);
   const auto index = static_cast<std::size_t>(found - whole_.world_ranks().begin());

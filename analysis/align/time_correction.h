@@ -10,9 +10,9 @@
 
 namespace megascope::analysis {
 
-/// By how much later than its clock said something happened in one process: a line through points,
-/// and two points of one time where it jumps. Corrected times keep their order. Any thread may
-/// read.
+/// Correction of one process's times: a piecewise linear function that returns for each recorded
+/// time the shift, in ns and at least 0, to the corrected time. Two points with the same time are a
+/// jump. Corrected times keep their order. Immutable: any thread. O(log points) per query.
 class TimeCorrection {
  public:
   struct Point {
@@ -20,12 +20,12 @@ class TimeCorrection {
     std::uint64_t shift_ns = 0;
   };
   TimeCorrection() = default;
-  /// points: in time order. Before the first and after the last nothing is moved.
+  /// points: in order of time. The shift is 0 before the first and after the last point.
   explicit TimeCorrection(std::vector<Point> points) : points_(std::move(points)) {}
 
   bool is_none() const { return points_.empty(); }
   const std::vector<Point>& points() const { return points_; }
-  std::uint64_t max_ns() const;
+  std::uint64_t max_ns() const;  ///< largest shift
   std::uint64_t shift_ns(std::uint64_t time_ns) const {
     const auto after = std::ranges::upper_bound(points_, time_ns, {}, &Point::time_ns);
     if (after == points_.begin() || after == points_.end())
@@ -48,10 +48,11 @@ class TimeCorrection {
   std::vector<Point> points_;
 };
 
-/// A run in corrected times. whole: outlives the object.
+/// A run in corrected times. `whole` must outlive the object, and the object its streams. Threads:
+/// as `whole`.
 class CorrectedSource final : public RecordSource {
  public:
-  /// corrections: of whole.world_ranks(), in this order.
+  /// corrections: by index in whole.world_ranks().
   CorrectedSource(const RecordSource& whole, std::vector<TimeCorrection> corrections);
 
   std::int32_t world_size() const override { return whole_.world_size(); }
