@@ -27,8 +27,8 @@ class Walk {
   }
 
  private:
-  /// Along the track back to its last wait, and over to the root cause. False when the track never
-  /// waited before.
+  /// Follows the track back to its last wait state and switches to the track it waited for. Returns
+  /// false if there is no earlier wait state.
   bool to_last_wait() {
     std::uint32_t& left = left_[track_];
     while (left != 0) {
@@ -66,7 +66,7 @@ class Walk {
   const WaitStates::WaitPoints& wait_points_;
   const std::vector<TrackTotals>& totals_;
   const MatchTables& tables_;
-  std::vector<std::uint32_t> left_;  ///< stops of each track that may still lie on the path
+  std::vector<std::uint32_t> left_;  ///< wait points of each track that may still lie on the path
   Track track_ = 0;
   std::uint64_t time_ns_ = 0;
   CriticalPath path_;

@@ -7,8 +7,9 @@
 namespace megascope::analysis {
 namespace {
 
-/// Walks all waits from the last to the first in time. A cost that a range of a track's waits must
-/// bear is kept as a rate (cost a ns of wait) at the range's ends, because it is met from above.
+/// Visits all wait states from the last to the first. A cost that is distributed over a range of a
+/// track's wait points is stored as a change of a rate (cost per ns of waiting) at both ends of the
+/// range.
 class Replay {
  public:
   explicit Replay(const WaitStates::WaitPoints& wait_points)
@@ -42,22 +43,23 @@ class Replay {
 
  private:
   struct Mark {
-    std::uint64_t waited_ns = 0;  ///< in the stops before
-    double rate_change = 0;       ///< to the stop before
+    std::uint64_t waited_ns = 0;  ///< wait time in the earlier wait points
+    double rate_change = 0;  ///< change of the rate between this wait point and the previous one
   };
   struct TrackState {
-    std::vector<Mark> marks;  ///< before each stop, and behind the last
-    double rate = 0;          ///< of the stop that was met last
-    std::uint32_t left = 0;   ///< stops not met yet
+    std::vector<Mark> marks;  ///< before each wait point, and after the last
+    double rate = 0;          ///< rate of the wait point that was visited last
+    std::uint32_t left = 0;   ///< wait points not yet visited
   };
 
-  /// The track's next wait, downwards; stops without one are passed by.
+  /// Queues the track's next earlier wait state; skips wait points without waiting time.
   void push_next(Track index) {
     constexpr std::uint32_t kAhead = 4;
     TrackState& track = tracks_[index];
     while (track.left != 0) {
       const WaitingPoint& wait_point = wait_points_[index][track.left - 1];
-      if (track.left > kAhead) {  // so many tracks at once, and backwards, no processor foresees
+      if (track.left >
+          kAhead) {  // hardware prefetchers do not recognise many streams that run backwards
         __builtin_prefetch(&wait_points_[index][track.left - 1 - kAhead]);
         __builtin_prefetch(&track.marks[track.left - kAhead]);
       }

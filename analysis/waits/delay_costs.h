@@ -7,20 +7,26 @@
 
 namespace megascope::analysis {
 
-/// Seconds of waiting by track: suffered by it, and caused by it.
+/// Waiting time by track, in ns: the time that a track waited itself (suffered), and the time that
+/// other tracks waited because of it (caused).
 struct DelayCosts {
   std::vector<std::uint64_t> suffered_ns;  ///< by track
-  std::vector<double> caused_ns;           ///< by track; their sum is that of suffered_ns
-  std::vector<double> direct_ns;  ///< the part that tracks which waited for it themselves suffered
+  std::vector<double> caused_ns;  ///< by track, directly or through other tracks; the sum over
+                                  ///< tracks equals that of suffered_ns
+  std::vector<double> direct_ns;  ///< by track: the part of caused_ns that tracks suffered which
+                                  ///< waited directly for this track
 };
 
-/// Who caused the waits, carried back along chains (D. Böhme et al., "Identifying the root causes
-/// of wait states in large-scale parallel applications", ICPP 2010): in the interval since the two
-/// met before, the root cause of a wait took some time more than the waiter outside of waits (its
-/// *delay*), and waited itself for others. The wait is divided in proportion between the delay,
-/// which the culprit caused, and those waits, whose cost is carried to their own culprits. Where
-/// there is neither, the culprit caused it. One pass from the last stop to the first: O(stops · log
-/// tracks). Memory: 16 bytes a stop.
+/// Attributes each wait state to the tracks that caused it, along chains of wait states (D. Böhme
+/// et al., "Identifying the root causes of wait states in large-scale parallel applications", ICPP
+/// 2010). In the interval since the waiting and the delaying track last synchronised, the delaying
+/// track spent more time outside of wait states than the waiting track (its *delay*), or it waited
+/// for other tracks. The wait time is divided in proportion between the delay, which is attributed
+/// to the delaying track, and its waits, whose share is attributed to the tracks that caused them.
+/// If it did not wait, the whole wait time is attributed to it.
+///
+/// One pass from the last wait point to the first: O(wait points · log tracks). Memory: 16 bytes
+/// per wait point.
 DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points);
 
 }  // namespace megascope::analysis

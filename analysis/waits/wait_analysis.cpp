@@ -14,7 +14,7 @@ RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
   return analysis.ranks.back();
 }
 
-/// Sums of one waiting track by whom it waited for.
+/// Wait states of one track, summed by the track it waited for.
 class WaitsByRootCause {
  public:
   explicit WaitsByRootCause(std::size_t track_count) : sums_(track_count) {}
@@ -27,7 +27,7 @@ class WaitsByRootCause {
     sums.is_touched = true;
     sums.by_kind[wait_point.kind_bits].add(wait_point.wait_ns);
   }
-  /// Adds the sums, and forgets them.
+  /// Adds the sums to `all` and resets them.
   void move_to(std::vector<WaitedFor>& all) {
     for (const Track root_cause : touched_) {
       const Sums sums = std::exchange(sums_[root_cause], {});

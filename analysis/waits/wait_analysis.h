@@ -11,6 +11,7 @@
 
 namespace megascope::analysis {
 
+/// Number and total time of some wait states.
 struct WaitSum {
   std::uint64_t count = 0;
   std::uint64_t wait_ns = 0;
@@ -21,28 +22,31 @@ struct WaitSum {
   }
 };
 
-/// One rank, over its threads.
+/// Sums over the threads of one rank.
 struct RankWaits {
   std::int32_t world_rank = 0;
-  std::uint64_t wall_ns = 0;  ///< from its first call to its last return, of each thread
-  std::uint64_t mpi_ns = 0;   ///< of it in MPI
+  std::uint64_t wall_ns = 0;  ///< from the first call to the last return of each thread
+  std::uint64_t mpi_ns = 0;   ///< part of wall_ns in MPI
   std::uint64_t suffered_ns = 0;
-  double caused_ns = 0;  ///< as docs/analysis.md defines it; over all ranks equal to suffered_ns
-  std::uint64_t path_ns = 0;  ///< of the critical path
+  double caused_ns = 0;       ///< defined in docs/analysis.md; the sum over ranks equals that of
+                              ///< suffered_ns
+  std::uint64_t path_ns = 0;  ///< part of the critical path
   WaitSum by_kind[kWaitKindCount];
 };
 
-/// What others waited for one track directly.
+/// Wait states of other tracks that waited directly for one track.
 struct WaitedFor {
   std::array<WaitSum, kWaitKindCount> by_kind{};
-  std::array<std::uint32_t, kWaitKindCount> waiter_counts{};  ///< tracks
-  std::uint32_t waiter_count = 0;                             ///< tracks, of any kind
+  std::array<std::uint32_t, kWaitKindCount>
+      waiter_counts{};             ///< by kind: number of tracks that waited
+  std::uint32_t waiter_count = 0;  ///< number of tracks that waited, for any kind
 };
 
+/// Result of analyze_waits(). Times in ns.
 struct WaitAnalysis {
-  std::vector<RankWaits> ranks;  ///< ascending
+  std::vector<RankWaits> ranks;  ///< by ascending rank
   WaitSum by_kind[kWaitKindCount];
-  std::map<std::uint32_t, WaitSum> by_function;  ///< FunctionIndex
+  std::map<std::uint32_t, WaitSum> by_function;  ///< by index in FunctionIndex
   std::map<std::uint32_t, std::array<WaitSum, kWaitKindCount>> kinds_of_function;
   std::map<CommTable::Index, WaitSum> by_comm;
   std::vector<WaitedFor> waited_for;  ///< by track
@@ -52,7 +56,8 @@ struct WaitAnalysis {
   std::uint64_t suffered_ns = 0;
 };
 
-/// jobs: threads. matching: of the pass that filled `waits`.
+/// Computes delay costs, critical path and sums. matching: result of the match_run() that filled
+/// `waits`. jobs: number of threads; more than 2 bring nothing.
 WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
                            const MatchTables& tables, unsigned jobs);
 

@@ -7,8 +7,8 @@
 namespace megascope::analysis {
 namespace {
 
-/// Messages up to this size leave the sender before they are received, so that a completion of
-/// several requests did not wait for their receivers.
+/// MPI may complete sends up to this size before they are received. A call that completes several
+/// requests is then not assumed to have waited for the receiver.
 constexpr std::uint64_t kMayHaveLeft = 64 * 1024;
 
 WaitKind kind_of(const FunctionTable::Function& function) {
@@ -46,7 +46,7 @@ void WaitStates::add_wait_point(Track track, const WaitPoint& wait_point) {
   wait_points_[track].push_back(waiting);
 }
 
-/// Of several that a call waited for, the last one to come counts.
+/// If a call waited for several operations, the one that started last counts.
 void WaitStates::apply(const Found& found) {
   WaitingPoint& wait_point = wait_points_[found.track][found.wait_point];
   if (found.wait.wait_ns <= wait_point.wait_ns) return;
@@ -58,7 +58,8 @@ void WaitStates::apply(const Found& found) {
 
 namespace {
 
-/// How long `own` waited for `culprit`: both are ends of a message or of a collective.
+/// Wait state of `own`, which waited for `root_cause`: two ends of a message, or two members of a
+/// collective.
 template <class End>
 WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind,
                           const Meeting& own_met, const Meeting& root_cause_met) {

@@ -10,38 +10,43 @@
 #include <utility>
 #include <vector>
 
-/// Where ranks wait for others. docs/analysis.md has the definitions.
+/// Wait states of matched messages and collectives. docs/analysis.md has the definitions.
 namespace megascope::analysis {
 
+/// Kind of a wait state: which call waits, until when (Scalasca's patterns).
 enum class WaitKind : std::uint8_t {
   kNone,
-  kLateSender,     ///< a receive, until its send was started
-  kLateReceiver,   ///< a send, until its receive was posted
-  kBarrier,        ///< until the last one entered the barrier
-  kNxN,            ///< the same of a collective in which all get something of all
-  kEarlyReduce,    ///< the root of a gather or reduction, until the last of the others entered
-  kLateBroadcast,  ///< of a broadcast or scatter, until the root entered
-  kPrefix,         ///< of a scan, until the last one of lower rank entered
-  kOther,  ///< making and freeing of communicators, windows and files, fences, collectives on files
+  kLateSender,     ///< a receive waits until its send is started
+  kLateReceiver,   ///< a send waits until its receive is posted
+  kBarrier,        ///< a member waits until the last member enters the barrier
+  kNxN,            ///< as kBarrier, for collectives in which each member depends on all others
+  kEarlyReduce,    ///< the root of a gather or reduction waits until the last other member enters
+  kLateBroadcast,  ///< a member of a broadcast or scatter waits until the root enters
+  kPrefix,         ///< a member of a scan waits until the last member of lower rank enters
+  kOther,  ///< creation and freeing of communicators, windows and files; fences; collectives on
+           ///< files
   kCount
 };
 inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind::kCount);
 
-/// A stop, how long its track waited in it, for whom, and where the two had met before.
-/// Packed, for there is one for nearly every call: durations have 48 bits, three days, and how much
-/// later a root cause came half of that; longer ones are cut.
+/// A wait point with its wait state: how long the track waited, for which track (the delaying
+/// track, root_cause()), and where the two last synchronised. Packed, because there is one for
+/// nearly every call: durations have 48 bits (78 hours), later_ns() has 47 bits and a sign; larger
+/// values are clamped. wait_ns is 0 if the track did not wait; the fields below it are then unset.
 struct WaitingPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
   std::uint64_t region : 16 = kNoRegion;  ///< RegionId
-  std::uint64_t wait_ns : 48 = 0;         ///< from enter_ns on
+  std::uint64_t wait_ns : 48 = 0;         ///< waiting time, from enter_ns
   std::uint64_t root_cause_high : 16 = 0;
   std::uint64_t later_bits : 48 = 0;  ///< later_ns()
   std::uint64_t root_cause_low : 16 = 0;
-  std::uint32_t root_cause_wait_point = 0;  ///< the culprit's stops before it came
-  std::uint32_t root_cause_met = 0;         ///< those before the two met
-  std::uint32_t own_met = 0;                ///< this track's
-  std::uint32_t comm : 28 = kNoComm28;      ///< CommTable::Index
+  std::uint32_t root_cause_wait_point = 0;  ///< wait points of the delaying track before it started
+                                            ///< its operation
+  std::uint32_t
+      root_cause_met = 0;  ///< wait points of the delaying track before the two last synchronised
+  std::uint32_t own_met = 0;  ///< wait points of this track before the two last synchronised
+  std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
   std::uint32_t kind_bits : 4 = 0;
 
   static constexpr std::uint32_t kNoComm28 = (1U << 28) - 1;
@@ -51,7 +56,8 @@ struct WaitingPoint {
   }
 
   std::uint64_t leave_ns() const { return enter_ns + duration_ns; }
-  /// How much more time the root cause took since the two met before than this track.
+  /// Time of the delaying track since the last synchronisation of the two minus that of this track,
+  /// in ns.
   std::int64_t later_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }
@@ -59,6 +65,7 @@ struct WaitingPoint {
     constexpr auto kMax = static_cast<std::int64_t>(kLongest / 2);
     later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMax, kMax)) & kLongest;
   }
+  /// The delaying track.
   Track root_cause() const {
     return static_cast<Track>(root_cause_high) << 16 | static_cast<Track>(root_cause_low);
   }
@@ -71,23 +78,25 @@ struct WaitingPoint {
 static_assert(sizeof(WaitingPoint) == 48);
 static_assert(kWaitKindCount <= 16);
 
-/// One function on one communicator, over all its collectives.
+/// Costs of all collectives of one function on one communicator.
 struct CollectiveCost {
   std::uint64_t count = 0;
-  std::uint64_t wire_ns = 0;  ///< that the shortest member spent, of each
-  std::uint64_t skew_ns = 0;  ///< that the others spent beyond
-  std::uint64_t bytes = 0;    ///< of one process's block
+  std::uint64_t wire_ns = 0;  ///< sum of the durations of each collective's fastest member
+  std::uint64_t
+      skew_ns = 0;          ///< sum of the time that other members spent in addition to the fastest
+  std::uint64_t bytes = 0;  ///< sum of the bytes of one process's block
 };
 using CollectiveCosts = std::map<std::pair<CommTable::Index, std::uint32_t>,
                                  CollectiveCost>;  ///< by communicator and function
 
-/// Collects the stops of all tracks and finds the waits of matched calls. Memory: 48 bytes a stop,
-/// and an eighth more.
+/// Collects the wait points of all tracks and computes their wait states from matches. Use as the
+/// sink of match_run(), then read. Memory: 48 bytes per wait point, plus an eighth. tables: must
+/// outlive the object.
 class WaitStates final : public MatchSink {
  public:
   explicit WaitStates(const MatchTables& tables) : tables_(tables) {}
 
-  /// Forgets what an earlier pass found.
+  /// Discards the results of an earlier pass.
   void begin(std::size_t task_count) override {
     wait_points_.clear();
     wait_points_.resize(tables_.track_count());
@@ -110,7 +119,7 @@ class WaitStates final : public MatchSink {
   };
   struct Task {
     std::vector<Found>
-        found;  ///< not yet in wait_points_: of tracks that another task may write to
+        found;  ///< not yet in wait_points_: they belong to tracks that another task may write to
     CollectiveCosts costs;
   };
   void apply(const Found& found);
