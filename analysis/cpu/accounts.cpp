@@ -7,15 +7,17 @@ namespace megascope::cpu {
 namespace {
 
 constexpr double
-    kOfTheBlocked = 0.35;  ///< a rank that is stopped at any time is in MPI for much of it
-constexpr double kMinInsideNs = 1e6;  ///< of readings inside of calls: below it they say nothing
+    kOfTheBlocked = 0.35;  ///< share of the excess blocked time. A rank that is stopped at
+                           ///< arbitrary times is inside of MPI for part of them
+constexpr double
+    kMinInsideNs = 1e6;  ///< minimum time of readings inside of calls for a usable share
 
 const RankCpus* cpus_of(std::span<const RankCpus> cpus, std::int32_t world_rank) {
   const auto found = std::ranges::find(cpus, world_rank, &RankCpus::world_rank);
   return found == cpus.end() ? nullptr : &*found;
 }
 
-/// May the two compute on one core? Where it is not known, they may.
+/// May the two ranks use the same core? True if their cores are unknown.
 bool are_fellows(const RankCpus& a, const RankCpus& b) {
   if (a.host != b.host) return false;
   if (!a.cpus.is_known() || !b.cpus.is_known()) return true;
@@ -34,7 +36,7 @@ double blocked_ns(const CpuSums& sums) {
   return std::max(0.0, sums.wall_ns - sums.cpu_ns - sums.wait_ns);
 }
 
-/// Of the time in MPI, the part in which the other ranks are blocked there; < 0: not known.
+/// The share of their time in MPI for which the other ranks are blocked; < 0: unknown.
 double blocked_share_in_mpi(const std::vector<Account>& accounts, const Account& but) {
   CpuSums inside;
   for (const Account& account : accounts) {

@@ -10,32 +10,34 @@
 
 namespace megascope::cpu {
 
-/// What one rank's judged thread did in the whole run, outside of MPI as far as that can be told.
-/// ns.
+/// How one rank's judged thread spent the whole run. Times in ns.
 struct Account {
   std::int32_t world_rank = 0;
   const RankCpu* times = nullptr;
-  std::string host;         ///< empty: not known
+  std::string host;         ///< empty: unknown
   double wall_ns = 0.0;     ///< from the first to the last reading
-  double outside_ns = 0.0;  ///< of it outside of MPI
-  double blocked_ns = 0.0;  ///< outside of MPI, neither on a processor nor waiting for one: it
-                            ///< slept, was stopped, waited for a disk or a lock
-  double blocked_in_mpi_ns = 0.0;  ///< the same in MPI, beyond what the other ranks are there: the
-                                   ///< library waited for more than other ranks
-  double core_wait_ns = 0.0;       ///< all of its waits for a core
-  double foreign_ns = 0.0;  ///< of these, at least: while something that is no judged thread of
-                            ///< this run had the core
+  double outside_ns = 0.0;  ///< part of wall_ns outside of MPI
+  double blocked_ns = 0.0;  ///< time outside of MPI neither on a processor nor waiting for one: the
+                            ///< thread slept, was stopped, or waited for a disk or a lock
+  double
+      blocked_in_mpi_ns = 0.0;  ///< the same inside of MPI, in excess of what the other ranks show
+                                ///< there: the library waited for something besides other ranks
+  double core_wait_ns = 0.0;    ///< time waiting for a core, outside and inside of MPI
+  double foreign_ns = 0.0;  ///< lower bound of the part of core_wait_ns in which the core was used
+                            ///< by something other than the judged threads of this run
 };
 
-/// Of ranks with readings that have the wait for a core; ascending. times: of cpu_times(), outlives
-/// the result. cpus: of all ranks.
+/// Returns the accounts of the ranks whose readings include the wait for a core, by ascending rank.
+/// times: result of cpu_times(); must outlive the result. cpus: of all ranks.
 ///
-/// How long a rank is blocked in all is known; readings tell where only of samples. It is blocked
-/// in MPI as much as the other ranks are there, where a call waits for others. What it is beyond
-/// that was outside if it is outside of MPI so much longer than the others, or the samples say so.
-/// Where a rank waits for a core, somebody has it: its fellows, ranks that may use one of its
-/// cores, for as long as they computed, or something else. Control groups that grant less than
-/// their cores make threads wait for no rank: then nothing is foreign.
+/// Blocked time: its total is measured, its division between outside and inside of MPI only for
+/// some intervals. Inside of MPI a rank is expected to be blocked for the same share of the time as
+/// the other ranks. The excess is attributed to the time outside of MPI if the rank spends enough
+/// more time there than the others, or if readings show it there; otherwise to MPI.
+///
+/// Foreign time: the time waiting for a core minus the CPU time of all ranks that may use one of
+/// its cores. It is 0 if a control group grants less CPU time than the cores provide, because
+/// threads then also wait for an idle core.
 std::vector<Account> accounts_of(const std::vector<RankCpu>& times, std::span<const RankCpus> cpus);
 
 }  // namespace megascope::cpu

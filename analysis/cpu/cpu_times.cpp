@@ -14,13 +14,13 @@ namespace megascope::cpu {
 namespace {
 
 constexpr std::size_t kNoStep = ~std::size_t{0};
-constexpr double
-    kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
+constexpr double kReadingNs = 10'000;  ///< time outside of the call, if readings are taken directly
+                                       ///< before and after it
 constexpr double kAlmostNone = 0.001;  ///< of an interval
 
 constexpr double kMaxCount = 1e18;  ///< 30 years in ns
 
-/// The time between two readings, or the part of it that is of one step.
+/// The time between two readings, or the part of it that belongs to one step.
 struct Segment {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
@@ -51,7 +51,7 @@ std::vector<Change> changes_of(const detect::StepTimes& steps) {
   return changes;
 }
 
-/// Of ns or switches; false of what is no number.
+/// Is it a possible number of ns or switches? False for NaN.
 bool is_count(double value) { return value >= 0 && value < kMaxCount; }
 
 class RankTimes {
@@ -172,8 +172,8 @@ class RankTimes {
     return is_outside(inside_ns) || is_inside(wall_ns, inside_ns);
   }
 
-  /// What is charged to the part outside, of `all` of an interval. usual, other_usual: the same of
-  /// measured intervals outside and inside.
+  /// Estimates the part outside of MPI of an interval's charge `all`. usual, other_usual: charge of
+  /// the measured intervals outside and inside.
   static double outside_of(double all, double usual, const CpuSums& outside, double other_usual,
                            const CpuSums& inside, double outside_ns, double inside_ns) {
     const double expected = outside.wall_ns > 0 ? outside_ns * usual / outside.wall_ns : 0.0;
@@ -190,8 +190,8 @@ class RankTimes {
     return std::clamp(value, least, std::max(least, most));
   }
 
-  /// Divides what is charged to an interval. A thread is on a processor, or waits for one, or is
-  /// blocked: neither part has more of the first two than it is long.
+  /// Divides an interval's charge between outside and inside. CPU time plus waiting time of a part
+  /// never exceeds the length of the part.
   static SplitSums split(const CpuSums& all, const SplitSums& usual, double outside_ns,
                          double inside_ns) {
     const auto estimate = [&](double CpuSums::*what) {
@@ -209,7 +209,7 @@ class RankTimes {
             {inside_ns, all.cpu_ns - cpu_ns, all.wait_ns - wait_ns, all.switches - switches}};
   }
 
-  /// Of an interval.
+  /// The sums of an interval, divided between outside and inside.
   static SplitSums divided(CpuSums all, const SplitSums& usual, double wall_ns, double inside_ns) {
     all.wall_ns = wall_ns;
     if (is_outside(inside_ns)) return {all, {}};
@@ -223,7 +223,7 @@ class RankTimes {
   }
 
   void divide(std::size_t step_count) {
-    SplitSums usual;  // of intervals that are all outside, or all inside
+    SplitSums usual;  // of intervals that are entirely outside or inside
     double measured_ns = 0.0;
     double all_ns = 0.0;
     each_interval([&](std::size_t first, std::size_t, double wall_ns, double inside_ns) {
@@ -253,7 +253,7 @@ class RankTimes {
     result_.interpolated_share = in_steps_ns > 0 ? split_ns / in_steps_ns : 0.0;
   }
 
-  /// Of an interval's sums the segment's part, by time.
+  /// The segment's part of an interval's sums, in proportion to time.
   static SplitSums part(const SplitSums& sums, const Segment& segment, double outside_ns,
                         double inside_ns) {
     if (sums.outside.wall_ns == 0)

@@ -8,13 +8,13 @@
 
 namespace megascope::cpu {
 
-/// A part of a thread's time, and what the kernel charged to it in this part.
+/// A part of a thread's time, and what the kernel charged to the thread in it.
 struct CpuSums {
   double wall_ns = 0.0;
   double cpu_ns = 0.0;
-  double wait_ns = 0.0;   ///< runnable without a processor; 0 where the kernel does not report it
+  double wait_ns = 0.0;   ///< runnable but waiting for a core; 0 if the kernel does not report it
                           ///< (RankCpu::has_wait)
-  double switches = 0.0;  ///< involuntary
+  double switches = 0.0;  ///< involuntary context switches
 
   void add(const CpuSums& other) {
     wall_ns += other.wall_ns;
@@ -24,8 +24,8 @@ struct CpuSums {
   }
 };
 
-/// Inside of MPI calls a thread may poll: CPU time there is no work, and a poll that yields waits
-/// for a core with nothing to do.
+/// Sums outside and inside of MPI calls. They are separate because a call may poll: CPU time inside
+/// is not work, and a poll that yields waits for a core without having work.
 struct SplitSums {
   CpuSums outside;
   CpuSums inside;
@@ -36,33 +36,35 @@ struct SplitSums {
   }
 };
 
-/// Of one rank's judged thread (detect::judged_location).
+/// Sums of one rank's judged thread (detect::judged_location). A *reading* is a sample of the
+/// kernel's counters of a thread. Shares are from 0 to 1.
 struct RankCpu {
   std::int32_t world_rank = 0;
   std::uint64_t reading_count = 0;
-  bool has_wait = false;  ///< all readings have the wait for a core
+  bool has_wait = false;  ///< all readings include the wait for a core
   SplitSums whole;        ///< from the first to the last reading
-  SplitSums measured;     ///< of `whole`, what is between readings that tell outside from inside by
-                          ///< themselves
-  std::vector<SplitSums> steps;  ///< by step; of what has readings around it
-  double measured_share = 0.0;   ///< of the time of `whole`: between two readings with no call in
-                                 ///< between, or all of it in one call. The rest is divided between
-                                 ///< outside and inside as their measured parts are
-  double interpolated_share = 0.0;  ///< of the time of `steps`: between readings with a step's
-                                    ///< begin or end in between, divided by time
+  SplitSums measured;     ///< part of `whole` from intervals between readings that are entirely
+                          ///< outside or entirely inside of calls
+  std::vector<SplitSums>
+      steps;                    ///< by step; covers the time between the first and the last reading
+  double measured_share = 0.0;  ///< share of the time of `whole` in `measured`. The rest is
+                                ///< estimated from the rates in `measured`
+  double
+      interpolated_share = 0.0;  ///< share of the time of `steps` from intervals that contain the
+                                 ///< start or end of a step; they are divided in proportion to time
 
   bool has_readings() const { return reading_count > 1; }
 };
 
-/// steps: by index in world_ranks(), as detection found them; may be shorter. Result: by index in
-/// world_ranks(). Streams points and calls of ranks that have readings, once; of others nothing.
-/// Memory: some 100 bytes a reading. Throws what the source throws. jobs: threads to work with, the
-/// caller's among them.
+/// Computes the sums of all ranks, by index in world_ranks(). steps: by index in world_ranks(), as
+/// detection found them; may be shorter. jobs: number of threads including the caller. Reads the
+/// points of the judged thread once, and its MPI calls if there are at least two readings. Memory:
+/// about 100 bytes per reading. Passes on exceptions of the source.
 std::vector<RankCpu> cpu_times(const RecordSource& source,
                                const std::vector<detect::StepTimes>& steps, unsigned jobs);
 
-/// The same without calls and steps: all of a rank's time is in whole.outside, and measured_share
-/// is 0. Streams points only.
+/// As cpu_times(), without calls and steps: all of a rank's time is in whole.outside, and
+/// measured_share is 0. Reads points only.
 std::vector<RankCpu> cpu_sums(const RecordSource& source);
 
 }  // namespace megascope::cpu

@@ -11,17 +11,21 @@ namespace {
 using detect::Cause;
 using detect::RootCause;
 
-constexpr double kExplained = 0.5;  ///< of the excess: from here on it is the cause
+constexpr double kExplained = 0.5;  ///< share of the excess from which a time counts as its cause
 constexpr double kMinExcess = 1e-3;
+constexpr double kMeasured = 0.5;  ///< share of a rank's time; below it, sums outside of MPI are
+                                   ///< mostly estimates
+constexpr double kComputesMoreInAll = 1.05;  ///< CPU time outside and inside together must then
+                                             ///< exceed the others' by this factor, too
+constexpr double kInterpolated = 0.5;        ///< share of the time of steps; above it, CPU times of
+                                             ///< single steps only reflect the lengths of the steps
 constexpr double
-    kMeasured = 0.5;  ///< of a rank's time: below it, what is outside of MPI is estimated
-constexpr double kComputesMoreInAll = 1.05;  ///< and CPU time in all has to be longer as well
-constexpr double kInterpolated = 0.5;   ///< of the time of steps: from here on CPU times of single
-                                        ///< steps are only their lengths, divided
-constexpr double kComputesMore = 1.15;  ///< CPU time over that of the others: with this and
-constexpr double kOfTheExcess = 1.0 / 3;  ///< this share of the excess it is slow by itself as well
+    kComputesMore = 1.15;  ///< factor of CPU time over that of the others; with this factor and
+constexpr double kOfTheExcess = 1.0 /
+                                3;  ///< this share of the excess a rank counts as computing longer
 
-/// The culprit's ranks and the others, in the steps in which it was slow.
+/// The ranks of a root cause and the other judged ranks, in the steps in which the root cause was
+/// active.
 struct Compared {
   CpuSums mine;                     ///< outside of MPI, of all its ranks
   CpuSums peers;                    ///< the same of the others; wall_ns 0: there are none
@@ -32,9 +36,9 @@ struct Compared {
   double wait_in_mpi_ns = 0.0;          ///< of its ranks
   double all_cpu_ns = 0.0;              ///< of its ranks, outside of MPI and inside
   std::vector<double> peer_all_cpu_ns;  ///< the same of each of the others
-  bool is_measured = true;  ///< its ranks' readings tell outside from inside by themselves
-  double excess_ns = 0.0;   ///< of one of its ranks: what it works longer than those that do the
-                            ///< same, by the culprit's factor
+  bool is_measured = true;              ///< sums outside of MPI are mostly measured
+  double excess_ns = 0.0;  ///< excess time per rank over ranks with the same work, from the root
+                           ///< cause's factor
 
   double of_one(double CpuSums::*what) const {
     return mine.*what / static_cast<double>(rank_count);
@@ -60,7 +64,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// From the culprit's first step to its last.
+/// The steps from the root cause's first to its last.
 std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
                                    const RootCause& root_cause) {
   std::vector<std::size_t> steps;
@@ -72,7 +76,7 @@ std::vector<std::size_t> all_steps(const std::vector<const RankCpu*>& ranks,
   return steps;
 }
 
-/// As many of them as the root cause was slow in: those in which its slowest rank worked longest.
+/// The steps in which its slowest rank worked longest, as many as the root cause has active steps.
 std::vector<std::size_t> slow_steps(const std::vector<const RankCpu*>& ranks,
                                     const RootCause& root_cause) {
   std::vector<std::size_t> steps = all_steps(ranks, root_cause);
@@ -190,16 +194,17 @@ class Judge {
     return mine_ns - peers_ns >= kExplained * compared.excess_ns;
   }
 
-  /// Of ranks that share cores, where readings do not tell what was waited outside of MPI from what
-  /// was waited inside: that it computes longer would have to be seen.
+  /// For ranks that share cores: readings do not separate waiting outside of MPI from waiting
+  /// inside, so that both count.
   static bool is_explained_by_sharing(const Compared& compared) {
     return (compared.mine.wait_ns + compared.wait_in_mpi_ns) /
                static_cast<double>(compared.rank_count) >=
            kExplained * compared.excess_ns;
   }
 
-  /// Without the waits of all, would the root cause still be as slow? factor: its time over that of
-  /// those that do the same work.
+  /// Does waiting explain the factor? Compares the factor with what remains of it without the
+  /// waiting time of all ranks. factor: time of the root cause's ranks over that of ranks with the
+  /// same work.
   static bool is_explained_by_share(const Compared& compared, double factor) {
     if (factor - 1 < kMinExcess) return false;
     const double waited = compared.mine.wait_ns / compared.mine.wall_ns;
@@ -222,8 +227,8 @@ class Judge {
            cpu_excess_ns >= kOfTheExcess * excess_ns;
   }
 
-  /// Compared with the median of all other ranks: does it work longer, but not compute longer, and
-  /// is the rest waiting?
+  /// Compared with the median of all other ranks: is the time outside of MPI longer, the CPU time
+  /// not, and is the difference waiting?
   static bool is_explained_by_difference(const Compared& compared) {
     const double usual_wall_ns = median(compared.peer_wall_ns);
     const double excess_ns = compared.of_one(&CpuSums::wall_ns) - usual_wall_ns;
@@ -242,8 +247,7 @@ class Judge {
     return nullptr;
   }
 
-  /// Ranks that take cores from each other are one culprit, the most expensive one, with all that
-  /// waited.
+  /// Merges the preempted root causes of ranks that share the same cores into the first of them.
   void merge() {
     std::vector<RootCause> kept;
     for (RootCause& root_cause : detection_.root_causes) {

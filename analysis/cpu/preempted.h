@@ -9,13 +9,18 @@
 
 namespace megascope::cpu {
 
-/// Renames culprits: one whose excess time outside of MPI is explained by waiting for a core, by
-/// half of it or more, is kPreempted, as far as its ranks have readings with this wait. Those of
-/// one set of ranks that share cores become one root cause. Where its CPU time is longer than its
-/// peers', or it neither computes nor waits for a core (it sleeps, or waits for a disk), a culprit
-/// stays what it is. Of ranks that share cores waiting inside of MPI counts as well: that such a
-/// rank computes longer has to be seen. Links are not looked at. times: of cpu_times() with
-/// detection.steps. Steps of root causes count from 0.
+/// Changes the cause of a root cause to kPreempted if waiting for a core explains at least half of
+/// its excess time outside of MPI. For ranks that share cores, waiting inside of MPI counts as
+/// well. Preempted root causes of the same set of ranks that share cores are merged. Sets
+/// core_wait_ns and core_wait_reason.
+///
+/// Unchanged are:
+/// - links;
+/// - root causes with a rank that is not judged or has no readings with the wait for a core;
+/// - root causes whose ranks use more CPU time than their peers;
+/// - root causes whose ranks are blocked (asleep, or waiting for a disk) for half of the excess.
+///
+/// times: result of cpu_times() with detection.steps. Steps of root causes count from 0.
 void name_preempted(const std::vector<RankCpu>& times, std::span<const SharedCores> shared,
                     detect::Detection& detection);
 

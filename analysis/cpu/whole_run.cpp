@@ -15,20 +15,24 @@ namespace {
 using detect::Cause;
 using detect::RootCause;
 
-constexpr double kMinBlocked = 0.02;  ///< of the run, beyond what the others are
-constexpr double kMinForeign = 0.05;  ///< of the run
-constexpr double kMinComputed = 0.1;  ///< of the run: estimates of CPU time outside of MPI are no
-                                      ///< better where ranks share cores
-constexpr double kScatters = 4.0;  ///< beyond the others' median, in their median distances from it
 constexpr double
-    kOfUsual = 0.1;  ///< of what the others are: programs that sleep do not sleep equally long
-constexpr double kExplained = 0.5;      ///< of what a root cause costs
-constexpr double kWaitsForCores = 0.1;  ///< of their time: from here on ranks' work varies by that
-constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late
+    kMinBlocked = 0.02;  ///< share of the run that a rank is blocked longer than the others
+constexpr double kMinForeign = 0.05;  ///< share of the run
+constexpr double kMinComputed = 0.1;  ///< share of the run; estimates of CPU time outside of MPI
+                                      ///< are not more accurate if ranks share cores
+constexpr double kScatters = 4.0;     ///< distance from the others' median, as a multiple of their
+                                      ///< median absolute deviation
+constexpr double
+    kOfUsual = 0.1;  ///< share of the others' median: sleeping times vary between ranks
+constexpr double kExplained = 0.5;      ///< share of a root cause's cost
+constexpr double kWaitsForCores = 0.1;  ///< share of the ranks' time from which waiting for cores
+                                        ///< makes their work vary
+constexpr double kWaitsInMpi = 0.05;    ///< share of the time in MPI from which messages are late
                                         ///< because ranks have no core
-constexpr double kMinSeen = 0.02;       ///< of the run: there, ranks' work differs by that
 constexpr double
-    kAsSlow = 0.75;  ///< of what the worst costs: below it, something is a consequence of that
+    kMinSeen = 0.02;  ///< share of the run; smaller differences of work are normal there
+constexpr double
+    kAsSlow = 0.75;  ///< share of the largest value; smaller ones are taken for its consequences
 constexpr double kSure = 0.9999;
 
 double median(std::vector<double> values) {
@@ -49,7 +53,7 @@ std::vector<double> values_of_others(const std::vector<Account>& accounts, const
   return others;
 }
 
-/// What one rank has beyond the others' median.
+/// One rank's value minus the median of the others.
 template <class Value>
 double excess_of(const std::vector<Account>& accounts, const Account& account, Value value) {
   return value(account) - median(values_of_others(accounts, account, value));
@@ -105,7 +109,7 @@ class WholeRun {
     return found == accounts_.end() ? nullptr : &*found;
   }
 
-  /// In the whole run.
+  /// A root cause that covers the whole run.
   RootCause common(Cause cause, const Account& account, double excess_ns) const {
     RootCause root_cause;
     root_cause.cause = cause;
@@ -122,9 +126,9 @@ class WholeRun {
     return root_cause;
   }
 
-  /// A thread that was on a processor all the time, or waited for one, did not pause: it computed.
-  /// One that was blocked, as many others as may be, and computed no longer than they did, was slow
-  /// by that.
+  /// A rank that was blocked for a large part of its cost and did not compute longer than the
+  /// others is kBlocked, even if others are blocked, too. A thread that was always on a processor
+  /// or waiting for one did not pause; it computed.
   void correct_causes() {
     for (RootCause& root_cause : detection_.root_causes) {
       const Account* const account = root_cause.ranks.size() == 1
@@ -147,7 +151,8 @@ class WholeRun {
     }
   }
 
-  /// Who waits for a lock is blocked too, shorter than who sleeps with it.
+  /// Ranks that wait for a lock which a sleeping rank holds are blocked, too, but for a shorter
+  /// time: only the longest are kept.
   void name_blocked() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, blocked);
@@ -169,7 +174,7 @@ class WholeRun {
         " blocked between MPI calls, for less: they may have waited for what the first one held.");
   }
 
-  /// Of a culprit's time, what is there in the whole run.
+  /// The root cause's cost, limited to the rank's excess time outside of MPI in the whole run.
   double reported_ns(const RootCause& root_cause) const {
     const double reported_ns = root_cause.cost_fraction * run_ns_;
     const Account* const account = root_cause.ranks.size() == 1
@@ -180,7 +185,7 @@ class WholeRun {
                : std::min(reported_ns, std::max(0.0, excess_of(accounts_, *account, outside)));
   }
 
-  /// What the rank's steps show stays: since when, and how much.
+  /// Makes the rank's root cause kBlocked; keeps onset and size if its steps show them.
   void take_blocked(const Account& account, double excess_ns) {
     RootCause found = common(Cause::kBlocked, account, excess_ns);
     for (const RootCause& root_cause : detection_.root_causes) {
@@ -201,7 +206,8 @@ class WholeRun {
     add(std::move(found));
   }
 
-  /// A library that polls is blocked nowhere: the process was stopped, or the transport waited.
+  /// An MPI library that polls is never blocked. Blocked time inside of MPI therefore means that
+  /// the process was stopped or that the transport waited.
   void name_blocked_in_mpi() {
     for (const Account& account : accounts_) {
       const bool is_named = std::ranges::any_of(
@@ -214,7 +220,7 @@ class WholeRun {
         continue;
       RootCause found = common(Cause::kBlocked, account, account.blocked_in_mpi_ns);
       found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns,
-                                        1.0);  // of all its time, not of its work
+                                        1.0);  // factor of the rank's whole time, not of its work
       found.is_in_mpi = true;
       found.blocked_ns = account.blocked_in_mpi_ns;
       std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
@@ -224,8 +230,8 @@ class WholeRun {
     }
   }
 
-  /// Of those that name a rank, blocked or kept from its core, the first that costs most; waits for
-  /// fellows, where nothing else is told of them.
+  /// Keeps one root cause kBlocked or kPreempted for each rank: kBlocked before kPreempted, then
+  /// the most expensive one.
   void keep_one_a_rank() {
     std::ranges::stable_sort(detection_.root_causes, [](const RootCause& a, const RootCause& b) {
       return order_of(a) < order_of(b);
@@ -269,12 +275,11 @@ class WholeRun {
 
   RootCause foreign_root_cause(const std::vector<const Account*>& hit) const {
     const Account& worst = **std::ranges::max_element(hit, {}, &Account::foreign_ns);
-    // Of the waits outside of MPI the part that is not the fellows'.
+    // The part of the waits outside of MPI that other ranks on the same cores do not explain.
     const double wait_ns = worst.times->whole.outside.wait_ns;
     const double share = worst.core_wait_ns > 0 ? worst.foreign_ns / worst.core_wait_ns : 0.0;
     RootCause root_cause = common(Cause::kPreempted, worst, wait_ns * share);
-    for (const RootCause& other :
-         detection_.root_causes) {  // since when and how much, where steps show it
+    for (const RootCause& other : detection_.root_causes) {  // onset and size, if steps show them
       const bool is_theirs = std::ranges::any_of(
           hit, [&](const Account* account) { return is_in(other.ranks, account->world_rank); });
       const bool is_as_large = other.cost_fraction >= kExplained * root_cause.cost_fraction;
@@ -321,7 +326,7 @@ class WholeRun {
                                      kWaitsInMpi * account->times->whole.inside.wall_ns;
   }
 
-  /// The library itself waits there for something else than a core.
+  /// Is the rank blocked inside of MPI, that is, not waiting for a core?
   bool is_blocked_in_mpi(std::int32_t world_rank) const {
     const Account* const account = account_of(world_rank);
     return account != nullptr && account->blocked_in_mpi_ns >= kMinBlocked * run_ns_;
@@ -379,7 +384,7 @@ class WholeRun {
   const std::vector<Account>& accounts_;
   detect::Detection& detection_;
   double run_ns_ = 0.0;
-  double wait_ns_ = 0.0;  ///< for a core, of all ranks
+  double wait_ns_ = 0.0;  ///< time waiting for a core, sum over ranks
   double all_ns_ = 0.0;
 };
 

@@ -8,23 +8,25 @@
 
 namespace megascope::cpu {
 
-/// Adds and corrects root causes by what the kernel charged to each rank in the whole run; where no
-/// steps were found, too.
+/// Adds, corrects and removes root causes according to each rank's account of the whole run. Works
+/// without steps, too. In this order:
 ///
-/// - A rank that is blocked outside of MPI longer than the others is kBlocked. A culprit that its
-/// steps show becomes that.
-/// - Ranks whose cores something else had are kPreempted; culprits among these ranks, and waits of
-/// ranks for their fellows, are that.
-/// - Links are not judged between ranks that wait for a core in MPI, unless one of them is blocked
-/// there: they are removed, and
-///   detection.limitations says so.
-/// - Where nothing was found, a rank that computes longer than the others in all is kSlowCompute.
-/// - Where ranks wait for cores, their work varies: what a culprit is said to cost has to be there
-/// in the whole run as well, else it goes, and
-///   detection.limitations says so. Pauses of a thread that was not blocked are none.
+/// - Slow links between ranks that wait for a core in MPI are removed, unless a rank is blocked
+/// there. detection.limitations reports how many. With fewer than two accounts nothing else is
+/// done.
+/// - Root causes of single ranks whose time was spent blocked become kBlocked. A kHostStall of a
+/// rank that was not blocked becomes kSlowCompute.
+/// - A rank that is blocked longer than the others becomes kBlocked, outside of MPI or, if no link
+/// explains it, inside.
+/// - Ranks whose cores were used by something else become kPreempted and replace other root causes
+/// of these ranks.
+/// - If ranks wait for cores for at least 10 % of their time, root causes kSlowCompute and
+/// kInputImbalance of single ranks are removed unless the whole run shows their cost.
+/// detection.limitations reports how many.
+/// - If no root cause is left, a rank that computes longer than all others is kSlowCompute.
 ///
-/// accounts: of cpu_times() with detection.steps. Steps of culprits count from 0. Before culprits
-/// are replayed: costs are at most those told.
+/// accounts: result of accounts_of() for cpu_times() with detection.steps. Steps of root causes
+/// count from 0. Call before the root causes are replayed.
 void judge_whole_run(const std::vector<Account>& accounts, detect::Detection& detection);
 
 }  // namespace megascope::cpu

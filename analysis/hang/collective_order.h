@@ -8,11 +8,11 @@
 
 namespace megascope::analysis {
 
-/// At most one a communicator, window and file, in the order of `comms`. Compares hashes first;
-/// only where they differ, or are not known, calls are read again, of all members at once, up to
-/// the first that differs. Left out: communicators that members may take for another one
-/// (CommTable::Entry::is_sure), and for kCount processes that have not reached MPI_Finalize or lost
-/// calls.
+/// Returns the first mismatch of each communicator, window and file that has one, in the order of
+/// `comms`. Compares hashes first. Only where they differ or are unknown, the calls of all members
+/// are read again in parallel order up to the first mismatch. Ignored are communicators without a
+/// sure global name (CommTable::Entry::is_sure); for kCount also processes that have not reached
+/// MPI_Finalize or have lost calls.
 std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTable& comms);
 
 }  // namespace megascope::analysis

@@ -35,7 +35,8 @@ std::vector<Standing> standings_of(const Processes& processes, std::int32_t worl
   return standings;
 }
 
-/// Ranks are nodes 0 …; behind them threads that wait, and what several wait for together.
+/// Builds the wait-for graph. Nodes 0 … are the ranks; after them come waiting threads and what
+/// several threads wait for together.
 class GraphMaking {
  public:
   GraphMaking(const HangReport& report, const CommTable& comms) : report_(report), comms_(comms) {
@@ -47,8 +48,8 @@ class GraphMaking {
     for (const Waiting& waiting : report.waiting) add(waiting);
   }
 
-  /// nodes[i] is that of waiting[i]; targets[i][k] that of its want k, kNoNode where it waits for
-  /// nothing.
+  /// nodes[i] is the node of waiting[i]; targets[i][k] that of its want k, kNoNode if the want is
+  /// fulfilled or its rank unknown.
   std::vector<Node> nodes;
   std::vector<std::vector<Node>> targets;
   WaitGraph graph;
@@ -69,8 +70,8 @@ class GraphMaking {
     return report_.standings[static_cast<std::size_t>(rank)] == Standing::kGoesOn;
   }
 
-  /// A process goes on while one of its threads can: below MPI_THREAD_MULTIPLE only the one that is
-  /// in MPI counts.
+  /// A process can continue if one of its threads can. Below MPI_THREAD_MULTIPLE, other threads
+  /// cannot call MPI while one is in a call.
   void free_by_threads(const ProcessState& state, const std::vector<bool>& has_waiting) {
     if (!goes_on(state.world_rank)) return;
     if (state.may_be_ahead)
@@ -110,7 +111,7 @@ class GraphMaking {
     if (is_free) graph.set_kind(node, WaitGraph::Kind::kFree);
   }
 
-  /// kNoNode: it waits for no rank that is known.
+  /// kNoNode: it waits for no known rank.
   Node target_of(const Waiting& waiting, const Want& want) {
     if (want.comm == CommTable::kNone) return kNoNode;
     if (want.kind == Want::Kind::kCollective) return meeting_of(waiting, want);
@@ -120,8 +121,8 @@ class GraphMaking {
                : kNoNode;
   }
 
-  /// The others of the communicator. Of a large one all its members share a node, in which each
-  /// waits for itself as well: that makes no difference to who can go on.
+  /// The other members of the communicator. The members of a large communicator share one node, so
+  /// that each also waits for itself; this does not change which nodes can continue.
   Node anybody_of(const Waiting& waiting, const Want& want) {
     constexpr std::size_t kLarge = 1024;
     const std::vector<std::int32_t> partners = comms_.partners(waiting.world_rank, want.comm);

@@ -8,64 +8,72 @@
 #include <functional>
 #include <vector>
 
-/// Who waits for whom at the end of a run's records. docs/hang.md says what is told and what is
-/// not.
+/// Analysis of hangs: which rank waits for which other rank at the end of a run's records.
+/// docs/hang.md lists what is found and what is not. Times in ns.
 namespace megascope::analysis {
 
-/// Is a process there? As whoever opened the traces can tell.
+/// Whether a process exists, according to the caller, who opened the traces.
 enum class Life : std::uint8_t { kUnknown, kRuns, kGone };
 
-/// How a rank's part of the run stands.
+/// State of a rank at the end of its records.
 enum class Standing : std::uint8_t {
-  kGoesOn,     ///< its trace has no end; its process may be gone with all others
+  kGoesOn,     ///< its trace has no end; its process may be gone together with all others
   kFinalized,  ///< has entered MPI_Finalize
   kAborted,    ///< has called MPI_Abort
-  kDied,       ///< its process is gone, and others of the run are there
+  kDied,       ///< its process is gone, but other processes of the run exist
   kMissing,    ///< no trace
 };
 
-/// One wait of a circle: a thread, what it wants, and who would have to do it.
+/// One edge of a wait-for cycle: a waiting thread, what it waits for, and the rank that would have
+/// to act.
 struct CycleStep {
   std::int32_t world_rank = 0;
-  std::uint32_t waiting = 0;  ///< in HangReport::waiting
-  std::uint32_t want = 0;     ///< in its wants
+  std::uint32_t waiting = 0;  ///< index in HangReport::waiting
+  std::uint32_t want = 0;     ///< index in Waiting::wants
   std::int32_t next = 0;      ///< world rank of the next step
 };
 
-/// A rank that does not wait itself and that others wait for, directly or through others.
+/// A rank that does not wait itself but that other ranks wait for, directly or through other ranks.
 struct Blame {
   std::int32_t world_rank = 0;
-  std::size_t waiting_count = 0;  ///< ranks
+  std::size_t waiting_count = 0;  ///< number of ranks that wait for it
 };
 
+/// Result of analyze_hang().
 struct HangReport {
   Processes processes;
   std::vector<Standing> standings;  ///< by world rank
-  bool is_running = false;          ///< a process of the run is there
-  std::vector<Waiting> waiting;     ///< by rank and location
-  std::vector<bool> is_stuck;       ///< of each: nothing that the trace shows can release it
+  bool is_running = false;          ///< a process of the run exists
+  std::vector<Waiting> waiting;     ///< waiting threads, ascending by rank, then location
+  std::vector<bool>
+      is_stuck;  ///< by index in `waiting`: according to the traces, no rank can release the thread
   std::vector<std::vector<CycleStep>> cycles;
-  std::vector<Blame> blames;  ///< the most waited for first; at most kMaxBlames
+  std::vector<Blame> blames;  ///< descending by waiting_count; at most kMaxBlames
   std::vector<Mismatch> mismatches;
 
   static constexpr std::size_t kMaxBlames = 16;
-  std::size_t stuck_count() const;  ///< ranks
+  std::size_t stuck_count() const;  ///< number of ranks with a stuck thread
 };
 
-/// source, comms: outlive the result. life: asked once a process. jobs: threads to work with.
+/// Analyses a run. source, comms: must outlive the result. life: called once for each process with
+/// a trace, by the calling thread. jobs: number of threads. Reads all calls once, and those of
+/// processes with open messages a second time.
 HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
                         const std::function<Life(const ProcessInfo&)>& life, unsigned jobs);
 
-/// nullptr: the thread does not wait.
+/// Returns the wait of a thread; nullptr if it does not wait. Valid as long as the report.
 const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank, LocationId location);
 
-/// The first part alone: where each process stands.
+/// The first step of analyze_hang() alone: the state of each process. source: must outlive the
+/// result.
 Processes read_processes(const RecordSource& source, unsigned jobs);
 
-/// Has a process begun the collective of this number, as this function?
+/// Returns whether a process has begun collective number `collective.sequence` by calling
+/// `function`. The function is compared only for its last collective.
 bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank,
                  const Want& collective, std::string_view function);
-/// World ranks that have not; those without a trace are left out.
+/// Returns the world ranks of the members that have a trace and have not entered the collective
+/// that `waiting` waits for, ascending.
 std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable& comms,
                                       const Waiting& waiting, const Want& collective);
 

@@ -13,7 +13,7 @@
 
 namespace megascope::analysis {
 
-/// The pass over one process. Queries are found by what one of its messages says, with and without
+/// The pass over one process. Looks up queries by the fields of each message, with and without
 /// wildcards.
 class MessageCounting {
  public:
@@ -84,7 +84,7 @@ class MessageCounting {
         return;
       }
       case FactKind::kRecv:
-        if (fact.request == kNoRequest) take(fact);  // else counted where it was probed
+        if (fact.request == kNoRequest) take(fact);  // else counted at its matched probe
         return;
       case FactKind::kRecvComplete:
         if (bool probed = false; !probed_.take(fact.request, probed)) take(fact);
@@ -135,7 +135,8 @@ class MessageCounting {
   std::map<MessageQuery, std::size_t> index_;  ///< in counts_
   std::unordered_multimap<std::uint64_t, std::size_t> by_key_;
   std::unordered_multimap<RequestId, std::size_t> by_request_;  ///< in positions_
-  RequestMap<bool> probed_;  ///< messages that a matched probe took and whose receive goes on
+  RequestMap<bool>
+      probed_;  ///< messages that a matched probe reserved and whose receive has not completed
 };
 
 MessageCounts::Answer MessageCounts::answer(const MessageQuery& query) const {

@@ -10,44 +10,47 @@
 
 namespace megascope::analysis {
 
-/// Messages that fit a receive or are of a send's series.
+/// The messages that a receive accepts, or those of a send's series.
 struct MessageQuery {
   CommTable::Index comm = CommTable::kNone;
   std::int32_t source = kNoPeer;       ///< world rank, or kAnySource
   std::int32_t destination = kNoPeer;  ///< world rank
-  std::int32_t tag = 0;                ///< or kAnyTag
+  std::int32_t tag = 0;                ///< tag or kAnyTag
 
   auto operator<=>(const MessageQuery&) const = default;
 };
 
-/// A send that is being asked about: which of its series it is.
+/// A send whose position in its series is to be determined.
 struct SendQuery {
   std::int32_t world_rank = 0;
   LocationId location = 0;
-  RequestId request = kNoRequest;  ///< kNoRequest: the call that the thread is in
+  RequestId request = kNoRequest;  ///< kNoRequest: the send call that the thread is in
   std::uint64_t since_ns = 0;      ///< entry of the call that started it
 
   auto operator<=>(const SendQuery&) const = default;
 };
 
-/// How many messages of the series in question were sent and received. A second pass over the calls
-/// of those processes that can tell; memory: the questions. MPI matches the n-th send of a series
-/// with the n-th receive that fits (MPI-4.1 §3.5).
+/// Counts the messages of selected series. MPI matches the n-th send of a series with the n-th
+/// receive that accepts it (MPI-4.1 §3.5), so that counts show which messages are in flight.
+///
+/// Use: ask() for all queries, count() once, then the rest. count() reads the calls of the senders
+/// and receivers in question. Memory: the queries. One thread at a time.
 class MessageCounts {
  public:
   void ask(const MessageQuery& query) { answers_.try_emplace(query); }
-  /// query: the series, no wildcards.
+  /// query: the series of the send; without wildcards.
   void ask(const SendQuery& send, const MessageQuery& query) {
     ask(query);
     positions_[send] = {query, 0};
   }
+  /// jobs: number of threads. Passes on exceptions of the source.
   void count(const RecordSource& source, const CommTable& comms, unsigned jobs);
 
-  /// Sends that were started, also those still going on. 0 for what was not asked.
+  /// Number of sends started, including those in progress. 0 if the query was not asked.
   std::uint64_t sent(const MessageQuery& query) const { return answer(query).sent; }
-  /// Receives that have returned, or whose message was taken by a matched probe.
+  /// Number of completed receives, including messages that a matched probe reserved.
   std::uint64_t taken(const MessageQuery& query) const { return answer(query).taken; }
-  /// Sends of the series that were started before this one.
+  /// Number of sends of the series that were started before this one.
   std::uint64_t sent_before(const SendQuery& send) const;
 
  private:

@@ -21,7 +21,7 @@ OpenEnd open_end_of(const ProcessState& state) {
   return end;
 }
 
-/// What keeps ranks without an end where they are.
+/// Determines for each rank without an end whether its waits explain where it stopped.
 class Explaining {
  public:
   Explaining(const HangReport& report, const CommTable& comms, const OpenEnds& ends)
@@ -30,9 +30,9 @@ class Explaining {
     for (const OpenEnd& end : ends.ranks) judge(end);
   }
 
-  /// Ranks that no rank keeps from going on, ascending.
+  /// Ranks that wait for no other rank without an end, ascending.
   const std::vector<std::int32_t>& free() const { return free_; }
-  /// Of some of them it is not known whether they could go on.
+  /// For some ranks it is unknown whether they could have continued.
   bool is_unsure() const { return is_unsure_; }
   /// Do all other ranks without an end wait for these, directly or through others?
   bool is_awaited_by_all(const std::vector<std::int32_t>& ranks) const {
@@ -77,7 +77,8 @@ class Explaining {
         [](const ThreadState& thread) { return thread.has_called && !thread.has_ended; }));
   }
 
-  /// Notes whom the wait is for. False: the trace shows nothing that keeps it from ending.
+  /// Records the ranks that the thread waits for. Returns false if the trace shows nothing that
+  /// prevents the wait from ending.
   bool keep(const Waiting& waiting) {
     std::vector<std::int32_t> partners;
     bool is_known = !waiting.wants.empty();
@@ -95,7 +96,7 @@ class Explaining {
     return true;
   }
 
-  /// False: not all that the want depends on is known.
+  /// Returns false if it is not fully known what the want depends on.
   bool add_partners(const Waiting& waiting, const Want& want, std::vector<std::int32_t>& partners) {
     const auto add = [&](std::int32_t rank) {
       if (rank != waiting.world_rank && ends_.find(rank) != nullptr) partners.push_back(rank);
@@ -123,7 +124,7 @@ class Explaining {
   const HangReport& report_;
   const CommTable& comms_;
   const OpenEnds& ends_;
-  std::vector<std::vector<std::int32_t>> awaiting_;  ///< by world rank: who waits for it
+  std::vector<std::vector<std::int32_t>> awaiting_;  ///< by world rank: ranks that wait for it
   std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, std::vector<std::int32_t>>
       absent_;
   std::vector<std::int32_t> free_;

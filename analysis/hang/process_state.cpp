@@ -8,7 +8,7 @@
 namespace megascope::analysis {
 namespace {
 
-/// Losses after which calls are missing.
+/// Causes of loss that mean that calls are missing.
 constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage,
                                        LossCause::kNoBuffer, LossCause::kForeign,
                                        LossCause::kDamaged};
@@ -105,7 +105,7 @@ class Reading {
     // A split collective is ended by its other half, not by a request.
     if (fact.request == kNoRequest || functions_.function(call.region).name.ends_with("_begin"))
       return;
-    complete(fact.request);  // an earlier one under this number, whose end was not seen
+    complete(fact.request);  // an earlier request with this id, whose completion was not recorded
     if (open_.size() > 2 * open_count_ + 64) compact();
     open_.push_back(
         {.posted = fact, .region = call.region, .location = location, .since_ns = call.enter_ns});

@@ -14,74 +14,83 @@
 
 namespace megascope::analysis {
 
-/// An operation that was started and has not been seen to complete.
+/// An operation that was started and whose completion is not recorded.
 struct OpenOperation {
   Fact posted;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFileReadRequest …, kRput …
-  Slot slot = kNoSlot;  ///< of a collective, and its number there
+  Slot slot = kNoSlot;  ///< collectives: communicator, window or file, and number of the collective
+                        ///< there
   std::uint32_t sequence = 0;
-  RegionId region = kNoRegion;  ///< of the call that started it
-  LocationId location = 0;      ///< of the thread that did
-  std::uint64_t since_ns = 0;
+  RegionId region = kNoRegion;  ///< function of the call that started it
+  LocationId location = 0;      ///< thread that started it
+  std::uint64_t since_ns = 0;   ///< entry of that call
 };
 
-/// What a process has done so far in windows, as far as others wait for it. By calls that returned.
+/// State of a process's window synchronisation, as far as other processes depend on it. Counts
+/// facts of calls that returned.
 struct OneSidedState {
-  /// Calls of MPI_Win_post … (rma::kPost …) on a window with a group.
+  /// Number of calls of MPI_Win_post and similar, by window, group and function (rma::kPost …).
   std::map<std::tuple<WinId, GroupId, std::uint64_t>, std::uint64_t> group_syncs;
-  /// Locks that are held: window and target (kNoPeer: of all), and whether exclusively.
+  /// Locks held, by window and target rank (kNoPeer: all targets). Value: whether the lock is
+  /// exclusive.
   std::map<std::pair<WinId, std::int32_t>, bool> locks;
 };
 
-/// Where one thread was last seen.
+/// Last recorded state of one thread.
 struct ThreadState {
   LocationId location = 0;
-  bool has_called = false;  ///< false: nothing else here means anything
-  bool is_inside = false;   ///< in the call below; else that is the last one that returned
-  bool has_ended = false;   ///< the thread is no more
+  bool has_called = false;  ///< false: the fields below are unset, except has_ended
+  bool is_inside = false;   ///< the thread is in the call `region`; else that call was its last and
+                            ///< has returned
+  bool has_ended = false;   ///< the thread has ended
   RegionId region = kNoRegion;
   CommId comm = kNoComm;
   std::uint64_t enter_ns = 0;
-  std::uint64_t leave_ns = 0;       ///< of a call that returned
-  std::vector<Fact> posted;         ///< of a call it is in
-  std::uint64_t poll_count = 0;     ///< unsuccessful tests and probes in a row, up to the last call
+  std::uint64_t leave_ns = 0;    ///< return of the call, unless is_inside
+  std::vector<Fact> posted;      ///< is_inside: facts about the call's arguments
+  std::uint64_t poll_count = 0;  ///< consecutive unsuccessful tests and probes up to the last call
   std::uint64_t poll_since_ns = 0;  ///< entry of the first of them
 };
 
-/// How far a process is on one of its communicators, windows or files.
+/// Progress of a process through the collectives on one communicator, window or file.
 struct CommProgress {
-  std::uint32_t first = 0;  ///< number of the first collective seen; not 0: its beginning is lost
-  std::uint32_t count = 0;  ///< collectives begun: the last one has number count - 1
-  bool has_holes = false;   ///< some numbers in between were not seen
-  RegionId last_region = kNoRegion;  ///< of the last one
-  std::uint64_t sum = 0;             ///< of hash_of() over all that were seen
-  /// `sum` after number n is at n modulo the size, for the last ones.
+  std::uint32_t
+      first = 0;  ///< number of the first recorded collective; not 0: earlier ones are lost
+  std::uint32_t count = 0;           ///< number of collectives begun, including lost ones
+  bool has_holes = false;            ///< some collectives in between were not recorded
+  RegionId last_region = kNoRegion;  ///< function of the last collective
+  std::uint64_t sum = 0;             ///< sum of hash_of() over all recorded collectives
+  /// The value of `sum` after collective n is at index n modulo kRecentCount, for the last
+  /// kRecentCount collectives.
   static constexpr std::uint32_t kRecentCount = 32;
   std::vector<std::uint64_t> recent;
 
-  /// The sum over the first `number` collectives; false when that is not known any more.
+  /// Computes the sum over the first `number` collectives. Returns false if it is unknown: more
+  /// than kRecentCount collectives ago, or some are lost.
   bool sum_of_first(std::uint32_t number, std::uint64_t& result) const;
 };
 
+/// State of a process at the end of its records.
 struct ProcessState {
   std::int32_t world_rank = 0;
-  const ProcessDefinitions* definitions = nullptr;  ///< of the source
+  const ProcessDefinitions* definitions = nullptr;  ///< owned by the source
   std::vector<ThreadState> threads;                 ///< by location
-  std::vector<OpenOperation> open;                  ///< in the order in which they were started
+  std::vector<OpenOperation> open;                  ///< in order of start
   std::vector<CommProgress> progress;               ///< by slot
   OneSidedState one_sided;
-  bool has_finalized = false;  ///< MPI_Finalize was entered; its record has no length
-  bool has_losses = false;     ///< calls are missing in its trace: what is told of messages may be
-                               ///< wrong
-  bool
-      may_be_ahead = false;  ///< they are missing at its end, or anywhere: where it is is not known
+  bool has_finalized = false;  ///< MPI_Finalize was entered
+  bool has_losses = false;    ///< calls are missing in its trace, so that counts of messages may be
+                              ///< wrong
+  bool may_be_ahead = false;  ///< calls may be missing at the end, so that its current state is
+                              ///< unknown
 
   const CommProgress* progress_on(Slot slot) const {
     return slot < progress.size() ? &progress[slot] : nullptr;
   }
 };
 
-/// One pass over the calls of a process. Memory: its open operations, 300 bytes a communicator,
-/// window and file, and the groups that windows were synchronised with. source outlives the result.
+/// Reads all calls of a process once. Memory: its open operations, 300 bytes per communicator,
+/// window and file, and the groups used to synchronise windows. source: must outlive the result.
+/// functions: of this process.
 ProcessState read_process(const RecordSource& source, std::int32_t world_rank,
                           const FunctionTable& functions);
 

@@ -63,8 +63,8 @@ void WaitGraph::solve() {
   }
 }
 
-/// Strongly connected components of the stuck nodes, by number; kNotSeen for those that go on.
-/// Tarjan, without recursion.
+/// Strongly connected components of the stuck nodes, by number; kNotSeen for nodes that can
+/// continue. Tarjan, without recursion.
 std::vector<std::uint32_t> WaitGraph::components() const {
   const std::size_t count = kinds_.size();
   std::vector<std::uint32_t> component(count, kNotSeen);
@@ -111,7 +111,8 @@ std::vector<std::uint32_t> WaitGraph::components() const {
   return component;
 }
 
-/// from: kNotSeen for all, and so afterwards.
+/// The shortest cycle through `node` in its component. from: scratch space; all kNotSeen before and
+/// after.
 std::vector<WaitGraph::Node> WaitGraph::cycle_through(Node node,
                                                       const std::vector<std::uint32_t>& component,
                                                       std::vector<Node>& from) const {

@@ -6,16 +6,17 @@
 
 namespace megascope::analysis {
 
-/// Who can still go on, and who waits in a circle. A node that waits for *all* of its targets goes
-/// on when each of them can, one that waits for *any* when one can. Pure; O(nodes + edges).
+/// A wait-for graph (AND-OR model): which nodes can continue, and which form cycles. A kAll node
+/// can continue if all of its targets can; a kAny node if at least one can. Building and solve():
+/// O(nodes + edges). One thread at a time.
 class WaitGraph {
  public:
   using Node = std::uint32_t;
   enum class Kind : std::uint8_t {
-    kAll,   ///< without targets: nothing is missing, it goes on
-    kAny,   ///< without targets: no rank can help it
-    kFree,  ///< goes on by itself
-    kDead,  ///< never does anything again
+    kAll,   ///< without targets it can continue
+    kAny,   ///< without targets it is stuck
+    kFree,  ///< can continue
+    kDead,  ///< never continues
   };
 
   Node add(Kind kind);
@@ -24,22 +25,26 @@ class WaitGraph {
   void add_edge(Node from, Node to) { edges_.emplace_back(from, to); }
   std::size_t size() const { return kinds_.size(); }
 
-  /// Call once, when all is added; then the rest may be asked.
+  /// Call once, after all nodes and edges are added. The functions below require it.
   void solve();
   bool is_stuck(Node node) const { return !can_go_on_[node]; }
   /// Targets of a node, in the order added.
   std::vector<Node> targets(Node node) const;
-  /// The shortest circle through one node of each group of stuck nodes that wait for each other:
-  /// nodes in the order of waiting, beginning with the lowest. Ascending by that one.
+  /// Returns one cycle for each strongly connected component of stuck nodes: the shortest through
+  /// the lowest node of the component, in waiting order, starting with that node. Ascending by
+  /// first node.
   std::vector<std::vector<Node>> cycles() const;
-  /// Nodes below `limit` that others wait for, and how many do directly; the most first.
+  /// Returns the nodes below `limit` that other nodes wait for, with the number of nodes that wait
+  /// directly; descending by number.
   std::vector<std::pair<Node, std::size_t>> most_wanted(Node limit) const;
-  /// How many nodes below `limit` wait for `target`, directly or not.
+  /// Returns how many nodes below `limit` wait for `target`, directly or through other nodes.
+  /// O(nodes + edges).
   std::size_t waiting_count(Node target, Node limit) const;
 
  private:
   struct Links {
-    std::vector<std::uint32_t> first;  ///< by node, and one more
+    std::vector<std::uint32_t>
+        first;  ///< by node: index of its first link in `to`; one more entry at the end
     std::vector<Node> to;
   };
   static Links link(const std::vector<std::pair<Node, Node>>& edges, std::size_t node_count,
@@ -53,7 +58,7 @@ class WaitGraph {
   std::vector<std::pair<Node, Node>> edges_;
   Links forward_;
   Links backward_;
-  std::vector<std::uint32_t> missing_;  ///< kAll: targets that cannot go on yet
+  std::vector<std::uint32_t> missing_;  ///< kAll: number of targets not known to continue
   std::vector<bool> can_go_on_;
 };
 

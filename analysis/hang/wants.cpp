@@ -40,7 +40,7 @@ bool meets_a_world(std::string_view name) {
          name.starts_with("MPI_Comm_spawn");
 }
 
-/// What one process's threads want.
+/// Collects what the threads of one process wait for.
 class Collecting {
  public:
   Collecting(const Processes& processes, const ProcessState& state, const FunctionTable& functions,
@@ -72,7 +72,8 @@ class Collecting {
   }
 
  private:
-  /// Threads that wait for requests: those that they started themselves, else all of the process.
+  /// For a thread that waits for requests: the requests that it started itself; if there are none,
+  /// all open requests of the process.
   void want_requests(const ThreadState& thread, const FunctionTable::Function& function,
                      Waiting& waiting) {
     for (const Fact& fact : thread.posted) {
@@ -117,7 +118,7 @@ class Collecting {
       const bool is_started = fact.kind == FactKind::kSendRequest ||
                               fact.kind == FactKind::kRecvRequest;
       const bool is_probed = fact.kind == FactKind::kRecv &&
-                             fact.request != kNoRequest;  // its message is here
+                             fact.request != kNoRequest;  // its message has arrived
       const bool has_peer = fact.peer >= 0 ||
                             (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
       const bool is_elsewhere = fact.kind == FactKind::kCollective ||
@@ -191,7 +192,7 @@ class Collecting {
   std::map<Pattern, std::uint32_t> alike_;
 };
 
-/// Receives of a process, open or waited in, that would take a message.
+/// Number of open or blocking receives of a process that accept a message.
 std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms,
                               const MessageQuery& message) {
   const WorldRanks world_ranks(*state.definitions);

@@ -9,7 +9,7 @@
 
 namespace megascope::analysis {
 
-/// Something that a thread waits for.
+/// One thing that a thread waits for: an action of another rank, in most cases.
 struct Want {
   enum class Kind : std::uint8_t {
     kReceive,
@@ -17,73 +17,77 @@ struct Want {
     kCollective,
     kPost,      ///< MPI_Win_post by `partner`
     kComplete,  ///< MPI_Win_complete by `partner`
-    kLock,  ///< of a window's part at `target`; `partner` is who holds it, kNoPeer: no rank is seen
-            ///< to
-    kTarget,    ///< the window's part at `target`: it may have to take part in an operation
-    kWorld,     ///< processes of another world
-    kTransfer,  ///< an operation on a file or window that needs no rank's call, as far as is known
+    kLock,      ///< lock of the window at `target`; `partner` holds it; kNoPeer: no holder is known
+    kTarget,    ///< an operation on the window at `target`, in which `target` may have to take part
+    kWorld,     ///< action of processes of another world
+    kTransfer,  ///< an operation on a file or window that is not known to need a call of another
+                ///< rank
   };
   Kind kind = Kind::kReceive;
   CommTable::Index comm = CommTable::kNone;  ///< the communicator, window or file
-  std::int32_t peer = kNoPeer;  ///< as the call names it: rank in the communicator, kAnySource; the
-                                ///< root of a collective
-  std::int32_t partner = kNoPeer;  ///< the peer's or root's world rank; kAnySource; kNoPeer: none,
-                                   ///< or not known
-  std::int32_t target = kNoPeer;   ///< of kLock and kTarget: world rank, kNoPeer for all
-  bool is_exclusive = false;       ///< of kLock: as the holder has it
+  std::int32_t peer = kNoPeer;  ///< argument of the call: rank in the communicator, or kAnySource;
+                                ///< the root of a collective
+  std::int32_t
+      partner = kNoPeer;  ///< world rank of the peer or root; kAnySource; kNoPeer: none or unknown
+  std::int32_t target = kNoPeer;  ///< kLock, kTarget: world rank; kNoPeer for all
+  bool is_exclusive = false;      ///< kLock: the holder's lock is exclusive
   std::int32_t tag = 0;
-  std::uint64_t bytes = 0;         ///< as posted
+  std::uint64_t bytes = 0;         ///< size according to the arguments
   std::uint32_t sequence = 0;      ///< of a collective
-  RegionId region = kNoRegion;     ///< of the call that posted it
-  RequestId request = kNoRequest;  ///< kNoRequest: the thread is in the call itself
-  LocationId location = 0;         ///< of the thread that posted it
+  RegionId region = kNoRegion;     ///< function of the call that started it
+  RequestId request = kNoRequest;  ///< kNoRequest: the thread is in the blocking call itself
+  LocationId location = 0;         ///< thread that started it
   std::uint64_t since_ns = 0;
-  std::uint32_t position = 0;  ///< of a receive: how many alike were posted before and are open
-  bool may_have_left = false;  ///< a send that MPI may have completed although nobody received it:
-                               ///< small, buffered
-  bool is_met = false;   ///< the other side has done its part: the message was sent, the receive is
-                         ///< posted
-  bool is_known = true;  ///< false: whether the other side has done its part is not known: no
-                         ///< trace, or not all of it
+  std::uint32_t position = 0;  ///< receives: number of open receives with equal arguments that were
+                               ///< posted earlier
+  bool may_have_left = false;  ///< sends that MPI may complete without a receiver (small or
+                               ///< buffered); locks with an uncertain holder
+  bool is_met = false;   ///< the other rank has done its part: the message is sent, or the receive
+                         ///< is posted
+  bool is_known = true;  ///< false: is_met is unknown, because the other rank's trace is missing or
+                         ///< incomplete
 };
 
-/// One thread that is in a call which may wait, or polls.
+/// A thread that is in a call that may wait, or that polls.
 struct Waiting {
   std::int32_t world_rank = 0;
   LocationId location = 0;
   bool is_polling = false;
-  bool needs_all = true;    ///< of `wants`; else any of them, as far as the trace tells
-  std::uint32_t asked = 0;  ///< how many requests the call is over; 0: it is over none
-  std::vector<Want> wants;  ///< empty: what it waits for is not known
+  bool needs_all = true;  ///< all of `wants` are required; else one of them is enough, according to
+                          ///< the trace
+  std::uint32_t asked = 0;  ///< number of requests passed to the call; 0: none or unknown
+  std::vector<Want> wants;  ///< empty: unknown
 };
 
 /// The processes of a run, ascending by world rank.
 struct Processes {
   const RecordSource* source = nullptr;
   std::vector<ProcessState> states;
-  std::vector<FunctionTable> functions;  ///< of each
+  std::vector<FunctionTable> functions;  ///< by index in `states`
 
-  /// nullptr: no trace.
+  /// Returns nullptr if the rank has no trace.
   const ProcessState* find(std::int32_t world_rank) const;
+  /// The rank must have a trace.
   const FunctionTable::Function& function(std::int32_t world_rank, RegionId region) const;
 };
 
-/// Is it about a message, of which MessageCounts can tell?
+/// Returns whether MessageCounts applies to it: a send or a receive.
 inline bool is_message(const Want& want) {
   return want.kind == Want::Kind::kReceive || want.kind == Want::Kind::kSend;
 }
 
-/// What a thread that is in a call on a window waits for: posts, completes, locks. Nothing where it
-/// is in another call.
+/// Appends to `waiting` what a thread in a one-sided call waits for: posts, completes, locks,
+/// targets. Appends nothing for other calls.
 void want_one_sided(const Processes& processes, const CommTable& comms, const ProcessState& state,
                     const ThreadState& thread, Waiting& waiting);
 
-/// The threads of all processes that are in a call or poll, with what they want. Asks `counts` what
-/// it must know of messages.
+/// Returns the threads of all processes that are in a call that may wait, or that poll, with what
+/// they wait for. Adds the queries to `counts` that judge_messages() needs. Processes that have
+/// entered MPI_Finalize are ignored.
 std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable& comms,
                                      MessageCounts& counts);
 
-/// Sets is_met and is_known of all sends and receives, from `counts` when it has counted.
+/// Sets is_met and is_known of all sends and receives. Call after counts.count().
 void judge_messages(const Processes& processes, const CommTable& comms, const MessageCounts& counts,
                     std::vector<Waiting>& waiting);
 

@@ -86,8 +86,8 @@ class OneSidedWants {
     }
   }
 
-  /// Who holds a lock that this one does not go with. target: rank in the communicator, kNoPeer for
-  /// all.
+  /// Adds the ranks that hold a lock which conflicts with this one. target: rank in the
+  /// communicator, kNoPeer for all.
   void add_lock(std::int32_t target, bool is_exclusive) {
     std::size_t exclusive_count = 0;
     const std::size_t before = waiting_.wants.size();
@@ -117,7 +117,7 @@ class OneSidedWants {
     const auto held = state_.one_sided.locks.find({window_of(fact_), fact_.peer});
     if (held != state_.one_sided.locks.end()) add_lock(fact_.peer, held->second);
     for (Want& made : waiting_.wants) {
-      made.may_have_left = made.partner != kNoPeer;  // who has it is not sure
+      made.may_have_left = made.partner != kNoPeer;  // the holder is uncertain
       if (made.partner == kNoPeer) made.kind = Want::Kind::kTarget;
     }
     if (waiting_.wants.empty()) want(Want::Kind::kTarget, kNoPeer);
