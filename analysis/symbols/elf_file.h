@@ -9,8 +9,8 @@
 
 namespace megascope::symbols {
 
-/// A program, library or file of debug information (ELF, 64 bits, little endian), read only. Of any
-/// other file, and where it is damaged, nothing is known. One thread at a time.
+/// A program, library or debug information file (ELF, 64 bits, little endian), mapped read-only.
+/// Queries on other or damaged files return empty results. One thread at a time.
 class ElfFile {
  public:
   ElfFile() = default;
@@ -18,18 +18,18 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  /// Once. false: cannot be read, or is no such file.
+  /// Opens a file; call once. Returns false if it cannot be read or is not such an ELF file.
   bool open(const std::string& path);
 
-  /// When it was last written, ns since the epoch.
+  /// Time of the last modification, ns since the epoch.
   std::int64_t written_ns() const { return written_ns_; }
-  /// In hexadecimal; empty when it has none.
+  /// The build id in hexadecimal; empty: none.
   std::string build_id() const;
-  /// Name of the file that its debug information was moved to; empty when there is none.
+  /// Name of the separate debug information file (.gnu_debuglink); empty: none.
   std::string debug_link() const;
   bool has_section(std::string_view name) const;
-  /// Name of the function that covers an address as linked; empty when no symbol tells. Valid as
-  /// long as the object.
+  /// Symbol of the function that contains an address; empty: none. address: as linked, without load
+  /// offset. The view is valid as long as the object.
   std::string_view function_at(std::uint64_t address);
 
  private:
@@ -54,7 +54,7 @@ class ElfFile {
   std::int64_t written_ns_ = 0;
   std::vector<Section> sections_;
   std::vector<Function> functions_;  ///< ascending address
-  bool has_functions_ = false;       ///< they have been read
+  bool has_functions_ = false;       ///< functions_ has been read
 };
 
 }  // namespace megascope::symbols

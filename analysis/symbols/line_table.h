@@ -6,23 +6,24 @@
 
 namespace megascope::symbols {
 
+/// Source position of an instruction.
 struct Place {
-  std::string function;    ///< as in the symbol table, or as written; empty when not known
-  std::string file;        ///< empty when not known
-  std::uint32_t line = 0;  ///< 0: not known
+  std::string function;    ///< symbol, or name as in the source; empty: unknown
+  std::string file;        ///< empty: unknown
+  std::uint32_t line = 0;  ///< 0: unknown
 };
 
-/// What debug information says of addresses. One thread at a time.
+/// Source positions from the debug information of one file. One thread at a time.
 class LineTable {
  public:
   virtual ~LineTable() = default;
-  /// address: of an instruction, as linked. Where it is inlined, the innermost function. false:
-  /// nothing is known.
+  /// Finds the position of an instruction; of inlined code the innermost function. address: as
+  /// linked, without load offset. Returns false if nothing is known.
   virtual bool find(std::uint64_t address, Place& place) = 0;
 };
 
-/// Of a program, library or file of debug information; nullptr when it has none, or this build has
-/// no reader for it (libdw). Looks for nothing on a network.
+/// Opens the debug information of a program, library or debug information file. Returns nullptr if
+/// it has none or this build is without libdw. Uses no network.
 std::unique_ptr<LineTable> open_line_table(const std::string& path);
 
 }  // namespace megascope::symbols

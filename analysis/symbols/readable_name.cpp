@@ -17,7 +17,7 @@ std::size_t opening(std::string_view text, std::size_t close) {
   return std::string_view::npos;
 }
 
-/// Where the name begins behind the type of the result, which only templates have.
+/// Start of the name after the result type, which only templates have in their demangled name.
 std::size_t name_start(std::string_view text) {
   int depth = 0;
   std::size_t start = 0;
@@ -33,7 +33,7 @@ std::size_t name_start(std::string_view text) {
 }
 
 std::string without_types(std::string_view text) {
-  const std::size_t close = text.rfind(')');  // "const" and "&" of a member function come behind it
+  const std::size_t close = text.rfind(')');  // "const" and "&" of a member function follow it
   if (close == std::string_view::npos) return std::string(text);
   const std::size_t open = opening(text, close);
   if (open == std::string_view::npos || open == 0) return std::string(text);

@@ -5,9 +5,10 @@
 
 namespace megascope::symbols {
 
-/// A function's symbol as the user wrote it: "Grid::exchange" for _ZN4Grid8exchangeEi,
-/// "heat::solve" for __heat_MOD_solve, "solve" for solve.constprop.0. Without parameters and
-/// result: they say little where lines are known. Else as it is.
+/// Returns the name of a function in the source for its symbol: "Grid::exchange" for
+/// _ZN4Grid8exchangeEi, "heat::solve" for __heat_MOD_solve, "solve" for solve.constprop.0.
+/// Parameters and result type are removed. Other symbols lose only the suffix that the compiler
+/// added (from the first '.').
 std::string readable_name(std::string_view symbol);
 
 }  // namespace megascope::symbols

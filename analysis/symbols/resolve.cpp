@@ -54,7 +54,8 @@ class Module {
       lines_ = open_line_table(path);
       return;
     }
-    if (build_id.size() <= 2) return;  // whose lines the file has could not be told
+    if (build_id.size() <= 2)
+      return;  // without a build id, separate debug information cannot be identified
     std::vector<std::string> candidates = {std::string(kDebugDirectory) + "/.build-id/" +
                                            build_id.substr(0, 2) + "/" + build_id.substr(2) +
                                            ".debug"};
