@@ -72,7 +72,7 @@ class ChromeReader {
     return phase == "B" ? add_begin(event, time_ns) : add_end(event, time_ns);
   }
 
-  /// Names of tracks may come behind their events, and times be negative.
+  /// Names of tracks may follow their events, and times may be negative.
   Status finish() {
     for (auto& [key, track] : tracks_) {
       track.open.take_rest([this](const OpenOperations::Open& open) { add_unclosed(open); });

@@ -8,7 +8,7 @@
 
 namespace megascope::importer {
 
-/// What a call of a communication library does, by its name.
+/// Type of a call of a communication library, derived from its name.
 struct CommunicationName {
   enum class Kind : std::uint8_t {
     kNone,
@@ -16,18 +16,17 @@ struct CommunicationName {
     kSend,
     kReceive,
     kOther
-  };  ///< kOther: communication, not known which
+  };  ///< kOther: communication of unknown type
   Kind kind = Kind::kNone;
   CollectiveOp op = CollectiveOp::kNone;
   RegionRole role = RegionRole::kCode;
 };
 
-/// name: as PyTorch writes "Collective name" ("_allgather_base", "all_to_allv"), or a kernel of
-/// NCCL or RCCL
-/// ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)"). Case, '_' and '-' do not count.
+/// name: PyTorch's "Collective name" ("_allgather_base", "all_to_allv"), or a kernel of NCCL or
+/// RCCL ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)"). Case, '_' and '-' are ignored.
 CommunicationName communication_of(std::string_view name);
 
-/// Bytes of an element: "Float", "BFloat16", "float32" …; 0 where the type is not known.
+/// Size in bytes of an element of a type ("Float", "BFloat16", "float32" …); 0: unknown type.
 std::uint64_t element_bytes(std::string_view type);
 
 }  // namespace megascope::importer

@@ -4,8 +4,9 @@
 
 namespace megascope::importer {
 
-/// Gives operations of Timeline::estimates the begin or end that is missing, from the others of
-/// their name and track. No cost where there are none.
+/// Estimates the missing begin or end of the operations in Timeline::estimates from other
+/// operations with the same name, on the same track if possible. Called by mend(). Returns at once
+/// if there are none.
 void estimate_ends(Timeline& timeline);
 
 }  // namespace megascope::importer

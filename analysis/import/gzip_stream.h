@@ -8,8 +8,8 @@
 
 namespace megascope::importer {
 
-/// Reads a file, as it is or compressed by gzip. Damage in the compressed data ends it early; then
-/// has_failed().
+/// Stream buffer that reads a plain or gzip-compressed file. If the compressed data is damaged, the
+/// stream ends early and has_failed() is true.
 class GzipBuffer final : public std::streambuf {
  public:
   explicit GzipBuffer(const std::string& path);

@@ -14,26 +14,27 @@
 
 namespace megascope::importer {
 
-/// A number times 1000, exactly as the file writes it: microseconds as ns. The value is whole +
-/// rest.
+/// A decimal number of the file times 1000, without rounding: converts microseconds to ns. The
+/// value is whole + rest.
 struct Thousandths {
   std::int64_t whole = 0;
   double rest = 0.0;  ///< from 0, below 1
 };
-/// The sum's nearest integer; half is rounded up.
+/// Returns the integer nearest to the sum; halves are rounded up.
 std::int64_t rounded(const Thousandths& a, const Thousandths& b = {});
 
-/// "[0, 1, 2]" as numbers. is_whole: false where the text was cut ("[0, 1, ...]") or is no list.
+/// Parses a list of numbers, "[0, 1, 2]". is_whole: receives false if the text is truncated ("[0,
+/// 1, ...]") or not a list.
 std::vector<double> numbers_in(std::string_view text, bool& is_whole);
 
 /// One object of an array of events: its strings, numbers and lists of numbers, and the strings and
-/// numbers of its "args". What lies deeper is ignored, and so are keys after the first 256 of an
+/// numbers of its "args". Deeper levels are ignored, and so are keys after the first 256 of an
 /// object.
 class JsonEvent {
  public:
   /// Its position in the array, from 0.
   std::size_t index() const { return index_; }
-  /// Empty where there is no such string.
+  /// Returns an empty string if there is no such string.
   const std::string& text(std::string_view key) const { return text_in(texts_, key); }
   const std::string& argument_text(std::string_view key) const {
     return text_in(argument_texts_, key);
@@ -42,12 +43,12 @@ class JsonEvent {
   std::optional<double> argument(std::string_view key) const {
     return number_in(argument_numbers_, key);
   }
-  /// number() × 1000. Of numbers beyond ±9 × 10^15: not exact, and limited to ±9 × 10^18.
+  /// number() × 1000. Results for numbers beyond ±9 × 10^15 are not exact, and limited to ±9 ×
+  /// 10^18.
   std::optional<Thousandths> thousandths(std::string_view key) const;
-  /// A list of numbers; null where there is none. What else is in it is ignored.
+  /// A list of numbers; nullptr: none. Other elements of the list are ignored.
   const std::vector<double>* list(std::string_view key) const { return lists_.find(key); }
-  /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may
-  /// be.
+  /// Value of "pid" or "tid": a number, or for a string its hash; 0: none.
   std::int64_t id(std::string_view key) const;
   bool has(std::string_view key) const {
     return numbers_.find(key) != nullptr || texts_.find(key) != nullptr;
@@ -59,7 +60,7 @@ class JsonEvent {
     double value = 0.0;
     Thousandths exact;
   };
-  /// A few values by key. Keeps its memory from event to event.
+  /// A few values by key. The memory is reused for the next event.
   template <class Value>
   class Fields {
    public:
@@ -69,7 +70,7 @@ class JsonEvent {
       }
       return nullptr;
     }
-    /// The key's value, a new one or that of before; null where there are too many keys.
+    /// Returns the value of a key, added if it is new; nullptr if there are too many keys.
     Value* at(const std::string& key) {
       if (const Value* found = find(key)) return const_cast<Value*>(found);
       if (count_ == kMaxKeys) return nullptr;
@@ -96,7 +97,7 @@ class JsonEvent {
   std::size_t index_ = 0;
 };
 
-/// What an object tells beside its array of events, before or after it.
+/// Other members of the object that contains the array of events, before or after the array.
 struct JsonHeader {
   struct Group {
     std::string name;
@@ -109,9 +110,10 @@ struct JsonHeader {
   std::vector<Group> groups;            ///< distributedInfo.pg_config: at most 2^16
 };
 
-/// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not
-/// grow with the file, however deep it nests. An error says which event and where in the file.
-/// Untrusted. header: where not null, filled as soon as the file tells something.
+/// Reads the events of an array, or of the array `key` of an object, and calls `visit` for each.
+/// Memory does not grow with the size or nesting of the file. An error of `visit` ends the reading;
+/// errors name the event and the position in the file. The input is untrusted. header: if not
+/// nullptr, filled while the file is read.
 Status read_json_events(std::istream& from, std::string_view key,
                         const std::function<Status(const JsonEvent&)>& visit,
                         JsonHeader* header = nullptr);

@@ -83,8 +83,8 @@ class CallKeeper {
     }
   }
 
-  /// Who is in a group: as the file tells, else all if it is as large as the world, else those who
-  /// call.
+  /// Members of a group: from the file; else all ranks, if the group is as large as the world; else
+  /// the ranks that call it.
   void find_members() {
     std::map<std::string, std::set<std::int32_t>> callers;
     for (const KinetoCall& call : calls_) {
@@ -159,8 +159,9 @@ class CallKeeper {
     }
   }
 
-  /// Of collectives whose group the file does not tell: all ranks that call have equally many of
-  /// this kind in the step, so that they may be taken for collectives of all.
+  /// Collectives whose group is unknown can be taken for collectives of all ranks only if all ranks
+  /// that make such calls make equally many of each kind in a step. Finds the steps and kinds for
+  /// which this does not hold.
   void find_unlike() {
     std::map<std::pair<std::int32_t, CollectiveOp>, std::map<std::int32_t, std::size_t>> counts;
     std::set<std::int32_t> ranks;

@@ -10,28 +10,28 @@
 
 namespace megascope::importer {
 
-/// A collective or a message of a PyTorch trace, as one rank shows it.
+/// A collective or message in the PyTorch trace of one rank.
 struct KinetoCall {
-  std::size_t operation = 0;  ///< in Timeline::operations
-  std::int32_t rank = 0;      ///< in the world
+  std::size_t operation = 0;  ///< index in Timeline::operations
+  std::int32_t rank = 0;      ///< world rank
   CommunicationName name;
-  std::string group;                  ///< "Process Group Name"; empty: the file does not tell
-  std::vector<std::int32_t> members;  ///< "Process Group Ranks"; empty: not told, or not all
+  std::string group;                  ///< "Process Group Name"; empty: unknown
+  std::vector<std::int32_t> members;  ///< "Process Group Ranks"; empty: unknown or incomplete
   std::int32_t group_size = kUnknown;
   std::int64_t sequence = kUnknown;  ///< "Seq"
-  std::int32_t peer = kUnknown;      ///< messages: the other end's rank in the world
+  std::int32_t peer = kUnknown;      ///< messages: world rank of the other end
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };
 
-/// Ranks of process groups by name, as "distributedInfo.pg_config" tells them.
+/// Ranks of process groups by name, from "distributedInfo.pg_config".
 using KinetoGroups = std::map<std::string, std::vector<std::int32_t>>;
 
-/// Makes communicators and facts of calls: members of a collective belong together by group and
-/// sequence number, without one by their order in the step; a send and a receive by their order
-/// between two ranks in a step. Timeline::definitions has an entry for each rank: definitions_of.
-/// Fills the timeline's definitions, facts and told; operations that are none of calls get no
-/// facts.
+/// Creates communicators and facts from the calls of all ranks. Members of a collective are matched
+/// by group and sequence number, or without a number by their order in the step; sends and receives
+/// by their order between two ranks in the step. Fills Timeline::definitions, Timeline::facts and
+/// Timeline::specified. Operations that are not in `calls` get no facts. definitions_of: index in
+/// Timeline::definitions by rank; the entries must exist.
 void keep_calls(Timeline& timeline, std::vector<KinetoCall> calls, const KinetoGroups& groups,
                 std::int32_t world_size,
                 const std::map<std::int32_t, std::int32_t>& definitions_of);

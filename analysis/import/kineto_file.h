@@ -15,33 +15,34 @@
 
 namespace megascope::importer {
 
-/// One file of PyTorch's profiler: operations of a rank. GPU operations, or on a rank without a GPU
-/// those of PyTorch on the CPU, get the step of the `ProfilerStep#N` in which they were started;
-/// the others get none and are only shown. Times are as the file counts them (wrapped around in
-/// Operation).
+/// One file of PyTorch's profiler: the operations of a rank. GPU operations (on a rank without a
+/// GPU: PyTorch's CPU operations) get the step of the `ProfilerStep#N` in which they were launched.
+/// Other operations get no step and are only shown. Times are those of the file, in ns; negative
+/// times wrap around in Operation.
 class KinetoFile {
  public:
-  /// file: its name, for messages.
+  /// file: name of the file, for messages. timeline: must outlive the object.
   KinetoFile(Timeline& timeline, std::string file)
       : timeline_(timeline), file_(std::move(file)), first_operation_(timeline.operations.size()) {}
 
   /// An error names the event.
   Status read(std::istream& from);
-  /// After read(): the operations, up to end_operation, get tracks of this rank, and steps. tracks:
-  /// of all files of the rank.
+  /// Call after read(). Assigns tracks of this rank, and steps, to the operations before
+  /// end_operation. tracks: shared by all files of the rank.
   using Tracks = std::map<std::pair<std::string, std::int64_t>,
-                          std::uint32_t>;  ///< by name, for names alike by number
+                          std::uint32_t>;  ///< by name; equal names by number
   void coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
                    std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }
   std::vector<KinetoCall>& calls() { return calls_; }
   std::size_t first_operation() const { return first_operation_; }
-  /// Are times those of a clock of the node, rather than of the profile?
+  /// Returns whether times are those of a clock of the node, not relative to the start of the
+  /// profile.
   bool has_clock() const { return header_.base_ns.has_value() || first_ns_ > kLongestProfileNs; }
   std::int64_t first_ns() const { return first_ns_; }
   std::int64_t last_ns() const { return last_ns_; }
-  /// Events that are neither operations nor names.
+  /// Number of events that are neither operations nor names.
   std::size_t ignored_count() const { return ignored_count_; }
 
  private:
@@ -84,14 +85,13 @@ class KinetoFile {
   std::map<TrackKey, RawTrack> tracks_;
   std::map<TrackKey, std::string> track_names_;
   std::vector<Step> steps_;
-  std::vector<Started> gpu_;      ///< operations of the GPU
-  std::vector<std::size_t> cpu_;  ///< operations of PyTorch on the CPU
-  std::unordered_map<std::int64_t, std::int64_t>
-      launches_;  ///< when what has this correlation was started
+  std::vector<Started> gpu_;                                 ///< operations on the GPU
+  std::vector<std::size_t> cpu_;                             ///< operations of PyTorch on the CPU
+  std::unordered_map<std::int64_t, std::int64_t> launches_;  ///< launch time by correlation id
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   std::size_t ignored_count_ = 0;
-  std::size_t specified_call_count_ = 0;  ///< calls on the CPU that tell their group
+  std::size_t specified_call_count_ = 0;  ///< calls on the CPU that name their group
 };
 
 }  // namespace megascope::importer

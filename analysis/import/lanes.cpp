@@ -22,7 +22,7 @@ struct OpenLane {
   };
   std::vector<Open> open;  ///< what may enclose the next operation, outermost first
 
-  /// Takes the operation if it lies behind or within what is there.
+  /// Adds the operation if it follows the lane's operations or lies within one of them.
   bool take(const Operation& operation, std::uint32_t index, bool is_work) {
     while (!open.empty() && open.back().is_over_at(operation)) open.pop_back();
     if (!open.empty() && (!open.back().can_enclose(operation) || open.size() > kDeepestNesting))

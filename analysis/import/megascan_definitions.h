@@ -6,22 +6,23 @@
 
 namespace megascope::importer {
 
-/// What `megascope export --format megascan` writes beside what MegaScan does: rows that define the
-/// worker's process, regions and communicators, and lists of what operations did. Of one file.
-/// Untrusted: an error says what is wrong with the row.
+/// Reads what `megascope export --format megascan` writes in addition to MegaScan's own rows in one
+/// file: definitions of the worker's process, regions and communicators, and the messages and
+/// collectives of operations. The input is untrusted: errors state what is wrong with the row.
+/// timeline: must outlive the object.
 class MegascanDefinitions {
  public:
   explicit MegascanDefinitions(Timeline& timeline) : timeline_(timeline) {}
 
-  /// A row that is no operation's begin or end. Those of MegaScan itself define nothing.
+  /// Adds a row that is not the begin or end of an operation. MegaScan's own rows are ignored.
   Status add(const JsonEvent& row);
-  /// Does the file tell what operations did?
+  /// Returns whether the file contains such definitions.
   bool are_specified() const { return index_ != kUnknown; }
-  /// Of all operations before the row "process" and of files without one: kUnknown.
+  /// Index in Timeline::definitions; kUnknown before the row "process" and in files without one.
   std::int32_t index() const { return index_; }
-  /// Name of the stream on which operations are that name none.
+  /// Name of the stream of operations that do not name one.
   const std::string& main_stream() const { return main_stream_; }
-  /// What the end of an operation tells. Only where are_specified().
+  /// Reads messages and collectives from the end of an operation. Call only if are_specified().
   Status report(const JsonEvent& row, Operation& operation);
 
  private:

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr double kMaxNs = 1e18;
 
-/// What its name says of a file's worker; nothing of other files.
+/// Grid coordinates of the worker in a file's name; nothing for other files.
 std::optional<GridCoordinates> coordinates_of(const std::string& file) {
   GridCoordinates coordinates;
   const char* at = file.data();
@@ -50,7 +50,7 @@ struct Iteration {
   std::int32_t step = kUnknown;
   bool is_seen = false;
 
-  /// A file that tells nothing, or something else, has the last word: the begin is not known then.
+  /// The begin is unknown if any file lacks it or contradicts another file.
   void report(std::optional<double> begin, std::int32_t specified_step) {
     if (!std::exchange(is_seen, true)) {
       begin_ns = begin;
@@ -276,7 +276,7 @@ Status read_worker(const fs::path& path, const GridCoordinates& coordinates, Tim
   return Status::ok();
 }
 
-/// A worker whose file is damaged is left out, and a note says so.
+/// A worker whose file is damaged is omitted, with a note.
 Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinates,
                          Timeline& timeline, std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
@@ -308,7 +308,8 @@ Status check_no_worker_is_there_twice(
   return Status::ok();
 }
 
-/// When each iteration began. True: as the files tell it; false: one behind the other.
+/// Begin of each iteration. Returns true if the files contain it; false: iterations are placed one
+/// after the other.
 bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& begins_ns) {
   const bool are_specified = std::all_of(
       iterations.begin(), iterations.end(),

@@ -7,11 +7,11 @@
 
 namespace megascope::importer {
 
-/// Reads a directory of MegaScan's files, `benchmark-data-<D>-pipeline-<P>-tensor-<T>.json`, one a
-/// worker. Its clocks were never compared: as MegaScan itself does, an iteration begins on all
-/// workers at once, behind the longest pause and iteration before. Iterations are steps, counted
-/// from 0. Untrusted. A worker whose file is damaged is left out, with a note; where all are, the
-/// error names the file and the event.
+/// Reads a directory of MegaScan's files, `benchmark-data-<D>-pipeline-<P>-tensor-<T>.json`, one
+/// per worker. The clocks of workers are not synchronised. As in MegaScan, each iteration is
+/// assumed to begin on all workers at the same time, after the longest previous iteration and
+/// pause. Iterations become steps, from 0. The input is untrusted. Workers with a damaged file are
+/// omitted, with a note; if all are damaged, the error names the file and the event.
 Status read_megascan(const std::string& directory, Timeline& timeline);
 
 }  // namespace megascope::importer

@@ -4,10 +4,9 @@
 
 namespace megascope::importer {
 
-/// Makes a timeline of what was read: estimates begins and ends that are missing
-/// (Timeline::estimates), orders operations by begin, the enclosing before the enclosed, takes
-/// those once that are in the file more than once, and mends steps that are out of order. What was
-/// mended is counted in Timeline::repairs.
+/// Repairs a timeline after it was read: estimates missing begins and ends (Timeline::estimates),
+/// sorts operations by begin (enclosing before enclosed), removes duplicates, and corrects steps
+/// that are out of order. Counts the repairs in Timeline::repairs.
 void mend(Timeline& timeline);
 
 }  // namespace megascope::importer

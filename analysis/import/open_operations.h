@@ -10,29 +10,29 @@
 
 namespace megascope::importer {
 
-/// Operations of one track that began and have not ended: which begin an end belongs to, where some
-/// of either are missing, doubled or overlap in part.
+/// The open operations of one track. Finds the begin that an end belongs to, although begins or
+/// ends may be missing or duplicated and operations may overlap partially.
 class OpenOperations {
  public:
   struct Open {
     Operation operation;
     std::int64_t begin_ns = 0;
-    std::size_t event = 0;  ///< its begin, in the file
-    bool
-        is_copy = false;  ///< another of the same name that began at the same time was open with it
+    std::size_t event = 0;  ///< index of the begin event in the file
+    bool is_copy = false;   ///< another operation with the same name and begin was open at the same
+                            ///< time
   };
   enum class Found : std::uint8_t {
-    kBegin,    ///< ended is the operation
-    kCopy,     ///< the operation ended at this time already: the end is in the file twice
-    kNothing,  ///< no begin belongs to it
+    kBegin,    ///< `ended` is the operation
+    kCopy,     ///< the operation has already ended at this time: the end is duplicated
+    kNothing,  ///< there is no begin for it
   };
 
   void begin(const Operation& operation, std::int64_t begin_ns, std::size_t event);
-  /// An end of the innermost open operation of this name.
+  /// Ends the innermost open operation with this name.
   Found end(std::uint32_t name, std::int64_t end_ns, Open& ended);
-  /// An end that does not say of what: of the innermost open operation.
+  /// Ends the innermost open operation: for ends without a name.
   Found end(std::int64_t end_ns, Open& ended);
-  /// Takes what is open still, in order of begin.
+  /// Calls `take` for the operations that are still open, in order of begin.
   void take_rest(const std::function<void(const Open&)>& take);
   std::size_t count() const { return open_count_; }
 
@@ -42,7 +42,7 @@ class OpenOperations {
     bool is_closed = false;
   };
   struct OfName {
-    std::vector<std::size_t> slots;  ///< in slots_: the open ones, ascending
+    std::vector<std::size_t> slots;  ///< indices of open operations in slots_, ascending
     std::optional<std::int64_t> last_end_ns;
   };
 

@@ -12,26 +12,26 @@ namespace megascope::importer {
 
 enum class OperationKind : std::uint8_t { kCompute, kSend, kRecv, kExchange, kCollective };
 
-/// What an operation of a training job is, by its name.
+/// Type of an operation of a training job, by its name.
 struct OperationSemantics {
   OperationKind kind = OperationKind::kCompute;
   std::string over;  ///< messages, collectives: the dimension ("dp", "tp", "pp"), "world", or "pp
                      ///< ends": first and last stage
-  std::int32_t to = 0;  ///< messages: where the receiver is along the dimension, from here; of an
-                        ///< exchange both ways
+  std::int32_t to = 0;  ///< messages: distance of the receiver along the dimension; for exchanges
+                        ///< that of the partner sent to
   std::int32_t from = 0;
-  std::string channel;  ///< messages: what goes there; sends go with receives of the same channel
-  std::string channel_back;  ///< exchanges: of what is received
+  std::string channel;  ///< messages: name of the channel; sends match receives of the same channel
+  std::string channel_back;  ///< exchanges: channel of the received message
   CollectiveOp op = CollectiveOp::kNone;
 };
 
-/// The operations that are known by name, as a JSON object: {"forward-send": {"kind": "send",
-/// "over": "pp", "to": 1, "channel": "forward"}}. Others are compute.
+/// Table of operation names, read from a JSON object: {"forward-send": {"kind": "send", "over":
+/// "pp", "to": 1, "channel": "forward"}}. Other names are computation.
 class OperationTable {
  public:
-  /// The names of the common frameworks, as they are shipped.
+  /// The built-in table with the names of common frameworks.
   static std::string_view shipped();
-  /// text: as of shipped(). An error names the operation and what is wrong with it.
+  /// text: in the format of shipped(). Errors name the operation and state what is wrong.
   static Status parse(std::string_view text, OperationTable& table);
 
   const OperationSemantics& of(const std::string& name) const;

@@ -163,7 +163,7 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   return Status::ok();
 }
 
-/// Arrows stand behind the call that they begin or end at.
+/// In the file, an arrow follows the call at which it begins or ends.
 Status OwnTimeline::add_arrow(const JsonEvent& event) {
   std::int32_t rank = 0;
   const Status status = read_rank(event, rank);
@@ -187,7 +187,7 @@ Status OwnTimeline::finish() {
   return Status::ok();
 }
 
-/// Peers are told as world ranks, so all messages are on one communicator of all.
+/// Peers are recorded as world ranks, so that all messages are on one communicator of all ranks.
 void OwnTimeline::define_processes() {
   std::map<std::int32_t, std::int32_t> index_of;
   std::int32_t size = 0;

@@ -13,18 +13,19 @@
 
 namespace megascope::importer {
 
-/// Reads the Chrome file that `megascope export --format chrome` writes: calls and regions of each
-/// rank, and from its arrows messages and collectives. Waits and findings of the analysis are left
-/// out. Untrusted: an error says what is wrong with the event.
+/// Reads a Chrome file that `megascope export --format chrome` wrote: calls and regions of each
+/// rank, and messages and collectives from its flow events (arrows). Wait states and findings of
+/// the analysis are ignored. The input is untrusted: errors state what is wrong with the event.
+/// timeline: must outlive the object.
 class OwnTimeline {
  public:
   explicit OwnTimeline(Timeline& timeline) : timeline_(timeline) {}
 
-  /// Is it of us? generator: "otherData.generator" of the file.
+  /// Returns whether MegaScope wrote the file. generator: "otherData.generator" of the file.
   static bool wrote(const std::string& generator) { return generator.starts_with("megascope "); }
 
   Status add(const JsonEvent& event);
-  /// Behind the last event.
+  /// Call after the last event.
   Status finish();
 
  private:
@@ -34,7 +35,7 @@ class OwnTimeline {
     std::uint32_t last = 0;  ///< operation to which arrows belong
     bool has_last = false;
   };
-  /// What an operation is told to have done, beside its name.
+  /// Communicator and bytes of an operation, from its arguments.
   struct Specified {
     std::string comm;
     std::uint64_t bytes = 0;
@@ -42,13 +43,13 @@ class OwnTimeline {
   };
   struct Arrow {
     std::vector<std::uint32_t> starts;
-    std::vector<std::uint32_t> ends;  ///< also of its middle
+    std::vector<std::uint32_t> ends;  ///< including steps of the flow
   };
 
   /// One collective.
   struct Instance {
     std::uint64_t begin_ns = 0;
-    std::uint32_t root = 0;                 ///< the operation of the root, or of who begins it
+    std::uint32_t root = 0;  ///< operation of the root, or of the rank at which the arrow begins
     std::vector<std::uint32_t> operations;  ///< of all members, ascending rank
   };
 

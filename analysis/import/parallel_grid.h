@@ -12,40 +12,40 @@
 
 namespace megascope::importer {
 
-/// How the ranks of a job are laid out: dp × pp × tp workers, and which dimension changes fastest
-/// with the rank.
+/// Layout of the ranks of a job: dp × pp × tp workers, and the order of the dimensions in the rank.
 class ParallelGrid {
  public:
-  /// text: "tp=4,pp=4,dp=4" with `,` `+` or `:`; dimensions that are left out have size 1;
-  /// "order=tp-dp-pp" (the default) names the fastest first.
+  /// text: "tp=4,pp=4,dp=4" with `,` `+` or `:`; omitted dimensions have size 1; "order=tp-dp-pp"
+  /// (the default) names the dimension that changes fastest first.
   static Status parse(std::string_view text, ParallelGrid& grid);
-  /// As large as the places of the timeline need it, or as it tells, with the order that its ranks
-  /// show. An error: that would be more ranks than there can be. Where no order explains the ranks,
-  /// the timeline gets a note: they are numbered anew.
+  /// Derives the grid from the timeline: sizes from the coordinates of its tracks or from
+  /// Timeline::sizes, the order from their ranks. Fails if that gives more ranks than are
+  /// supported. If no order explains the ranks, the ranks are renumbered and the timeline gets a
+  /// note.
   static Status around(Timeline& timeline, ParallelGrid& grid);
 
   std::int32_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
   std::int32_t rank_of(
-      const GridCoordinates& coordinates) const;  ///< dimensions that are not known count as 0
+      const GridCoordinates& coordinates) const;            ///< unknown coordinates count as 0
   GridCoordinates coordinates_of(std::int32_t rank) const;  ///< with all three known
   bool contains(const GridCoordinates& coordinates) const;
   std::vector<ParallelIndex> indices_of(const GridCoordinates& coordinates) const;
   /// Ranks of the group of `over` ("dp", "pp", "tp", "world", "pp ends") that the worker belongs
-  /// to, along the dimension; empty where it is in none.
+  /// to, in order along the dimension; empty if it belongs to none.
   std::vector<std::int32_t> members(const std::string& over,
                                     const GridCoordinates& coordinates) const;
-  /// The first of members(); −1 where there are none.
+  /// The first of members(); −1: none.
   std::int32_t first_member(const std::string& over, const GridCoordinates& coordinates) const;
-  /// Its place among members() of "dp", "pp", "tp" or "pp ends".
+  /// Index of the worker in members() of "dp", "pp", "tp" or "pp ends".
   std::int32_t index_in(const std::string& over, const GridCoordinates& coordinates) const;
-  /// The member of "dp", "pp" or "tp" that is `distance` further, as its place among members(); −1:
-  /// there is none.
+  /// Index in members() of the member of "dp", "pp" or "tp" at `distance` from the worker; −1:
+  /// none.
   std::int32_t neighbour(const std::string& over, const GridCoordinates& coordinates,
                          std::int32_t distance) const;
 
  private:
   Status check() const;
-  /// False: there is none that explains the ranks.
+  /// Returns false if no order explains the ranks.
   bool find_order(const Timeline& timeline);
   static std::size_t dimension_of(const std::string& over);
   static std::int32_t& coordinate(GridCoordinates& coordinates, std::size_t dimension);

@@ -11,17 +11,17 @@
 
 namespace megascope::importer {
 
-/// What is wrong with an event that is mended. docs/import.md states the rule of each. Append only:
+/// Kind of a defect that the import repairs. docs/import.md states the rule of each. Append only:
 /// the names are stored.
 enum class RepairKind : std::uint8_t {
   kNegativeDuration,  ///< it ends before it begins: `dur` below 0, or `E` before its `B`
   kMissingDuration,   ///< `X` without "dur"
   kMissingEnd,        ///< begins, and does not end
   kMissingBegin,      ///< ends, and did not begin
-  kDuplicate,         ///< is in the file more than once
-  kStepOrder,         ///< its step lies outside of those around it
-  kOverlap,  ///< overlaps another of its track, and is not work that one of them encloses: shown in
-             ///< a row of its own; no time is changed, so that it is no damage
+  kDuplicate,         ///< occurs more than once in the file
+  kStepOrder,         ///< its step is outside of the range of its neighbours' steps
+  kOverlap,  ///< overlaps another operation of its track partially: shown in a separate row. No
+             ///< time is changed, so that it does not count as damage
   kCount,
 };
 inline constexpr std::size_t kRepairKindCount = static_cast<std::size_t>(RepairKind::kCount);
@@ -29,15 +29,16 @@ inline constexpr std::size_t kRepairKindCount = static_cast<std::size_t>(RepairK
 /// "negative_duration" …: stable.
 std::string_view name_of(RepairKind kind);
 
-/// What was mended in a timeline, by kind.
+/// Counts of repairs of a timeline, by kind.
 class Repairs {
  public:
-  static constexpr double kMaxRepaired = 0.01;  ///< of all events: more is refused; one repair
-                                                ///< never is, but for `--strict`
+  static constexpr double
+      kMaxRepaired = 0.01;  ///< largest accepted share of all events. A single repair is always
+                            ///< accepted, except with `--strict`
 
-  /// An event that stands for an operation, or for its begin or end.
+  /// Counts an event that describes an operation, or its begin or end.
   void add_event() { ++event_count_; }
-  /// where: the first of its kind is named: "event 7 (\"forward\")".
+  /// Counts a repair. where: the event, "event 7 (\"forward\")"; kept for the first of each kind.
   void add(RepairKind kind, const std::string& where);
   void add(RepairKind kind, std::uint64_t count, const std::string& where);
 
@@ -46,11 +47,11 @@ class Repairs {
   const std::string& first(RepairKind kind) const {
     return firsts_[static_cast<std::size_t>(kind)];
   }
-  /// All but kOverlap.
+  /// Number of repairs of all kinds except kOverlap.
   std::uint64_t total() const;
-  /// An error: there are too many, or is_strict and there is one.
+  /// Returns an error if there are too many repairs, or any with is_strict.
   Status check(bool is_strict) const;
-  /// A sentence for each kind that there is.
+  /// One sentence for each kind that occurred.
   std::vector<std::string> notes() const;
 
  private:

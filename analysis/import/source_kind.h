@@ -5,8 +5,8 @@
 
 namespace megascope::importer {
 
-/// What wrote these files or directories, as `--from` names it: "chrome", "megascan" or "pytorch".
-/// Looks at names, and at the first bytes of a file. "chrome" where nothing tells.
+/// Detects the format of files or directories, as a value of `--from`: "chrome", "megascan" or
+/// "pytorch". Uses names, and the first bytes of a file. "chrome" if the format is unclear.
 std::string format_of(const std::vector<std::string>& sources);
 
 }  // namespace megascope::importer

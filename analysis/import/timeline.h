@@ -11,57 +11,61 @@
 #include <unordered_map>
 #include <vector>
 
-/// Timelines of training jobs as other tools write them, in one form.
+/// Common form of timelines of training jobs that other tools wrote. Times in ns.
 namespace megascope::importer {
 
 inline constexpr std::int32_t kUnknown = -1;
 
-/// Where a worker stands in the grid of parallel groups; kUnknown where the file does not say.
+/// Coordinates of a worker in the grid of parallel groups; kUnknown if the file does not contain
+/// them.
 struct GridCoordinates {
   std::int32_t dp = kUnknown;
   std::int32_t pp = kUnknown;
   std::int32_t tp = kUnknown;
-  std::int32_t rank = kUnknown;  ///< in the world, where the file says that instead
+  std::int32_t rank = kUnknown;  ///< world rank, if the file has it instead of coordinates
 
   bool operator==(const GridCoordinates&) const = default;
 };
 
-/// A row of a worker's timeline: a stream of the device, a thread.
+/// A row of a worker's timeline: a device stream or a thread.
 struct Track {
   GridCoordinates coordinates;
-  std::string stream;                   ///< "compute", "pp-comm"; may be empty
-  std::int32_t world_rank = kUnknown;   ///< where the file says it beside the place
-  std::int32_t definitions = kUnknown;  ///< in Timeline::definitions; of tracks of one worker equal
+  std::string stream;                  ///< "compute", "pp-comm"; may be empty
+  std::int32_t world_rank = kUnknown;  ///< if the file has it in addition to coordinates
+  std::int32_t
+      definitions = kUnknown;  ///< index in Timeline::definitions; equal for all tracks of a worker
 };
 
-/// What the file of a worker defines. Only those do that `megascope export` wrote.
+/// Definitions in the file of a worker. Files of `megascope export` contain them; for PyTorch they
+/// are derived (kineto_calls.h).
 struct SpecifiedDefinitions {
   std::string host;
   std::vector<CommDefinition> comms;  ///< ascending id, without holes
 };
 
-/// What an operation did, in Timeline::facts.
+/// The facts of an operation: a range of Timeline::facts.
 struct SpecifiedFacts {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
+/// An operation of a track: computation or communication.
 struct Operation {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint64_t bytes = 0;  ///< sent and received; 0: not told
-  std::uint32_t name = 0;   ///< in Timeline::names
-  std::uint32_t track = 0;  ///< in Timeline::tracks
+  std::uint64_t bytes = 0;  ///< bytes sent and received; 0: unknown
+  std::uint32_t name = 0;   ///< index in Timeline::names
+  std::uint32_t track = 0;  ///< index in Timeline::tracks
   std::int32_t step = kUnknown;
   std::int32_t micro_batch = kUnknown;
   std::int32_t model_chunk = kUnknown;
-  std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the
-                                     ///< file counts them
-  std::uint32_t specified = 0;  ///< 1 + its place in Timeline::told; 0: the file does not tell what
-                                ///< it did, its name does
-  bool is_pair = false;         ///< its begin and its end are events of their own
-  bool may_repeat = false;      ///< another that is equal is another one: the file's clock is too
-                                ///< coarse to tell them apart
+  std::int32_t sequence = kUnknown;  ///< number among the operations with its name in the step, if
+                                     ///< the file has it
+  std::uint32_t specified = 0;  ///< 1 + index in Timeline::specified; 0: no facts in the file, they
+                                ///< are derived from the name
+  bool is_pair = false;         ///< its begin and end are separate events
+  bool may_repeat = false;  ///< equal operations are not duplicates: the resolution of the file's
+                            ///< clock is too low to distinguish them
 
   bool operator==(const Operation&) const = default;
 };
@@ -69,35 +73,34 @@ struct Operation {
 /// An operation whose begin or end has to be estimated.
 struct Estimate {
   enum class Of : std::uint8_t {
-    kEnd,    ///< it is not known; the operation's end is its begin
-    kBegin,  ///< it is not known; the operation's begin is its end
-    kSign,   ///< the end is where a duration that was negative would end; plausible where others of
-             ///< its name last as long
+    kEnd,    ///< the end is unknown; end_ns equals begin_ns
+    kBegin,  ///< the begin is unknown; begin_ns equals end_ns
+    kSign,  ///< the duration was negative; end_ns assumes its absolute value, which is plausible if
+            ///< others with its name last as long
   };
-  std::uint32_t operation = 0;  ///< in Timeline::operations as they were read
+  std::uint32_t operation = 0;  ///< index in Timeline::operations before sorting
   Of of = Of::kEnd;
 };
 
-/// All of a job, on one clock.
+/// The timeline of a job.
 struct Timeline {
   std::vector<std::string> names;
   std::vector<Track> tracks;
-  std::vector<Operation> operations;  ///< in no order
-  std::vector<std::string> notes;     ///< what was left out or assumed; sentences
+  std::vector<Operation> operations;  ///< unordered before mend()
+  std::vector<std::string> notes;     ///< sentences for the user: omissions and assumptions
   std::string source;                 ///< the file or directory, as the user named it
   std::vector<RegionDefinition>
-      regions;  ///< by name, as far as files define them: those without a name are not defined
+      regions;  ///< by name index, if the file defines them; entries without a name are undefined
   std::vector<SpecifiedDefinitions> definitions;
   std::vector<SpecifiedFacts> specified;
   std::vector<Fact> facts;
   Repairs repairs;
-  std::vector<Estimate> estimates;  ///< before mend()
-  bool has_common_clock = true;  ///< false: each rank has a clock of its own, never compared with
-                                 ///< others
-  bool has_grid = true;          ///< false: ranks are ranks, of no parallel groups
-  GridCoordinates sizes{0, 0, 0, kUnknown};  ///< of the grid, as far as files tell them; else 0
+  std::vector<Estimate> estimates;  ///< used and emptied by mend()
+  bool has_common_clock = true;     ///< false: ranks have separate clocks that were not compared
+  bool has_grid = true;             ///< false: ranks do not belong to parallel groups
+  GridCoordinates sizes{0, 0, 0, kUnknown};  ///< sizes of the grid, if files contain them; else 0
 
-  /// The number of a name, a new one where it was not there yet.
+  /// Returns the index of a name, added if it is new.
   std::uint32_t name_index(std::string_view name);
   bool has_name(const std::string& name) const { return index_of_.contains(name); }
 

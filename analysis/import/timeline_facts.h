@@ -8,18 +8,19 @@
 
 namespace megascope::importer {
 
-/// Which operations of different workers belong together, as numbers: a send and its receive have
-/// one tag, the members of a collective one sequence number. Operations of one channel, step and
-/// place in the step belong together, whatever else a worker has more or less of.
+/// Numbers that match operations of different workers: a send and its receive have the same tag,
+/// the members of a collective the same sequence number. Operations match if channel, step and
+/// position in the step are equal, so that missing operations do not affect others.
 class MatchNumbers {
  public:
-  /// timeline: sorted. rank_of_track: by track.
+  /// timeline: sorted (mend()). rank_of_track: by track index.
   MatchNumbers(const Timeline& timeline, const std::vector<std::int32_t>& rank_of_track,
                const OperationTable& table);
 
-  /// Tag of what it sends, or the sequence number among the collectives of its group.
+  /// Tag of the message that the operation sends, or sequence number of the collective in its
+  /// group.
   std::uint32_t sent(std::size_t operation) const { return sent_[operation]; }
-  /// Tag of what it receives.
+  /// Tag of the message that the operation receives.
   std::uint32_t received(std::size_t operation) const { return received_[operation]; }
 
  private:

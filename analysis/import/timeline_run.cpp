@@ -230,7 +230,8 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation,
                                   : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
     const std::int32_t peer = grid_.neighbour(semantics.over, worker.coordinates, distance);
-    if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
+    if (peer < 0)
+      return;  // end of a pipeline: the operation is in the file, but no message was sent
     facts.push_back({.kind = kind,
                      .comm = comm,
                      .peer = peer,

@@ -14,12 +14,13 @@
 
 namespace megascope::importer {
 
-/// A timeline as a run of MegaScope: a process a worker, a location a stream, operations as user
-/// regions that send, receive and take part in collectives as the table says, with step,
-/// micro-batch, model chunk and sequence as values.
+/// Presents a timeline as a run: a worker is a process, a lane is a location, an operation is a
+/// user region. Messages and collectives of operations come from the file, or from the operation
+/// table. Step, micro-batch, model chunk and sequence are values of the calls.
 class TimelineRun final : public RecordSource {
  public:
-  /// grid: how ranks are laid out. An error says what does not fit.
+  /// grid: layout of the ranks. table: used only during the call. Returns an error if the timeline
+  /// does not fit the grid.
   static Status make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                      std::unique_ptr<TimelineRun>& run);
 
@@ -35,7 +36,7 @@ class TimelineRun final : public RecordSource {
 
  private:
   friend class OperationStream;
-  /// Of a dimension: who is in it.
+  /// A group of a dimension.
   struct Group {
     std::uint64_t name = 0;
     std::vector<RankRun> members;
@@ -44,7 +45,7 @@ class TimelineRun final : public RecordSource {
     ProcessDefinitions definitions;
     GridCoordinates coordinates;
     std::vector<Lane> lanes;
-    std::map<std::string, CommId> comms;  ///< by what operations are "over"
+    std::map<std::string, CommId> comms;  ///< by OperationSemantics::over
     std::vector<std::uint32_t> operations;
     const SpecifiedDefinitions* specified = nullptr;
   };
@@ -66,7 +67,7 @@ class TimelineRun final : public RecordSource {
   MatchNumbers numbers_;
   std::vector<bool> is_work_;  ///< by name: may enclose others
   std::map<std::pair<std::string, std::int32_t>, Group>
-      groups_;  ///< by dimension and first member: workers share them
+      groups_;  ///< by dimension and first member; shared by workers
   std::map<std::int32_t, Worker> workers_;
   std::vector<std::int32_t> ranks_;
   std::uint64_t end_ns_ = 0;

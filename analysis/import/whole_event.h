@@ -9,7 +9,7 @@
 
 namespace megascope::importer {
 
-/// Times of an `X` event in ns, as the file counts them, and what has to be mended of it.
+/// Times of an `X` event in ns on the file's clock, and the repair that it needs.
 struct WholeEvent {
   struct Repair {
     RepairKind kind = RepairKind::kMissingDuration;
@@ -19,10 +19,12 @@ struct WholeEvent {
   std::int64_t end_ns = 0;
   std::optional<Repair> repair;
 };
-/// max_us: times and durations beyond are refused. An error says what is wrong with the event.
+/// Reads an `X` event. max_us: largest accepted time and duration. Errors state what is wrong with
+/// the event.
 Status read_whole(const JsonEvent& event, double max_us, WholeEvent& whole);
 
-/// Appends the operation. Times before 0 wrap around in it, until all are counted from the first.
+/// Appends the operation with the times of `whole` to the timeline, and its repair and estimate if
+/// it needs one. Negative times wrap around until the reader makes times relative to the first.
 /// where: the event, for messages.
 void keep(Timeline& timeline, Operation operation, const WholeEvent& whole,
           const std::string& where);
