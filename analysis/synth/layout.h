@@ -9,8 +9,8 @@
 
 namespace megascope::synth {
 
-/// Roles of a grid's communicators; CommIds of a rank follow this order, without those of one
-/// member.
+/// Roles of a grid's communicators; CommIds follow this order; communicators with one member are
+/// omitted.
 enum class CommRole : std::uint8_t { kWorld, kTensor, kPipeline, kData, kModel };
 inline constexpr std::size_t kCommRoleCount = 5;
 
@@ -20,7 +20,8 @@ struct Coordinates {
   std::int32_t dp = 0;
 };
 
-/// Who is where. Ranks of a grid count as Megatron does: tensor fastest, then data, then pipeline.
+/// Hosts, grid coordinates and communicators of all ranks. Ranks are numbered as in Megatron-LM:
+/// the tensor coordinate changes fastest, then data, then pipeline.
 class Layout {
  public:
   explicit Layout(const RunSpec& spec);
@@ -32,9 +33,10 @@ class Layout {
   std::int32_t host_of(std::int32_t rank) const { return rank / spec_.ranks_per_host; }
   static std::string host_name(std::int32_t host) { return "n" + std::to_string(host); }
 
-  /// World ranks of the rank's communicator, in order; the role is one that it has.
+  /// World ranks of the rank's communicator, in rank order. The rank must have a communicator with
+  /// this role.
   std::vector<std::int32_t> members(CommRole role, std::int32_t rank) const;
-  /// kNoComm where the communicator would have one member.
+  /// kNoComm if the communicator would have one member.
   CommId comm_id(CommRole role) const { return ids_[static_cast<std::size_t>(role)]; }
   std::vector<CommDefinition> definitions(std::int32_t rank) const;
 

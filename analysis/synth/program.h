@@ -10,19 +10,20 @@ namespace megascope::synth {
 
 enum class OpKind : std::uint8_t { kWork, kSend, kRecv, kIsend, kIrecv, kWaitall, kAllreduce };
 
-/// One operation of a rank's step. Peers are ranks in the communicator and, as `peer_world`, in the
-/// world.
+/// One operation of a rank's step. `peer` is a rank in `comm`, `peer_world` the same rank in the
+/// world; -1: none.
 struct Op {
   OpKind kind = OpKind::kWork;
   CommRole comm = CommRole::kWorld;
   std::int32_t peer = -1;
   std::int32_t peer_world = -1;
   std::int32_t tag = 0;
-  std::int32_t pieces = 1;   ///< kWork: of independent noise
-  std::uint64_t amount = 0;  ///< kWork: ns of all pieces; else bytes
+  std::int32_t pieces = 1;   ///< kWork: number of pieces with independent noise
+  std::uint64_t amount = 0;  ///< kWork: total ns of all pieces; others: bytes
 };
 
-/// The operations of one step of a rank; the same in every step.
+/// Return the operations of one step of a rank; all steps are equal. The spec must be valid
+/// (check()).
 std::vector<Op> grid_step(const RunSpec& spec, const Layout& layout, std::int32_t rank);
 std::vector<Op> halo_step(const RunSpec& spec, std::int32_t rank);
 

@@ -6,8 +6,8 @@
 
 namespace megascope::synth {
 
-/// Random numbers by key: the same key gives the same number, whoever asks first. Steele et al.,
-/// SplitMix64.
+/// Random numbers by key: equal keys give equal sequences, independent of other uses. SplitMix64
+/// (G. Steele et al., OOPSLA 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}

@@ -7,8 +7,8 @@ namespace megascope::synth {
 
 enum class Pattern : std::uint8_t {
   k1F1B,         ///< tensor × pipeline × data parallel training, one forward one backward
-  kInterleaved,  ///< the same with several chunks of the model a rank
-  kHalo,         ///< 2-D grid, halo exchange and a reduction a step
+  kInterleaved,  ///< as k1F1B, with several chunks of the model per rank
+  kHalo,         ///< 2-D grid: halo exchanges and one reduction per step
 };
 
 enum class FaultKind : std::uint8_t {
@@ -20,8 +20,7 @@ enum class FaultKind : std::uint8_t {
   kInputImbalance
 };
 
-/// Something that is wrong from step `onset` to `last`, in the `active` first of every `period`
-/// steps.
+/// A fault from step `onset` to `last`, in the first `active` of every `period` steps.
 struct Fault {
   FaultKind kind = FaultKind::kSlowCompute;
   std::int32_t where = 0;  ///< world rank; index of the host, stage or data parallel replica
@@ -30,28 +29,30 @@ struct Fault {
   std::int32_t last = 1 << 30;
   std::int32_t period = 1;
   std::int32_t active = 1;
-  double severity = 0.1;  ///< 0.1: 10 % more time; kHostStall: of the step's work; kInputImbalance:
-                          ///< on average
+  double severity = 0.1;  ///< additional time as a share: 0.1 is 10 %. kHostStall: share of the
+                          ///< step's work; kInputImbalance: average over steps
 
   bool is_active(std::int32_t step) const {
     return step >= onset && step <= last && (step - onset) % period < active;
   }
 };
 
-/// How much times vary where nothing is wrong. Independent between pieces of work.
+/// Variation of times without faults. Independent for each piece of work.
 struct Noise {
-  double sigma = 0.02;        ///< of a lognormal factor of each piece of work
-  double link_sigma = 0.02;   ///< the same of each transfer
-  double pareto_share = 0.0;  ///< of pieces that take (1 + 0.2 × (Pareto(2.5) − 1)) times as long
-  double pause_share = 0.0;   ///< of the steps of a rank with one pause, as a garbage collector
-                              ///< makes them
-  double pause_of_step = 0.2;  ///< its mean length, in steps' work (exponential)
+  double sigma = 0.02;       ///< sigma of the lognormal factor of each piece of work
+  double link_sigma = 0.02;  ///< sigma of the lognormal factor of each transfer
+  double pareto_share = 0.0;  ///< share of pieces that take (1 + 0.2 × (Pareto(2.5) − 1)) times as
+                              ///< long
+  double
+      pause_share = 0.0;  ///< share of a rank's steps with one pause, as from a garbage collector
+  double
+      pause_of_step = 0.2;  ///< mean length of a pause, as a share of the step's work (exponential)
 };
 
 /// How the ranks' clocks differ in the traces written; each host has one clock.
 struct ClockSpread {
-  double offset_ns = 0.0;  ///< of uniform offsets, ±
-  double drift_ppm = 0.0;  ///< ±
+  double offset_ns = 0.0;  ///< offsets are uniform in ± this value
+  double drift_ppm = 0.0;  ///< drifts are uniform in ± this value
 };
 
 struct RunSpec {
@@ -59,15 +60,16 @@ struct RunSpec {
   std::int32_t tp = 2;
   std::int32_t pp = 2;
   std::int32_t dp = 2;
-  std::int32_t chunks = 2;         ///< kInterleaved: of the model, a rank
+  std::int32_t chunks = 2;         ///< kInterleaved: chunks of the model per rank
   std::int32_t micro_batches = 8;  ///< kInterleaved: a multiple of pp
-  std::int32_t layers = 4;         ///< of a stage (or chunk)
+  std::int32_t layers = 4;         ///< layers per stage (or chunk)
   std::int32_t grid_x = 4;         ///< kHalo
   std::int32_t grid_y = 4;
-  std::int32_t sweeps = 8;  ///< kHalo: exchanges a step
+  std::int32_t sweeps = 8;  ///< kHalo: exchanges per step
   std::int32_t steps = 20;
   std::int32_t ranks_per_host = 8;
-  std::uint64_t piece_ns = 200'000;       ///< half a layer's forward work; half of a sweep's
+  std::uint64_t
+      piece_ns = 200'000;  ///< half of a layer's forward work; kHalo: half of a sweep's work
   std::uint64_t message_bytes = 4 << 20;  ///< between stages or neighbours
   std::uint64_t gradient_bytes = 64 << 20;
   Noise noise;

@@ -23,7 +23,7 @@ enum Region : RegionId {
   kRegionEnd
 };
 
-/// A call, and where its facts lie.
+/// A call, and the range of its facts in RankCalls::facts.
 struct StoredCall {
   std::uint64_t enter_ns = 0;
   std::uint64_t leave_ns = 0;
@@ -37,10 +37,10 @@ struct RankCalls {
   std::vector<Fact> facts;
 };
 
-/// Runs the programs of all ranks for all steps against each other: what waits, waits for what it
-/// waits for. The result does not depend on the order in which ranks are taken up, since no
-/// operation is a choice. Memory: the calls, and the messages in flight. By world rank. The spec
-/// must be valid (synth.h, check).
+/// Simulates the programs of all ranks for all steps: a blocking call ends when the operation it
+/// depends on has completed. Returns the calls by world rank. The result is deterministic, because
+/// the programs use no wildcards. Memory: all calls and the messages in flight. The spec must be
+/// valid (check() in synth.h).
 std::vector<RankCalls> simulate(const RunSpec& spec, const Layout& layout);
 
 }  // namespace megascope::synth

@@ -12,15 +12,14 @@
 
 namespace megascope::synth {
 
-/// Is the spec one that can be made? Else the sentence says which value is out of range. At most
-/// 1024 ranks.
+/// Checks a spec. The error names the value that is out of range. At most 1024 ranks.
 Status check(const RunSpec& spec);
 
-/// A synthetic run in memory: what the simulation of a spec gives, on one perfect clock. Equal for
-/// equal specs.
+/// A synthetic run in memory, without clock errors. Equal specs give equal runs. Const functions:
+/// any thread.
 class SynthRun final : public RecordSource {
  public:
-  /// spec: one that check() accepts.
+  /// spec: must pass check().
   explicit SynthRun(const RunSpec& spec);
 
   std::int32_t world_size() const override { return static_cast<std::int32_t>(ranks_.size()); }
@@ -31,7 +30,7 @@ class SynthRun final : public RecordSource {
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return 1'700'000'000'000'000'000; }
   std::uint64_t end_ns() const override { return end_ns_; }
-  /// Of all ranks.
+  /// Number of calls of all ranks.
   std::uint64_t call_count() const;
 
  private:
@@ -41,13 +40,13 @@ class SynthRun final : public RecordSource {
   std::uint64_t end_ns_ = 0;
 };
 
-/// Each rank's clock as the spec spreads them, one a host: offset in ns, drift in ppm. By world
-/// rank, from the seed.
+/// A rank's clock. Ranks of one host share it.
 struct RankClock {
   std::int32_t host = 0;
   std::int64_t offset_ns = 0;
   double drift_ppm = 0.0;
 };
+/// Returns the clocks by world rank, random within RunSpec::clocks according to the seed.
 std::vector<RankClock> clocks_of(const RunSpec& spec);
 
 }  // namespace megascope::synth

@@ -10,10 +10,11 @@
 
 namespace megascope::synth {
 
-/// What a fault of a spec comes to: in the words of the detection's answer, and never shown to it.
+/// The root cause that a detector should find for a fault of a spec. Used by tests only; detectors
+/// do not see it.
 struct TrueRootCause {
   FaultKind kind = FaultKind::kSlowCompute;
-  std::vector<std::int32_t> ranks;  ///< ascending; of a link its two ends
+  std::vector<std::int32_t> ranks;  ///< ascending; for a link its two ends
   std::vector<std::string> hosts;
   std::map<std::string, std::int32_t> groups;  ///< "pp": 3
   double factor = 1.0;
@@ -24,7 +25,8 @@ struct TrueRootCause {
 /// "slow_compute", "slow_host" …
 std::string name_of(FaultKind kind);
 
-/// The root causes of a run, in the order of its faults; those that begin after its end left out.
+/// Returns the root causes of a run, in the order of its faults. Faults that begin after the last
+/// step are omitted.
 std::vector<TrueRootCause> truth_of(const RunSpec& spec);
 
 }  // namespace megascope::synth

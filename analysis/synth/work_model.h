@@ -8,17 +8,18 @@
 
 namespace megascope::synth {
 
-/// What a replica whose input is imbalanced gets to do more in a step, as a multiple of the fault's
+/// Additional work of a replica with imbalanced input in a step, as a multiple of the fault's
 /// severity: 0 to 2.
 double input_share(const RunSpec& spec, const Fault& fault, std::int32_t step);
 
-/// How long things take: noise, and what is wrong. Every figure follows from the seed and from what
-/// is asked for, in any order.
+/// Durations of work and transfers, from noise and faults. Each value depends only on the seed and
+/// the arguments, not on the order of calls. spec, layout: must outlive the object.
 class WorkModel {
  public:
   WorkModel(const RunSpec& spec, const Layout& layout) : spec_(spec), layout_(layout) {}
 
-  /// A rank's step: its factor on all work, and its pauses, each in front of one piece.
+  /// Properties of one step of a rank: a factor for all work, and pauses, each before one work
+  /// operation.
   struct Step {
     double factor = 1.0;
     std::int32_t garbage_at = -1;  ///< index of the work operation; −1: none
@@ -26,17 +27,17 @@ class WorkModel {
     std::int32_t stall_at = -1;
     double stall_ns = 0.0;
   };
-  /// work_ns: all work of one step without noise, in `work_count` operations.
+  /// work_ns: total work of one step without noise, in `work_count` operations.
   Step begin_step(std::int32_t rank, std::int32_t step, double work_ns,
                   std::int32_t work_count) const;
 
-  /// Time of the index-th work operation of the step.
+  /// Duration of work operation `index` of the step.
   double work_ns(const Step& state, std::int32_t rank, std::int32_t step, std::int32_t index,
                  std::int32_t pieces, double amount_ns) const;
-  /// Time of the count-th message of the step from a rank to another.
+  /// Duration of message `number` of the step from one rank to another. Ranks are world ranks.
   double transfer_ns(std::int32_t from, std::int32_t to, std::int32_t step, std::uint64_t number,
                      std::uint64_t bytes) const;
-  /// Time of a reduction after its last member has come.
+  /// Duration of a reduction after its last member has entered.
   double reduction_ns(std::uint64_t comm_name, std::uint64_t number, std::size_t members,
                       std::uint64_t bytes) const;
 
