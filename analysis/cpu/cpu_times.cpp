@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kNoStep = ~std::size_t{0};
 constexpr double kReadingNs = 10'000;  ///< time outside of the call, if readings are taken directly
                                        ///< before and after it
-constexpr double kAlmostNone = 0.001;  ///< of an interval
+constexpr double kAlmostNone = 0.001;  ///< share of an interval
 
 constexpr double kMaxCount = 1e18;  ///< 30 years in ns
 

@@ -61,7 +61,7 @@ class CollectiveStream {
   bool is_at_end_ = false;
 };
 
-/// Do the hashes say that all members agree as far as each has come?
+/// Do the hashes of all members agree, each up to its last collective?
 bool agree_by_hash(const std::vector<Member>& members) {
   const Member& longest = *std::ranges::max_element(
       members, {}, [](const Member& member) { return member.progress->count; });

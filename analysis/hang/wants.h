@@ -33,7 +33,7 @@ struct Want {
   bool is_exclusive = false;      ///< kLock: the holder's lock is exclusive
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;         ///< size according to the arguments
-  std::uint32_t sequence = 0;      ///< of a collective
+  std::uint32_t sequence = 0;      ///< number of the collective
   RegionId region = kNoRegion;     ///< function of the call that started it
   RequestId request = kNoRequest;  ///< kNoRequest: the thread is in the blocking call itself
   LocationId location = 0;         ///< thread that started it

@@ -105,7 +105,7 @@ struct Collective {
 class MatchSink {
  public:
   virtual ~MatchSink() = default;
-  /// Called once, first. task_count: number of tasks; `task` is below it.
+  /// Called once per pass, first. task_count: number of tasks; `task` is below it.
   virtual void begin(std::size_t task_count) = 0;
   /// Receives every call of a track, in order of entry, before its wait points and matches. The
   /// call is valid during the function.

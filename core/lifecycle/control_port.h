@@ -28,7 +28,7 @@ class ControlPort {
   virtual std::size_t block_bytes() const noexcept = 0;
   /// Writes this rank's contribution. block: block_bytes(), any alignment.
   virtual void fill(std::span<std::byte> block) noexcept = 0;
-  /// Writes the contribution of a rank that does not reach this boundary.
+  /// Writes the contribution of a rank that does not reach this boundary. block: as for fill().
   virtual void fill_absent(std::span<std::byte> block) const noexcept = 0;
   /// Merges `theirs` into `mine`, both of the same block. Commutative and associative. Any thread,
   /// concurrently.
@@ -38,8 +38,8 @@ class ControlPort {
   virtual void handle(std::span<const std::byte> merged) noexcept = 0;
   /// Delivers the same block again, two boundaries after its own: its decisions take effect.
   virtual void apply(std::span<const std::byte> merged) noexcept = 0;
-  /// Returns whether this rank must not leave the exchange because of a timeout during the next
-  /// blocks: its last blocks have announced something on which other ranks rely.
+  /// Returns true if this rank must stay in the exchange despite a timeout: its last blocks
+  /// announced something that other ranks rely on.
   virtual bool has_promised() const noexcept = 0;
   /// Reports the time that a boundary took: measurement overhead, and the part of it spent waiting
   /// for other ranks.
@@ -53,11 +53,11 @@ class ControlPort {
   /// Returns this rank's next message to rank 0 (rank update), at a boundary or tick, after the
   /// previous one was sent: at most kMaxRankUpdateBytes; empty: none.
   virtual std::vector<std::byte> take_rank_update() noexcept = 0;
-  /// On rank 0: delivers a rank update, also rank 0's own. In the order in which that rank sent
-  /// them.
+  /// On rank 0: delivers a rank update of any rank, including rank 0. Updates of one rank arrive in
+  /// the order in which it sent them.
   virtual void receive(std::int32_t world_rank,
                        std::span<const std::byte> rank_update) noexcept = 0;
-  /// As receive(); may take the bytes without a copy. `letter` is unspecified afterwards.
+  /// As receive(); may take the bytes without a copy. `rank_update` is unspecified afterwards.
   virtual void receive_whole(std::int32_t world_rank,
                              std::vector<std::byte>&& rank_update) noexcept {
     receive(world_rank, rank_update);

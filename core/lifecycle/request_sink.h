@@ -4,7 +4,8 @@
 
 namespace megascope {
 
-/// Receives what an application does with requests of clients of the live view. Never destroyed.
+/// Is notified when the application polls for or answers requests of the live view's clients. Lives
+/// until the process ends.
 class RequestSink {
  public:
   virtual ~RequestSink() = default;
