@@ -12,7 +12,7 @@ using Key = std::pair<std::uint32_t, std::uint32_t>;  // track, name
 
 Key key_of(const Operation& operation) { return {operation.track, operation.name}; }
 
-/// What is known of sound operations of the tracks on which some are to be estimated.
+/// Statistics of the complete operations, for estimates.
 class Sound {
  public:
   explicit Sound(const Timeline& timeline) : timeline_(timeline) {
@@ -54,14 +54,14 @@ class Sound {
   bool encloses_others(const Operation& operation) const {
     return enclosing_.contains(key_of(operation));
   }
-  /// When the next operation of the track begins; no limit where there is none.
+  /// Begin of the next operation of the track; no limit if there is none.
   std::uint64_t next_begin_ns(const Operation& operation) const {
     const std::vector<std::uint32_t>& all = tracks_.at(operation.track).by_begin;
     const auto begin_of = [this](std::uint32_t i) { return timeline_.operations[i].begin_ns; };
     const auto next = std::ranges::upper_bound(all, operation.begin_ns, {}, begin_of);
     return next == all.end() ? ~std::uint64_t{0} : begin_of(*next);
   }
-  /// When the last operation of the track ended before this one did.
+  /// Latest end of an operation of the track before the end of this one.
   std::uint64_t last_end_ns(const Operation& operation) const {
     const std::vector<std::uint64_t>& ends = tracks_.at(operation.track).ends_ns;
     const auto next = std::ranges::lower_bound(ends, operation.end_ns);

@@ -7,7 +7,7 @@
 namespace megascope::symbols {
 namespace {
 
-/// Where the bracket that ends at `close` is opened; npos when it is not.
+/// Position of the bracket that matches the one at `close`; npos: none.
 std::size_t opening(std::string_view text, std::size_t close) {
   int depth = 0;
   for (std::size_t at = close + 1; at-- > 0;) {

@@ -225,7 +225,7 @@ class Simulation {
     return request;
   }
 
-  /// What follows from what is known of a message.
+  /// Derives the completion of a message from the times known so far.
   void settle(Channel& channel, Channel::Message& message, std::uint64_t number) {
     const bool is_buffered = channel.bytes < kEagerBytes || spec_.pattern == Pattern::kInterleaved;
     if (message.sent >= 0 && is_buffered && message.send_done < 0)

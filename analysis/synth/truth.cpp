@@ -32,7 +32,8 @@ std::int32_t last_active(const Fault& fault, std::int32_t steps) {
   return fault.onset;
 }
 
-/// Of the severity, over the steps in which the fault is active.
+/// Average additional work as a multiple of the severity, over the steps in which the fault is
+/// active; 1 except for kInputImbalance.
 double mean_share(const RunSpec& spec, const Fault& fault) {
   if (fault.kind != FaultKind::kInputImbalance) return 1.0;
   double sum = 0.0;

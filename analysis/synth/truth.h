@@ -10,8 +10,7 @@
 
 namespace megascope::synth {
 
-/// The root cause that a detector should find for a fault of a spec. Used by tests only; detectors
-/// do not see it.
+/// The root cause that a detector should find for a fault of a spec. The detector never sees it.
 struct TrueRootCause {
   FaultKind kind = FaultKind::kSlowCompute;
   std::vector<std::int32_t> ranks;  ///< ascending; for a link its two ends

@@ -6,7 +6,7 @@
 namespace megascope::synth {
 namespace {
 
-// What a key is for, so that no two draws share one.
+// Purpose of a key, so that no two random draws share a key.
 constexpr std::uint64_t kWork = 1;
 constexpr std::uint64_t kTransfer = 2;
 constexpr std::uint64_t kReduction = 3;
