@@ -8,32 +8,32 @@
 #include <utility>
 #include <vector>
 
-/// What the rules of advice judge: sums by rank, pattern, function, communicator and call site.
-/// Times in ns. No calls: the size depends on the number of ranks, communicators and places in the
-/// program, not on the length of the run.
+/// Input of the rules: sums by rank, pattern, function, communicator and call site. Times in ns.
+/// The size depends on the number of ranks, communicators and call sites, not on the length of the
+/// run.
 namespace megascope::advice {
 
-/// Limits that decide what a pattern is. docs/advice.md gives the reasons.
+/// Limits of the patterns. docs/advice.md gives the reasons.
 inline constexpr std::uint64_t kSmallMessageBytes = 512;
 inline constexpr std::uint32_t kSmallMessageRun = 16;  ///< messages in a row between two ranks
 inline constexpr std::uint64_t kSmallBcastBytes = 4096;
 inline constexpr std::uint32_t kMinBcastRun = 4;  ///< broadcasts in a row
 inline constexpr std::uint64_t kTinyCollectiveBytes = 128;
 inline constexpr std::uint64_t
-    kEagerBytes = 64 * 1024;  ///< messages up to this size wait at the receiver
+    kEagerBytes = 64 * 1024;  ///< messages up to this size are assumed to be sent eagerly
 inline constexpr std::int32_t kMinAllToAllSize = 4;  ///< members of the communicator
 
-/// What a sequence of calls in one thread looks like.
+/// A recognised pattern of calls in one thread.
 enum class Pattern : std::uint8_t {
   kSmallSends,      ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun to one rank
   kSmallReceives,   ///< the same from one rank
   kGatherBcast,     ///< MPI_Bcast directly after MPI_Gather(v) to the same root; time of both
   kReduceBcast,     ///< the same after MPI_Reduce
   kBcastRun,        ///< small broadcasts of one root in runs of kMinBcastRun
-  kBarrier,         ///< between calls that order themselves
-  kTinyCollective,  ///< payload up to kTinyCollectiveBytes
-  kTinyFollower,    ///< of these, directly after another one
-  kPoll,            ///< tests and probes that find nothing, without work in between
+  kBarrier,         ///< barriers between calls that synchronise anyway
+  kTinyCollective,  ///< collectives with a payload up to kTinyCollectiveBytes
+  kTinyFollower,    ///< such a collective directly after another one
+  kPoll,            ///< unsuccessful tests and probes, without work in between
   kFileTransfer,    ///< independent reads and writes of files
   kMessageCalls,    ///< all calls with messages; function and site are not kept
   kCount
@@ -48,14 +48,15 @@ struct Row {
   std::uint32_t comm = kNoIndex;      ///< in Facts::comms
   std::uint32_t site = kNoIndex;      ///< in Facts::sites; kNoIndex: not recorded
   std::uint64_t count = 0;            ///< calls, or messages
-  std::uint64_t root_count = 0;       ///< of them, as the root, without work of the root in between
+  std::uint64_t root_count = 0;       ///< those as the root, without work of the root in between
   std::uint64_t time_ns = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t bytes_before = 0;  ///< of the call before the broadcast: one process's block
+  std::uint64_t
+      bytes_before = 0;  ///< payload of the call before the broadcast: one process's block
 };
 
-/// A rank that passes a message on: a blocking receive and a blocking send in direct succession,
-/// with different partners and equal size.
+/// A rank that forwards messages: a blocking receive and a blocking send in direct succession, with
+/// different partners and equal size.
 struct Relay {
   std::uint32_t comm = kNoIndex;
   std::int32_t from = -1;  ///< world ranks
@@ -67,28 +68,28 @@ struct Relay {
 /// A rank that sends to all other members of a communicator, one message after the other.
 struct Rounds {
   std::uint64_t
-      count = 0;  ///< times that it had sent to all others, with at most two messages each
+      count = 0;  ///< completed rounds: it had sent to all others, at most two messages each
   std::uint64_t message_count = 0;  ///< in these
   std::uint64_t sent_count = 0;     ///< all messages that it sent there
 };
 
-/// Times of messages whose receive or send had to wait for the other end, from when both ends were
-/// there to the waiting call's end.
+/// Messages for which one end waited for the other. Time is counted from when both ends had started
+/// to the end of the waiting call.
 struct Hops {
   std::uint64_t count = 0;
   std::uint64_t time_ns = 0;
 };
 
-/// Messages that lie at the receiver until their receive is posted.
+/// Unexpected messages: sent before their receive was posted.
 struct UnexpectedQueue {
   std::uint64_t message_count = 0;     ///< received, up to kEagerBytes
-  std::uint64_t unexpected_count = 0;  ///< of them, sent before the receive was posted
-  std::uint64_t held_ns = 0;           ///< sum over messages of the time between
-  double held_byte_ns = 0.0;           ///< the same times their bytes
-  std::uint32_t comm = kNoIndex;       ///< of the last
+  std::uint64_t unexpected_count = 0;  ///< those sent before the receive was posted
+  std::uint64_t held_ns = 0;           ///< sum of the times from send to post
+  double held_byte_ns = 0.0;      ///< sum of these times, each multiplied by the message's bytes
+  std::uint32_t comm = kNoIndex;  ///< communicator of the last one
 };
 
-/// What others waited for one rank directly.
+/// The direct waits of other ranks for one rank.
 struct WaitedFor {
   std::uint64_t count = 0;
   std::uint64_t wait_ns = 0;
@@ -103,27 +104,27 @@ struct RankFacts {
   std::string host;
   std::uint64_t wall_ns = 0;  ///< sum over threads
   std::uint64_t mpi_ns = 0;
-  double blocked_ns = -1.0;  ///< neither on a core nor waiting for one; < 0: not known
+  double blocked_ns = -1.0;  ///< time neither on a core nor waiting for one; < 0: not known
   std::vector<Row> rows;
   std::vector<Relay> receive_then_send;
   std::vector<Relay> send_then_receive;
   std::map<std::uint32_t, Rounds> all_to_all;  ///< by Facts::comms; only where there are rounds
   UnexpectedQueue queue;
-  Hops late_sends;     ///< that it waited for as the receiver
-  Hops late_receives;  ///< that it waited for as the sender
+  Hops late_sends;     ///< messages for which this rank, the receiver, waited
+  Hops late_receives;  ///< messages for which this rank, the sender, waited
   std::array<WaitedFor, kWaitingCount> waited_for{};
   WaitedFor waited_for_at_all;
 };
 
-/// Collectives up to kTinyCollectiveBytes: time of the member that is in them for the shortest
-/// time, which is no waiting for others.
+/// Collectives up to kTinyCollectiveBytes. The shortest time that a member spends in one is not
+/// waiting for others, but the cost of the operation.
 struct TinyWire {
   std::uint64_t count = 0;
-  std::uint64_t member_ns = 0;  ///< times the number of members
+  std::uint64_t member_ns = 0;  ///< sum of the shortest times, each times the number of members
 };
 
 struct CommFacts {
-  std::string name;  ///< as it is told: "`MPI_COMM_WORLD`"
+  std::string name;  ///< in messages: "`MPI_COMM_WORLD`"
   std::int32_t size = 0;
 };
 

@@ -13,19 +13,19 @@ namespace megascope::advice {
 /// the trace: print them sanitised.
 struct Finding {
   std::string_view rule;              ///< "small_messages": the name of the rule's file
-  std::string text;                   ///< one or two sentences with count, share and place
+  std::string text;                   ///< one or two sentences: count, share and call site
   std::string remedy;                 ///< one or two sentences
   std::vector<std::int32_t> ranks;    ///< world ranks that show it, ascending
-  std::uint64_t count = 0;            ///< of what the rule counts
-  double share = 0.0;                 ///< of the time of all ranks; 0 where the harm is no time
-  std::uint32_t function = kNoIndex;  ///< in Facts; kNoIndex: several or none
+  std::uint64_t count = 0;            ///< calls or messages, as the rule counts them
+  double share = 0.0;                 ///< fraction of the time of all ranks; 0: costs no time
+  std::uint32_t function = kNoIndex;  ///< index into Facts::functions; kNoIndex: several or none
   std::uint32_t comm = kNoIndex;
   std::uint32_t site = kNoIndex;
   std::string region;  ///< innermost region of the program around most of these calls; empty: none
                        ///< or not known
 };
 
-/// Findings below this share of the run are not told.
+/// Findings that cost less than this fraction of the run are not reported.
 inline constexpr double kMinShare = 0.005;
 
 }  // namespace megascope::advice

@@ -15,15 +15,15 @@
 
 namespace megascope::advice {
 
-/// Collects the facts while a run is matched. Memory: by rank and place in the program, not by
-/// call.
+/// Collects the facts while a run is matched. Memory depends on the number of ranks and call sites,
+/// not of calls.
 class Gather final : public analysis::MatchSink {
  public:
   /// source, tables: outlive the object.
   Gather(const RecordSource& source, const analysis::MatchTables& tables)
       : source_(source), tables_(tables) {}
 
-  /// Forgets what an earlier pass found.
+  /// Begins a pass; discards the facts of an earlier one.
   void begin(std::size_t task_count) override;
   void add_call(analysis::Track track, const Call& call) override {
     const analysis::MatchTables::TrackOwner& owner = tables_.owner(track);
@@ -35,12 +35,13 @@ class Gather final : public analysis::MatchSink {
   void add_collective(std::size_t task, const analysis::Collective& collective) override;
   void end_window() override {}
 
-  /// After the pass, once. waits: of the same pass. comm_name: of a communicator as it is told.
+  /// Returns the facts. Call it once, after the pass. waits: result of the same pass. comm_name:
+  /// returns a communicator's name for messages.
   Facts take(const analysis::WaitAnalysis& waits,
              const std::function<std::string(analysis::CommTable::Index)>& comm_name);
 
  private:
-  /// Of one rank's messages.
+  /// Sums of one rank's messages.
   struct Messages {
     UnexpectedQueue queue;
     Hops late_sends;

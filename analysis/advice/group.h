@@ -7,16 +7,16 @@
 
 namespace megascope::advice {
 
-/// The rows of one pattern, function, communicator and site, over all ranks.
+/// Sum of the rows of one pattern, function, communicator and call site over all ranks.
 struct RowGroup {
-  Row sum;                          ///< root_count: the greatest of one rank
-  std::uint64_t max_count = 0;      ///< of one rank
+  Row sum;                          ///< exception: root_count is the largest of one rank
+  std::uint64_t max_count = 0;      ///< largest Row::count of one rank
   std::vector<std::int32_t> ranks;  ///< with such a row, ascending
 
   std::uint64_t mean_bytes() const { return sum.count == 0 ? 0 : sum.bytes / sum.count; }
 };
 
-/// The greatest time first.
+/// Returns the groups of a pattern, the one with the largest time first.
 std::vector<RowGroup> groups_of(const Facts& facts, Pattern pattern);
 
 }  // namespace megascope::advice

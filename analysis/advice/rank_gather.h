@@ -38,13 +38,13 @@ class RankGather {
   static constexpr std::size_t kMaxRelays = 4;
   static constexpr std::size_t kKnownCount = 16;  ///< few, so that many ranks' stay in the cache
 
-  /// What a call does, as far as the order of calls matters.
+  /// Kind of a call, as far as the patterns distinguish it.
   enum class Group : std::uint8_t { kNone, kMessage, kCollective, kOther };
   struct Region {
     CollectiveOp op = CollectiveOp::kNone;
     bool is_poll = false;
-    bool is_boundary = false;  ///< reads the clock, begins or ends MPI: a barrier before or after
-                               ///< it is for that
+    bool is_boundary = false;  ///< reads the clock, begins or ends MPI: a barrier next to it serves
+                               ///< this purpose and is not reported
     bool is_variable = false;  ///< the v and w variants
   };
   /// A run of messages to or from one partner, and of the current round.
@@ -92,7 +92,7 @@ class RankGather {
     std::array<Event, 2>
         events;  ///< the last call that communicated, and the one that is being read
     std::uint32_t last_index = 0;
-    Event barrier;  ///< waits for the call after it; group kNone: none
+    Event barrier;  ///< not yet judged, since the next call decides; group kNone: none
     Run bcasts;
     std::uint64_t bcast_bytes = 0;
     std::uint32_t root_gaps = 0;  ///< of the run, in which the root worked
@@ -124,7 +124,7 @@ class RankGather {
   std::vector<CommState> comms_;  ///< by CommId
   std::vector<Thread> threads_;   ///< by LocationId
   bool has_sites_;
-  std::uint32_t epoch_ = 1;  ///< collectives that the process began
+  std::uint32_t epoch_ = 1;  ///< 1 + number of collectives that the process began
   struct KnownRow {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t index = 0;

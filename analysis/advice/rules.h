@@ -4,7 +4,7 @@
 
 #include <vector>
 
-/// The rules, one a file in rules/. Each is a pure function: it appends what it finds.
+/// The rules, one file each in rules/. A rule is a pure function that appends its findings.
 /// docs/advice.md has signatures, thresholds and sources.
 namespace megascope::advice {
 

@@ -9,40 +9,45 @@
 
 namespace megascope::detect {
 
-/// Of messages, in any order they end: nothing but the function tells such calls from each
-/// other.
+/// Returns whether the call completes a request. Requests complete in any order, so such calls are
+/// distinguished only by their function.
 inline bool is_completion(const Fact& fact) {
   return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete;
 }
 
-/// Occurrences of one kind of call: the same function with the same communicator, peer, tag and
-/// size.
+/// One kind of call, and where it occurs in a rank's sequence of calls. Calls are of one kind if
+/// function, communicator, peer, tag and size are equal; completions, if the function is. Positions
+/// count all calls given to CallKinds::add().
 struct CallKind {
   RegionId region = kNoRegion;
-  Fact fact;
-  std::uint64_t count = 0;
-  std::uint64_t first = 0;  ///< index of a call
-  std::uint64_t last = 0;
-  std::uint64_t shortest = UINT64_MAX;  ///< distance of two in a row, in calls
-  std::uint64_t longest = 0;
+  Fact fact;                            ///< the first one of the first such call
+  std::uint64_t count = 0;              ///< occurrences
+  std::uint64_t first = 0;              ///< position of the first occurrence
+  std::uint64_t last = 0;               ///< position of the last occurrence
+  std::uint64_t shortest = UINT64_MAX;  ///< smallest distance of two consecutive occurrences, in
+                                        ///< calls
+  std::uint64_t longest = 0;            ///< largest such distance
 
-  /// Comes back at about even distances, three times or more.
+  /// Returns whether it occurs at least three times, at distances of 0.5 to 1.6 times their mean.
   bool is_regular() const;
 };
 
-/// The kinds of a rank's calls, and the order of the first of them.
+/// Collects the kinds of a rank's calls, and the sequence of kinds of its first 65,536 calls that
+/// have one. Not thread-safe.
 class CallKinds {
  public:
-  /// Only calls that are not inside of others, and that say what they do, count.
+  /// Adds the rank's next call. Calls inside other calls (depth > 0) and calls without facts have
+  /// no kind. O(1).
   void add(const Call& call);
 
   const std::vector<CallKind>& all() const { return kinds_; }
-  /// One of the first calls.
+  /// A call in the sequence.
   struct Made {
-    std::uint32_t kind = 0;
-    std::uint64_t work_ns = 0;  ///< outside of MPI since the one before it
+    std::uint32_t kind = 0;     ///< index into all()
+    std::uint64_t work_ns = 0;  ///< time outside of MPI since the previous call in the sequence
   };
   const std::vector<Made>& order() const { return order_; }
+  /// Returns whether order() has all calls that have a kind.
   bool is_order_whole() const { return order_.size() == noted_; }
 
  private:
@@ -50,7 +55,7 @@ class CallKinds {
   std::vector<CallKind> kinds_;
   std::vector<Made> order_;
   std::uint64_t noted_ = 0;  ///< calls that have a kind
-  std::uint64_t index_ = 0;  ///< of the next call, whatever it is
+  std::uint64_t index_ = 0;  ///< position of the next call, with or without a kind
   std::uint64_t last_leave_ns_ = 0;
   std::uint64_t work_ns_ = 0;
 };

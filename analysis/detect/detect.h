@@ -9,132 +9,145 @@
 #include <utility>
 #include <vector>
 
-/// Which ranks, hosts, links or groups make a run slow, since when, and how. docs/detection.md has
-/// the method.
+/// Finds the ranks, hosts, links and groups that make a run slow. docs/detection.md describes the
+/// method.
 namespace megascope::detect {
 
 enum class Cause : std::uint8_t {
-  kSlowCompute,     ///< one rank computes slower than those that do the same work
-  kSlowHost,        ///< all ranks of a host do
+  kSlowCompute,     ///< a rank, or a group of ranks, computes slower than its peers
+  kSlowHost,        ///< all ranks of a host compute slower than their peers
   kSlowLink,        ///< messages between two ranks take longer
-  kHostStall,       ///< a rank pauses between operations, while its other work takes as long as its
+  kHostStall,       ///< a rank pauses between operations; the rest of its work takes as long as its
                     ///< peers'
-  kStageImbalance,  ///< a pipeline stage has more to do, in every replica
-  kInputImbalance,  ///< what a replica has to do changes from step to step
-  kBlocked,         ///< a rank is neither on a processor nor waiting for one, between MPI calls
-                    ///< (analysis/cpu/whole_run.h)
-  kPreempted,       ///< a rank that any of these would explain was kept waiting for a core
-                    ///< (analysis/cpu/preempted.h)
+  kStageImbalance,  ///< a pipeline stage has more work than the others, in every replica
+  kInputImbalance,  ///< the amount of work of a replica varies from step to step
+  kBlocked,         ///< a rank neither computes nor waits for a core (analysis/cpu/whole_run.h)
+  kPreempted,       ///< waiting for a core explains the slowness (analysis/cpu/preempted.h)
 };
-/// "slow_compute", "slow_host" …
+/// Returns the name of the cause in reports: "slow_compute", "slow_host" …
 std::string name_of(Cause cause);
 
-/// What shows it: the worst step of one rank.
+/// An example of a root cause: the first slow step of one of its ranks (of a link: the receiver).
 struct Evidence {
   std::string what;  ///< "work between MPI calls", "transfer 2 -> 3"
   std::int32_t world_rank = 0;
-  std::int32_t step = 0;
-  std::uint64_t begin_ns = 0;  ///< of that rank's step
+  std::int32_t step = 0;       ///< index, from 0
+  std::uint64_t begin_ns = 0;  ///< of the rank's step
   std::uint64_t end_ns = 0;
-  double observed_ns = 0.0;
-  double expected_ns = 0.0;     ///< what its peers, or its own other steps, took
-  std::int32_t peer_count = 0;  ///< 0: compared with its own past
+  double observed_ns = 0.0;     ///< duration of `what` in this step
+  double expected_ns = 0.0;     ///< observed_ns without the mean slowdown of the root cause
+  std::int32_t peer_count = 0;  ///< other ranks of the class; 0 for links
 };
 
-/// Ranks that are slow together, among which a root cause is slower still.
+/// A slow set of ranks that contains ranks which are slower still.
 struct Whole {
   Cause cause = Cause::kStageImbalance;
-  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; empty: there is none
-  std::int32_t stage = -1;          ///< of a pipeline whose groups were specified; else -1
+  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; empty: no such set
+  std::int32_t stage = -1;          ///< pipeline stage, if groups were specified; else −1
 
   bool is_there() const { return !ranks.empty(); }
 };
 
+/// A reason why the run is slow: the ranks or links, the steps, the slowdown and its cost.
 struct RootCause {
   Cause cause = Cause::kSlowCompute;
   std::vector<std::int32_t> ranks;             ///< world ranks, ascending; of a link its two ends
-  std::vector<std::string> hosts;              ///< of those ranks, each once
-  std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
-  bool has_specified_groups = true;  ///< of parallel training; else they were inferred, and
-                                     ///< `groups` is no name that users know
-  double factor = 1.0;               ///< time over expected time, in the steps in which it was slow
-  double balance_factor = 1.0;  ///< the same over what would be left to do: for work that has to be
-                                ///< done by somebody, the mean of those compared
-  std::int32_t onset_step = 0;
-  std::int32_t last_step = 0;
-  std::int32_t active_steps = 0;  ///< between the two, in which it was slow
-  double cost_fraction = 0.0;     ///< of the time of all steps: what its excess work comes to, at
-                                  ///< most; once it was replayed, what it cost
-  std::vector<std::int64_t> steps = {};  ///< those active steps, ascending
-  double confidence = 0.0;      ///< 1 − the chance that noise alone does this anywhere in the run
-  std::string synchronised_in;  ///< operations in which the ranks wait for each other, where that
+  std::vector<std::string> hosts;              ///< of these ranks, each once
+  std::map<std::string, std::int32_t> groups;  ///< {"pp": 3} or {"dp": 0}, if the root cause is a
+                                               ///< stage or a replica; else empty
+  bool has_specified_groups = true;  ///< false: the parallel groups were inferred; users do not
+                                     ///< know the indices in `groups`
+  double factor = 1.0;               ///< observed over expected time; mean over the active steps
+  double balance_factor = 1.0;  ///< by which the replay shortens the work: `factor`. Exceptions: a
+                                ///< stage with more work (its work over the mean of all stages,
+                                ///< since the work stays to be done), kInputImbalance (1)
+  std::int32_t onset_step = 0;  ///< first active step; index, from 0
+  std::int32_t last_step = 0;   ///< last active step
+  std::int32_t active_steps = 0;  ///< number of steps in which it was slow
+  double cost_fraction = 0.0;  ///< cost over the duration of all steps, 0 … 1. detect() sets an
+                               ///< upper bound; plugin/answer replaces it by the replay's result
+  std::vector<std::int64_t> steps = {};  ///< indices of the active steps, ascending
+  double confidence = 0.0;      ///< 1 − the probability that noise alone causes such a finding
+                                ///< anywhere in the run
+  std::string synchronised_in;  ///< operations in which the ranks wait for each other, if this
                                 ///< hides which of them is slow; else empty
-  std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to
-  Whole within;  ///< another root cause, whose ranks this one is compared with: its factor comes in
-                 ///< addition to theirs
+  std::vector<std::pair<std::int32_t, std::int32_t>> links =
+      {};        ///< kSlowLink: world ranks of sender and receiver
+  Whole within;  ///< slow set that contains these ranks, which are compared with the other ranks
+                 ///< of the set: `factor` is in addition to that of the set
   Evidence evidence;
-  double blocked_ns = 0.0;    ///< kBlocked: beyond what others are, in the whole run
-  bool is_in_mpi = false;     ///< kBlocked: inside of calls
-  double core_wait_ns = 0.0;  ///< kPreempted: that the ranks waited for a core outside of MPI, from
-                              ///< the first to the last step
-  std::string core_wait_reason;  ///< kPreempted: "4 ranks share 2 cores on node n1"; empty: it is
-                                 ///< not known who had the cores
+  double blocked_ns = 0.0;  ///< kBlocked: blocked time beyond that of the others, in the whole run
+  bool is_in_mpi = false;   ///< kBlocked: inside MPI calls; else between them
+  double core_wait_ns = 0.0;  ///< kPreempted: time that the ranks waited for a core outside of MPI,
+                              ///< from the first to the last step
+  std::string core_wait_reason;  ///< kPreempted: "4 ranks share 2 cores on node n1"; empty: not
+                                 ///< known what used the cores
 };
 
-/// Steps known by definition, where the program tells them: by index in world_ranks(), when each
-/// ends and begins, ascending.
+/// Times of steps that are known by definition, for example because the program annotates them.
+/// Outer index: index in world_ranks(); inner: step, ascending. Times in ns of the source's clock.
 struct StepMarks {
   std::vector<std::vector<std::uint64_t>> end_ns;
   std::vector<std::vector<std::uint64_t>> begin_ns =
-      {};  ///< what is between steps is none's; empty: each begins where the one before ends
+      {};  ///< time between steps belongs to no step; empty: a step begins where the previous ends
 };
-/// Of one rank.
+/// The step times of one rank. Points into a StepMarks, which must outlive it.
 struct RankMarks {
-  const std::vector<std::uint64_t>* end_ns = nullptr;  ///< null: not known
+  const std::vector<std::uint64_t>* end_ns = nullptr;  ///< null: steps are not known
   const std::vector<std::uint64_t>*
-      begin_ns = nullptr;  ///< null: each begins where the one before ends
+      begin_ns = nullptr;  ///< null: a step begins where the previous ends
 };
+/// Returns the step times of a rank; empty if `marks` is null or has none for it. rank_index: index
+/// in world_ranks().
 RankMarks marks_of(const StepMarks* marks, std::size_t rank_index);
-/// Groups known by definition: for each name ("tp", "pp", "dp") the index of the group's member, by
-/// index in world_ranks(). Ranks of equal "pp" do the same work; of equal "dp" are a replica.
+/// Parallel groups that are known by definition: for each dimension ("tp", "pp", "dp") the
+/// coordinate of each rank, by index in world_ranks(). Ranks of equal "pp" do the same work (a
+/// stage); ranks of equal "dp" form a replica.
 using GroupIndices = std::map<std::string, std::vector<std::int32_t>>;
 
-/// Work that groups of ranks do in step with each other, since they synchronise inside: a slow
-/// member makes it longer for all.
+/// Work in which the ranks of a group synchronise: a slow member makes it longer for all members.
+/// The work of a group is given once, as that of its lowest rank. Nothing is owned.
 struct SharedWork {
-  const RecordSource* source = nullptr;  ///< of each group its lowest rank
-  const StepMarks* steps = nullptr;      ///< of those; as many as Options::steps has
+  const RecordSource* source = nullptr;  ///< the work; contains the lowest rank of each group
+  const StepMarks* steps = nullptr;      ///< of these ranks; as many steps as in Options::steps
   std::vector<std::vector<std::int32_t>>
       members;            ///< world ranks, ascending, by index in source->world_ranks()
-  std::string operation;  ///< "`backward`"
+  std::string operation;  ///< name in messages: "`backward`"
 };
 struct Link;
 
 struct Options {
-  double false_alarm_rate = 3e-4;    ///< chance that a healthy run gets any culprit, where noise is
-                                     ///< as the model says
-  double min_factor = 1.012;         ///< below which a difference is not worth a word
+  double false_alarm_rate = 3e-4;    ///< probability that a healthy run gets any root cause, if the
+                                     ///< noise is as modelled
+  double min_factor = 1.012;         ///< smaller slowdowns are not reported
   double clock_error_ns = 1'000.0;   ///< between any two ranks; a link must be slower by more than
                                      ///< four times this
-  unsigned jobs = 1;                 ///< threads to work with, the caller's among them
-  const StepMarks* steps = nullptr;  ///< null: found in the sequence of calls
-  const GroupIndices* groups = nullptr;             ///< null: found from communicators and messages
-  const std::vector<SharedWork>* shared = nullptr;  ///< null: all work is a rank's own
+  unsigned jobs = 1;                 ///< threads, including the caller's
+  const StepMarks* steps = nullptr;  ///< null: steps are found in the sequence of calls
+  const GroupIndices*
+      groups = nullptr;  ///< null: groups are inferred from communicators and messages
+  const std::vector<SharedWork>* shared = nullptr;  ///< null: ranks do not synchronise in work
   const std::vector<Link>*
-      links = nullptr;  ///< null: found in the records. Ranks are indices into source.world_ranks()
+      links = nullptr;  ///< null: transfers are computed from the records. Link::from and Link::to
+                        ///< are indices into source.world_ranks()
 };
 
 struct Detection {
   std::vector<RootCause> root_causes;      ///< the most expensive first
-  std::int32_t step_count = 0;             ///< 0: no steps were found, and nothing was judged
+  std::int32_t step_count = 0;             ///< steps of the judged ranks; 0: no steps were found.
+                                           ///< Fewer than 5 are not judged
   std::vector<std::int32_t> judged_ranks;  ///< world ranks
   std::vector<StepTimes> steps;            ///< by index in world_ranks(), of all ranks
-  std::vector<std::string> limitations;    ///< sentences on what could not be judged
+  std::vector<std::string> limitations;    ///< sentences: what could not be judged, and why
 };
 
-/// Two passes over the records: a short one that finds the steps, a streaming one that sums them
-/// up. Memory: 48 bytes a rank and step, 4 a link and step, and the messages in flight. Times of
-/// the source are on one clock, as well as `options` says.
+/// Finds the root causes of a run. Call it from one thread; it starts options.jobs − 1 further ones
+/// and joins them. What `options` points to must stay valid during the call.
+/// The ranks' clocks must agree within options.clock_error_ns.
+/// Problems with the data (no steps, a single rank) are reported in `limitations`.
+/// Time: two passes over the records, a short one that finds the steps and a streaming one that
+/// sums them up; one more for each SharedWork. Memory: 56 bytes a rank and step, 16 a link and
+/// step, and the messages in flight.
 Detection detect(const RecordSource& source, const Options& options = {});
 
 }  // namespace megascope::detect

@@ -9,21 +9,27 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kClip = 3.0;  ///< standard deviations: pauses are no slow work
-constexpr std::size_t kMinSteps = 3;
-constexpr double kFar = 3.5;           ///< standard deviations
-constexpr double kRateMargin = 0.005;  ///< of the false alarms asked for: noise and tails are
-                                       ///< estimated from few steps
+constexpr double kClip = 3.0;          ///< standard deviations; values further from the median are
+                                       ///< clipped, since pauses are not slow work
+constexpr std::size_t kMinSteps = 3;   ///< active steps of a finding
+constexpr double kFar = 3.5;           ///< standard deviations from which a value is an outlier
+constexpr double kRateMargin = 0.005;  ///< fraction of the requested false-alarm rate that is used:
+                                       ///< noise and tails are estimated from few steps
+constexpr double kMaxTailShare = 0.5;  ///< outliers are never assumed to be the majority
+constexpr double kBelowShare = 0.6;    ///< quantile of the distances below the usual level, which
+                                       ///< is the lower third; scaled as if it were the median
 
-/// How often healthy ranks are far off: that half of them that is least often, and what chance may
-/// hide. far: steps, by rank.
+/// Returns the fraction of a healthy rank's steps that are outliers, from the half of the ranks
+/// that has the fewest, increased by one standard error. far: outliers, by rank. least: lower
+/// bound.
 double usual_share(std::vector<double> far, std::size_t steps, double least) {
   if (far.empty()) return least;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
   const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half),
                                       0.0);
-  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), least, 0.5);
+  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), least,
+                    kMaxTailShare);
 }
 
 double far_steps(const Strand& strand, double deviations) {
@@ -97,7 +103,7 @@ double spread_below(const std::vector<double>& levels, double usual) {
   for (const double level : levels) {
     if (level <= usual) off.push_back(usual - level);
   }
-  return off.size() < 2 ? 0.0 : 1.4826 * quantile(off, 0.6);
+  return off.size() < 2 ? 0.0 : kToDeviation * quantile(off, kBelowShare);
 }
 
 }  // namespace megascope::detect

@@ -8,40 +8,45 @@
 
 namespace megascope::detect {
 
-inline constexpr double
-    kMinTailShare = 0.01;  ///< of a healthy rank's steps that are far off, at least
+/// Lower bound of the assumed fraction of a healthy rank's steps that are outliers: few steps may
+/// show none by chance.
+inline constexpr double kMinTailShare = 0.01;
 
-/// A stretch of steps in which something was slow, and how it shows.
+/// The steps in which a unit was slow, and by how much.
 struct Finding {
-  std::size_t onset = 0;
-  std::size_t last = 0;
+  std::size_t onset = 0;        ///< first active step
+  std::size_t last = 0;         ///< last active step
   std::vector<bool> is_active;  ///< by step of the run
   std::size_t active_steps = 0;
-  double excess = 0.0;     ///< mean of the log factor in the active steps
-  double score = 0.0;      ///< log of how much likelier this is than nothing (Scan)
-  double threshold = 0.0;  ///< that the score had to pass
+  double excess = 0.0;     ///< mean log factor in the active steps
+  double score = 0.0;      ///< Scan::score
+  double threshold = 0.0;  ///< the score that was required
 
   bool is_there() const { return active_steps != 0; }
 };
 
-/// Is the score beyond what noise gives with the rate asked for? Noise is estimated: a margin is
-/// kept.
+/// Returns the score that a unit needs to be reported: −log(0.005 × options.false_alarm_rate). The
+/// factor is a margin, since noise is estimated.
 double score_threshold(const Options& options);
 
-/// Slow in enough steps, by enough. height: of an uneven finding, of which the excess is only the
-/// mean.
+/// Returns whether a finding is large enough to be reported: at least three active steps, and a
+/// slowdown of at least options.min_factor. height: Scan::height of an uneven finding, whose mean
+/// excess may be lower; it counts if it is larger than the excess.
 bool is_worth_it(const Finding& finding, const Options& options, double height = 0.0);
 
-/// What a scan says of a unit: which steps, how much. An excess is a mean over its strands.
+/// Converts the scan of a unit to a finding. The excess is the mean over the unit's strands and
+/// active steps; values far from their median are clipped, since pauses are not slow work. All
+/// steps of the interval are active if the scan is uneven.
 Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Scan& scan,
                  double threshold);
 
-/// How far apart healthy members of a group are for good: a standard deviation, from the levels at
-/// or below the usual one.
+/// Returns how much the levels of healthy members of a group differ permanently, as a standard
+/// deviation. Only levels ≤ usual are used: slow members lie above. 0 if these are fewer than two.
 double spread_below(const std::vector<double>& levels, double usual);
 
-/// Sets how often healthy strands are far off, alike for all. Those without noise have no peers,
-/// and are not asked. min_far_share: of steps beyond kFarOff.
+/// Sets tail_share and far_share of all strands to one estimate, from the half of the strands that
+/// has the fewest outliers. Strands whose noise is 0 are not used for the estimate: they have no
+/// peers. steps: values in a strand. min_far_share: lower bound of far_share.
 void set_tails(std::vector<Strand>& strands, std::size_t steps,
                double min_far_share = kMinTailShare);
 

@@ -7,24 +7,29 @@
 
 namespace megascope::detect {
 
-/// The calls of a kind at which a loop's body ends.
+/// A loop in a rank's sequence of calls. Each iteration ends with a call of one kind.
 struct InnerLoop {
   std::size_t kind = 0;      ///< index into CallKinds::all()
-  std::uint32_t every = 0;   ///< occurrences of the kind in a body; 0: no loop was found
-  std::uint32_t offset = 0;  ///< the body ends with occurrences number offset, offset + every …
-  double count = 0.0;        ///< bodies in what was looked at
-  double outer_count = 0.0;  ///< occurrences of the outer kind there
+  std::uint32_t every = 0;   ///< occurrences of the kind in an iteration; 0: no loop was found
+  std::uint32_t offset = 0;  ///< iterations end with occurrences number offset, offset + every …,
+                             ///< from 0
+  double count = 0.0;        ///< iterations in CallKinds::order()
+  double outer_count = 0.0;  ///< occurrences of the outer kind in CallKinds::order()
 
   bool is_found() const { return every != 0; }
 };
 
 inline constexpr std::size_t kNoKind = SIZE_MAX;
 
-/// The longest piece of a rank's calls that comes back the same again and again, but for calls that
-/// are much rarer, and at least twice as often as `outer` (kNoKind: there is none). Ends as shortly
-/// before an outer call as may be. What comes back is nearly all that the rank does, and it works
-/// about as long in bodies with an outer call as in others: buckets of gradients are no loop, nor
-/// are micro-batches of a pipeline that has to be filled.
+/// Finds the longest sequence of calls that a rank repeats inside its outer loop. Calls that occur
+/// less than every second iteration are ignored. Conditions:
+/// - at least 8 iterations, and at least twice as many as calls of the kind `outer` (kNoKind: there
+///   is no outer loop);
+/// - 85 % of all calls are in iterations that equal the next one;
+/// - the work in iterations with an outer call is at most twice that in the others. Gradient
+///   buckets and the micro-batches of a pipeline fail this: they are parts of a step.
+/// Of loops of equal length, takes the one that ends closest before an outer call.
+/// Cost: O(64 × 16 × calls.order().size()) at most.
 InnerLoop find_inner_loop(const CallKinds& calls, std::size_t outer);
 
 }  // namespace megascope::detect

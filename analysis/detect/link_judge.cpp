@@ -11,28 +11,31 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
-constexpr std::size_t kMinPeers = 2;
-constexpr std::size_t kMinSteps = 5;  ///< in which it was slow
-constexpr std::size_t kMinKnown = 4;  ///< steps with a message whose time is known
-constexpr double kMinNoise = 1e-3;
-constexpr double kMinTail = 0.02;
-constexpr double kMeasureNoise = 2.6;  ///< variance of the peers' level, times their number, in
-                                       ///< those of a link's mean
-constexpr double
-    kOfOwnNoise = 0.8;  ///< of what links of a group say of their noise, where all links say less
-constexpr double
-    kUncertain = 2.0;  ///< standard deviations by which the noise may be larger than it seems
-constexpr double
-    kSurer = 1.2;  ///< beside the score that work needs: the noise of links is less well known
-constexpr double kClockErrors = 4.0;
-constexpr double kFarApart = 6.0;  ///< times what links are apart for good
+constexpr std::size_t kMinPeers = 2;   ///< links of a group, from which they are compared
+constexpr std::size_t kMinSteps = 5;   ///< active steps of a slow link
+constexpr std::size_t kMinKnown = 4;   ///< steps with a message whose transfer time is known
+constexpr double kMinNoise = 1e-3;     ///< standard deviation of a log transfer time
+constexpr double kMinTail = 0.02;      ///< assumed fraction of a healthy link's outliers
+constexpr double kMeasureNoise = 2.6;  ///< variance of the level of the group, times the number of
+                                       ///< its links, over the variance of a link's mean
+constexpr double kOfOwnNoise = 0.8;    ///< the noise is at least this fraction of the estimate from
+                                       ///< the links of the group alone
+constexpr double kUncertain = 2.0;     ///< standard errors by which the noise may be larger than
+                                       ///< estimated
+constexpr double kEfficiency = 0.4;    ///< statistical efficiency of a spread by medians
+constexpr double kMinCount = 4.0;      ///< values from which noise is at least estimated
+constexpr double kOfBelow = 1.05;      ///< corrects for taking the smallest of three estimates
+constexpr double kSurer = 1.2;         ///< added to the score that work needs: the noise of links
+                                       ///< is known less well
+constexpr double kClockErrors = 4.0;   ///< clock errors by which a slow link must be slower
+constexpr double kFarApart = 6.0;      ///< permanent differences of the links of a group, in
+                                       ///< standard deviations, that a slow link must exceed
 
-/// Of what was received alone, or of what its call did not wait for alone: then the time is that of
-/// the longest. Not the same.
+/// Messages that were the only operation that their call waited for; or messages of calls that
+/// waited for several, whose time is that of the longest. The two are not comparable.
 enum class Measure : std::uint8_t { kAlone, kOthers };
 
-/// Mean log transfer by step, and of how many messages.
+/// Mean log transfer time by step, and the number of messages.
 struct Series {
   std::vector<double> values;
   std::vector<double> counts;
@@ -58,11 +61,11 @@ Series series_of(const Link& link, Measure measure) {
 
 using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t, std::int32_t>;
 
-/// Links that can be measured by each other.
+/// Links that are compared with each other.
 struct Group {
   std::vector<std::size_t> links;
   Measure measure = Measure::kAlone;
-  bool is_wide = false;  ///< between any classes
+  bool is_wide = false;  ///< of any tag, between any classes
 };
 
 std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
@@ -85,8 +88,8 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   return groups;
 }
 
-/// What tells the standard deviation of one message's log transfer: changes from step to step, and
-/// distances from the level.
+/// Values from which the standard deviation of one message's log transfer time is estimated:
+/// changes from step to step, and distances from the level.
 struct Scatter {
   std::vector<double> changes;
   std::vector<double> off;
@@ -102,18 +105,20 @@ struct Scatter {
       before = step;
     }
   }
-  /// The smaller, since what is slow for a while adds to one of them; and what chance may hide.
+  /// Returns the smallest of three estimates, since a slow interval increases some of them, plus
+  /// kUncertain standard errors.
   double noise() const {
     std::vector<double> below = off;
-    const double count = std::max(4.0, 0.4 * static_cast<double>(off.size()));
-    return std::min({spread(changes), spread(off), 1.05 * std::abs(quantile(below, 0.16))}) *
+    const double count = std::max(kMinCount, kEfficiency * static_cast<double>(off.size()));
+    return std::min(
+               {spread(changes), spread(off), kOfBelow * std::abs(quantile(below, kOneBelow))}) *
            (1.0 + kUncertain / std::sqrt(2.0 * count));
   }
 };
 
-using Kind = std::tuple<std::uint32_t, bool, Measure>;  ///< size class, is it within a host?
+using Kind = std::tuple<std::uint32_t, bool, Measure>;  ///< size class, is within a host, measure
 
-/// Strands of links, by their peers and by their own past.
+/// Judges links, each by its peers and by its own past.
 class LinkJudge {
  public:
   LinkJudge(const Reduced& reduced, const Peers& peers, const Options& options)
@@ -186,7 +191,7 @@ class LinkJudge {
     }
   }
 
-  /// is_own: measured by its own past.
+  /// Adds a series. is_own: compare it with its own past, and not with `usual`.
   void add_strand(std::size_t link, const Series& series, bool is_own, double usual, double noise,
                   double apart) {
     std::vector<double> noises;
@@ -205,7 +210,8 @@ class LinkJudge {
     apart_.push_back(apart);
   }
 
-  /// Each strand, and all of the two directions between two ranks by one measure.
+  /// Returns a unit for each strand, followed by one for all strands of both directions between two
+  /// ranks: those compared with peers, and those compared with their own past.
   std::vector<Unit> make_units() const {
     std::vector<Unit> units;
     std::map<std::tuple<std::size_t, std::size_t, bool>, Unit> both;
@@ -241,10 +247,10 @@ class LinkJudge {
   const Options& options_;
   std::map<Kind, Scatter> scatter_;
   std::vector<Strand> strands_;
-  std::vector<std::size_t> link_of_;  ///< by strand, as all of these
-  std::vector<bool> is_own_;          ///< measured by its own past
-  std::vector<double> usual_;
-  std::vector<double> apart_;
+  std::vector<std::size_t> link_of_;  ///< by strand, like the following members
+  std::vector<bool> is_own_;          ///< compared with its own past
+  std::vector<double> usual_;         ///< log transfer time in ns
+  std::vector<double> apart_;         ///< excess that a slow link must exceed, as log factor
 };
 
 }  // namespace

@@ -6,10 +6,13 @@
 
 namespace megascope::detect {
 
-/// Links whose messages take longer than on links like them: of messages as large, between the same
-/// two classes of ranks, within a host or between hosts. A link that is the only one of its kind is
-/// compared with its own past, and, by the messages that were all that their calls waited for, with
-/// links between other classes. One finding a link, by index; excess as log factor.
+/// Finds slow links. A link is compared with:
+/// - its own past;
+/// - links with the same size class and tag, between the same two classes of ranks, both within a
+///   host or both between hosts;
+/// - if there is no such other link: links of any tag and classes with the same size class, by
+///   messages that were the only ones that their calls waited for.
+/// Returns one finding for each of reduced.links; is_there() is false for healthy links.
 std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers, const Options& options);
 
 }  // namespace megascope::detect

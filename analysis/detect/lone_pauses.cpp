@@ -9,23 +9,27 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
-constexpr double kHeavyPart = 0.03;  ///< of the step's work
-constexpr std::size_t
-    kMinPeers = 4;  ///< that tell one step's usual parts; else the rank's other steps do
-constexpr std::size_t kMinSteps = 3;
-constexpr double kMaxSteps = 0.8;     ///< of the slow steps look like a pause
-constexpr double kAlwaysThere = 0.9;  ///< of them are long in the same part
-constexpr double kLargePart = 0.7;    ///< of the work: most pauses fall into it
+constexpr double kHeavyPart = 0.03;   ///< fraction of the step's work; lighter parts are not used
+constexpr std::size_t kMinPeers = 4;  ///< peers from which a step's usual parts are estimated; with
+                                      ///< fewer, the rank's other steps are used
+constexpr std::size_t kMinSteps = 3;  ///< slow steps that can be compared by parts
+constexpr double kMaxSteps = 0.8;     ///< fraction of them that look like a pause, at least
+constexpr double kMaxOff = 0.5;       ///< squared deviation from a pause, over that from slow work,
+                                      ///< at most
+constexpr double
+    kAlwaysThere = 0.9;             ///< fraction of them that are long in the same part: slow work
+constexpr double kLargePart = 0.7;  ///< exception: a part with this fraction of the work, in which
+                                    ///< most pauses are by chance
 
 using Parts = std::array<double, kParts>;
 
-/// What one slow step looks like.
+/// How the excess of a slow step is distributed over its parts.
 struct Shape {
-  std::size_t longest = 0;   ///< part with most beyond what is usual
-  double share = 0.0;        ///< that the part has of the usual work
-  double off_if_slow = 0.0;  ///< squares of what remains, in shares of the parts' usual work
-  double off_if_paused = 0.0;
+  std::size_t longest = 0;     ///< part with the largest excess, in ns
+  double share = 0.0;          ///< fraction of the usual work that is in this part
+  double off_if_slow = 0.0;    ///< squared deviations if all parts had the same factor, in units of
+                               ///< the parts' usual work
+  double off_if_paused = 0.0;  ///< the same if only `longest` was slow
 };
 
 class Shapes {
@@ -39,7 +43,7 @@ class Shapes {
     if (peers_.size() < kMinPeers) own_ = own_usual();
   }
 
-  /// False: one part at most weighs.
+  /// Computes the shape of a step. Returns false if fewer than two parts are heavy enough.
   bool look_at(std::size_t step, Shape& shape) const {
     const Parts usual = peers_.size() < kMinPeers ? own_ : usual_at(step);
     const double all = std::accumulate(usual.begin(), usual.end(), 0.0);
@@ -78,7 +82,7 @@ class Shapes {
     }
     return usual;
   }
-  /// In the steps in which it was not slow; none where there are too few.
+  /// Returns the rank's median parts in the steps in which it was not slow; 0 if these are too few.
   Parts own_usual() const {
     Parts usual{};
     std::vector<double> values;
@@ -94,7 +98,7 @@ class Shapes {
 
   const Reduced& reduced_;
   std::vector<std::size_t>
-      peers_;  ///< whose parts are the same work: other sequences of calls have others
+      peers_;  ///< ranks with the same sequence of calls, whose parts contain the same work
   const std::vector<StepRow>& rows_;
   const Finding& finding_;
   Parts own_{};
@@ -121,7 +125,7 @@ bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, s
     sum.off_if_paused += shape.off_if_paused;
   }
   if (count < kMinSteps || static_cast<double>(paused) < kMaxSteps * static_cast<double>(count) ||
-      sum.off_if_paused > 0.5 * sum.off_if_slow)
+      sum.off_if_paused > kMaxOff * sum.off_if_slow)
     return false;
   const auto most = static_cast<std::size_t>(std::ranges::max_element(longest) - longest.begin());
   const bool is_one_part = static_cast<double>(longest[most]) >=

@@ -8,9 +8,11 @@
 
 namespace megascope::detect {
 
-/// Whether what makes a rank slow lies in one part of each slow step, now in this one, now in that:
-/// pauses. Slow work lies in all parts, or always in the same. False where a step has only one part
-/// that weighs. peers: of the rank's class, itself among them.
+/// Returns whether a slow rank has pauses and not slow work. In each slow step, the excess of a
+/// pause is in a single one of the step's parts, in different parts from step to step. Slow work is
+/// in all parts, or always in the same one. Steps in which fewer than two parts have 3 % of the
+/// work are not used; false if fewer than three steps remain. peers: indices into reduced.ranks of
+/// the rank's class, including `rank`.
 bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank,
                 const Finding& finding);
 

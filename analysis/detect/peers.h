@@ -10,23 +10,29 @@
 
 namespace megascope::detect {
 
-/// Who does the same work as whom, in indices into Reduced::ranks.
+/// Which ranks are comparable. A *class* is a set of ranks that do the same work. Ranks are indices
+/// into Reduced::ranks.
 struct Peers {
-  std::vector<std::size_t> class_of;              ///< by rank
+  std::vector<std::size_t> class_of;              ///< index of the class, by rank
   std::vector<std::vector<std::size_t>> classes;  ///< members, ascending
-  bool is_pipeline = false;        ///< classes are the stages of a pipeline, in order
-  std::optional<std::size_t> hub;  ///< a master, one end of all messages; a class of its own
+  bool is_pipeline = false;                       ///< classes are the pipeline's stages, in order
+  std::optional<std::size_t> hub;  ///< a master: an end of all messages; a class of its own
   std::vector<std::vector<std::size_t>>
-      replicas;  ///< ranks that work on one input, where there are two or more such sets
-  std::vector<std::size_t> host_of;  ///< by rank
-  std::vector<std::vector<std::size_t>> hosts;
-  std::vector<std::string> host_names;
+      replicas;  ///< sets of ranks that work on one input; two or more of equal size, or empty
+  std::vector<std::size_t> host_of;             ///< index of the host, by rank
+  std::vector<std::vector<std::size_t>> hosts;  ///< members, ascending
+  std::vector<std::string> host_names;          ///< by index of the host
 };
 
-/// Ranks whose steps are the same sequence of calls do the same work. In a pipeline their place in
-/// it counts too: how many ranks a micro-batch has passed before. In a program that is none, a
-/// class of one or two ranks is no measure: then all ranks are one class. Replicas are what
-/// messages and often used communicators tie together. Known groups come first.
+/// Determines classes, replicas and hosts.
+/// Classes, the first rule that applies:
+/// 1. the coordinate "pp" of `groups` (null: no groups are known);
+/// 2. a master, and all other ranks;
+/// 3. in a pipeline, the number of ranks that the first message of a step has passed (the stage);
+/// 4. ranks whose steps are the same sequence of calls. If such a class has fewer than three
+///    members, all ranks are one class.
+/// Replicas: the coordinate "dp" of `groups`, else ranks connected by messages or by communicators
+/// with six or more collectives a step.
 Peers find_peers(const Reduced& reduced, const RecordSource& source, const GroupIndices* groups);
 
 }  // namespace megascope::detect

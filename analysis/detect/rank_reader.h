@@ -12,22 +12,24 @@
 
 namespace megascope::detect {
 
-/// Reads one rank's calls a step at a time into its rows.
+/// Reads one rank's calls step by step, and sums them up in one StepRow a step. One thread at a
+/// time; objects of different ranks are independent.
 class RankReader {
  public:
-  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's;
-  /// where it has none, `marker` ends its steps. All but the marker outlive the object.
+  /// index_of: by world rank, the index in source.world_ranks(); −1: its trace is missing.
+  /// marks: this rank's step times; if it has none, steps end at the calls that `marker` describes.
+  /// source, index_of, and what marks points to must outlive the object.
   RankReader(const RecordSource& source, std::int32_t world_rank,
              const std::vector<std::int32_t>& index_of, const RankMarks& marks,
              const StepMarker& marker);
 
-  /// Reads to the end of the next step, or of so many that they have `min_calls`. False: there is
-  /// none; what is behind the last step's end is not judged.
+  /// Reads at least one step, and further ones until they have `min_calls` calls together. Returns
+  /// false if there are no more steps. Calls after the end of the last step are not judged.
   bool read_steps(std::uint64_t min_calls);
-  /// What was read of messages.
+  /// The messages of the steps read so far, for Transfers::add().
   TransferLog& transfers() { return transfers_; }
   bool has_steps() const { return marks_.end_ns != nullptr || has_marker_; }
-  /// After the last step.
+  /// Returns the result. Call it once, after read_steps() has returned false.
   RankSteps take();
 
  private:
@@ -54,19 +56,19 @@ class RankReader {
   std::vector<std::uint64_t> name_of_region_;
   std::vector<std::uint64_t> name_of_comm_;
   std::vector<std::uint64_t> size_of_comm_;
-  std::vector<std::uint64_t> kinds_;  ///< seen in any step, sorted
-  RequestMap<std::uint64_t> posted_;  ///< when receives in flight were posted
+  std::vector<std::uint64_t> kinds_;  ///< hashes of the kinds of calls, sorted
+  RequestMap<std::uint64_t> posted_;  ///< by request in flight, when the receive was posted, in ns
   StepRow row_;
   TransferLog transfers_;
   std::uint64_t hash_ = 0;
   std::uint64_t last_leave_ns_ = 0;
   bool has_begun_ = false;
-  Call call_;  ///< the next
+  Call call_;  ///< the next call, if has_call_
   bool has_call_ = false;
-  bool is_first_message_ = true;
-  std::uint64_t votes_ = 0;  ///< Boyer and Moore's majority vote
+  bool is_first_message_ = true;  ///< of the step
+  std::uint64_t votes_ = 0;       ///< Boyer–Moore majority vote on the sequences of the steps
   std::uint64_t candidate_ = 0;
-  std::uint64_t candidate_steps_ = 0;  ///< since it became the candidate
+  std::uint64_t candidate_steps_ = 0;  ///< steps with this sequence since it became the candidate
 };
 
 }  // namespace megascope::detect

@@ -10,67 +10,72 @@
 
 namespace megascope::detect {
 
-/// A rank's work in a step is kept in parts, among which the gaps between calls are spread by their
-/// number (part_of): a pause is in one of them, slow work in all.
+/// Parts into which the work of a step is divided. Gaps between calls are distributed over the
+/// parts by part_of(): a pause is in one part, slow work in all.
 inline constexpr std::size_t kParts = 8;
-/// The golden ratio's multiples lie evenly, those of any stride too: whatever the length of a loop,
-/// its work is in all parts.
+/// Returns the part of a gap, by its number in the step: the top three bits of its multiple of the
+/// golden ratio (Fibonacci hashing). Gaps are distributed evenly for any period of the calls.
 inline constexpr std::size_t part_of(std::uint32_t gap) { return (gap * 2654435769U) >> 29; }
 
-/// One rank in one step.
+/// The sums of one rank in one step.
 struct StepRow {
-  std::array<float, kParts> work_ns{};  ///< time between MPI calls
+  std::array<float, kParts> work_ns{};  ///< time between MPI calls, by part
   float in_mpi_ns = 0.0F;
   std::uint32_t call_count = 0;
   std::uint64_t end_ns = 0;
 };
 
+/// The steps of one rank.
 struct RankSteps {
   std::int32_t world_rank = 0;
   std::string host;
   std::uint64_t begin_ns = 0;  ///< of the first step
   std::vector<StepRow> steps;
-  std::uint64_t sequence = 0;    ///< of the calls of most steps: equal where ranks do the same
-  double sequence_share = 0.0;   ///< of the steps
-  std::uint64_t vocabulary = 0;  ///< of the kinds of calls, whatever their number and order
-  std::int32_t first_source = kNoPeer;  ///< world rank from which the last step's first message
-                                        ///< came, were it received first
-  bool has_messages = false;
-  std::vector<std::uint64_t> comm_use;  ///< collectives, by CommId
-  double work_ns(std::size_t step) const;
+  std::uint64_t sequence = 0;    ///< hash of the sequence of calls of most steps: equal for ranks
+                                 ///< that make the same calls in the same order
+  double sequence_share = 0.0;   ///< fraction of the steps that have this sequence, at least
+  std::uint64_t vocabulary = 0;  ///< hash of the set of kinds of calls
+  std::int32_t first_source = kNoPeer;  ///< source (world rank) of the first message of the last
+                                        ///< step with messages; kNoPeer if that message was sent
+  bool has_messages = false;            ///< exchanges messages with ranks whose trace is available
+  std::vector<std::uint64_t> comm_use;  ///< number of collectives, by CommId
+  double work_ns(std::size_t step) const;  ///< sum of the parts
 };
 
-/// Messages of one size class and tag from a rank to another, in indices into Reduced::ranks.
+/// Messages of one size class and tag from one rank to another. Ranks are indices into
+/// Reduced::ranks.
 struct Link {
   std::size_t from = 0;
   std::size_t to = 0;
-  std::uint32_t size_class = 0;  ///< 1 + floor(log2(bytes))
-  std::int32_t tag = 0;          ///< 0 for all where there are very many
+  std::uint32_t size_class = 0;  ///< 1 + floor(log2(bytes)); 0 for empty messages
+  std::int32_t tag = 0;          ///< 0 for all further tags once there are 65,536 channels
   struct Step {
-    float sum_log = 0.0F;  ///< of log(transfer in ns) of what was received alone
-    float total_ns = 0.0F;
-    std::uint16_t alone = 0;   ///< messages whose receive was all that its call waited for
-    std::uint16_t others = 0;  ///< messages whose call waited for something else too, and which
-                               ///< were sent last
-    float sum_log_others = 0.0F;
+    float sum_log = 0.0F;      ///< sum of log(transfer time in ns) of the messages in `alone`
+    float total_ns = 0.0F;     ///< sum of the transfer times, of both kinds
+    std::uint16_t alone = 0;   ///< messages that were the only operation that their call waited for
+    std::uint16_t others = 0;  ///< messages whose call waited for several operations, and which
+                               ///< were sent last of these
+    float sum_log_others = 0.0F;  ///< like sum_log, of the messages in `others`
   };
   std::vector<Step> steps;
 };
 
-/// What the judges see: by rank and step, by link and step.
+/// The sums that are judged: by rank and step, and by link and step.
 struct Reduced {
-  std::vector<RankSteps> ranks;
-  std::vector<Link> links;
-  std::size_t step_count = 0;    ///< that all of the ranks have
-  std::vector<StepTimes> steps;  ///< by index in world_ranks(), of all ranks
-  std::vector<std::string> limitations;
+  std::vector<RankSteps> ranks;          ///< the judged ranks
+  std::vector<Link> links;               ///< between judged ranks
+  std::size_t step_count = 0;            ///< the smallest number of steps of a judged rank
+  std::vector<StepTimes> steps;          ///< by index in world_ranks(), of all ranks
+  std::vector<std::string> limitations;  ///< sentences: which ranks or threads are not judged
 };
 
-/// One pass over the records of all ranks, some steps of each rank in turn, so that messages in
-/// flight are few. A message's transfer time is counted from its send to the end of the call in
-/// which it was received, where the receive was posted before and that call had to wait: of others
-/// nothing is known, since they may have lain there. Of several that one call waited for, the last
-/// sent counts.
+/// Sums up the records of all ranks in one pass. Reads some steps of each rank in turn, so that few
+/// messages are in flight. Uses options.steps, jobs and links. A rank is not judged if its number
+/// of steps differs from the median of the ranks by more than a fifth.
+///
+/// The transfer time of a message is the time from its send to the end of the call that received
+/// it. It is known only if the receive was posted before the send and the call waited (2 µs or
+/// more). If a call waited for several messages, only the one sent last counts.
 Reduced reduce(const RecordSource& source, const Options& options);
 
 }  // namespace megascope::detect

@@ -8,18 +8,20 @@
 
 namespace megascope::detect {
 
-/// By how much the work of one replica differs from that of the others, from step to step.
+/// How much the work of a replica varies from step to step.
 struct ReplicaVariation {
   std::vector<double> mean;  ///< by step: mean log factor of its ranks
   double variation = 0.0;    ///< standard deviation of `mean` over the steps
-  double noise = 0.0;        ///< the same, were its ranks independent of each other
-  bool is_there = false;     ///< the ranks of the replica vary together
+  double noise = 0.0;        ///< the standard deviation that independent ranks would show
+  bool is_there = false;     ///< its ranks vary together: variation > max(0.01, 3 × noise)
 };
 
-/// By replica; empty where replicas have fewer than two ranks, which nothing tells from noise.
+/// Returns the variation of each replica. Empty if there are fewer than two replicas or steps, or
+/// if a replica has a single rank, whose variation cannot be distinguished from noise.
 std::vector<ReplicaVariation> replica_variations(const WorkSeries& work, const Peers& peers);
 
-/// Where most replicas vary, that is one finding of all of them: unit.ranks is empty where not.
+/// Returns one finding of all ranks of all replicas if more than half of at least three replicas
+/// vary. Otherwise unit.ranks is empty.
 SlowUnit varying_replicas(const std::vector<ReplicaVariation>& variations, const Peers& peers);
 
 }  // namespace megascope::detect

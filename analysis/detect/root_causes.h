@@ -8,14 +8,16 @@
 
 namespace megascope::detect {
 
-/// All that the judges found.
+/// The findings of all judges.
 struct Findings {
-  std::vector<SlowUnit> units;  ///< the surest first
-  std::vector<Finding> stalls;  ///< by rank
-  std::vector<Finding> links;   ///< by link
+  std::vector<SlowUnit> units;  ///< of slow_units()
+  std::vector<Finding> stalls;  ///< of stalled_ranks(), by rank
+  std::vector<Finding> links;   ///< of slow_links(), by link
 };
 
-/// Findings by their causes; the two directions of a link are one. The most expensive first.
+/// Converts findings to root causes with cause, cost and evidence, the most expensive first.
+/// Findings that another one explains are left out. The two directions of a link are one root
+/// cause.
 std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
                                         const Findings& findings, const Options& options);
 

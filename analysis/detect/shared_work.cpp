@@ -9,8 +9,6 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
-
 /// Groups of one kind of shared work, as if each was a rank: what they do, and which are of one
 /// class.
 struct GroupWork {

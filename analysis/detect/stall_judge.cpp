@@ -8,12 +8,19 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
-constexpr double kMinFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those
-                                        ///< of one are telling
+constexpr double kMinFarShare = 0.002;  ///< Strand::far_share, at least. Lower than kMinTailShare:
+                                        ///< if the other ranks have hardly any long pauses, those
+                                        ///< of one are evidence
+constexpr double kMinStall = 0.004;     ///< fraction of the step's work; shorter pauses are not
+                                        ///< distinguished from noise
+constexpr double kStallNoise = 0.7;     ///< standard deviation of the slowest part beyond its usual
+                                     ///< work, over that of the step if its parts are independent
+constexpr double kOfMinStall = 0.25;  ///< noise, at least, over kMinStall
+constexpr double kMaxUsual = 2.0;     ///< standard deviations of the usual pause that are
+                                      ///< subtracted, at most: a rank that always pauses is found
 
-/// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the
-/// middle of its own, as they scatter.
+/// Compares a master with the median and the spread of its own steps: its gaps depend on the order
+/// in which the others answer, and no other rank does the same work.
 void measure_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
   std::vector<double> sorted = stall;
   const double middle = median(sorted);
@@ -26,22 +33,19 @@ void measure_by_itself(const std::vector<double>& stall, double noise, Strand& s
 
 std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers,
                                    const Options& options) {
-  constexpr double kMinStall = 0.004;  // of the step's work
-  constexpr double kStallNoise = 0.7;  // of what independent parts make the step vary: the longest
-                                       // part, beyond what it usually is
   std::vector<Strand> strands;
   for (std::size_t rank = 0; rank < work.stall.size(); ++rank) {
     Strand strand{work.stall[rank], {}, kMinTailShare, kMinTailShare, 0.0};
     std::vector<double> sorted = work.stall[rank];
     const double usual = quantile(sorted, kUsual);
-    const double noise = std::max(0.25 * kMinStall, kStallNoise * work.independent[rank]);
+    const double noise = std::max(kOfMinStall * kMinStall, kStallNoise * work.independent[rank]);
     strand.noise.assign(strand.values.size(), noise);
-    for (double& value : strand.values) value -= std::min(usual, 2.0 * noise);
+    for (double& value : strand.values) value -= std::min(usual, kMaxUsual * noise);
     if (peers.hub == rank) measure_by_itself(work.stall[rank], noise, strand);
     strands.push_back(std::move(strand));
   }
   set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size(), kMinFarShare);
-  if (peers.hub) {  // how often it pauses, its own steps tell as well
+  if (peers.hub) {  // a master's tails are those of its own steps
     std::vector<Strand> own{strands[*peers.hub]};
     set_tails(own, own[0].values.size(), kMinFarShare);
     strands[*peers.hub] = std::move(own[0]);

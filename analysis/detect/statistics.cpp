@@ -4,6 +4,10 @@
 #include <cmath>
 
 namespace megascope::detect {
+namespace {
+constexpr double kSmallestOfThree = 1.15;  ///< corrects for taking the smallest of three estimates
+constexpr std::size_t kMinSeries = 4;      ///< values from which differences are used
+}  // namespace
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0.0;
   const auto index = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -14,7 +18,7 @@ double quantile(std::vector<double>& values, double share) {
 double spread(std::vector<double> values) {
   const double middle = median(values);
   for (double& value : values) value = std::abs(value - middle);
-  return 1.4826 * median(values);
+  return kToDeviation * median(values);
 }
 
 double noise_of_differences(const std::vector<double>& series) {
@@ -24,12 +28,12 @@ double noise_of_differences(const std::vector<double>& series) {
 }
 
 double noise_of(const std::vector<double>& series) {
-  if (series.size() < 4) return spread(series);
+  if (series.size() < kMinSeries) return spread(series);
   const double of_differences = noise_of_differences(series);
   std::vector<double> values = series;
   const double middle = median(values);
-  const double below = middle - quantile(values, 0.16);
-  return 1.15 * std::min({of_differences, below, spread(series)});
+  const double below = middle - quantile(values, kOneBelow);
+  return kSmallestOfThree * std::min({of_differences, below, spread(series)});
 }
 
 }  // namespace megascope::detect

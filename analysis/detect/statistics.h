@@ -4,20 +4,29 @@
 #include <span>
 #include <vector>
 
-/// Robust statistics, and the search for steps in which a series is higher. Pure.
+/// Robust statistics. Pure functions; O(count).
 namespace megascope::detect {
 
-/// The value of rank floor(share × (count − 1)) of the sorted values; 0 of none. Orders `values`
-/// anew.
+/// Quantile of a class that stands for its usual work: up to two thirds of the members may be slow.
+inline constexpr double kUsual = 1.0 / 3.0;
+/// Median distance from the median of normally distributed values, to their standard deviation.
+inline constexpr double kToDeviation = 1.4826;
+/// Quantile of a normal distribution that lies one standard deviation below its mean.
+inline constexpr double kOneBelow = 0.16;
+
+/// Returns the value at index floor(share × (count − 1)) of the sorted values; 0 if there are none.
+/// Reorders `values`. share: 0 … 1.
 double quantile(std::vector<double>& values, double share);
 inline double median(std::vector<double>& values) { return quantile(values, 0.5); }
-/// 1.4826 × the median distance from the median: the standard deviation, were they normal.
+/// Returns kToDeviation × the median distance from the median: the standard deviation, if the
+/// values are normally distributed.
 double spread(std::vector<double> values);
 
-/// Standard deviation of a series that may be higher in some of its steps: the smaller of what its
-/// differences and its lower part say.
+/// Estimates the standard deviation of a series that may be higher in some of its steps, for a
+/// series of four or more: the smallest of three estimates (consecutive differences, distance of
+/// the lower values from the median, spread), increased by 15 %.
 double noise_of(const std::vector<double>& series);
-/// By its differences only.
+/// Estimates the same from consecutive differences only.
 double noise_of_differences(const std::vector<double>& series);
 
 }  // namespace megascope::detect

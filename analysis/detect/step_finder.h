@@ -10,13 +10,13 @@
 
 namespace megascope::detect {
 
-/// The calls at which a rank's steps end: the same function with the same peer, tag and size; of
-/// those that complete messages the same function.
+/// The calls at which a rank's steps end: calls of one kind (CallKind), or every `every`-th of
+/// them.
 struct StepMarker {
   RegionId region = kNoRegion;  ///< kNoRegion: none was found
-  Fact fact;                    ///< kind, comm, peer, tag and bytes count
+  Fact fact;                    ///< kind, comm, peer, tag and bytes are compared
   std::uint32_t every = 1;      ///< such calls in a step
-  std::uint32_t offset = 0;     ///< of the first step's last one; then every `every`-th
+  std::uint32_t offset = 0;     ///< number, from 0, of the call that ends the first step
 
   bool is_found() const { return region != kNoRegion; }
   bool matches(const Call& call) const {
@@ -28,10 +28,12 @@ struct StepMarker {
   }
 };
 
-/// Is shown a rank's calls in their order.
+/// Finds the ends of steps in a rank's sequence of calls.
 class StepEnds {
  public:
   explicit StepEnds(const StepMarker& marker) : marker_(marker) {}
+  /// Returns whether a step ends with this call. Must be called with all calls of the rank, in
+  /// order.
   bool end_at(const Call& call) {
     return marker_.matches(call) && count_++ % marker_.every == marker_.offset;
   }
@@ -41,22 +43,29 @@ class StepEnds {
   std::uint64_t count_ = 0;
 };
 
-/// The location whose calls are judged: the main thread's, else the first.
+/// Returns the location whose calls are judged: the main thread's; 0 if none is marked as main.
 LocationId judged_location(const ProcessDefinitions& process);
 
-/// By index in world_ranks(). The rarest call that comes back at even distances: the outermost
-/// loop. Of several, the one on the largest communicator, then with the most bytes, so that ranks
-/// of one group choose alike. Reads a beginning of the trace, longer until it holds 16 steps; with
-/// fewer in all of the trace three are enough. Then an inner loop (inner_loop.h) is better, such as
-/// that around a sum every tenth iteration, if all ranks have one and go round it equally often.
-/// jobs: threads.
+/// Finds the calls at which steps end, by index in world_ranks().
+///
+/// A step ends with the rarest call that recurs at even distances, that is, with the outermost
+/// loop. Of several such calls: a collective before others, then the largest communicator, the most
+/// bytes, and the last one, so that ranks of a group choose alike.
+/// If that call recurs less than 16 times in the whole trace (at least three times), an inner loop
+/// (inner_loop.h) is used instead, if all ranks have one and execute it equally often. Example: a
+/// reduction in every tenth iteration.
+///
+/// Reads 4096 calls of each rank, then four times as many, until 16 steps are found or the trace
+/// ends. jobs: threads, including the caller's.
 std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs);
 
-/// Of told steps (RankMarks): their number of calls is counted.
+/// Converts a rank's known step times (RankMarks) to StepTimes: reads its calls and counts those
+/// from the first begin to the last end. Empty if ends_ns is.
 StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank,
                         const std::vector<std::uint64_t>& begins_ns,
                         const std::vector<std::uint64_t>& ends_ns);
-/// By index in world_ranks(). Reads all calls of the judged locations.
+/// Finds the steps of all ranks, by index in world_ranks(). Reads all calls of the judged
+/// locations. jobs: threads, including the caller's.
 std::vector<StepTimes> find_step_times(const RecordSource& source, unsigned jobs);
 
 }  // namespace megascope::detect

@@ -8,7 +8,7 @@
 
 namespace megascope::detect {
 
-/// One end of a message, by ranks' indices.
+/// What identifies a message's channel, and its size. Ranks are indices into world_ranks().
 struct Envelope {
   std::uint64_t comm_name = 0;
   std::size_t from = 0;
@@ -17,20 +17,24 @@ struct Envelope {
   std::uint64_t bytes = 0;
 };
 
-/// What a rank's calls said of messages, in order, until it is told to Transfers: ranks are read by
-/// several threads.
+/// The sends and receives of one rank, in order, not yet given to Transfers. Each rank has its own,
+/// since several threads read ranks.
 class TransferLog {
  public:
+  /// Adds a send. time_ns: when the sending call began.
   void sent(const Envelope& envelope, std::uint64_t time_ns) {
     entries_.push_back({envelope, time_ns, 0, 0, kSent});
   }
+  /// Adds a receive. posted_ns: when it was posted; entered_ns, done_ns: begin and end of the call
+  /// that completed it; step: index of the receiver's step.
   void received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns,
                 std::uint64_t done_ns, std::size_t step) {
     entries_.push_back(
         {envelope, posted_ns, entered_ns, done_ns, static_cast<std::uint32_t>(step)});
     has_received_ = true;
   }
-  /// The call that received these is over; operations: all that it waited for, sends too.
+  /// Ends the call to which the receives since the last end_call() belong. operations: number of
+  /// operations that the call waited for, including sends.
   void end_call(std::size_t operations) {
     if (has_received_) entries_.push_back({{}, operations, 0, 0, kEnd});
     has_received_ = false;
@@ -42,43 +46,47 @@ class TransferLog {
   static constexpr std::uint32_t kEnd = 0xFFFFFFFE;
   struct Entry {
     Envelope envelope;
-    std::uint64_t time_ns = 0;  ///< sent or posted; kEnd: operations
+    std::uint64_t time_ns = 0;  ///< when sent or posted; of kEnd the number of operations
     std::uint64_t entered_ns = 0;
     std::uint64_t done_ns = 0;
-    std::uint32_t step = 0;  ///< or kSent, kEnd
+    std::uint32_t step = 0;  ///< of a receive; kSent: a send; kEnd: the end of a call
   };
   std::vector<Entry> entries_;
   bool has_received_ = false;
 };
 
-/// Sends and receives become transfer times of links: the n-th sent on a (communicator, source,
-/// destination, tag) is the n-th received. Memory: what is in flight, and the links' steps.
+/// Matches sends with receives and sums up the transfer times of each link (reduction.h). On a
+/// channel (communicator, source, destination, tag), the n-th message sent is the n-th received
+/// (MPI-4.1 §3.5). One thread. Memory: the messages in flight, and 16 bytes a link and step.
 class Transfers {
  public:
-  /// Takes what is in the log out of it.
+  /// Adds the entries of a log and clears it. The logs of a rank must come in order; those of
+  /// different ranks in any order.
   void add(TransferLog& log);
+  /// Returns the links. Call it once, after all logs.
   std::vector<Link> take_links() { return std::move(links_); }
 
  private:
   static constexpr std::uint32_t kAlone = 0xFFFFFFFF;
+  /// A receive.
   struct Waiting {
     std::uint64_t posted_ns = 0;
     std::uint64_t entered_ns = 0;
     std::uint64_t done_ns = 0;
     std::uint32_t step = 0;
-    std::uint32_t call = kAlone;
+    std::uint32_t call = kAlone;  ///< index into joint_calls_; kAlone: its call waited only for it
   };
   struct Channel {
-    std::vector<std::uint64_t> sends;  ///< not yet received; from `send_at` on
-    std::vector<Waiting> receives;     ///< whose send was not seen yet
+    std::vector<std::uint64_t> sends;  ///< times of messages not yet received, from send_at on
+    std::vector<Waiting> receives;     ///< without a send so far, from receive_at on
     std::size_t send_at = 0;
     std::size_t receive_at = 0;
     std::size_t link = 0;
   };
-  /// A call that waited for several operations: whose message was sent last is known when all sends
-  /// are.
+  /// A call that waited for several operations. Which message was sent last is known only when all
+  /// of its receives have been matched.
   struct JointCall {
-    std::uint32_t missing = 0;
+    std::uint32_t missing = 0;  ///< receives without a send so far
     std::uint64_t last_sent_ns = 0;
     std::size_t link = 0;
     Waiting receive;
@@ -88,7 +96,7 @@ class Transfers {
     Waiting receive;
   };
   void sent(const Envelope& envelope, std::uint64_t time_ns);
-  /// Nothing follows from it before the call is settled.
+  /// Stores a receive until settle_call() says whether its call waited for others too.
   void received(const TransferLog::Entry& entry);
   std::size_t channel(const Envelope& envelope);
   void settle_call(std::size_t operations);
@@ -101,7 +109,7 @@ class Transfers {
   std::vector<Link> links_;
   std::vector<JointCall> joint_calls_;
   std::vector<std::uint32_t> free_calls_;
-  std::vector<Received> received_;  ///< by the call at hand
+  std::vector<Received> received_;  ///< receives of the current call
 };
 
 }  // namespace megascope::detect

@@ -11,7 +11,6 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
 constexpr double
     kMinRemainder = 0.35;  ///< of a class's excess: what slow ranks in it do not explain
 

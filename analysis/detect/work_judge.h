@@ -12,69 +12,82 @@
 
 namespace megascope::detect {
 
-/// Work of one group of ranks that synchronise inside of it, compared with that of groups of the
-/// same class.
+/// The work in which a group of ranks synchronises (SharedWork), compared with that of the other
+/// groups of its class.
 struct SharedSeries {
   std::vector<std::size_t> members;  ///< indices into Reduced::ranks, ascending
   std::size_t class_index = 0;
-  bool has_peers = false;      ///< other groups of the class
-  std::vector<double> excess;  ///< log factor by step, less the level of the class's lower third
-  double noise = 0.0;
-  double apart = 0.0;  ///< by how much groups of the class differ for good
-  double share = 0.0;  ///< of the class's work
-  std::string operation;
+  bool has_peers = false;      ///< the class has other groups
+  std::vector<double> excess;  ///< log factor by step, against the lower third of the groups
+  double noise = 0.0;          ///< standard deviation of `excess`
+  double apart = 0.0;          ///< Measure::apart of the groups
+  double share = 0.0;          ///< fraction of the class's work, 0 … 1
+  std::string operation;       ///< SharedWork::operation
 };
 
-/// Work of ranks compared with their class, and of classes with each other and with their own past.
+/// Work of ranks compared with that of their class, and the work of classes. Ranks are indices into
+/// Reduced::ranks, classes into Peers::classes. Standard deviations are of log factors.
 struct WorkSeries {
-  std::vector<std::vector<double>> excess;  ///< log factor by rank and step, against the class
   std::vector<std::vector<double>>
-      stall;  ///< share of the step's work by rank and step that lies in single gaps
+      excess;  ///< log factor by rank and step, against the lower third of the class; in a class of
+               ///< two ranks, against the other rank
   std::vector<std::vector<double>>
-      class_level;                      ///< log of the class's usual work by class and step
-  std::vector<double> noise;            ///< standard deviation of `excess` by rank
-  std::vector<double> class_noise;      ///< of class_level, but for what is common to all classes
-  std::vector<double> class_min_noise;  ///< of class_level, were the parts of a step independent
+      stall;  ///< by rank and step, excess of the slowest part over its usual work, divided by the
+              ///< usual work of the step; the rank's factor is taken out
+  std::vector<std::vector<double>> class_level;  ///< log(usual work in ns) by class and step
+  std::vector<double> noise;                     ///< standard deviation of `excess`, by rank
+  std::vector<double> class_noise;               ///< standard deviation of class_level, by class
+  std::vector<double> class_min_noise;  ///< the same, if the parts of a step were independent
   std::vector<double>
-      independent;  ///< what `noise` would be were the parts of a step independent, by rank
+      independent;  ///< by rank, what `noise` would be if the parts of a step were independent
   std::vector<SharedSeries> shared;
 };
-/// Ranks with their classes; classes not yet with each other.
+/// Compares each rank with its class. Sets all members but `shared`, class_noise and
+/// class_min_noise.
 WorkSeries compare_work(const Reduced& reduced, const Peers& peers);
-/// Adds what options.shared holds to a comparison of what ranks do by themselves; the work of
-/// classes is of both kinds then.
+/// Reads options.shared, adds it as `shared`, and adds its work to class_level. Does nothing if
+/// options.shared is null or empty. Call it after compare_work(). One pass over each SharedWork.
 void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& options,
                      WorkSeries& work);
-/// Takes what all classes have in common out of their levels, and says what these vary by.
+/// Subtracts the variation that all classes have in common from class_level, and sets class_noise
+/// and class_min_noise. Call it last.
 void relate_classes(const Peers& peers, WorkSeries& work);
 
-/// How far a rank must be from its class to count.
+/// The reference with which the members of a class are compared.
 struct Measure {
-  double level = 0.0;    ///< of the lower third of the class
-  double apart = 0.0;    ///< what its members differ by for good, with a margin
-  double widened = 1.0;  ///< by this factor the noise grows, since the class's level is not exact
+  double level = 0.0;    ///< log factor of the lower third of the members
+  double apart = 0.0;    ///< permanent differences of healthy members, with a margin: a smaller
+                         ///< excess is not reported
+  double widened = 1.0;  ///< by which a member's noise grows, since `level` is an estimate
 };
+/// Returns the reference of a class; the default Measure for fewer than three members. members:
+/// indices into work.excess.
 Measure measure_of(const WorkSeries& work, const std::vector<std::size_t>& members);
 
-/// What can be slow as one: each has its own cause.
+/// The sets of ranks that one cause can slow: a rank, host, replica or class; the members of a
+/// SharedWork group; all replicas.
 enum class Together : std::uint8_t { kRank, kHost, kReplica, kClass, kSynchronised, kReplicas };
 
+/// A slow set of ranks.
 struct SlowUnit {
   Together kind = Together::kRank;
-  std::size_t index = 0;  ///< of the rank, host, replica, class or WorkSeries::shared
-  std::vector<std::size_t> ranks;
+  std::size_t index = 0;           ///< of the rank, host, replica, class, or in WorkSeries::shared
+  std::vector<std::size_t> ranks;  ///< indices into Reduced::ranks
   Finding finding;
-  double balance_factor = 1.0;  ///< of kClass: its work over the mean of all classes
-  bool is_uneven = false;       ///< of kReplica: its work varies from step to step
-  std::string operation = {};   ///< of kSynchronised: in which they synchronise
+  double balance_factor = 1.0;  ///< kClass: its work over the mean of all classes, if it is slow
+                                ///< against the other stages; else 1
+  bool is_uneven = false;       ///< kReplica, kReplicas: its work varies from step to step
+  std::string operation = {};   ///< kSynchronised: SharedSeries::operation
 };
-/// The units whose work is slow, the surest first: what explains more at once is surer, so that a
-/// host is named and not its ranks. A rank is in one of them, a class may be in another beside.
+/// Finds the units whose work is slow. Units with the highest score come first; what a unit
+/// explains is not reported again. A host whose ranks are all slow therefore scores higher than one
+/// of its ranks, and is reported instead of them. A rank is in one unit; a slow class may contain
+/// it too.
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers,
                                  const Options& options);
 
-/// Ranks with more pauses than the others: one finding a rank, empty (active_steps = 0) where there
-/// is none.
+/// Finds ranks that pause more than the others. Returns one finding for each rank; is_there() is
+/// false for ranks that do not. Finding::excess is a log factor of the whole step.
 std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers,
                                    const Options& options);
 

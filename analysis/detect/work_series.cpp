@@ -12,25 +12,35 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double
-    kUsual = 1.0 / 3.0;  ///< quantile of a class that stands for it: up to two thirds may be slow
-constexpr double kMinNoise = 2e-4;
-constexpr double kHeavyPart = 0.03;   ///< of the step's work: lighter parts say nothing of a factor
-constexpr std::size_t kMinParts = 4;  ///< of them, to tell a pause from slow work
-constexpr std::size_t kMinPeers = 4;  ///< members of a class that tell one step's usual parts
-constexpr std::size_t kTrimmed = 2;   ///< parts left out at either end
+constexpr double kMinNoise = 2e-4;    ///< standard deviation of a log factor: clocks and sums in
+                                      ///< float are not more exact
+constexpr double kHeavyPart = 0.03;   ///< fraction of the step's work; the factor of a lighter part
+                                      ///< is not used
+constexpr std::size_t kMinParts = 4;  ///< such parts that distinguish a pause from slow work
+constexpr std::size_t kMinPeers = 4;  ///< members of a class from which the usual work of a single
+                                      ///< step is estimated
+constexpr std::size_t kTrimmed = 2;   ///< fastest, and slowest, parts that are ignored
+constexpr std::size_t kMinUsual = 2;  ///< of kUnusualOf steps must have the usual number of calls,
+                                      ///< or the others are compared as well
+constexpr std::size_t kUnusualOf = 3;
+constexpr double kMaxLeap = 2.5;       ///< standard deviations to which a change of a class's level
+                                       ///< is clipped, so that a single one does not correlate
+constexpr double kMinSquares = 1e-30;  ///< avoids a division by 0; log factors squared are larger
+constexpr double kMinCount = 4.0;      ///< values from which a deviation is at least estimated
+constexpr double kChanceMargin = 1.5;  ///< standard errors by which an estimated deviation may be
+                                       ///< too small
 
 using Parts = std::array<double, kParts>;
 
 double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
-/// What a step usually takes: its parts, and all of them.
+/// The usual work of a step, in ns: of each part, and of the whole step.
 struct Usual {
   Parts parts{};
   double sum = 0.0;
 };
 
-/// Of these ranks in one step.
+/// Returns the usual work of these ranks in one step.
 Usual usual_of(const Reduced& reduced, const std::vector<std::size_t>& ranks, std::size_t step) {
   Usual usual;
   std::vector<double> values;
@@ -46,7 +56,7 @@ Usual usual_of(const Reduced& reduced, const std::vector<std::size_t>& ranks, st
   return usual;
 }
 
-/// Of a small class, over all steps: one of two may be slow.
+/// Returns the usual work of a small class over all steps: of two members, one may be slow.
 Usual usual_of_all_steps(const Reduced& reduced, const std::vector<std::size_t>& members) {
   Usual usual;
   std::vector<double> values;
@@ -62,15 +72,15 @@ Usual usual_of_all_steps(const Reduced& reduced, const std::vector<std::size_t>&
   return usual;
 }
 
-/// One rank's step against the usual.
+/// A rank's step compared with the usual work.
 struct Compared {
   double log_factor = 0.0;
-  double stall = 0.0;
+  double stall = 0.0;       ///< WorkSeries::stall
   double part_noise = 0.0;  ///< standard deviation of one part's log factor
-  std::size_t parts = 0;
+  std::size_t parts = 0;    ///< heavy parts; 0: not compared by parts
 };
 
-/// Parts that are the same work.
+/// Compares part by part. For steps whose parts contain the same work as the usual parts.
 Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual) {
   Compared result;
   const double all = total(usual);
@@ -97,7 +107,8 @@ Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual
   }
   result.log_factor = std::log(time / expected);
   constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514,
-                               1.704};  // of the second to the last but one of 4 … 8 normal values
+                               1.704};  // expected distance, in standard deviations, of the second
+                                        // smallest and second largest of 4 … 8 normal values
   result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) /
                       kRange[heavy.size() - kMinParts];
   const double factor = time / expected;
@@ -106,17 +117,17 @@ Compared compare_parts(const std::array<float, kParts>& work, const Parts& usual
   return result;
 }
 
-/// Work whose parts are not comparable.
+/// Compares the whole step. For steps whose parts do not contain the same work.
 Compared compare_sum(const std::array<float, kParts>& work, double usual) {
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
   return {.log_factor = sum > 0.0 && usual > 0.0 ? std::log(sum / usual) : 0.0};
 }
 
-/// Spread around each rank's own median, of that half of a class that varies least: of the others
-/// work may be uneven.
+/// Returns the spread around each rank's own median, of the half of a class that varies least: the
+/// work of the others may be uneven.
 double noise_of_quiet(const std::vector<std::vector<double>>& excess,
                       const std::vector<std::size_t>& members) {
-  constexpr double kChosen = 1.15;  // the least of equals vary by less than all
+  constexpr double kChosen = 1.15;  // corrects for the choice of the half that varies least
   std::vector<std::pair<double, std::size_t>> order;
   for (const std::size_t rank : members) order.emplace_back(spread(excess[rank]), rank);
   std::sort(order.begin(), order.end());
@@ -130,7 +141,8 @@ double noise_of_quiet(const std::vector<std::vector<double>>& excess,
   return kChosen * spread(std::move(off));
 }
 
-/// Against the class at each step. Of two ranks each is the other's measure: neither is the class.
+/// Subtracts the usual log factor of the class in a step, and adds it to its level. In a class of
+/// two ranks, each is compared with the other.
 void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSeries& work,
             std::vector<double>& level) {
   std::vector<double> values;
@@ -146,20 +158,27 @@ void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSerie
   for (const std::size_t rank : members) work.excess[rank][step] -= usual;
 }
 
-/// What a series that lies at 0 varies by, from what is below: what is slow is not noise.
-double noise_below(std::vector<double> series) { return std::max(0.0, -quantile(series, 0.16)); }
+/// Returns the standard deviation of a series around 0, from its values below 0: values above may
+/// be slow.
+double noise_below(std::vector<double> series) {
+  return std::max(0.0, -quantile(series, kOneBelow));
+}
 
-/// A standard deviation that was estimated from `count` values may be larger by so much.
-double widened_by_chance(double count) { return 1.0 + 1.5 / std::sqrt(2.0 * std::max(count, 4.0)); }
+/// Returns the factor by which a standard deviation that was estimated from `count` values may be
+/// too small. Its relative standard error is 1 / √(2 count).
+double widened_by_chance(double count) {
+  return 1.0 + kChanceMargin / std::sqrt(2.0 * std::max(count, kMinCount));
+}
 
-/// What the ranks of a class vary by, and what they would, were the parts of a step independent.
-/// part_noise: standard deviation of the middle parts; 0: there are too few parts to tell.
+/// Sets the noise of the ranks of a class, and the noise if the parts of a step were independent.
+/// part_noise: standard deviation of the middle parts; 0: there are too few parts.
 void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts,
                WorkSeries& work) {
   constexpr double
-      kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
-  constexpr double kUnknownNoise = 1.8;  // without parts nothing tells uneven work from pauses
-  constexpr double kEfficiency = 0.4;    // of a median: so much of the values is used
+      kTrimmedNoise = 1.1;  // noise of the mean of the middle parts, over that of all parts
+  constexpr double kUnknownNoise = 1.8;  // margin if there are too few parts to distinguish uneven
+                                         // work from pauses
+  constexpr double kEfficiency = 0.4;    // statistical efficiency of a spread by medians
   const bool is_pair = members.size() == 2;
   const double independent = kTrimmedNoise * part_noise / std::sqrt(parts);
   std::vector<double> own;
@@ -187,9 +206,9 @@ std::uint32_t usual_calls(const Reduced& reduced, const std::vector<std::size_t>
   return static_cast<std::uint32_t>(median(counts));
 }
 
-/// Steps with more or fewer calls than usual have other parts: of a small class, which is measured
-/// by its other steps, they say nothing (the first step of a program is often one), unless there
-/// are many of them.
+/// Replaces the values of steps with an unusual number of calls by those of the previous step. A
+/// small class is compared with its other steps, whose parts contain different work than such a
+/// step's. The first step of a program is often one. Does nothing if there are many.
 void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& members,
                        WorkSeries& work) {
   const std::uint32_t usual = usual_calls(reduced, members, 0, reduced.step_count);
@@ -201,7 +220,7 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       if (!is_unusual(step)) others.push_back(work.excess[rank][step]);
     }
-    if (3 * others.size() < 2 * reduced.step_count) continue;
+    if (kUnusualOf * others.size() < kMinUsual * reduced.step_count) continue;
     const double middle = median(others);
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
       if (!is_unusual(step)) continue;
@@ -214,16 +233,16 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
   }
 }
 
-/// Steps of equal layouts have the same work in the same parts: as many calls, of ranks that make
-/// the same ones in most steps.
+/// Number of calls of a step, and the usual sequence of calls of its rank. Steps of equal layouts
+/// have the same work in the same parts.
 using Layout = std::pair<std::uint32_t, std::uint64_t>;
 
 Layout layout_of(const RankSteps& rank, std::size_t step) {
   return {rank.steps[step].call_count, rank.sequence};
 }
 
-/// Compares each member with those whose step has its layout; where these are too few, with what
-/// all of the class work.
+/// Compares one step of each member with the members whose step has the same layout; if these are
+/// fewer than kMinPeers, with the whole step of all members.
 class StepComparison {
  public:
   StepComparison(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t step)
@@ -253,12 +272,12 @@ class StepComparison {
   const Reduced& reduced_;
   std::size_t step_;
   Usual all_;
-  std::map<Layout, Usual> usual_;  ///< where enough ranks have it
+  std::map<Layout, Usual> usual_;  ///< of layouts that enough ranks have
 };
 
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members,
                    WorkSeries& work) {
-  if (members.empty()) {  // a class in which nothing is done in step
+  if (members.empty()) {  // a class without groups of this SharedWork
     work.class_level.emplace_back(reduced.step_count, 0.0);
     return;
   }
@@ -288,18 +307,19 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
   set_noise(members, median(noises), parts, work);
 }
 
-/// Mean correlation of the classes' changes from step to step; single leaps do not count.
+/// Returns the mean correlation of the classes' changes from step to step. Large changes are
+/// clipped.
 double correlation_of(const std::vector<std::vector<double>>& levels) {
   std::vector<std::vector<double>> changes;
   for (const std::vector<double>& level : levels) {
-    const double most = 2.5 * std::max(noise_of_differences(level), kMinNoise);
+    const double most = kMaxLeap * std::max(noise_of_differences(level), kMinNoise);
     std::vector<double>& mine = changes.emplace_back();
     double squares = 0.0;
     for (std::size_t step = 1; step < level.size(); ++step) {
       mine.push_back(std::clamp(level[step] - level[step - 1], -most, most));
       squares += mine.back() * mine.back();
     }
-    for (double& change : mine) change /= std::sqrt(std::max(squares, 1e-30));
+    for (double& change : mine) change /= std::sqrt(std::max(squares, kMinSquares));
   }
   double sum = 0.0;
   for (std::size_t step = 0; step < changes[0].size(); ++step) {
@@ -315,10 +335,10 @@ double correlation_of(const std::vector<std::vector<double>>& levels) {
   return sum / (count * (count - 1.0));
 }
 
-/// What all classes have in common in a step, where they go up and down together.
+/// Returns by step the variation that all classes have in common; 0 if their correlation is low.
 std::vector<double> common_of(const std::vector<std::vector<double>>& levels,
                               std::size_t step_count) {
-  constexpr double kTogether = 0.4;
+  constexpr double kTogether = 0.4;  // mean correlation from which the variation is common
   std::vector<double> common(step_count, 0.0);
   if (levels.size() < 3 || correlation_of(levels) < kTogether) return common;
   std::vector<double> middles;

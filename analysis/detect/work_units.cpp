@@ -9,7 +9,6 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kUsual = 1.0 / 3.0;
 constexpr double kFarApart = 4.0;      ///< times what peers are apart for good
 constexpr double kMeasureNoise = 1.5;  ///< variance of a class's lower third, times its members, in
                                        ///< those of a rank

@@ -7,18 +7,21 @@
 
 namespace megascope::detect {
 
-/// What the scan of work is given.
+/// The input of scan() for the work of ranks.
 struct WorkUnits {
-  std::vector<Strand> strands;   ///< of ranks by index, of WorkSeries::shared, of classes
-  std::size_t first_shared = 0;  ///< index of a strand
-  std::size_t first_class = 0;   ///< index of a strand; there are such if there are two classes
-  std::vector<double> apart;     ///< by rank: by how much its peers differ for good
-  std::vector<Unit> units;       ///< sets of strands that can be slow as one
-  std::vector<SlowUnit> kinds;   ///< by unit; without a finding
-  double host_apart = 0.0;       ///< by how much hosts differ by noise that their ranks share
+  std::vector<Strand> strands;   ///< of all ranks, then of WorkSeries::shared, then of the classes
+  std::size_t first_shared = 0;  ///< index of the first strand of WorkSeries::shared
+  std::size_t first_class = 0;   ///< index of the first strand of a class; there are none if there
+                                 ///< is a single class
+  std::vector<double> apart;     ///< Measure::apart, by rank
+  std::vector<Unit> units;       ///< sets of strands that one cause can slow
+  std::vector<SlowUnit> kinds;   ///< by unit: kind, index and ranks; the finding is empty
+  double host_apart = 0.0;       ///< a host's excess must be larger than this: four times the noise
+                                 ///< that the ranks of a host share
 };
 
-/// The sets of ranks that can be slow as one, and the series that show it.
+/// Builds the sets of ranks that one cause can slow, and their series. A rank of which other ranks'
+/// SharedSeries tell as well has two consecutive units: with these strands, and without them.
 WorkUnits work_units(const WorkSeries& work, const Peers& peers, const Options& options);
 
 }  // namespace megascope::detect

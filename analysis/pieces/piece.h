@@ -40,13 +40,13 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// Pieces of operations that a program (or another tool) told as regions with a step, in order of
-/// begin on each location. Work that encloses other operations is cut around them; what lies in no
-/// region is nothing.
+/// Converts operations that a program or another tool recorded as regions with a step to pieces, in
+/// order of begin on each location. Work that encloses other operations is cut around them. Time
+/// outside of all regions is in no piece.
 void region_pieces(const RecordSource& source, const analysis::MatchTables& tables,
                    std::size_t process_index, Names& names, std::vector<Piece>& pieces);
 
-/// Are the run's records operations that were told as regions, rather than MPI calls?
+/// Returns whether the run's records are operations recorded as regions, and not MPI calls.
 bool is_of_regions(const RecordSource& source);
 
 }  // namespace megascope::pieces

@@ -24,7 +24,7 @@ struct GapLimits {
   const std::unordered_set<std::uint64_t>* kinds = nullptr;  ///< only these; null: all
 };
 
-/// What the ranks of an MPI program do between its calls.
+/// The work of the ranks of an MPI program between its calls.
 struct GapRun {
   /// By process: its gaps, cut where annotated regions begin and end, and its calls. Pieces have
   /// one kind where they have the same place in steps of the same calls and regions. A gap has the

@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-/// Do members of a group end an operation together, although they begin it apart? Pure.
+/// Tests whether the members of a group end an operation together although they begin it at
+/// different times. Pure functions.
 namespace megascope::pieces {
 
 /// One execution of an operation by one process.
@@ -41,8 +42,8 @@ struct Apart {
 };
 Apart distances(const std::vector<std::vector<Execution>>& members);
 
-/// Did the members end an instance at once, although they began it apart? By their clocks as they
-/// are.
+/// Returns whether the members ended an instance together although they began it at different
+/// times. Uses their clocks without correction.
 bool is_at_once(const Apart& apart, std::size_t instance);
 
 /// The median absolute difference of durations of processes that have nothing to do with each

@@ -10,9 +10,9 @@
 
 namespace megascope::pieces {
 
-/// A run of regions as if it were a program that calls MPI whenever it does not work: what its
-/// operations leave free are calls, and all work lies between calls. So what judges work between
-/// MPI calls judges operations of devices as well. Messages are not in it.
+/// Presents a run of regions as a run of MPI calls: the time outside of operations is a call, and
+/// operations are the work between calls. detect::detect() can then judge the operations. Has no
+/// messages.
 class WorkSource final : public RecordSource {
  public:
   /// What a process does by itself, of all processes: work that waits for others inside is none.

@@ -5,9 +5,9 @@
 
 namespace megascope::answer {
 
-/// What timelines show of the answer, in the times of answer.in_order(): each root cause from its
-/// first to its last step, and the step that shows it best; the waits of all ranks that took a
-/// microsecond or longer.
+/// Returns the annotations that exports add to a timeline, in the times of answer.in_order(): each
+/// root cause from its first to its last step, its example step (detect::Evidence), and all waits
+/// of a microsecond or longer.
 Annotations annotations_of(const Answer& answer);
 
 }  // namespace megascope::answer

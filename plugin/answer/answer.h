@@ -18,15 +18,13 @@
 
 namespace megascope::answer {
 
-/// Everything that the analysis says of a run: matches, waits and their causes, message order,
-/// root causes.
+/// The combined analysis of a run: matching, message order, wait states, root causes.
 class Answer {
  public:
   struct Options {
-    unsigned jobs = 1;        ///< threads to work with, the caller's among them
-    bool has_replay = false;  ///< replay() will be asked for; causes that are found are replayed in
-                              ///< any case
-    bool has_advice = false;  ///< known problems of MPI programs are looked for
+    unsigned jobs = 1;        ///< threads, including the caller's
+    bool has_replay = false;  ///< replay() will be called. Root causes are replayed in any case
+    bool has_advice = false;  ///< also recognise known problems of MPI programs (docs/advice.md)
   };
   /// run: outlives the object; read twice, and up to six times more where clocks contradict the
   /// order of messages. time: of all clock domains of the run. Throws what the source throws, and
@@ -36,7 +34,7 @@ class Answer {
   Answer& operator=(const Answer&) = delete;
 
   const AnswerView& view() const { return view_; }
-  /// The run in possible times: those of all that is told here.
+  /// The run with times in which no message arrives before it is sent. All results use these times.
   const RecordSource& in_order() const { return shown_->source(); }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
@@ -91,8 +89,8 @@ class Answer {
 
 /// Of a cause whose cost is more than the replay shows (whatif::Scenario::cost): gains that agree.
 void raise_gain_to_cost(whatif::Scenario& scenario);
-/// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not
-/// compared with the others.
+/// Returns the measured error bound of each rank's clock, in ns, by index in world_ranks(); < 0:
+/// the clock was not compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
 /// a name.

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-/// What the analysis of a run found, and how it is said: the same words in the command, at the end
-/// of a run and in exports. Ranks are world ranks.
+/// The results of the analysis, and their wording, which the command, the verdict at the end of a
+/// run and exports share. Ranks are world ranks.
 namespace megascope::answer {
 
 struct AnswerView {
@@ -47,23 +47,23 @@ struct AnswerView {
   }
 };
 
-/// Something that a user must look at: collectives that do not match, or somebody who makes the run
-/// slow.
+/// Returns whether the user must look at something: mismatched collectives, or a root cause.
 bool has_finding(const AnswerView& view);
 
-/// The answer in a sentence or two.
+/// Returns the verdict: one or two sentences.
 std::string verdict_text(const AnswerView& view);
-/// Who, how slow, since when, what it costs, what shows it.
+/// Describes a root cause: ranks, slowdown, first step, cost and evidence.
 std::string root_cause_text(const AnswerView& view, const detect::RootCause& root_cause);
-/// So many causes are reported in sentences, the most expensive first; others are in tables.
+/// Number of root causes that are reported in sentences, the most expensive first; the others are
+/// in tables only.
 inline constexpr std::size_t kMaxCauseSentences = 3;
-/// A cause below this share of the run is in tables only.
+/// Root causes that cost less than this fraction of the run are in tables only.
 inline constexpr double kMinSentenceCost = 0.005;
-/// Is the root cause of this index in AnswerView::detection reported in a sentence?
+/// Returns whether the root cause at this index of AnswerView::detection is reported in a sentence.
 bool has_sentence(const AnswerView& view, std::size_t index);
-/// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
+/// Describes ranks and slowdown only: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
 std::string root_cause_title(const detect::RootCause& root_cause);
-/// What could not be judged, and why; sentences.
+/// Returns sentences on what could not be judged, and why.
 std::vector<std::string> limits_of(const AnswerView& view);
 /// "late sender", "wait at barrier" …
 const char* kind_name(analysis::WaitKind kind);

@@ -10,10 +10,10 @@
 
 namespace megascope::answer {
 
-/// Time was up.
+/// Thrown by the streams of a BoundedSource after its deadline.
 struct TimeIsUp : std::exception {};
 
-/// A run whose streams throw TimeIsUp from a moment on. whole: outlives the object.
+/// A run whose streams throw TimeIsUp after a deadline. whole: outlives the object.
 class BoundedSource final : public RecordSource {
  public:
   /// until_ns: of clock::monotonic_ns().

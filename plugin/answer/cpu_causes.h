@@ -19,8 +19,8 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
 /// "4 ranks share 2 cores on node n1; they waited 12 % of their time for one.": a sentence each.
 std::vector<std::string> shared_cores_sentences(const AnswerView& view);
 
-/// Is there something to show of CPU times: did a rank wait for a core 1 % of its time, or do ranks
-/// share cores?
+/// Returns whether the report shows CPU times: a rank waited for a core for 1 % of its time, or
+/// ranks share cores.
 bool shows_cpu_times(const AnswerView& view);
 
 }  // namespace megascope::answer

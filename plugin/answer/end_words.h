@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-/// Ranks without an end in words, for all commands.
+/// Text on ranks whose records have no end, for all commands.
 namespace megascope::answer {
 
 /// Which ranks reached neither MPI_Finalize nor MPI_Abort, where their records stop, and which

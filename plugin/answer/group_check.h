@@ -12,9 +12,9 @@
 
 namespace megascope::answer {
 
-/// Compares the specified parallel groups with who communicates with whom. Where there is a
-/// pipeline, messages go along one dimension; a collective of some ranks that differ in several
-/// dimensions is one of all ranks that do.
+/// Checks the specified parallel groups against the communication. Expected in a pipeline: messages
+/// go along one dimension. Expected of a collective whose ranks differ in several dimensions: all
+/// ranks that differ only in these take part.
 class GroupCheck final : public analysis::MatchSink {
  public:
   /// groups: may be empty, then nothing is compared. All outlive the object.

@@ -11,8 +11,8 @@
 
 namespace megascope::answer {
 
-/// A run of an MPI program with the waits that its ranks have for each other between MPI calls.
-/// Other runs, and those without such waits, are the run itself.
+/// Inserts hidden waits, that is waits of ranks for each other between MPI calls, into the run of
+/// an MPI program (pieces::WaitsSource). Other runs, and runs without such waits, stay as they are.
 class SyncedRun {
  public:
   /// run: outlives the object. specified: its parallel groups, may be empty. Reads annotated steps,
@@ -38,7 +38,7 @@ class SyncedRun {
   bool is_too_long_ = false;
 };
 
-/// Steps as the analysis of a run without its hidden waits finds them.
+/// Finds the steps of a run before its hidden waits are inserted.
 detect::StepMarks marks_of_found_steps(const RecordSource& run, unsigned jobs);
 
 }  // namespace megascope::answer

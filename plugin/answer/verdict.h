@@ -7,15 +7,15 @@
 
 namespace megascope::answer {
 
-/// What `megascope analyze` says first, of a run whose traces are all in one directory, of one run,
-/// and whole.
+/// Input of make_verdict(). The directory has the complete traces of one run, and of no other.
 struct VerdictJob {
   std::string directory;     ///< the run directory
   std::uint64_t max_ns = 0;  ///< time to work, by the wall clock
 };
 
-/// text: a sentence or two; empty: time was up. An error: there is none, and why. By one thread,
-/// which does all the work.
+/// Computes the verdict, the first text of `megascope analyze`. text: one or two sentences; empty
+/// if the time was not enough. Returns an error that says why there is no verdict. Starts no
+/// threads.
 Status make_verdict(const VerdictJob& job, std::string& text);
 
 }  // namespace megascope::answer
