@@ -116,8 +116,8 @@ class Clock {
     }
   }
 
-  /// Nobody can go on: what is matched is wrong, or two moments have one time. The first that waits
-  /// goes on with what is known.
+  /// No process can go on: what is matched is wrong, or two moments have one time. The first that
+  /// waits goes on with what is known.
   bool break_cycle() {
     for (std::uint32_t process = 0; process < moments_.size(); ++process) {
       if (at_[process] == moments_[process].size()) continue;

@@ -242,8 +242,8 @@ class Judge {
     return nullptr;
   }
 
-  /// Ranks that take cores from each other are one culprit, the most expensive one, with all that
-  /// waited.
+  /// Ranks that take cores from each other are one root cause, the most expensive one, with all
+  /// that waited.
   void merge() {
     std::vector<RootCause> kept;
     for (RootCause& root_cause : detection_.root_causes) {

@@ -50,7 +50,7 @@ class CallKinds {
   std::vector<CallKind> kinds_;
   std::vector<Made> order_;
   std::uint64_t noted_ = 0;  ///< calls that have a kind
-  std::uint64_t index_ = 0;  ///< of the next call, whatever it is
+  std::uint64_t index_ = 0;  ///< of the next call, of any kind
   std::uint64_t last_leave_ns_ = 0;
   std::uint64_t work_ns_ = 0;
 };

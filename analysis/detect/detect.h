@@ -52,9 +52,10 @@ struct Whole {
 
 struct RootCause {
   Cause cause = Cause::kSlowCompute;
-  std::vector<std::int32_t> ranks;             ///< world ranks, ascending; of a link its two ends
-  std::vector<std::string> hosts;              ///< of those ranks, each once
-  std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
+  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; of a link its two ends
+  std::vector<std::string> hosts;   ///< of those ranks, each once
+  std::map<std::string, std::int32_t>
+      groups;                        ///< "pp": 3, "dp": 0; where the root cause is a group
   bool has_specified_groups = true;  ///< of parallel training; else they were inferred, and
                                      ///< `groups` is no name that users know
   double factor = 1.0;               ///< time over expected time, in the steps in which it was slow
@@ -111,13 +112,13 @@ struct SharedWork {
 struct Link;
 
 struct Options {
-  double false_alarm_rate = 3e-4;    ///< chance that a healthy run gets any culprit, where noise is
-                                     ///< as the model says
-  double min_factor = 1.012;         ///< below which a difference is not worth a word
-  double clock_error_ns = 1'000.0;   ///< between any two ranks; a link must be slower by more than
-                                     ///< four times this
-  unsigned jobs = 1;                 ///< threads to work with, the caller's among them
-  const StepMarks* steps = nullptr;  ///< null: found in the sequence of calls
+  double false_alarm_rate = 3e-4;   ///< chance that a healthy run gets a root cause, where noise is
+                                    ///< as the model says
+  double min_factor = 1.012;        ///< below which a difference is not worth a word
+  double clock_error_ns = 1'000.0;  ///< between any two ranks; a link must be slower by more than
+                                    ///< four times this
+  unsigned jobs = 1;                ///< threads to work with, the caller's among them
+  const StepMarks* steps = nullptr;                 ///< null: found in the sequence of calls
   const GroupIndices* groups = nullptr;             ///< null: found from communicators and messages
   const std::vector<SharedWork>* shared = nullptr;  ///< null: all work is a rank's own
   const std::vector<Link>*

@@ -13,8 +13,8 @@ namespace megascope::detect {
 /// A rank's work in a step is kept in parts, among which the gaps between calls are spread by their
 /// number (part_of): a pause is in one of them, slow work in all.
 inline constexpr std::size_t kParts = 8;
-/// The golden ratio's multiples lie evenly, those of any stride too: whatever the length of a loop,
-/// its work is in all parts.
+/// The golden ratio's multiples lie evenly, those of any stride too: for any length of a loop, its
+/// work is in all parts.
 inline constexpr std::size_t part_of(std::uint32_t gap) { return (gap * 2654435769U) >> 29; }
 
 /// One rank in one step.
@@ -32,7 +32,7 @@ struct RankSteps {
   std::vector<StepRow> steps;
   std::uint64_t sequence = 0;    ///< of the calls of most steps: equal where ranks do the same
   double sequence_share = 0.0;   ///< of the steps
-  std::uint64_t vocabulary = 0;  ///< of the kinds of calls, whatever their number and order
+  std::uint64_t vocabulary = 0;  ///< of the kinds of calls, without their number and order
   std::int32_t first_source = kNoPeer;  ///< world rank from which the last step's first message
                                         ///< came, were it received first
   bool has_messages = false;

@@ -12,8 +12,8 @@ constexpr double kUsual = 1.0 / 3.0;
 constexpr double kMinFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those
                                         ///< of one are telling
 
-/// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the
-/// middle of its own, as they scatter.
+/// A master's gaps depend on who answers when, and no rank does the same: what is usual there is
+/// the middle of its own, as they scatter.
 void measure_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
   std::vector<double> sorted = stall;
   const double middle = median(sorted);

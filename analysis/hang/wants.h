@@ -39,7 +39,7 @@ struct Want {
   LocationId location = 0;         ///< of the thread that posted it
   std::uint64_t since_ns = 0;
   std::uint32_t position = 0;  ///< of a receive: how many alike were posted before and are open
-  bool may_have_left = false;  ///< a send that MPI may have completed although nobody received it:
+  bool may_have_left = false;  ///< a send that MPI may have completed although no rank received it:
                                ///< small, buffered
   bool is_met = false;   ///< the other side has done its part: the message was sent, the receive is
                          ///< posted

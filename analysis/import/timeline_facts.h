@@ -10,7 +10,7 @@ namespace megascope::importer {
 
 /// Which operations of different workers belong together, as numbers: a send and its receive have
 /// one tag, the members of a collective one sequence number. Operations of one channel, step and
-/// place in the step belong together, whatever else a worker has more or less of.
+/// place in the step belong together, also if a worker has more or fewer of other operations.
 class MatchNumbers {
  public:
   /// timeline: sorted. rank_of_track: by track.

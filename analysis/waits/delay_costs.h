@@ -18,8 +18,8 @@ struct DelayCosts {
 /// of wait states in large-scale parallel applications", ICPP 2010): in the interval since the two
 /// met before, the root cause of a wait took some time more than the waiter outside of waits (its
 /// *delay*), and waited itself for others. The wait is divided in proportion between the delay,
-/// which the culprit caused, and those waits, whose cost is carried to their own culprits. Where
-/// there is neither, the culprit caused it. One pass from the last stop to the first: O(stops · log
+/// which that rank caused, and those waits, whose cost is carried to their own root causes. Where
+/// there is neither, that rank caused it. One pass from the last stop to the first: O(stops · log
 /// tracks). Memory: 16 bytes a stop.
 DelayCosts delay_costs(const WaitStates::WaitPoints& wait_points);
 

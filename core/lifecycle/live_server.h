@@ -71,7 +71,7 @@ class LiveServer {
   virtual bool take_whole(LiveKind kind, std::int32_t world_rank,
                           std::vector<std::byte>&& bytes) noexcept = 0;
   /// Returns whether the capture requests of the clients (plugin/tensors/capture_request.h) changed
-  /// since the last call; `wishes` then receives all of them.
+  /// since the last call; `capture_requests` then receives all of them.
   virtual bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
   /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the

@@ -94,8 +94,8 @@ void raise_gain_to_cost(whatif::Scenario& scenario);
 /// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not
 /// compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
-/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
-/// a name.
+/// Ranks whose traces are of another run than the first one's. Standalone ranks each have a
+/// synthetic run name.
 std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run);
 
 }  // namespace megascope::answer

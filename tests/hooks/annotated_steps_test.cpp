@@ -280,7 +280,7 @@ TEST(ParallelGroups, WhatCannotBeIsNamed) {
   const auto sizes = analysis::parallel_groups(places({{{"tp", 0, 2}}, {{"tp", 1, 4}}}));
   EXPECT_THAT(sizes.problems,
               ElementsAre(HasSubstr(
-                  "tp is passed over: ranks tell different sizes of it, 2 (rank 0), 4 (rank 1)")));
+                  "tp is ignored: ranks tell different sizes of it, 2 (rank 0), 4 (rank 1)")));
   const auto some = analysis::parallel_groups(places({{{"tp", 0, 2}}, {}}));
   EXPECT_THAT(some.problems, ElementsAre(HasSubstr("1 of 2 ranks tell their place")));
   const auto product = analysis::parallel_groups(places({{{"tp", 0, 3}}, {{"tp", 1, 3}}}));
