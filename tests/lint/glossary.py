@@ -12,7 +12,7 @@ EXEMPT = [
     r"\"wishes\"|name_bytes wishes credits",       # JSON key of the live view's `hello`, in code and in docs/live_protocol.md
     r"--[a-z-]+|/[\w/.-]+",                        # option names, paths
     r"OTF2_\w+|MPI_\w+|third[- ]part\w+",         # names of other projects; no use of a refused word
-    r"\"\.room\"",                                 # file that version 0.1 wrote into run directories
+    r"\"\.room\"",                                 # file that version 0.1 wrote into run directories (other_users_test.py)
     r"PICTURES_FOLDER",                            # environment variable of the page's tests (docs/live.md)
 ]
 CONTRACTS = re.compile("|".join(EXEMPT))
