@@ -33,7 +33,7 @@ class ClockBounds {
 
   /// By how much a clock that is moved by a part of the line contradicts them.
   double contradiction_ns(const ClockLine& line, double part) const;
-  /// A line in their middle, of the least rate that leaves it at least half of the space there is.
+  /// A line in their middle, of the least rate that leaves it at least half of the slack there is.
   ClockLine middle() const;
   /// The smallest part of that line that obeys them: none where the clock does as it is.
   ClockLine nearest() const;
@@ -48,7 +48,7 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  struct Space {  ///< where lines of a rate may be at time 0
+  struct Slack {  ///< where lines of a rate may be at time 0
     double min_ns = 0.0;
     double max_ns = 0.0;
     double width_ns() const { return max_ns - min_ns; }
@@ -62,7 +62,7 @@ class ClockBounds {
   Part& part_of(std::uint64_t time_ns) {
     return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)];
   }
-  Space space_at(double rate) const;
+  Slack slack_at(double rate) const;
   double best_rate() const;
   Rates rates_with(double width_ns, double best) const;
   double farthest_ns(const ClockLine& line, const Rates& rates) const;

@@ -51,14 +51,15 @@ ParallelGroups parallel_groups(const RecordSource& source) {
   for (auto& [name, dimension] : dimensions) {
     if (dimension.first_of_size.size() > 1) {
       groups.problems.push_back("the parallel group " + name +
-                                " is ignored: ranks tell different sizes of it, " +
+                                " is ignored: ranks specify different sizes of it, " +
                                 sizes_text(dimension));
       continue;
     }
     if (dimension.indices.size() != rank_count) {
-      groups.problems.push_back("the parallel group " + name + " is ignored: " +
-                                std::to_string(dimension.indices.size()) + " of " +
-                                std::to_string(rank_count) + " ranks tell their place in it");
+      groups.problems.push_back("the parallel group " + name +
+                                " is ignored: " + std::to_string(dimension.indices.size()) +
+                                " of " + std::to_string(rank_count) +
+                                " ranks specify their coordinate in it");
       continue;
     }
     const std::int32_t size = dimension.first_of_size.begin()->first;

@@ -35,7 +35,7 @@ struct Account {
 /// that was outside if it is outside of MPI so much longer than the others, or the samples say so.
 /// Where a rank waits for a core, somebody has it: its fellows, ranks that may use one of its
 /// cores, for as long as they computed, or something else. Control groups that grant less than
-/// their cores make threads wait for no rank: then nothing is foreign.
+/// their cores make threads wait for idle cores: then nothing is foreign.
 std::vector<Account> accounts_of(const std::vector<RankCpu>& times, std::span<const RankCpus> cpus);
 
 }  // namespace megascope::cpu
