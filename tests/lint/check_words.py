@@ -6,7 +6,8 @@ import sys
 import glossary
 import repository
 
-TEXT_SUFFIXES = repository.CODE_SUFFIXES + (".md", ".txt", ".py", ".sh", ".cmake", ".json", ".map", ".yml", ".ts", ".vue", ".in")
+TEXT_SUFFIXES = repository.CODE_SUFFIXES + (".md", ".txt", ".py", ".sh", ".cmake", ".json", ".map", ".yml", ".ts", ".vue", ".in",
+                                              ".js", ".mjs", ".css", ".html", ".f90", ".F90")
 FORBIDDEN = [
     (re.compile(r"(?<![\w.}/*-])/(?:work|root|home)/\w"), "a path of one machine"),
     (re.compile(r"\bTODO\b(?! ?\(?#\d)"), "TODO needs an issue number"),
